@@ -139,10 +139,11 @@ constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(Transpor
 constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
   return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};
 }
-constexpr std::array<Choice<StageOrder>, 3> choices(StageOrder) {
+constexpr std::array<Choice<StageOrder>, 4> choices(StageOrder) {
   return {{{"fill", StageOrder::kFill},
            {"by-phase", StageOrder::kByPhase},
-           {"1f1b", StageOrder::kOneForwardOneBackward}}};
+           {"1f1b", StageOrder::kOneForwardOneBackward},
+           {"zero-bubble", StageOrder::kZeroBubble}}};
 }
 constexpr std::array<Choice<StagePlacement>, 2> choices(StagePlacement) {
   return {{{"loop", StagePlacement::kLoop}, {"v", StagePlacement::kV}}};

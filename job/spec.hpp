@@ -46,6 +46,10 @@ enum class StageOrder {
   /// As filled, with no more micro-batches under way than there are stages (1F1B, PipeDream-flush,
   /// Narayanan et al., 2021).
   kOneForwardOneBackward,
+  /// As filled, and the gradients of a chunk's weights come some time behind those of what it
+  /// takes,
+  /// for which the worker before it waits (zero bubble, Qi et al., 2024).
+  kZeroBubble,
 };
 
 /// Of pairs: which picture the other one is made of.

@@ -24,6 +24,13 @@ enum class Operation {
   kReceiveGradient,  ///< what such a worker gives
 };
 
+/// What of a backward an instruction is.
+enum class BackwardPart {
+  kWhole,
+  kInputs,   ///< gradients of what the chunk takes, which others wait for
+  kWeights,  ///< those of its weights, some time behind (zero bubble, Qi et al., 2024)
+};
+
 struct Instruction {
   Operation operation = Operation::kForward;
   NetworkId network{};  ///< that computes or is updated
@@ -37,7 +44,29 @@ struct Instruction {
   int peer = -1;  ///< of a send or receive
   /// What its pass has seen waits for the micro-batch's leaf, until that is closed at the latest.
   bool is_ahead = false;
+  BackwardPart part = BackwardPart::kWhole;  ///< of a kBackward
   friend bool operator==(const Instruction&, const Instruction&) = default;
+
+  [[nodiscard]] bool is_send() const {
+    return operation == Operation::kSend || operation == Operation::kSendGradient;
+  }
+  [[nodiscard]] bool is_receive() const {
+    return operation == Operation::kReceive || operation == Operation::kReceiveGradient;
+  }
+  /// Whether it carries a gradient to or from another worker.
+  [[nodiscard]] bool carries_gradient() const {
+    return operation == Operation::kSendGradient || operation == Operation::kReceiveGradient;
+  }
+  [[nodiscard]] bool goes_back() const {
+    return operation == Operation::kBackward || operation == Operation::kPenaltyBackward;
+  }
+  /// Whether it computes.
+  [[nodiscard]] bool is_work() const {
+    return operation == Operation::kForward || operation == Operation::kPenaltyForward ||
+           goes_back();
+  }
+  /// Whether it adds to the leaf of its micro-batch, if its phase trains its network.
+  [[nodiscard]] bool adds() const { return goes_back() && part != BackwardPart::kInputs; }
 };
 
 }  // namespace gangway::pipeline

@@ -85,10 +85,6 @@ void Writer::write_repeat(const Phase& phase, int repeat) {
   }
 }
 
-bool completes_gradients(const Instruction& one) {
-  return one.operation == Operation::kBackward || one.operation == Operation::kPenaltyBackward;
-}
-
 /// Puts an arming before each last backward of a network that its phase trains.
 std::vector<Instruction> armed(const std::vector<Phase>& phases,
                                const std::vector<Instruction>& list) {
@@ -98,8 +94,7 @@ std::vector<Instruction> armed(const std::vector<Phase>& phases,
     result.push_back(*one);
     if (one->operation == Operation::kReduce) {
       waiting.insert(one->network);
-    } else if (completes_gradients(*one) &&
-               trains(phases[static_cast<std::size_t>(one->phase)], one->network) &&
+    } else if (one->adds() && trains(phases[static_cast<std::size_t>(one->phase)], one->network) &&
                waiting.erase(one->network) > 0) {
       result.push_back(*one);
       result.back().operation = Operation::kArm;
@@ -147,6 +142,9 @@ std::string describe(const Instruction& instruction, const PerNetwork<std::strin
       "close leaf of", "arm",           "reduce",          "await",           "send",
       "receive",       "send gradient", "receive gradient"};
   std::string text = kOperations.at(static_cast<std::size_t>(instruction.operation));
+  text += instruction.part == BackwardPart::kInputs    ? " to inputs of"
+          : instruction.part == BackwardPart::kWeights ? " to weights of"
+                                                       : "";
   text += " " + (instruction.peer < 0 ? networks[instruction.network]
                                       : "worker " + std::to_string(instruction.peer));
   if (instruction.microbatch >= 0) {

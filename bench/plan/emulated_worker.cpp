@@ -14,14 +14,6 @@ using pipeline::Operation;
 
 constexpr std::chrono::seconds kPatience{60};
 
-bool is_receive(const Instruction& at) {
-  return at.operation == Operation::kReceive || at.operation == Operation::kReceiveGradient;
-}
-
-bool is_of_gradient(const Instruction& at) {
-  return at.operation == Operation::kSendGradient || at.operation == Operation::kReceiveGradient;
-}
-
 /// What goes in the place of a tensor: when all of it would be there, on the clock that all share.
 using Arrival = Sleeper::Clock::rep;
 
@@ -165,14 +157,11 @@ void EmulatedWorker::await(Held& network) {
 
 void EmulatedWorker::compute(const Instruction& at) {
   const launch::NodeCost& cost = layout_.cost_of(at);
-  const bool is_forward =
-      at.operation == Operation::kForward || at.operation == Operation::kPenaltyForward;
-  const double seconds =
-      (is_forward ? cost.forward_seconds : cost.backward_seconds) / place().speed;
-  compute_.work(is_forward ? 0.0 : cost.again_seconds / place().speed);
+  const double seconds = cost.seconds_of(at) / place().speed;
+  compute_.work(cost.again_seconds_of(at) / place().speed);
   double done = 0.0;
   Held& network = held(at.network);
-  if (!is_forward && std::exchange(network.is_armed, false)) {
+  if (at.goes_back() && std::exchange(network.is_armed, false)) {
     const std::vector<double>& ready = layout_.part_of(at.network, worker_)->ready_shares;
     for (std::size_t bucket = 0; bucket < ready.size(); ++bucket) {
       compute_.work((ready[bucket] - done) * seconds);
@@ -191,13 +180,13 @@ comm::TensorKey EmulatedWorker::key_of(const Instruction& at) const {
           .pass = at.pass,
           .microbatch = at.microbatch,
           .node = at.node,
-          .is_gradient = is_of_gradient(at) ? 1 : 0};
+          .is_gradient = at.carries_gradient() ? 1 : 0};
 }
 
 void EmulatedWorker::expect(const std::vector<Instruction>& list) {
   std::map<int, int> counts;  // by peer
   for (const Instruction& at : list) {
-    counts[at.peer] += is_receive(at) ? 1 : 0;
+    counts[at.peer] += at.is_receive() ? 1 : 0;
   }
   for (const auto& [peer, count] : counts) {
     if (count > 0) {

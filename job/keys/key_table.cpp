@@ -89,8 +89,9 @@ void add_layout(Keys& keys) {
   keys.push_back(later(choice_key(
       {"layout.schedule", "",
        "Of networks that are cut: who waits goes on with what he can do (fill), the same with no "
-       "more micro-batches under way than there are stages (1f1b), or forwards of a phase before "
-       "its backwards (docs/pipeline-stages.md)"},
+       "more micro-batches under way than there are stages (1f1b) or with gradients of weights "
+       "behind those that others wait for (zero-bubble), or forwards of a phase before its "
+       "backwards (docs/pipeline-stages.md)"},
       [](auto& job) -> auto& { return job.layout.schedule; })));
   keys.push_back(later(whole_key(
       {"layout.in_flight", "micro-batches",

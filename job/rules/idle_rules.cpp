@@ -68,7 +68,7 @@ std::vector<IdleKeys> idle_keys() {
        "training.plateau.patience above 0",
        [](const JobSpec& job) { return job.training.plateau.patience > 0; }},
       {{"layout.in_flight"},
-       "layout.schedule fill or 1f1b",
+       "layout.schedule fill, 1f1b or zero-bubble",
        [](const JobSpec& job) { return job.layout.schedule != StageOrder::kByPhase; }},
       {{"checkpoint.score_samples"},
        "checkpoint.keep_best above 0",

@@ -15,20 +15,6 @@ namespace {
 
 using Lists = std::vector<std::vector<Instruction>>;
 
-bool is_send(const Instruction& at) {
-  return at.operation == Operation::kSend || at.operation == Operation::kSendGradient;
-}
-
-bool is_work(const Instruction& at) {
-  return at.operation == Operation::kForward || at.operation == Operation::kBackward ||
-         at.operation == Operation::kPenaltyForward || at.operation == Operation::kPenaltyBackward;
-}
-
-/// Adds to the leaf of its micro-batch, if its phase trains its network.
-bool adds(const Instruction& at) {
-  return at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward;
-}
-
 /// Finds what is wrong with the lists of one step.
 class ListCheck {
  public:
@@ -77,18 +63,16 @@ void ListCheck::check_messages() {
         if (one.peer < 0) {
           continue;
         }
-        const bool is_gradient = one.operation == Operation::kSendGradient ||
-                                 one.operation == Operation::kReceiveGradient;
         const auto me = static_cast<int>(worker);
-        const Message message{is_send(one) ? me : one.peer,
-                              is_send(one) ? one.peer : me,
-                              is_gradient,
+        const Message message{one.is_send() ? me : one.peer,
+                              one.is_send() ? one.peer : me,
+                              one.carries_gradient(),
                               one.phase,
                               one.repeat,
                               one.pass,
                               one.microbatch,
                               one.node};
-        if (is_send(one)) {
+        if (one.is_send()) {
           under_way.insert(message);
           continue;
         }
@@ -115,20 +99,36 @@ void ListCheck::check_work(std::int64_t step) {
   const auto work_of = [](const Instruction& at) {
     return Work{at.operation, at.phase, at.repeat, at.pass, at.microbatch, at.node};
   };
+  std::set<Work> halves;  // of backwards, whose weights' gradients are still to come
   std::map<Work, std::pair<int, Instruction>> open;  // how often it is still to be done
   const int microbatches = groups_.begin()->ranges.back().end;
   for (const Instruction& at :
        one_stage_schedule(phases_, {0, microbatches}, step, Overlap::kNone)) {
-    if (is_work(at)) {
+    if (at.is_work()) {
       open[work_of(at)] = {1, at};
     }
   }
   for (int worker = 0; worker < static_cast<int>(lists_.size()); ++worker) {
     for (const Instruction& at : list(worker)) {
-      if (is_work(at) && --open[work_of(at)].first < 0) {
+      if (!at.is_work()) {
+        continue;
+      }
+      if (at.part == BackwardPart::kInputs) {
+        if (!open.contains(work_of(at)) || !halves.insert(work_of(at)).second) {
+          add(worker, at, "is done twice, or nobody asks for it");
+        }
+        continue;
+      }
+      if (at.part == BackwardPart::kWeights && halves.erase(work_of(at)) == 0) {
+        add(worker, at, "comes without that to inputs, or before it");
+      }
+      if (--open[work_of(at)].first < 0) {
         add(worker, at, "is done twice, or nobody asks for it");
       }
     }
+  }
+  for (const Work& half : halves) {
+    faults_.push_back(line_of(open.at(half).second, names_) + ": its weights get no gradient");
   }
   for (const auto& [work, left] : open) {
     if (left.first > 0) {
@@ -171,7 +171,7 @@ void ListCheck::check_leaves(int worker, std::int64_t step) {
       }
       last.insert_or_assign(at.network, place);
       open.erase(at.network);
-    } else if (adds(at) && trains(phases_[static_cast<std::size_t>(at.phase)], at.network) &&
+    } else if (at.adds() && trains(phases_[static_cast<std::size_t>(at.phase)], at.network) &&
                !is_its) {
       add(worker, at, "its leaf is not open");
     }
@@ -201,7 +201,7 @@ void ListCheck::check_updates(int worker, std::int64_t step) {
   std::map<NetworkId, int> closed;
   auto next = wanted.begin();
   for (const Instruction& at : list(worker)) {
-    const bool uses = is_work(at) ? !adds(at) : at.operation == Operation::kOpenLeaf;
+    const bool uses = at.is_work() ? !at.goes_back() : at.operation == Operation::kOpenLeaf;
     if (at.operation == Operation::kAwait) {
       under_way.erase(at.network);
     } else if (at.operation == Operation::kCloseLeaf) {

@@ -22,6 +22,17 @@ struct Key {
   bool operator<(const Key& other) const { return ordered() < other.ordered(); }
 };
 
+/// Whether backward from the node gives a gradient to what another node has made.
+bool gives_gradient_on(const Pass& pass, int node) {
+  for (int maker = 0; maker < node; ++maker) {
+    if (pass.has_gradient[static_cast<std::size_t>(maker)] &&
+        std::ranges::count(gradient_takers(pass, maker), node) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Which of the stations of a phase waits for which.
 class StationGraph {
  public:
@@ -180,6 +191,14 @@ std::vector<BackwardStation> StationGraph::ordered() const {
 }
 
 }  // namespace
+
+bool can_be_split(const Phase& phase, const BackwardStation& station) {
+  return !station.trained.empty() && std::ranges::all_of(station.items, [&](const Item& item) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
+    return std::holds_alternative<Application>(node_of(pass, item.node)) &&
+           gives_gradient_on(pass, item.node);
+  });
+}
 
 std::vector<BackwardStation> backward_stations(const Phase& phase,
                                                const PerNetwork<NetworkGroup>& groups) {

@@ -21,7 +21,13 @@ struct BackwardStation {
   std::vector<Home> trained;  ///< whose leaves are opened for it; more than one where each waits
                               ///< for another's
   std::vector<Item> items;    ///< by pass, then from the last node to the first
+  /// Whether gradients of weights come apart from those of inputs (docs/pipeline-stages.md).
+  bool is_split = false;
 };
+
+/// Whether all of its backwards give gradients on, behind which those of weights can come:
+/// penalties have theirs together.
+[[nodiscard]] bool can_be_split(const Phase& phase, const BackwardStation& station);
 
 /// In an order in which each finds what the others give it.
 [[nodiscard]] std::vector<BackwardStation> backward_stations(

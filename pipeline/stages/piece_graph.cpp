@@ -106,9 +106,15 @@ class Builder {
   void add_stations(int unit, int microbatch);
   /// Going back through those before that it would be one too many beside.
   void needs_room(int task, int worker);
-  /// By worker, of those that have work in it.
-  [[nodiscard]] std::map<int, int> add_station(int unit, int microbatch, int index,
-                                               const BackwardStation& station);
+  /// Tasks of a station, by worker, of those that have work in it.
+  struct StationTasks {
+    std::map<int, int> all;      ///< but where it is split, without
+    std::map<int, int> weights;  ///< what of it is behind that
+  };
+  [[nodiscard]] StationTasks add_station(int unit, int microbatch, int index,
+                                         const BackwardStation& station);
+  /// One of its tasks, behind the one before it of the kind.
+  int add_station_task(const StagePiece& piece, int worker);
 
   const PerNetwork<NetworkGroup>& groups_;
   const std::vector<StageUnit>& units_;
@@ -120,7 +126,8 @@ class Builder {
   std::map<std::tuple<int, int, int, int>, int> forwards_;    // by unit, micro-batch, pass, node
   std::map<std::tuple<int, int, int, int>, int> last_;        // of those, worker for node
   std::map<std::tuple<int, int, int>, std::vector<int>> of_;  // by unit, micro-batch, worker
-  std::map<std::tuple<int, int, int>, int> stations_;         // by unit, station, worker: the last
+  /// By unit, kind, station and worker: the last.
+  std::map<std::tuple<int, StagePiece::Kind, int, int>, int> stations_;
   /// By worker, of each micro-batch of each unit that it keeps something of, what it goes back by.
   std::map<int, std::vector<std::vector<int>>> backwards_;
 };
@@ -226,28 +233,44 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
   }
 }
 
-std::map<int, int> Builder::add_station(int unit, int microbatch, int index,
-                                        const BackwardStation& station) {
-  std::map<int, int> tasks;
+int Builder::add_station_task(const StagePiece& piece, int worker) {
+  const int task = add(worker, piece);
+  needs(ends_.at({piece.unit, worker}), task);
+  needs_end(task, piece.unit - 1, worker);
+  const auto [before, is_first] =
+      stations_.try_emplace({piece.unit, piece.kind, piece.index, worker}, task);
+  if (!is_first) {
+    needs(task, std::exchange(before->second, task));
+  }
+  return task;
+}
+
+Builder::StationTasks Builder::add_station(int unit, int microbatch, int index,
+                                           const BackwardStation& station) {
+  StationTasks tasks;
   for (const BackwardStation::Item& item : station.items) {
     const PassFacts& of = facts(unit, item.pass);
     const Node& node = node_of(*of.graph, item.node);
     const int worker =
         *of.owners[static_cast<std::size_t>(microbatch)][static_cast<std::size_t>(item.node)];
-    if (!tasks.contains(worker)) {
-      const int task = tasks[worker] = add(worker, {.unit = unit,
-                                                    .kind = StagePiece::Kind::kStation,
-                                                    .microbatch = microbatch,
-                                                    .index = index});
-      needs(ends_.at({unit, worker}), task);
-      needs_end(task, unit - 1, worker);
-      if (const auto before = stations_.find({unit, index, worker}); before != stations_.end()) {
-        needs(task, before->second);
+    if (!tasks.all.contains(worker)) {
+      StagePiece piece{.unit = unit,
+                       .kind = StagePiece::Kind::kStation,
+                       .microbatch = microbatch,
+                       .index = index};
+      tasks.all[worker] = add_station_task(piece, worker);
+      if (station.is_split) {
+        piece.kind = StagePiece::Kind::kWeights;
+        tasks.weights[worker] = add_station_task(piece, worker);
+        needs(tasks.weights[worker], tasks.all[worker]);
       }
-      stations_[{unit, index, worker}] = task;
     }
-    at(tasks.at(worker)).time += backward_time(phase(unit), node);
-    needs_weights(tasks.at(worker), unit, *looked_at(node));
+    const double time = backward_time(phase(unit), node);
+    at(tasks.all[worker]).time += station.is_split ? time / 2.0 : time;
+    if (station.is_split) {
+      at(tasks.weights[worker]).time += time / 2.0;
+    }
+    needs_weights(tasks.all[worker], unit, *looked_at(node));
   }
   return tasks;
 }
@@ -272,8 +295,8 @@ void Builder::add_stations(int unit, int microbatch) {
     for (const BackwardStation::Item& item : station.items) {
       passes.insert(item.pass);
     }
-    const std::map<int, int> tasks = add_station(unit, microbatch, index, station);
-    for (const auto& [worker, task] : tasks) {
+    const StationTasks tasks = add_station(unit, microbatch, index, station);
+    for (const auto& [worker, task] : tasks.all) {
       for (const int pass : passes) {
         for (int node = 0; node < facts(unit, pass).end; ++node) {
           if (const auto forward = forwards_.find({unit, microbatch, pass, node});
@@ -286,7 +309,10 @@ void Builder::add_stations(int unit, int microbatch) {
         }
       }
     }
-    for (const auto& [worker, task] : tasks) {
+    for (const auto& [worker, task] : tasks.weights) {
+      own[worker].push_back(task);
+    }
+    for (const auto& [worker, task] : tasks.all) {
       own[worker].push_back(task);
       for (const int pass : passes) {
         so_far[pass].push_back(task);

@@ -23,6 +23,7 @@ struct StagePiece {
   enum class Kind {
     kStation,  ///< of backwards (pipeline/stages/backward_stations.hpp)
     kForward,  ///< of a node
+    kWeights,  ///< of a station that is split, the gradients of its weights
     kEnd,      ///< the unit's: its updates, of no micro-batch
   };
   int unit = 0;  ///< index of it

@@ -14,13 +14,16 @@ namespace {
 
 using Pieces = std::vector<StagePiece>;
 
-std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step) {
+std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, bool splits) {
   std::vector<StageUnit> units;
   for (const Phase& phase : shares.phases()) {
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
       units.push_back({.phase = &phase,
                        .repeat = repeat,
                        .stations = backward_stations(phase, shares.groups())});
+      for (BackwardStation& station : units.back().stations) {
+        station.is_split = splits && can_be_split(phase, station);
+      }
     }
   }
   return units;
@@ -57,7 +60,8 @@ std::vector<std::vector<Instruction>> stage_schedules(const std::vector<const Pa
                                                       std::int64_t step,
                                                       const StageOptions& options) {
   const PassShares& any = *shares.front();
-  const std::vector<StageUnit> units = units_of(any, step);
+  const std::vector<StageUnit> units =
+      units_of(any, step, options.order == StageOrder::kZeroBubble);
   const bool is_filled = options.order != StageOrder::kByPhase;
   std::vector<Pieces> filled;
   if (is_filled) {

@@ -27,7 +27,8 @@ struct StageOptions {
 /// Of one step. Lists of all workers are parts of one order in which everything is made before it
 /// is received, and a send waits for nobody, so they cannot wait for each other in a circle.
 /// Filled: that of pipeline/stages/fill_order.hpp; one forward, one backward: the same, with as
-/// many micro-batches under way as there are stages. By phase: node after node, each for one
+/// many micro-batches under way as there are stages; zero bubble: filled, with gradients of weights
+/// apart from those of inputs, where others wait for these. By phase: node after node, each for one
 /// micro-batch after the other, then station after station (pipeline/stages/backward_stations.hpp).
 [[nodiscard]] std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
                                                       const StageOptions& options);

@@ -26,8 +26,12 @@ void StageWriter::write(const StagePiece& piece) {
   switch (piece.kind) {
     case StagePiece::Kind::kForward:
       return write_forward(phase.passes[static_cast<std::size_t>(piece.pass)], piece.index);
-    case StagePiece::Kind::kStation:
-      return write_station(phase, unit.unit->stations[static_cast<std::size_t>(piece.index)]);
+    case StagePiece::Kind::kStation: {
+      const auto& station = unit.unit->stations[static_cast<std::size_t>(piece.index)];
+      return station.is_split ? write_inputs(phase, station) : write_station(phase, station);
+    }
+    case StagePiece::Kind::kWeights:
+      return write_weights(phase, unit.unit->stations[static_cast<std::size_t>(piece.index)]);
     case StagePiece::Kind::kEnd:
       return end(unit);
   }
@@ -110,7 +114,7 @@ void StageWriter::write_forward(const Pass& pass, int node) {
   }
 }
 
-void StageWriter::write_backward(const Pass& pass, int node) {
+void StageWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
   receive_until(static_cast<int>(pass.nodes.size()));
   PassProgress& now = progress();
   // Of tensors that are made behind it nobody asks any more.
@@ -131,13 +135,14 @@ void StageWriter::write_backward(const Pass& pass, int node) {
     add(Operation::kPenaltyBackward, penalty->network);
   } else {
     add(Operation::kBackward, std::get<Application>(node_of(pass, node)).network);
+    list_.back().part = part;
   }
   std::erase(now.backwards, node);
   // What joins and losses before the next one give, needs no other instruction.
   send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
 }
 
-void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
+void StageWriter::open_leaves(const BackwardStation& station) {
   at_.pass = 0;
   at_.node = 0;
   for (const Home& home : station.trained) {
@@ -145,6 +150,44 @@ void StageWriter::write_station(const Phase& phase, const BackwardStation& stati
       use(Operation::kOpenLeaf, home.network);
     }
   }
+}
+
+void StageWriter::close_leaves(const BackwardStation& station) {
+  at_.pass = 0;
+  at_.node = 0;
+  for (const Home& home : station.trained) {
+    if (has_leaf(home)) {
+      add(Operation::kCloseLeaf, home.network);
+    }
+  }
+}
+
+void StageWriter::write_inputs(const Phase& phase, const BackwardStation& station) {
+  for (const BackwardStation::Item& item : station.items) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
+    at_.pass = item.pass;
+    if (share().mine[static_cast<std::size_t>(item.node)]) {
+      write_backward(pass, item.node, BackwardPart::kInputs);
+    }
+  }
+}
+
+void StageWriter::write_weights(const Phase& phase, const BackwardStation& station) {
+  open_leaves(station);
+  for (const BackwardStation::Item& item : station.items) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
+    at_.pass = item.pass;
+    if (share().mine[static_cast<std::size_t>(item.node)]) {
+      at_.node = item.node;
+      add(Operation::kBackward, std::get<Application>(node_of(pass, item.node)).network);
+      list_.back().part = BackwardPart::kWeights;
+    }
+  }
+  close_leaves(station);
+}
+
+void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
+  open_leaves(station);
   for (auto item = station.items.begin(); item != station.items.end(); ++item) {
     at_.pass = item->pass;
     if (!share().mine[static_cast<std::size_t>(item->node)]) {
@@ -158,13 +201,7 @@ void StageWriter::write_station(const Phase& phase, const BackwardStation& stati
     }
     write_backward(pass, item->node);
   }
-  at_.pass = 0;
-  at_.node = 0;
-  for (const Home& home : station.trained) {
-    if (has_leaf(home)) {
-      add(Operation::kCloseLeaf, home.network);
-    }
-  }
+  close_leaves(station);
 }
 
 void StageWriter::write_rest(const Phase& phase) {

@@ -49,7 +49,13 @@ class StageWriter : public ListWriter {
   void write_forward(const Pass& pass, int node);
   /// Of the micro-batch at hand.
   void write_station(const Phase& phase, const BackwardStation& station);
-  void write_backward(const Pass& pass, int node);
+  /// Of one that is split: what others wait for, and the rest.
+  void write_inputs(const Phase& phase, const BackwardStation& station);
+  void write_weights(const Phase& phase, const BackwardStation& station);
+  /// Of those that the station trains, this worker's.
+  void open_leaves(const BackwardStation& station);
+  void close_leaves(const BackwardStation& station);
+  void write_backward(const Pass& pass, int node, BackwardPart part = BackwardPart::kWhole);
   void receive_until(int node);
   /// What is made on the way to `node`, and itself, may look at statistics, which an update
   /// changes.

@@ -32,6 +32,7 @@ class Digests(Divided):
     def test_every_schedule_and_placement_and_four_stages_of_eight_microbatches(self):
         self.assert_one_digest(CLOTHES, *SMALL, "training.microbatches=8", "training.kimg=0.192", layouts=[
             (2, *TWO, "layout.schedule=1f1b", "layout.transport=mpi"),
+            (2, *TWO, "layout.schedule=zero-bubble", "layout.in_flight=3"),
             (4, *TWO, "layout.placement=v", "layout.schedule=by-phase"),
             (4, "layout.stages=4", "layout.placement=v", "layout.schedule=1f1b", "layout.overlap=none")])
 
@@ -116,7 +117,7 @@ class Refusals(Divided):
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")
         self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.divergence.diversity=0.001")
-        self.assert_refused("expected fill, by-phase, 1f1b", *TWO, "layout.schedule=gpipe")
+        self.assert_refused("expected fill, by-phase, 1f1b, zero-bubble", *TWO, "layout.schedule=gpipe")
         self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")
 
 

@@ -11,8 +11,8 @@
 namespace gangway::fidelity {
 namespace {
 
-constexpr std::array kOrders = {StageOrder::kFill, StageOrder::kOneForwardOneBackward,
-                                StageOrder::kByPhase};
+constexpr std::array kOrders = {StageOrder::kFill, StageOrder::kZeroBubble,
+                                StageOrder::kOneForwardOneBackward, StageOrder::kByPhase};
 
 class Stages : public BesideOneWorker {
  protected:
@@ -138,7 +138,7 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
   }
   for (const int workers : {2, 4}) {
     job.layout.overlap = workers == 2 ? Overlap::kAcross : Overlap::kWithin;
-    job.layout.schedule = kOrders[(GetParam() + static_cast<std::size_t>(workers / 4)) % 2];
+    job.layout.schedule = kOrders[(GetParam() + static_cast<std::size_t>(workers / 4)) % 3];
     job.layout.placement = GetParam() % 4 < 2 ? StagePlacement::kLoop : StagePlacement::kV;
     const std::vector<int> hosts(static_cast<std::size_t>(workers == 4 ? workers : 0), 0);
     const Outcome staged =

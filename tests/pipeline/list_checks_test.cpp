@@ -51,8 +51,8 @@ struct CutLists {
 
 TEST(ListChecks, PassListsThatWorkersRun) {
   EXPECT_THAT(CutLists().faults(), IsEmpty());
-  for (const StageOrder order :
-       {StageOrder::kFill, StageOrder::kByPhase, StageOrder::kOneForwardOneBackward}) {
+  for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
+                                 StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
     for (const int stages : {2, 3, 4}) {
       EXPECT_THAT(CutLists(8, stages, 2 * stages, {.order = order}).faults(), IsEmpty());
     }
@@ -105,8 +105,8 @@ TEST(ListChecks, RefuseAThousandRandomChangesInEveryOrderAndPlacement) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
   };
   int changed = 0;
-  for (const StageOrder order :
-       {StageOrder::kFill, StageOrder::kByPhase, StageOrder::kOneForwardOneBackward}) {
+  for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
+                                 StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
     for (const StagePlacement placement : {StagePlacement::kLoop, StagePlacement::kV}) {
       const CutLists sound(4, 2, 4, {.order = order}, placement);
       ASSERT_THAT(sound.faults(), IsEmpty());

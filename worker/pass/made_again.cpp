@@ -22,8 +22,8 @@ void PassRun::make_again() {
 }
 
 void PassRun::prepare(const pipeline::Instruction& at) {
-  if (!setup_.job.layout.recompute) {
-    return;
+  if (!setup_.job.layout.recompute || at.part == pipeline::BackwardPart::kWeights) {
+    return;  // or it was made for the first part
   }
   enter(at);
   const int node = std::exchange(work_->node, at.node);

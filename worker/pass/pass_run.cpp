@@ -8,8 +8,6 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/precision.hpp"
-#include "worker/figures/judged_logits.hpp"
-#include "worker/figures/judged_spread.hpp"
 #include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
@@ -28,7 +26,6 @@ using pipeline::Phase;
 using pipeline::Pool;
 using pipeline::Reals;
 using pipeline::Running;
-using pipeline::Shown;
 using pipeline::StylePicture;
 
 void require_known(const Node& node) {
@@ -117,27 +114,6 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   return result;
 }
 
-void PassRun::backward(const Instruction& at, StepLosses& losses) {
-  enter(at);
-  come_back_to(at.node, losses);
-  work_->node = at.node;
-  make_again();
-  pull(pipeline::trains(phase(), std::get<Application>(node()).network));
-  end_if_over();
-}
-
-void PassRun::end_if_over() {
-  if (work_->share != nullptr) {
-    return works_.leave(*work_);
-  }
-  for (std::size_t before = 0; before < static_cast<std::size_t>(work_->node); ++before) {
-    if (pass().has_gradient[before] || std::holds_alternative<Penalty>(pass().nodes[before])) {
-      return;
-    }
-  }
-  work_->values.clear();
-}
-
 void PassRun::enter(const Instruction& at) {
   work_ = &works_.enter(at);
   if (work_->node == 0) {
@@ -171,27 +147,6 @@ void PassRun::come_to(int end) {
       put(pipeline::outputs_of(node()), take_kept());
     } else {
       std::visit([this](const auto& at_hand) { make(at_hand); }, node());
-    }
-  }
-}
-
-void PassRun::come_back_to(int end, StepLosses& losses) {
-  if (!work_->has_turned) {
-    work_->has_turned = true;
-    come_to(static_cast<int>(pass().nodes.size()));
-  }
-  while (work_->node > end + 1) {
-    --work_->node;
-    if (!work_->is_mine()) {
-      continue;
-    }
-    if (const auto* loss = std::get_if<Loss>(&node())) {
-      pull(*loss, losses);
-    } else if (std::holds_alternative<Join>(node()) || std::holds_alternative<Augment>(node())) {
-      pull(/*trains=*/false);
-    } else if (const auto* shown = std::get_if<Shown>(&node())) {
-      losses.add(shown->shown_with, work_->at.microbatch, work_->value(shown->input),
-                 phase().repeats);
     }
   }
 }
@@ -248,64 +203,6 @@ void PassRun::make(const Loss& loss) {
   const at::Tensor mean = losses_.at(loss.function)(work_->values_of(loss.inputs));
   work_->made[static_cast<std::size_t>(work_->node)] = {loss.weight == 1.0 ? mean
                                                                            : mean * loss.weight};
-}
-
-void PassRun::pull(const Loss& loss, StepLosses& losses) {
-  const at::Tensor made =
-      std::exchange(work_->made[static_cast<std::size_t>(work_->node)], {}).front();
-  if (has_gradient()) {
-    torch::autograd::backward({made}, {at::full_like(made, loss_scale())});
-  }
-  if (loss.shown_with) {
-    losses.add(*loss.shown_with, work_->at.microbatch, made, phase().repeats);
-    for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
-      judged.microbatch = work_->at.microbatch;
-      judged.logits = work_->value(judged.tensor).detach();
-      if (work_->has(kAugmentStrength)) {
-        losses.set_figure(work_->at.microbatch, judged.network + "_augment_strength",
-                          gan::Augmentation::strength_of(work_->value(kAugmentStrength)));
-      }
-      if (const std::string examples = judged_examples(pass(), judged, setup_.job);
-          !examples.empty() && work_->has(examples)) {
-        losses.add_figure(spread_figure(judged), work_->at.microbatch,
-                          spread_of(work_->value(examples)), phase().repeats);
-      }
-      losses.add_logits(std::move(judged));
-    }
-  }
-}
-
-void PassRun::pull(bool trains) {
-  if (!has_gradient()) {
-    return;
-  }
-  const std::vector<at::Tensor> made =
-      std::exchange(work_->made[static_cast<std::size_t>(work_->node)], {});
-  const std::vector<std::string> names = pipeline::outputs_of(node());
-  std::vector<at::Tensor> looked_at;  // those of its outputs that a loss depends on
-  std::vector<at::Tensor> gradients;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    at::Tensor& taken = work_->value(names[i]);
-    if (taken.defined() && taken.grad().defined()) {
-      looked_at.push_back(made[i]);
-      gradients.push_back(taken.grad());
-    }
-    taken.reset();
-  }
-  if (looked_at.empty()) {
-    return;
-  }
-  // Towards the inputs only, where its weights are not trained: their gradients are neither
-  // computed nor touched.
-  std::vector<at::Tensor> wanted;
-  for (const std::string& input : pipeline::inputs_of(node())) {
-    if (const at::Tensor& taken = work_->value(input);
-        !trains && taken.defined() && taken.requires_grad()) {
-      wanted.push_back(taken);
-    }
-  }
-  const gan::Tf32Products products(precision());
-  torch::autograd::backward(looked_at, gradients, std::nullopt, /*create_graph=*/false, wanted);
 }
 
 void PassRun::put(const std::vector<std::string>& names, Kept result) {

@@ -150,6 +150,18 @@ class PassRun {
   /// trains some.
   void pull(const pipeline::Loss& loss, StepLosses& losses);
   void pull(bool trains);
+  /// The same in two goes: to what it took, and to its weights.
+  void pull_inputs();
+  void pull_weights();
+  /// Of the node at hand: those of its outputs that a loss depends on, with their graph, and their
+  /// gradients; lets go of both.
+  struct Pulled {
+    std::vector<at::Tensor> made;
+    std::vector<at::Tensor> gradients;
+  };
+  [[nodiscard]] Pulled take_made();
+  /// What it took that has a gradient.
+  [[nodiscard]] std::vector<at::Tensor> taken_with_gradients();
   /// Of the node at hand: keeps what it made for its backward, and gives that to the nodes behind
   /// it by `names`.
   void put(const std::string& name, const at::Tensor& made) { put({name}, Kept{{made}, {}}); }

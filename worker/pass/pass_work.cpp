@@ -55,9 +55,7 @@ PassWorks::Key PassWorks::key_of(const pipeline::Instruction& at) {
 }
 
 PassWork& PassWorks::enter(const pipeline::Instruction& at) {
-  const bool goes_back = at.operation == pipeline::Operation::kBackward ||
-                         at.operation == pipeline::Operation::kPenaltyBackward ||
-                         at.operation == pipeline::Operation::kArm;
+  const bool goes_back = at.goes_back() || at.operation == pipeline::Operation::kArm;
   if (const auto found = works_.find(key_of(at)); found != works_.end()) {
     PassWork& work = found->second;
     if (goes_back || work.share != nullptr || !work.has_turned) {

@@ -15,6 +15,7 @@
 #include "job/models/network_id.hpp"
 #include "pipeline/pass_share.hpp"
 #include "pipeline/schedule.hpp"
+#include "worker/pass/split_backward.hpp"
 #include "worker/state/statistic_sinks.hpp"
 
 namespace gangway::worker {
@@ -36,6 +37,7 @@ struct PassWork {
   std::vector<Value> values;  ///< in the order of their making
   std::vector<std::vector<at::Tensor>> made;  ///< by node: with their graph, until its backward
   std::unique_ptr<gan::BlockwisePenalty> penalty;  ///< between its two instructions
+  std::map<int, SplitBackward> split;  ///< by node: whose weights' gradients are still to come
   /// By trained network, what was seen before the micro-batch's leaf was open.
   std::vector<std::pair<NetworkId, SeenStatistics>> seen;
 

@@ -16,14 +16,6 @@ using pipeline::Crossing;
 using pipeline::Instruction;
 using pipeline::Operation;
 
-bool is_gradient(const Instruction& at) {
-  return at.operation == Operation::kSendGradient || at.operation == Operation::kReceiveGradient;
-}
-
-bool is_receive(const Instruction& at) {
-  return at.operation == Operation::kReceive || at.operation == Operation::kReceiveGradient;
-}
-
 }  // namespace
 
 RemoteTensors::RemoteTensors(const pipeline::PassShares& shares,
@@ -34,7 +26,7 @@ void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>
   step_ = step;
   std::map<int, int> counts;  // by peer
   for (const Instruction& one : schedule) {
-    if (is_receive(one)) {
+    if (one.is_receive()) {
       counts[one.peer] += static_cast<int>(crossing(one).outputs.size());
     }
   }
@@ -76,7 +68,7 @@ comm::TensorKey RemoteTensors::key(const Instruction& at, int output) const {
           .microbatch = at.microbatch,
           .node = at.node,
           .output = output,
-          .is_gradient = is_gradient(at) ? 1 : 0};
+          .is_gradient = at.carries_gradient() ? 1 : 0};
 }
 
 void RemoteTensors::send(const Instruction& at, int output, const at::Tensor& tensor) {

@@ -53,7 +53,10 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
         until_its_end[pass_of(at)] += is_kept ? 0 : node.output_bytes;
         break;
       case Operation::kBackward:
-        most = std::max(most, held + inside);
+        // What was made again for the inputs' gradients is there until those of the weights.
+        held += at.part == pipeline::BackwardPart::kInputs ? inside : 0;
+        most = std::max(most, held + (at.part == pipeline::BackwardPart::kWhole ? inside : 0));
+        held -= at.part == pipeline::BackwardPart::kWeights ? inside : 0;
         break;
       case Operation::kReceive:
       case Operation::kReceiveGradient:
@@ -64,8 +67,7 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
         break;
     }
     most = std::max(most, held);
-    if (is_kept &&
-        (at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward)) {
+    if (is_kept && at.goes_back() && at.part != pipeline::BackwardPart::kInputs) {
       held -= node.kept_bytes;
     }
     if (last.at(pass_of(at)) == i) {

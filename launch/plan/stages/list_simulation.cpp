@@ -79,14 +79,12 @@ bool ListSimulation::perform(int index, const Instruction& at) {
     default:
       break;
   }
-  if (at.operation == Operation::kBackward) {
-    compute(index, node_of(at).again_seconds);
+  if (at.is_work()) {
+    compute(index, node_of(at).again_seconds_of(at));
   }
   const double seconds = seconds_of(own, at);
   std::optional<NetworkId>& armed = workers_[static_cast<std::size_t>(index)].armed;
-  const bool is_backward =
-      at.operation == Operation::kBackward || at.operation == Operation::kPenaltyBackward;
-  if (is_backward && armed == at.network && own != nullptr) {
+  if (at.goes_back() && armed == at.network && own != nullptr) {
     armed.reset();
     // Its buckets become complete while it goes on.
     const ListWorker& of = setup_.workers[static_cast<std::size_t>(index)];
@@ -111,10 +109,7 @@ double ListSimulation::seconds_of(const ExchangePart* part, const Instruction& a
            : at.operation == Operation::kOpenLeaf ? part->open_seconds
                                                   : part->close_seconds;
   }
-  const NodeCost& node = node_of(at);
-  const bool is_forward =
-      at.operation == Operation::kForward || at.operation == Operation::kPenaltyForward;
-  return is_forward ? node.forward_seconds : node.backward_seconds;
+  return node_of(at).seconds_of(at);
 }
 
 void ListSimulation::compute(int index, double seconds) {

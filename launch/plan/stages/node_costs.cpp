@@ -213,6 +213,21 @@ std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange 
   return buckets;
 }
 
+double NodeCost::seconds_of(const pipeline::Instruction& at) const {
+  if (!at.goes_back()) {
+    return forward_seconds;
+  }
+  switch (at.part) {
+    case pipeline::BackwardPart::kInputs:
+      return backward_seconds * inputs_share;
+    case pipeline::BackwardPart::kWeights:
+      return backward_seconds * (1.0 - inputs_share);
+    case pipeline::BackwardPart::kWhole:
+      break;
+  }
+  return backward_seconds;
+}
+
 NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phase,
                                       const WholeNode& of, int node) const {
   const Pass& cut = phase.passes[static_cast<std::size_t>(of.pass)];
@@ -231,6 +246,15 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
                                     ? bytes_of(id, here.part->live, blocks.end - 1)
                                     : blocks_[id].back().output_bytes};
   const bool is_kept = cut.has_gradient[static_cast<std::size_t>(node)];
+  double to_inputs = 0.0;
+  double to_weights = 0.0;
+  for (int block = blocks.begin; block < blocks.end; ++block) {
+    to_inputs += blocks_[id][static_cast<std::size_t>(block)].input_gradient.seconds;
+    to_weights += blocks_[id][static_cast<std::size_t>(block)].weight_gradient.seconds;
+  }
+  if (to_inputs + to_weights > 0.0) {
+    cost.inputs_share = to_inputs / (to_inputs + to_weights);
+  }
   for (int block = blocks.begin; block < blocks.end && is_kept; ++block) {
     cost.kept_bytes += blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
   }

@@ -187,8 +187,8 @@ PlannedLayout StagePlanner::with_least_memory(PlannedLayout layout) const {
 
 std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayout& layout) {
   std::vector<PlannedLayout> others;
-  for (const StageOrder order :
-       {StageOrder::kFill, StageOrder::kByPhase, StageOrder::kOneForwardOneBackward}) {
+  for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
+                                 StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
     if (layout.shape == LayoutShape::kStages && order != layout.schedule) {
       others.push_back(layout);
       others.back().schedule = order;
@@ -200,7 +200,7 @@ std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayou
 
 std::vector<PlannedLayout> StagePlanner::with_less_in_flight(const PlannedLayout& layout) {
   std::vector<PlannedLayout> fewer;
-  for (int most = layout.stages / 2; layout.shape == LayoutShape::kStages && most > 0; most /= 2) {
+  for (int most = 2 * layout.stages; layout.shape == LayoutShape::kStages && most > 0; most /= 2) {
     fewer.push_back(layout);
     fewer.back().schedule = StageOrder::kOneForwardOneBackward;
     fewer.back().in_flight = most;

@@ -27,8 +27,8 @@ class StagePlanner {
   [[nodiscard]] Candidates candidates(int workers) const;
   /// The same rows with the other orders of forwards and backwards.
   [[nodiscard]] static std::vector<PlannedLayout> with_other_schedules(const PlannedLayout& layout);
-  /// With fewer micro-batches under way than there are stages: half as many, a quarter, down to
-  /// one. They hold less, and take longer.
+  /// With no more micro-batches under way than twice the number of stages, half of that and so on
+  /// down to one. They hold less, and take longer.
   [[nodiscard]] static std::vector<PlannedLayout> with_less_in_flight(const PlannedLayout& layout);
   /// Cut where the fullest stage holds least; the same layout where that is where it is cut.
   [[nodiscard]] PlannedLayout with_least_memory(PlannedLayout layout) const;

@@ -25,7 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr std::array kOrders = {StageOrder::kByPhase, StageOrder::kFill,
-                                StageOrder::kOneForwardOneBackward};
+                                StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble};
 
 JobSpec staged_job(int microbatches, int stages) {
   JobSpec job;
@@ -137,10 +137,8 @@ int most_kept(const std::vector<Instruction>& list, const std::vector<Phase>& ph
     const bool is_kept = (one.operation == Operation::kForward &&
                           pass.has_gradient[static_cast<std::size_t>(one.node)]) ||
                          one.operation == Operation::kPenaltyForward;
-    const bool goes_back =
-        one.operation == Operation::kBackward || one.operation == Operation::kPenaltyBackward;
     int& left = kept[{one.phase, one.microbatch}];
-    left += (is_kept ? 1 : 0) - (goes_back ? 1 : 0);
+    left += (is_kept ? 1 : 0) - (one.adds() ? 1 : 0);
     if (left == 0) {
       kept.erase({one.phase, one.microbatch});
     }
@@ -175,6 +173,7 @@ TEST(StageSchedule, NoMoreIsInFlightThanMayBeWhateverTheNumberOfMicrobatches) {
       EXPECT_EQ(most_of({.order = in_turns}), stages);
       for (const int in_flight : {1, 2, 5}) {
         EXPECT_EQ(most_of({.order = StageOrder::kFill, .in_flight = in_flight}), in_flight);
+        EXPECT_EQ(most_of({.order = StageOrder::kZeroBubble, .in_flight = in_flight}), in_flight);
         EXPECT_EQ(most_of({Overlap::kNone, in_turns, in_flight}), in_flight);
       }
       EXPECT_EQ(most_of({.order = StageOrder::kByPhase}), 12);
@@ -188,8 +187,7 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
   std::map<std::tuple<Operation, int, int, int, int>, int> staged;
   const auto count = [](auto& counts, const std::vector<Instruction>& list) {
     for (const Instruction& one : list) {
-      if (one.peer < 0 && one.microbatch >= 0 && one.operation != Operation::kOpenLeaf &&
-          one.operation != Operation::kCloseLeaf) {
+      if (one.is_work() && one.part != BackwardPart::kInputs) {
         ++counts[{one.operation, one.phase, one.pass, one.microbatch, one.node}];
       }
     }

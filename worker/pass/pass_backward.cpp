@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// The way back through a pass: losses, joins and applications, each from the gradients of what it
+// made to those of what it took.
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "gan/precision.hpp"
+#include "worker/figures/judged_logits.hpp"
+#include "worker/figures/judged_spread.hpp"
+#include "worker/pass/pass_run.hpp"
+
+namespace gangway::worker {
+
+using pipeline::Application;
+using pipeline::Augment;
+using pipeline::BackwardPart;
+using pipeline::Instruction;
+using pipeline::Join;
+using pipeline::Loss;
+using pipeline::Penalty;
+using pipeline::Shown;
+
+void PassRun::backward(const Instruction& at, StepLosses& losses) {
+  enter(at);
+  if (at.part != BackwardPart::kWeights) {
+    come_back_to(at.node, losses);
+  }
+  const int came_to = std::exchange(work_->node, at.node);
+  switch (at.part) {
+    case BackwardPart::kWhole:
+      make_again();
+      pull(pipeline::trains(phase(), std::get<Application>(node()).network));
+      break;
+    case BackwardPart::kInputs:
+      make_again();
+      pull_inputs();
+      break;
+    case BackwardPart::kWeights:
+      pull_weights();
+      break;
+  }
+  work_->node = std::min(came_to, at.node);
+  if (at.part != BackwardPart::kInputs) {  // its other part is to come
+    end_if_over();
+  }
+}
+
+void PassRun::end_if_over() {
+  if (work_->share != nullptr) {
+    return works_.leave(*work_);
+  }
+  for (std::size_t before = 0; before < static_cast<std::size_t>(work_->node); ++before) {
+    if (pass().has_gradient[before] || std::holds_alternative<Penalty>(pass().nodes[before])) {
+      return;
+    }
+  }
+  work_->values.clear();
+}
+
+void PassRun::come_back_to(int end, StepLosses& losses) {
+  if (!work_->has_turned) {
+    work_->has_turned = true;
+    come_to(static_cast<int>(pass().nodes.size()));
+  }
+  while (work_->node > end + 1) {
+    --work_->node;
+    if (!work_->is_mine()) {
+      continue;
+    }
+    if (const auto* loss = std::get_if<Loss>(&node())) {
+      pull(*loss, losses);
+    } else if (std::holds_alternative<Join>(node()) || std::holds_alternative<Augment>(node())) {
+      pull(/*trains=*/false);
+    } else if (const auto* shown = std::get_if<Shown>(&node())) {
+      losses.add(shown->shown_with, work_->at.microbatch, work_->value(shown->input),
+                 phase().repeats);
+    }
+  }
+}
+
+void PassRun::pull(const Loss& loss, StepLosses& losses) {
+  const at::Tensor made =
+      std::exchange(work_->made[static_cast<std::size_t>(work_->node)], {}).front();
+  if (has_gradient()) {
+    torch::autograd::backward({made}, {at::full_like(made, loss_scale())});
+  }
+  if (loss.shown_with) {
+    losses.add(*loss.shown_with, work_->at.microbatch, made, phase().repeats);
+    for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
+      judged.microbatch = work_->at.microbatch;
+      judged.logits = work_->value(judged.tensor).detach();
+      if (work_->has(kAugmentStrength)) {
+        losses.set_figure(work_->at.microbatch, judged.network + "_augment_strength",
+                          gan::Augmentation::strength_of(work_->value(kAugmentStrength)));
+      }
+      if (const std::string examples = judged_examples(pass(), judged, setup_.job);
+          !examples.empty() && work_->has(examples)) {
+        losses.add_figure(spread_figure(judged), work_->at.microbatch,
+                          spread_of(work_->value(examples)), phase().repeats);
+      }
+      losses.add_logits(std::move(judged));
+    }
+  }
+}
+
+void PassRun::pull(bool trains) {
+  if (!has_gradient()) {
+    return;
+  }
+  const Pulled pulled = take_made();
+  if (pulled.made.empty()) {
+    return;
+  }
+  // Towards the inputs only, where its weights are not trained: their gradients are neither
+  // computed nor touched.
+  const gan::Tf32Products products(precision());
+  torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
+                            trains ? std::vector<at::Tensor>() : taken_with_gradients());
+}
+
+void PassRun::pull_inputs() {
+  Pulled pulled = take_made();
+  if (!pulled.made.empty()) {
+    const gan::Tf32Products products(precision());
+    work_->split.emplace(
+        work_->node,
+        SplitBackward(std::move(pulled.made), std::move(pulled.gradients), taken_with_gradients()));
+  }
+}
+
+void PassRun::pull_weights() {
+  if (auto split = work_->split.extract(work_->node); !split.empty()) {
+    const gan::Tf32Products products(precision());
+    std::move(split.mapped()).finish();
+  }
+}
+
+PassRun::Pulled PassRun::take_made() {
+  const std::vector<at::Tensor> made =
+      std::exchange(work_->made[static_cast<std::size_t>(work_->node)], {});
+  const std::vector<std::string> names = pipeline::outputs_of(node());
+  Pulled pulled;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    at::Tensor& taken = work_->value(names[i]);
+    if (taken.defined() && taken.grad().defined()) {
+      pulled.made.push_back(made[i]);
+      pulled.gradients.push_back(taken.grad());
+    }
+    taken.reset();
+  }
+  return pulled;
+}
+
+std::vector<at::Tensor> PassRun::taken_with_gradients() {
+  std::vector<at::Tensor> taken;
+  for (const std::string& input : pipeline::inputs_of(node())) {
+    if (const at::Tensor& one = work_->value(input); one.defined() && one.requires_grad()) {
+      taken.push_back(one);
+    }
+  }
+  return taken;
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "worker/pass/split_backward.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+
+namespace gangway::worker {
+namespace {
+
+using torch::autograd::AccumulateGrad;
+using torch::autograd::Edge;
+
+/// Notes what arrives at a function, the first time.
+struct Note final : torch::autograd::FunctionPreHook {
+  explicit Note(std::shared_ptr<std::vector<at::Tensor>> to) : arrived(std::move(to)) {}
+  torch::autograd::variable_list operator()(
+      const torch::autograd::variable_list& gradients) override {
+    if (arrived->empty()) {
+      *arrived = gradients;
+    }
+    return gradients;
+  }
+  std::shared_ptr<std::vector<at::Tensor>> arrived;
+};
+
+}  // namespace
+
+/// The functions behind some outputs.
+class SplitBackward::Graph {
+ public:
+  Graph(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
+    std::unordered_set<const c10::TensorImpl*> ends;
+    for (const at::Tensor& input : inputs) {
+      ends.insert(input.unsafeGetTensorImpl());
+    }
+    for (const at::Tensor& output : outputs) {  // one may be an input, passed on as it is
+      visit(torch::autograd::impl::gradient_edge(output).function, ends);
+    }
+  }
+
+  /// From the outputs on: what takes something of another comes before it.
+  [[nodiscard]] std::vector<std::shared_ptr<Node>> functions() const {
+    return {done_.rbegin(), done_.rend()};
+  }
+  [[nodiscard]] bool leads_to_inputs(const Node* function) const {
+    return leads_to_inputs_.at(function);
+  }
+  /// Leaves that hang on `function`, by parts of the graph that lead to no input.
+  [[nodiscard]] std::set<std::shared_ptr<Node>> weights_on(const std::shared_ptr<Node>& function) {
+    std::set<std::shared_ptr<Node>> found;
+    std::unordered_set<const Node*> seen;
+    std::vector<std::shared_ptr<Node>> open{function};
+    while (!open.empty()) {
+      const std::shared_ptr<Node> one = open.back();
+      open.pop_back();
+      if (dynamic_cast<const AccumulateGrad*>(one.get()) != nullptr) {
+        found.insert(one);
+      }
+      for (const Edge& edge : one->next_edges()) {
+        if (edge.is_valid() && !leads_to_inputs(edge.function.get()) &&
+            seen.insert(edge.function.get()).second) {
+          open.push_back(edge.function);
+        }
+      }
+    }
+    return found;
+  }
+
+ private:
+  void visit(const std::shared_ptr<Node>& root,
+             const std::unordered_set<const c10::TensorImpl*>& ends) {
+    struct Step {
+      std::shared_ptr<Node> function;
+      std::size_t next = 0;
+    };
+    std::vector<Step> way{{root}};
+    while (!way.empty()) {
+      Step& step = way.back();
+      const std::size_t count = step.function->num_outputs();
+      if (step.next == 0 && leads_to_inputs_.contains(step.function.get())) {
+        way.pop_back();  // from another output
+        continue;
+      }
+      if (step.next < count) {
+        const Edge& edge = step.function->next_edge(step.next++);
+        if (edge.is_valid() && !leads_to_inputs_.contains(edge.function.get())) {
+          way.push_back({edge.function});
+        }
+        continue;
+      }
+      const auto* leaf = dynamic_cast<const AccumulateGrad*>(step.function.get());
+      bool leads = leaf != nullptr && ends.contains(leaf->variable.unsafeGetTensorImpl());
+      for (const Edge& edge : step.function->next_edges()) {
+        leads = leads || (edge.is_valid() && leads_to_inputs_.at(edge.function.get()));
+      }
+      if (leads_to_inputs_.emplace(step.function.get(), leads).second) {
+        done_.push_back(step.function);
+      }
+      way.pop_back();
+    }
+  }
+
+  std::unordered_map<const Node*, bool> leads_to_inputs_;
+  std::vector<std::shared_ptr<Node>> done_;  // each behind those that it takes something of
+};
+
+SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Tensor> gradients,
+                             const std::vector<at::Tensor>& inputs) {
+  if (inputs.empty()) {
+    twice_.emplace(std::move(outputs), std::move(gradients));
+    return;
+  }
+  Graph graph(outputs, inputs);
+  std::map<std::shared_ptr<Node>, int> junctions_of;  // by leaf that is no input
+  std::vector<std::shared_ptr<Node>> passed;          // on the way, with nothing hanging on them
+  for (const std::shared_ptr<Node>& function : graph.functions()) {
+    const bool is_root = std::ranges::any_of(
+        outputs, [&](const at::Tensor& output) { return output.grad_fn() == function; });
+    const bool leads_on = graph.leads_to_inputs(function.get());
+    if ((!leads_on && !is_root) || (leads_on && function->num_outputs() == 0)) {
+      continue;  // of weights alone, or an input
+    }
+    const std::set<std::shared_ptr<Node>> weights = graph.weights_on(function);
+    if (weights.empty()) {
+      passed.push_back(function);
+      continue;
+    }
+    Junction& junction = junctions_.emplace_back(
+        Junction{.function = function, .arrived = std::make_shared<Arrived>()});
+    for (const std::shared_ptr<Node>& leaf : weights) {
+      junction.weights.emplace_back(leaf, 0);
+      ++junctions_of[leaf];
+    }
+    if (leads_on) {
+      function->add_pre_hook(std::make_unique<Note>(junction.arrived));
+      continue;
+    }
+    junction.arrived->resize(function->num_inputs());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].grad_fn() == function) {
+        (*junction.arrived)[outputs[i].output_nr()] = gradients[i];
+      }
+    }
+  }
+  torch::autograd::backward(outputs, gradients, /*retain_graph=*/true, /*create_graph=*/false,
+                            inputs);
+  if (std::ranges::any_of(junctions_of, [](const auto& one) { return one.second > 1; })) {
+    for (const auto& [leaf, count] : junctions_of) {
+      weights_.push_back(dynamic_cast<const AccumulateGrad&>(*leaf).variable);
+    }
+    junctions_.clear();
+    twice_.emplace(std::move(outputs), std::move(gradients));
+    return;
+  }
+  for (const std::shared_ptr<Node>& function : passed) {
+    function->release_variables();  // what only the first go looks at
+  }
+}
+
+void SplitBackward::finish() && {
+  if (twice_) {
+    torch::autograd::backward(twice_->first, twice_->second, /*retain_graph=*/std::nullopt,
+                              /*create_graph=*/false, weights_);
+    return;
+  }
+  for (const Junction& junction : junctions_) {
+    torch::autograd::edge_list from;
+    torch::autograd::variable_list gradients;
+    for (std::size_t i = 0; i < junction.arrived->size(); ++i) {
+      if (const at::Tensor& gradient = (*junction.arrived)[i]; gradient.defined()) {
+        from.emplace_back(junction.function, static_cast<std::uint32_t>(i));
+        gradients.push_back(gradient);
+      }
+    }
+    if (!from.empty()) {
+      (void)torch::autograd::Engine::get_default_engine().execute(
+          from, gradients, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/true,
+          junction.weights);
+    }
+  }
+  junctions_.clear();
+}
+
+}  // namespace gangway::worker

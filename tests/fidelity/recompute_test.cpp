@@ -28,6 +28,8 @@ TEST_P(EveryJobRecomputed, HasTheSameBits) {
   const auto chunks = chunks_of(job);
   const bool is_cut = std::ranges::any_of(chunks, [](const auto& one) { return one.size() > 1; });
   if (is_cut && !job.scales_losses() && job.training.translation.pool == 0) {
+    job.layout.schedule = GetParam() % 2 == 0 ? StageOrder::kFill : StageOrder::kZeroBubble;
+    job.layout.in_flight = static_cast<int>(GetParam() % 3);
     const Outcome staged = train({.job = job, .workers = 2, .end = named.steps}, next_folder());
     EXPECT_EQ(staged.digest, kept.digest) << "two stages";
   }

@@ -244,6 +244,8 @@ DIVIDED = {
     "networks apart over NCCL": (2, OVER_NCCL, (*APART, "layout.transport=nccl")),
     "2 stages in a V, in turns, over NCCL": (2, OVER_NCCL, ("layout.stages=2", "layout.placement=v", "layout.schedule=1f1b",
                                                             "layout.transport=nccl")),
+    "2 stages over NCCL, weights' gradients apart": (2, OVER_NCCL, ("layout.stages=2", "layout.schedule=zero-bubble",
+                                                                    "layout.transport=nccl")),
     "2 stages over NCCL on 4 workers": (4, OVER_NCCL, ("layout.stages=2", "layout.transport=nccl")),
 }
 LOSSES = {"die": "one dies", "stop": "one goes silent", "graph": "one dies while the others replay a graph"}

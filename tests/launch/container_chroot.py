@@ -25,6 +25,7 @@ import dockerfile_parse
 ROOT = Path(__file__).resolve().parents[2]
 GANGWAY = Path(os.environ.get("GANGWAY_BIN", ROOT / "build/release/bin")).resolve() / "gangway"
 STEP_HOURS = 2
+LAST_LINES = 60  # of a log, where a step fails
 
 
 class Stage:
@@ -108,7 +109,12 @@ def carry_out(steps, folder, options):
         elif name == "COPY":
             copy(value, stages, stage)
         elif name == "RUN":
-            stage.run(["/bin/sh", "-c", value])
+            try:
+                stage.run(["/bin/sh", "-c", value])
+            except subprocess.CalledProcessError:
+                for log in (stage.folder / stage.directory.lstrip("/") / "build").glob("*.log"):
+                    print("".join(log.read_text().splitlines(keepends=True)[-LAST_LINES:]), flush=True)
+                raise
         elif name == "USER":
             stage.user = value
         elif name == "ENV":

@@ -11,6 +11,7 @@
 
 #include "base/units.hpp"
 #include "job/choices.hpp"
+#include "launch/plan/predict.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {
@@ -109,6 +110,22 @@ std::string recompute_text(const Prediction& best) {
       static_cast<double>(best.memory_limit) / kMebibyte);
 }
 
+/// That stages need more memory than a worker with whole networks would; nothing where they do not.
+std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
+  if (best.layout.shape != LayoutShape::kStages) {
+    return "";
+  }
+  const std::int64_t whole = predict(input, {.workers = 1}).memory.total_bytes();
+  const std::int64_t staged = best.memory.total_bytes();
+  if (staged <= whole) {
+    return "";
+  }
+  return fmt::format(
+      "Stages keep what several micro-batches need for their backwards: {:.0f} MiB a worker, where "
+      "one with whole networks has {:.0f}; layout.in_flight holds less, and waits more.\n",
+      static_cast<double>(staged) / kMebibyte, static_cast<double>(whole) / kMebibyte);
+}
+
 /// Hosts in the order in which a hostfile should name them, where that is not theirs.
 std::string host_order(const Prediction& best, const Cluster& cluster) {
   std::vector<std::string> names;
@@ -160,7 +177,7 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
       search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
       ranking_table(search, is_priced));
   text += first_text(best);
-  text += best.fits ? recompute_text(best) : "";
+  text += best.fits ? recompute_text(best) + stages_memory_text(best, input) : "";
   if (!best.fits) {
     text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
   }

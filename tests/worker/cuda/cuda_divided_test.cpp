@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Networks cut and apart on the CUDA path: the bits of one CPU worker.
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
@@ -40,7 +41,8 @@ TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStages) {
     const std::size_t number = GetParam() + static_cast<std::size_t>(workers / 4);
     job.layout.transport = transport_of(number);
     job.layout.overlap = static_cast<Overlap>(number % 3);
-    job.layout.schedule = number % 4 < 2 ? StageOrder::kFill : StageOrder::kOneForwardOneBackward;
+    job.layout.schedule = std::array{StageOrder::kFill, StageOrder::kZeroBubble,
+                                     StageOrder::kOneForwardOneBackward}[number % 3];
     job.layout.placement = number % 5 < 3 ? StagePlacement::kLoop : StagePlacement::kV;
     fake::dawdle(1 + number);
     expect_bits(job, workers, named.steps, reference);

@@ -16,6 +16,7 @@ namespace gangway::launch {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kArenaBytes = kArenaElements * 4;
 
@@ -213,6 +214,27 @@ TEST(PredictStages, OrdersThatHoldLessAreTakenWhereNothingElseFits) {
   EXPECT_EQ(first.layout.schedule, StageOrder::kOneForwardOneBackward);
   EXPECT_FALSE(first.layout.recompute);
   EXPECT_THAT(run_arguments(first.layout, planner->input().job), HasSubstr("layout.schedule=1f1b"));
+}
+
+TEST(PlanText, SaysWhereStagesNeedMoreMemoryThanWholeNetworks) {
+  const JobSpec job = sample_job(16);
+  Profile profile = sample_profile(job);
+  profile.memory.working_bytes = 20'000'000;
+  for (BlockCost& block : profile.blocks) {
+    block.kept_bytes = 1'000'000;
+  }
+  const Planner planner(job, profile, "p", sample_cluster(1, 2));
+  const StagePlanner stage_planner(planner.input());
+  PlannedLayout layout = stages(2);
+  const auto text_of = [&] {
+    Search search;
+    search.ranking.push_back(stage_planner.predict(layout));
+    return plan_text(search, planner.input(), "j.yaml");
+  };
+  EXPECT_THAT(text_of(), HasSubstr("layout.in_flight holds less"));
+  layout.in_flight = 1;
+  EXPECT_THAT(text_of(), Not(HasSubstr("layout.in_flight holds less")));
+  EXPECT_THAT(text_of(), HasSubstr("layout.in_flight=1"));
 }
 
 TEST(PredictStages, MakeAgainWhatAllMicrobatchesTogetherCannotKeep) {

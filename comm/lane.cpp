@@ -20,6 +20,9 @@ constexpr std::chrono::microseconds kBetweenEagerPolls{25};
 constexpr std::chrono::microseconds kBetweenPumps{500};
 // The bell wakes at once; this is for what rings no bell (control messages, a deadline).
 constexpr std::chrono::microseconds kBellPatience{500};
+// Who has had nothing to do for so long, in a pause perhaps, looks for messages so much less often.
+constexpr std::chrono::seconds kIdleFor{2};
+constexpr int kLongerIdle = 20;
 
 }  // namespace
 
@@ -113,21 +116,23 @@ void Lane::run(const std::stop_token& stop) {
   // The kernel's default slack of 50 us would double the sleep between polls.
   (void)prctl(PR_SET_TIMERSLACK, 1000UL);
   std::chrono::steady_clock::time_point pumped;
+  auto at_work = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     const std::uint32_t bell = host_ != nullptr ? host_->bell() : 0;
     const bool ran = run_task();
     const bool moved = advance_exchanges() || ran;
     // Also where it is never idle: that must not silence the control messages.
-    if (const auto now = std::chrono::steady_clock::now();
-        ran || !moved || now - pumped >= kBetweenPumps) {
+    const auto now = std::chrono::steady_clock::now();
+    if (ran || !moved || now - pumped >= kBetweenPumps) {
       attempt(pump_);
       pumped = now;
     }
     if (moved) {
+      at_work = now;
       const MutexLock lock(mutex_);
       finished_changed_.notify_all();
     } else {
-      rest(stop, bell);
+      rest(stop, bell, now - at_work < kIdleFor ? idle_period_ : idle_period_ * kLongerIdle);
     }
   }
 }
@@ -165,14 +170,15 @@ bool Lane::advance_exchanges() {
   return moved;
 }
 
-void Lane::rest(const std::stop_token& stop, std::uint32_t bell) {
+void Lane::rest(const std::stop_token& stop, std::uint32_t bell,
+                std::chrono::microseconds idle_period) {
   Exchange::Need most = Exchange::Need::kNothing;
   for (const Exchange* exchange : exchanges_) {
     most = std::max(most, exchange->needs());
   }
   if (most == Exchange::Need::kNothing || most == Exchange::Need::kCompute) {
     MutexLock lock(mutex_);
-    changed_.wait_for(lock, stop, idle_period_,
+    changed_.wait_for(lock, stop, idle_period,
                       [this]() GANGWAY_REQUIRES(mutex_) { return is_called(); });
   } else if (core_ == Core::kOwn) {
     (void)sched_yield();

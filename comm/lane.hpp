@@ -57,7 +57,7 @@ class Lane {
   enum class Core { kShared, kOwn };
 
   /// @param pump  called now and then on the lane's thread, at least every `idle_period` where
-  /// there is nothing to do
+  /// there is nothing to do, and less often where there was nothing for some seconds
   explicit Lane(Task pump, std::chrono::microseconds idle_period = std::chrono::microseconds(500));
   /// Ends after the round in hand; tasks not begun are dropped.
   ~Lane();
@@ -93,7 +93,7 @@ class Lane {
   void run(const std::stop_token& stop);
   bool run_task();
   bool advance_exchanges();
-  void rest(const std::stop_token& stop, std::uint32_t bell);
+  void rest(const std::stop_token& stop, std::uint32_t bell, std::chrono::microseconds idle_period);
   /// Whether there is something to do that no exchange shows.
   [[nodiscard]] bool is_called() const GANGWAY_REQUIRES(mutex_);
   /// Ends a sleep of the lane.

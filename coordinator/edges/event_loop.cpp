@@ -25,6 +25,9 @@ using std::chrono::steady_clock;
 constexpr std::chrono::microseconds kBusyPoll{200};
 constexpr std::chrono::microseconds kQuietPoll{2000};
 constexpr std::chrono::milliseconds kBusyFor{5};
+// The same of a job that has said nothing for long: it is paused, or its steps are.
+constexpr std::chrono::microseconds kSilentPoll{10'000};
+constexpr std::chrono::seconds kQuietFor{5};
 constexpr std::chrono::milliseconds kStatusPeriod{1000};
 // Messages may come faster than they are taken in: lifelines, signals and heartbeats have their
 // turn.
@@ -88,8 +91,10 @@ void EventLoop::wait_for_signal() {
 }
 
 void EventLoop::schedule_poll() {
-  const bool busy = steady_clock::now() - last_message_ < kBusyFor;
-  timer_.expires_after(busy ? kBusyPoll : kQuietPoll);
+  const auto silence = steady_clock::now() - last_message_;
+  timer_.expires_after(silence < kBusyFor    ? kBusyPoll
+                       : silence < kQuietFor ? kQuietPoll
+                                             : kSilentPoll);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) {
       poll();

@@ -108,8 +108,8 @@ class Builder {
   void needs_room(int task, int worker);
   /// Tasks of a station, by worker, of those that have work in it.
   struct StationTasks {
-    std::map<int, int> all;      ///< but where it is split, without
-    std::map<int, int> weights;  ///< what of it is behind that
+    std::map<int, int> awaited;  ///< all of it, or where it is split what others wait for
+    std::map<int, int> weights;  ///< where it is, the rest
   };
   [[nodiscard]] StationTasks add_station(int unit, int microbatch, int index,
                                          const BackwardStation& station);
@@ -253,24 +253,24 @@ Builder::StationTasks Builder::add_station(int unit, int microbatch, int index,
     const Node& node = node_of(*of.graph, item.node);
     const int worker =
         *of.owners[static_cast<std::size_t>(microbatch)][static_cast<std::size_t>(item.node)];
-    if (!tasks.all.contains(worker)) {
+    if (!tasks.awaited.contains(worker)) {
       StagePiece piece{.unit = unit,
                        .kind = StagePiece::Kind::kStation,
                        .microbatch = microbatch,
                        .index = index};
-      tasks.all[worker] = add_station_task(piece, worker);
+      tasks.awaited[worker] = add_station_task(piece, worker);
       if (station.is_split) {
         piece.kind = StagePiece::Kind::kWeights;
         tasks.weights[worker] = add_station_task(piece, worker);
-        needs(tasks.weights[worker], tasks.all[worker]);
+        needs(tasks.weights[worker], tasks.awaited[worker]);
       }
     }
     const double time = backward_time(phase(unit), node);
-    at(tasks.all[worker]).time += station.is_split ? time / 2.0 : time;
+    at(tasks.awaited[worker]).time += station.is_split ? time / 2.0 : time;
     if (station.is_split) {
       at(tasks.weights[worker]).time += time / 2.0;
     }
-    needs_weights(tasks.all[worker], unit, *looked_at(node));
+    needs_weights(tasks.awaited[worker], unit, *looked_at(node));
   }
   return tasks;
 }
@@ -296,7 +296,7 @@ void Builder::add_stations(int unit, int microbatch) {
       passes.insert(item.pass);
     }
     const StationTasks tasks = add_station(unit, microbatch, index, station);
-    for (const auto& [worker, task] : tasks.all) {
+    for (const auto& [worker, task] : tasks.awaited) {
       for (const int pass : passes) {
         for (int node = 0; node < facts(unit, pass).end; ++node) {
           if (const auto forward = forwards_.find({unit, microbatch, pass, node});
@@ -312,7 +312,7 @@ void Builder::add_stations(int unit, int microbatch) {
     for (const auto& [worker, task] : tasks.weights) {
       own[worker].push_back(task);
     }
-    for (const auto& [worker, task] : tasks.all) {
+    for (const auto& [worker, task] : tasks.awaited) {
       own[worker].push_back(task);
       for (const int pass : passes) {
         so_far[pass].push_back(task);

@@ -47,8 +47,7 @@ enum class StageOrder {
   /// Narayanan et al., 2021).
   kOneForwardOneBackward,
   /// As filled, and the gradients of a chunk's weights come some time behind those of what it
-  /// takes,
-  /// for which the worker before it waits (zero bubble, Qi et al., 2024).
+  /// takes, for which the worker before it waits (zero bubble, Qi et al., 2024).
   kZeroBubble,
 };
 

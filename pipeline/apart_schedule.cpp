@@ -187,12 +187,6 @@ void ApartWriter::write_repeat(const Phase& phase, int repeat) {
   }
 }
 
-/// Whether all forwards of the pass come before it.
-bool is_backward(Operation operation) {
-  return operation == Operation::kBackward || operation == Operation::kPenaltyBackward ||
-         operation == Operation::kSendGradient || operation == Operation::kReceiveGradient;
-}
-
 }  // namespace
 
 std::vector<Instruction> apart_schedule(const PassShares& shares, std::int64_t step,
@@ -220,7 +214,8 @@ std::vector<int> microbatches_with_reals(const PassShares& shares,
     const Pass& pass = phase.passes[static_cast<std::size_t>(one.pass)];
     const PassShare& share = shares.of(one.phase, one.pass, one.microbatch);
     for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
-      const bool is_reached = static_cast<int>(i) < one.node || is_backward(one.operation);
+      const bool is_reached =
+          static_cast<int>(i) < one.node || one.goes_back() || one.carries_gradient();
       if (!share.mine[i] || !is_reached || !std::holds_alternative<Reals>(pass.nodes[i])) {
         continue;
       }

@@ -142,22 +142,12 @@ void StageWriter::write_backward(const Pass& pass, int node, BackwardPart part) 
   send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
 }
 
-void StageWriter::open_leaves(const BackwardStation& station) {
+void StageWriter::write_leaves(Operation operation, const BackwardStation& station) {
   at_.pass = 0;
   at_.node = 0;
   for (const Home& home : station.trained) {
     if (has_leaf(home)) {
-      use(Operation::kOpenLeaf, home.network);
-    }
-  }
-}
-
-void StageWriter::close_leaves(const BackwardStation& station) {
-  at_.pass = 0;
-  at_.node = 0;
-  for (const Home& home : station.trained) {
-    if (has_leaf(home)) {
-      add(Operation::kCloseLeaf, home.network);
+      use(operation, home.network);
     }
   }
 }
@@ -173,7 +163,7 @@ void StageWriter::write_inputs(const Phase& phase, const BackwardStation& statio
 }
 
 void StageWriter::write_weights(const Phase& phase, const BackwardStation& station) {
-  open_leaves(station);
+  write_leaves(Operation::kOpenLeaf, station);
   for (const BackwardStation::Item& item : station.items) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
     at_.pass = item.pass;
@@ -183,11 +173,11 @@ void StageWriter::write_weights(const Phase& phase, const BackwardStation& stati
       list_.back().part = BackwardPart::kWeights;
     }
   }
-  close_leaves(station);
+  write_leaves(Operation::kCloseLeaf, station);
 }
 
 void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
-  open_leaves(station);
+  write_leaves(Operation::kOpenLeaf, station);
   for (auto item = station.items.begin(); item != station.items.end(); ++item) {
     at_.pass = item->pass;
     if (!share().mine[static_cast<std::size_t>(item->node)]) {
@@ -201,7 +191,7 @@ void StageWriter::write_station(const Phase& phase, const BackwardStation& stati
     }
     write_backward(pass, item->node);
   }
-  close_leaves(station);
+  write_leaves(Operation::kCloseLeaf, station);
 }
 
 void StageWriter::write_rest(const Phase& phase) {

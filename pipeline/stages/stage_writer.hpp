@@ -52,9 +52,8 @@ class StageWriter : public ListWriter {
   /// Of one that is split: what others wait for, and the rest.
   void write_inputs(const Phase& phase, const BackwardStation& station);
   void write_weights(const Phase& phase, const BackwardStation& station);
-  /// Of those that the station trains, this worker's.
-  void open_leaves(const BackwardStation& station);
-  void close_leaves(const BackwardStation& station);
+  /// Opens or closes leaves of what the station trains, this worker's.
+  void write_leaves(Operation operation, const BackwardStation& station);
   void write_backward(const Pass& pass, int node, BackwardPart part = BackwardPart::kWhole);
   void receive_until(int node);
   /// What is made on the way to `node`, and itself, may look at statistics, which an update

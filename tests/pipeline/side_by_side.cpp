@@ -18,14 +18,12 @@ namespace gangway::pipeline {
     for (std::size_t worker = 0; worker < lists.size(); ++worker) {
       for (; at[worker] < lists[worker].size(); ++at[worker], moved = true) {
         const Instruction& one = lists[worker][at[worker]];
-        const bool is_gradient = one.operation == Operation::kSendGradient ||
-                                 one.operation == Operation::kReceiveGradient;
         const auto message = [&](int from, int to) {
-          return Message{from,       to,       is_gradient,    one.phase,
-                         one.repeat, one.pass, one.microbatch, one.node};
+          return Message{from,       to,       one.carries_gradient(), one.phase,
+                         one.repeat, one.pass, one.microbatch,         one.node};
         };
         const int me = static_cast<int>(worker);
-        if (one.operation == Operation::kSend || one.operation == Operation::kSendGradient) {
+        if (one.is_send()) {
           under_way.insert(message(me, one.peer));
         } else if (one.peer >= 0) {
           const auto found = under_way.find(message(one.peer, me));

@@ -96,9 +96,8 @@ class Replay {
   }
 
   bool crosses(std::size_t worker, std::size_t peer, const Instruction& one) {
-    const bool is_gradient =
-        one.operation == Operation::kSendGradient || one.operation == Operation::kReceiveGradient;
-    if (one.operation == Operation::kSend || one.operation == Operation::kSendGradient) {
+    const bool is_gradient = one.carries_gradient();
+    if (one.is_send()) {
       sent_[{worker, peer, is_gradient, one.phase, one.pass, one.microbatch, one.node}] =
           now_[worker];
       return true;

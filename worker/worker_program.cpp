@@ -244,7 +244,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const Error& error) {
     fail(link, *log, stop_for(error));
   } catch (const std::exception& error) {
-    fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kInternal), .reason = error.what()});
+    const std::string words = error.what();  // LibTorch's go on with a stack trace, for the log
+    log->error("{}", words);
+    fail(link, *log,
+         {.exit_code = static_cast<int>(ExitCode::kInternal),
+          .reason = words.substr(0, words.find('\n'))});
   }
   log->info("done");
   return finished;

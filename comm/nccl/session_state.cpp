@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "comm/transport/peer_error.hpp"
+
 namespace gangway::comm {
 namespace {
 
@@ -23,10 +25,11 @@ std::string NcclState::who() const {
              : fmt::format("worker {} of {}", setup.worker, setup.num_workers);
 }
 
-void NcclState::fail(const std::string& reason) {
+void NcclState::fail(const std::string& reason, Fault given) {
   const MutexLock lock(mutex);
   if (failure.empty()) {
     failure = reason;
+    fault = given;
   }
   failed = true;
   changed.notify_all();
@@ -35,6 +38,9 @@ void NcclState::fail(const std::string& reason) {
 void NcclState::throw_if_failed() {
   if (failed) {
     const MutexLock lock(mutex);
+    if (setup.other && fault == Fault::kPeers) {
+      throw PeerError(*setup.other, failure);
+    }
     throw CommError(failure);
   }
 }
@@ -56,10 +62,10 @@ void NcclState::settle(ncclResult_t result, const char* what, std::chrono::milli
   while (result == ncclInProgress) {
     throw_if_failed();
     if (deadline.expired()) {
-      fail(
-          fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
-                      "(layout.timeout_seconds is the deadline once they have met)",
-                      who(), what, deadline.allowed_seconds()));
+      fail(fmt::format("{}: {} not done after {:.0f} s; is a worker stopped? "
+                       "(layout.timeout_seconds is the deadline once they have met)",
+                       who(), what, deadline.allowed_seconds()),
+           Fault::kPeers);
       throw_if_failed();
     }
     std::this_thread::yield();
@@ -128,6 +134,7 @@ void NcclState::watch_until(const std::stop_token& stop) {
 
 void NcclState::poll_watches() {
   std::string reason;
+  Fault found = Fault::kOwn;
   {
     const MutexLock lock(mutex);
     for (Watch& watch : watches) {
@@ -146,11 +153,12 @@ void NcclState::poll_watches() {
             "{}: {} not done after {:.0f} s; is a worker stopped? "
             "(layout.timeout_seconds is the deadline)",
             who(), watch.what, watch.deadline->allowed_seconds());
+        found = Fault::kPeers;
       }
     }
   }
   if (!reason.empty()) {
-    fail(reason);
+    fail(reason, found);
   }
 }
 
@@ -167,8 +175,9 @@ void NcclState::poll_error() {
   const ncclResult_t worst = asked != ncclSuccess ? asked : result;
   if (worst != ncclSuccess && worst != ncclInProgress) {
     fail(fmt::format(
-        "{}: NCCL: {} ({}); was a worker lost? The job goes on from its last checkpoint", who(),
-        ncclGetErrorString(worst), ncclGetLastError(nullptr)));
+             "{}: NCCL: {} ({}); was a worker lost? The job goes on from its last checkpoint",
+             who(), ncclGetErrorString(worst), ncclGetLastError(nullptr)),
+         worst == ncclRemoteError ? Fault::kPeers : Fault::kOwn);
   }
 }
 

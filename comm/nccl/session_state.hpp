@@ -30,9 +30,11 @@ class NcclState {
  public:
   explicit NcclState(const NcclSetup& given) : setup(given) {}
 
+  /// Whether a failure is that a peer did not do its part.
+  enum class Fault { kOwn, kPeers };
   /// Notes the first failure and has the communicator aborted. Any thread; never waits.
-  void fail(const std::string& reason);
-  /// @throws CommError with the first failure, if there is one.
+  void fail(const std::string& reason, Fault fault = Fault::kOwn);
+  /// @throws CommError with the first failure, if there is one; PeerError where it is known whose.
   void throw_if_failed();
   /// Waits until `result` of a call on the communicator is no longer "in progress".
   /// @throws CommError naming `what`; the communicator is then being aborted.
@@ -79,6 +81,7 @@ class NcclState {
   Mutex mutex;
   std::condition_variable_any changed;
   std::string failure GANGWAY_GUARDED_BY(mutex);
+  Fault fault GANGWAY_GUARDED_BY(mutex) = Fault::kOwn;
   /// No communicator any more, or none yet to be aborted.
   bool ended GANGWAY_GUARDED_BY(mutex) = false;
   std::vector<Watch> watches GANGWAY_GUARDED_BY(mutex);

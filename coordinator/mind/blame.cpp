@@ -11,8 +11,11 @@ namespace {
 
 // Longer than the lifeline's closing grace: a death explains more than any complaint.
 constexpr std::chrono::milliseconds kPatience{200};
-// And for one with an accused: every worker has said since then whether it waits.
+// With an accused: every worker has said since then whether it waits.
 constexpr std::chrono::milliseconds kHeartbeatPatience = kHeartbeatPeriod + kPatience;
+// With none: of a killed process with a GPU peers hear at once by NCCL's sockets, and its lifeline
+// closes when the driver has taken its memory back (more than 0.4 s on an H100).
+constexpr std::chrono::milliseconds kDriverPatience{2'000};
 
 /// The only one of those who have not complained that waits for nobody; 0: there are none, or
 /// several.
@@ -69,7 +72,7 @@ std::optional<Fault> Blame::verdict(const Membership& membership, TimePoint now)
   }
   const Complaint& first = complaints_.front();
   const auto waited = now - since_;
-  if (waited < (first.accused == 0 ? kPatience : kHeartbeatPatience)) {
+  if (waited < (first.accused == 0 ? kDriverPatience : kHeartbeatPatience)) {
     return std::nullopt;
   }
   int culprit = end_of_chain();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "gan/losses/orthogonal.hpp"
 
+#include <vector>
+
 namespace gangway::gan {
 namespace {
 
@@ -18,10 +20,13 @@ at::Tensor overlaps(const at::Tensor& weight) {
 
 }  // namespace
 
-void add_orthogonal_gradient(Network& network, double weight) {
+void add_orthogonal_gradient(Network& network, double weight,
+                             const std::function<bool(std::size_t)>& is_held) {
   const at::NoGradGuard no_grad;
-  for (const Network::NamedParameter& named : network.parameters()) {
-    if (!is_map(*named.parameter)) {
+  const std::vector<Network::NamedParameter> parameters = network.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Network::NamedParameter& named = parameters[i];
+    if (!is_map(*named.parameter) || (is_held && !is_held(i))) {
       continue;
     }
     const at::Tensor gradient = overlaps(named.parameter->tensor) * (4.0 * weight);

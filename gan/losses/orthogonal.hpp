@@ -4,6 +4,9 @@
 // an update.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+
 #include "gan/network.hpp"
 
 namespace gangway::gan {
@@ -12,6 +15,8 @@ namespace gangway::gan {
 /// (entry by entry), where a row of W is all that makes one output: 4 weight ((W W^T) * (1 - I)) W.
 /// Of a transposed convolution a row is what one input gives. What is no map (`is_map`) is left
 /// out, embeddings as in the authors' code, whose factor is 2.
-void add_orthogonal_gradient(Network& network, double weight);
+/// @param is_held  of a parameter, by its place: whether the network's values are here; empty: all
+void add_orthogonal_gradient(Network& network, double weight,
+                             const std::function<bool(std::size_t)>& is_held = {});
 
 }  // namespace gangway::gan

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import trainings as whole
 from harness import Failure, Skip, Step
+from layouts import layout_steps
 
 SOURCE = Path(__file__).resolve().parents[2]
 PROGRAMS = ("gangway", "gpu_device_program", "gpu_random", "gpu_map_kernels", "gpu_slice_kernels", "gpu_nccl_reducer_test",
@@ -224,30 +225,13 @@ def nccl_steps(programs, trainings):
     ]
     steps += [Step("B", "loss", f"NCCL, 2 workers: {what}", 25, lost_worker(programs, 2, how), (SMOKE,))
               for how, what in LOSSES.items()]
-    steps += [Step("B", "divided", f"training: {what}", 25, whole.divided(trainings, workers, way, *overrides))
-              for what, (workers, way, overrides) in DIVIDED.items()]
-    return steps + [
+    return steps + layout_steps(trainings) + [
         Step("B", "nccl4", four, 30, whole.equal_digest(trainings, 4, "layout.overlap=across"), (two,)),
         Step("B", "nccl4", "NCCL, 4 workers: all tests", 60, googletest(programs, suite, 4), (four,)),
         Step("B", "nccl4", f"NCCL, 4 workers: {LOSSES['die']}", 25, lost_worker(programs, 4, "die"), (four,)),
     ]
 
 
-# Layouts in which tensors of passes go from worker to worker, and how. Workers that share a GPU take the way through the
-# hosts' memory unless the job says nccl.
-STAGED, OVER_NCCL = "through memory of the hosts", "over NCCL"
-APART = ("layout.generator=[0]", "layout.discriminator=[1]")
-DIVIDED = {
-    "2 stages, through the host": (2, STAGED, ("layout.stages=2",)),
-    "2 stages over NCCL": (2, OVER_NCCL, ("layout.stages=2", "layout.transport=nccl")),
-    "networks apart, through the host": (2, STAGED, APART),
-    "networks apart over NCCL": (2, OVER_NCCL, (*APART, "layout.transport=nccl")),
-    "2 stages in a V, in turns, over NCCL": (2, OVER_NCCL, ("layout.stages=2", "layout.placement=v", "layout.schedule=1f1b",
-                                                            "layout.transport=nccl")),
-    "2 stages over NCCL, weights' gradients apart": (2, OVER_NCCL, ("layout.stages=2", "layout.schedule=zero-bubble",
-                                                                    "layout.transport=nccl")),
-    "2 stages over NCCL on 4 workers": (4, OVER_NCCL, ("layout.stages=2", "layout.transport=nccl")),
-}
 LOSSES = {"die": "one dies", "stop": "one goes silent", "graph": "one dies while the others replay a graph"}
 
 

@@ -59,14 +59,15 @@ class Trainings:
         assert self.folder
         return next(self.image_folder.glob("train-images-idx3-ubyte*"))
 
-    def start(self, bench, workers, *overrides, run=None, before=(), seconds=None, **environment):
+    def start(self, bench, workers, *overrides, run=None, before=(), seconds=None, stop_at=None,
+              **environment):
         """A run's name, and how it ended."""
         if self.gangway is None:
             raise Skip("no gangway among the programs")
         self.count += 1
         run = run or f"run{self.count}"
         command = [*before, self.gangway, "run", "job.yaml", "-n", workers, "--run", run, *overrides]
-        return run, bench.run(command, seconds=seconds, cwd=self.folder, **environment)
+        return run, bench.run(command, seconds=seconds, cwd=self.folder, stop_at=stop_at, **environment)
 
     def train(self, bench, workers, *overrides, **how):
         """The name of a run that came to its end. @raise Skip, Failure"""
@@ -128,21 +129,6 @@ def equal_digest(trainings, workers, *overrides, **environment):
         digest = trainings.digest_of(bench, workers, *overrides, **environment)
         if digest != expected:
             raise Failure(f"digest {digest}, one worker's is {expected}")
-        return f"digest {digest}", {"digest": digest}
-    return show
-
-
-def divided(trainings, workers, way, *overrides):
-    """The job's reference with networks cut or apart, whose tensors go that way."""
-    def show(bench):
-        expected = trainings.reference(bench)
-        run = trainings.train(bench, workers, *overrides)
-        said = trainings.said(run, "tensors of passes go") or "nothing"
-        digest = trainings.digest(bench, run)
-        if digest != expected:
-            raise Failure(f"digest {digest}, one worker's is {expected}; the log says of the tensors: {said}")
-        if way not in said:  # where each worker has a GPU of its own nothing goes through the host
-            raise (Skip if "over NCCL" in said else Failure)(f"tensors were to go {way}; the log says: {said}")
         return f"digest {digest}", {"digest": digest}
     return show
 

@@ -89,10 +89,9 @@ CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
 CudaDevice::~CudaDevice() = default;
 
 // Its gradients are summed in the device's memory, once the workers have met.
-void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> own,
+void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> /*own*/,
                        comm::HostMemory& /*host*/) {
-  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get(),
-                                                own ? Holding::kAll : Holding::kWeights);
+  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get());
   networks_[&network] = memory.get();
   network.place_on(std::move(memory));
 }
@@ -203,6 +202,10 @@ comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
     setup.known_as = setup.worker;
     setup.worker = static_cast<int>(std::ranges::find(workers, setup.worker) - workers.begin());
     setup.num_workers = static_cast<int>(workers.size());
+  }
+  if (setup.num_workers == 2) {
+    const int other = 1 - setup.worker;
+    setup.other = workers.empty() ? other : workers[static_cast<std::size_t>(other)];
   }
   return sessions_.emplace_back(setup);
 }

@@ -31,7 +31,7 @@ CudaExchange::CudaExchange(const Setup& setup)
       memory_(setup.memory),
       exchange_(setup.exchange),
       setup_(setup),
-      gradients_(setup.stream),
+      gradients_(setup.stream, state_.layout().size(), state_.parts()),
       partials_(gradients_, state_.layout().size(),
                 exchange_.ranges[static_cast<std::size_t>(setup.worker)],
                 exchange_.num_microbatches, state_.parts()),
@@ -53,13 +53,15 @@ CudaExchange::~CudaExchange() {
 
 CudaExchange::Registrations CudaExchange::shared_memory() const {
   Registrations registrations;
-  const auto share = [&](void* memory, std::size_t bytes) {
-    registrations.push_back(
-        std::make_unique<comm::NcclRegistration>(setup_.session, memory, bytes));
+  const auto share = [&](std::span<float> memory) {
+    if (!memory.empty()) {
+      registrations.push_back(std::make_unique<comm::NcclRegistration>(
+          setup_.session, memory.data(), memory.size_bytes()));
+    }
   };
-  share(memory_.weights(), memory_.bytes());
-  for (const DeviceGradientMemory::Block& block : gradients_.blocks()) {
-    share(block.memory.get(), block.bytes);
+  share(memory_.registrable());
+  for (const comm::DeviceArena& block : gradients_.blocks()) {
+    share(block.registrable());
   }
   return registrations;
 }

@@ -64,7 +64,7 @@ class CudaExchange final : public NetworkExchange {
 
  private:
   using Registrations = std::vector<std::unique_ptr<comm::NcclRegistration>>;
-  /// Lets NCCL reach what travels.
+  /// Lets NCCL reach what travels, but for networks that are cut: parts of an arena travel by copy.
   [[nodiscard]] Registrations shared_memory() const;
   [[nodiscard]] comm::NcclReducer::Setup reducer_setup() const;
   /// Merges what is complete of `bucket` and gives it away; a second time changes nothing.

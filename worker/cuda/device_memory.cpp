@@ -19,19 +19,20 @@ PinnedPages pin(comm::Arena& arena) {
   return PinnedPages(arena.data());
 }
 
-DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream,
-                             Holding holding)
+DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream)
     : state_(state),
       device_(device),
       stream_(stream),
-      bytes_(state.layout().size() * sizeof(float)),
-      weights_(comm::allocate_nccl_memory(bytes_)),
-      average_(holding == Holding::kAll && state.average() != nullptr
-                   ? comm::allocate_nccl_memory(bytes_)
-                   : comm::NcclMemory()) {
-  while (holding == Holding::kAll && moments_.size() < state.moments().size()) {
-    moments_.push_back(comm::allocate_nccl_memory(bytes_));
+      held_(state.parts()),
+      weights_(state.layout().size(), held_) {
+  const std::size_t elements = state.layout().size();
+  while (moments_.size() < state.moments().size()) {
+    moments_.emplace_back(elements, held_);
   }
+  if (state.average() != nullptr) {
+    average_ = comm::DeviceArena(elements, held_);
+  }
+  // Of a part only, no copy of the whole could begin in what is pinned and end elsewhere.
   for (const Copy& copy : copies()) {
     pinned_.push_back(pin(*copy.host));
   }
@@ -39,14 +40,14 @@ DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_
 
 PerMoment<float*> DeviceNetwork::moments() {
   PerMoment<float*> found{};
-  std::ranges::transform(moments_, found.begin(), floats);
+  std::ranges::transform(moments_, found.begin(), &comm::DeviceArena::data);
   return found;
 }
 
 std::vector<DeviceNetwork::Copy> DeviceNetwork::copies() {
   std::vector<Copy> all{{&state_.weights(), weights()}};
   for (std::size_t i = 0; i < moments_.size(); ++i) {
-    all.push_back({&state_.moments()[i], floats(moments_[i])});
+    all.push_back({&state_.moments()[i], moments_[i].data()});
   }
   if (average_) {
     all.push_back({state_.average(), average()});
@@ -55,6 +56,9 @@ std::vector<DeviceNetwork::Copy> DeviceNetwork::copies() {
 }
 
 void DeviceNetwork::fetch(const Copy& copy, comm::ElementRange range) {
+  if (range.empty()) {
+    return;
+  }
   check(cudaMemcpyAsync(copy.host->data() + range.begin, copy.device + range.begin,
                         range.size() * sizeof(float), cudaMemcpyDeviceToHost, stream_),
         "copying a network's state");
@@ -63,14 +67,18 @@ void DeviceNetwork::fetch(const Copy& copy, comm::ElementRange range) {
 void DeviceNetwork::wait() { check(cudaStreamSynchronize(stream_), "copying a network's state"); }
 
 void DeviceNetwork::fetch_weights() {
-  fetch({&state_.weights(), weights()}, {0, state_.layout().size()});
+  for (const comm::ElementRange part : held_) {
+    fetch({&state_.weights(), weights()}, part);
+  }
   wait();
 }
 
 void DeviceNetwork::fetch(std::span<const comm::ElementRange> ranges) {
   for (const Copy& copy : copies()) {
     for (const comm::ElementRange range : ranges) {
-      fetch(copy, range);
+      for (const comm::ElementRange part : held_) {
+        fetch(copy, comm::intersect(range, part));
+      }
     }
   }
   wait();
@@ -78,16 +86,17 @@ void DeviceNetwork::fetch(std::span<const comm::ElementRange> ranges) {
 
 void DeviceNetwork::store() {
   for (const Copy& copy : copies()) {
-    check(cudaMemcpyAsync(copy.device, copy.host->data(), bytes_, cudaMemcpyHostToDevice, stream_),
-          "copying a network's state");
+    for (const comm::ElementRange part : held_) {
+      check(cudaMemcpyAsync(copy.device + part.begin, copy.host->data() + part.begin,
+                            part.size() * sizeof(float), cudaMemcpyHostToDevice, stream_),
+            "copying a network's state");
+    }
   }
   wait();
 }
 
 float* DeviceGradientMemory::allocate(std::size_t elements) {
-  const std::size_t bytes = elements * sizeof(float);
-  blocks_.push_back({comm::allocate_nccl_memory(bytes), bytes});
-  return static_cast<float*>(blocks_.back().memory.get());
+  return blocks_.emplace_back(arena_elements_, parts_, elements / arena_elements_).data();
 }
 
 void DeviceGradientMemory::clear(float* values, std::size_t elements) {

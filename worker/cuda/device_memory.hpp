@@ -5,11 +5,12 @@
 
 #include <deque>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/host/gradient_memory.hpp"
-#include "comm/nccl/nccl_memory.hpp"
+#include "comm/nccl/device_arena.hpp"
 #include "worker/state/network_state.hpp"
 
 namespace gangway::worker {
@@ -24,18 +25,15 @@ struct PinnedPagesTraits {
 using PinnedPages = UniqueHandle<PinnedPagesTraits>;
 [[nodiscard]] PinnedPages pin(comm::Arena& arena);
 
-/// kWeights: of a network that another worker trains, room for what is loaded.
-enum class Holding { kAll, kWeights };
-
-/// Weights, moments and average. The state's arenas are pinned as long as it lives.
+/// Weights, moments and average, of which there is what the worker trains; nothing of a network
+/// that is another's. The state's arenas are pinned as long as it lives.
 class DeviceNetwork final : public DeviceMirror {
  public:
   /// @param stream  of all computing with the network; outlives this, as the state does
-  DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream,
-                Holding holding = Holding::kAll);
+  DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream);
 
   [[nodiscard]] at::Device device() const override { return device_; }
-  [[nodiscard]] float* weights() override { return floats(weights_); }
+  [[nodiscard]] float* weights() override { return weights_.data(); }
   void fetch(std::span<const comm::ElementRange> ranges) override;
   void fetch_weights() override;
   void store() override;
@@ -43,13 +41,11 @@ class DeviceNetwork final : public DeviceMirror {
   /// The optimiser's, in its row's order.
   [[nodiscard]] PerMoment<float*> moments();
   /// Null where the network keeps none.
-  [[nodiscard]] float* average() { return floats(average_); }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] float* average() { return average_.data(); }
+  /// What NCCL may register of the weights.
+  [[nodiscard]] std::span<float> registrable() const { return weights_.registrable(); }
 
  private:
-  [[nodiscard]] static float* floats(const comm::NcclMemory& memory) {
-    return static_cast<float*>(memory.get());
-  }
   /// An arena of the state and its place on the device.
   struct Copy {
     comm::Arena* host;
@@ -62,31 +58,33 @@ class DeviceNetwork final : public DeviceMirror {
   NetworkState& state_;
   at::Device device_;
   cudaStream_t stream_;
-  std::size_t bytes_;
-  comm::NcclMemory weights_;
-  std::vector<comm::NcclMemory> moments_;
-  comm::NcclMemory average_;
+  std::vector<comm::ElementRange> held_;
+  comm::DeviceArena weights_;
+  std::vector<comm::DeviceArena> moments_;
+  comm::DeviceArena average_;
   std::vector<PinnedPages> pinned_;
 };
 
 /// Sums of micro-batches, added in the order of the compute stream.
 class DeviceGradientMemory final : public comm::GradientMemory {
  public:
-  explicit DeviceGradientMemory(cudaStream_t stream) : stream_(stream) {}
+  /// @param arena_elements  of the arenas that it is asked for, one or some in a row
+  /// @param parts           of each that gradients are added to; ascend
+  DeviceGradientMemory(cudaStream_t stream, std::size_t arena_elements,
+                       std::vector<comm::ElementRange> parts)
+      : stream_(stream), arena_elements_(arena_elements), parts_(std::move(parts)) {}
   [[nodiscard]] float* allocate(std::size_t elements) override;
   void clear(float* values, std::size_t elements) override;
   /// @pre elements is a multiple of 4
   void add(float* to, const float* from, std::size_t elements) override;
 
-  struct Block {
-    comm::NcclMemory memory;
-    std::size_t bytes = 0;
-  };
-  [[nodiscard]] const std::deque<Block>& blocks() const { return blocks_; }
+  [[nodiscard]] const std::deque<comm::DeviceArena>& blocks() const { return blocks_; }
 
  private:
   cudaStream_t stream_;
-  std::deque<Block> blocks_;
+  std::size_t arena_elements_;
+  std::vector<comm::ElementRange> parts_;
+  std::deque<comm::DeviceArena> blocks_;
 };
 
 }  // namespace gangway::worker

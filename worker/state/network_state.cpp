@@ -57,14 +57,20 @@ std::vector<comm::ElementRange> parts_of(gan::Network& network, const comm::Aren
   return parts;
 }
 
-/// Of what `setup.worker` holds.
-std::vector<comm::ElementRange> own_parts(gan::Network& network, const comm::ArenaLayout& layout,
-                                          const NetworkState::Setup& setup) {
+/// Of what `setup.worker` holds; of a network that it does not hold, of the first chunk.
+std::vector<comm::ElementRange> chunk_parts(gan::Network& network, const comm::ArenaLayout& layout,
+                                            const NetworkState::Setup& setup) {
   if (!setup.group.is_cut()) {
     return {{0, layout.size()}};
   }
   const auto chunk = static_cast<std::size_t>(setup.group.chunk_of(setup.worker).value_or(0));
   return parts_of(network, layout, setup.group.chunks[chunk]);
+}
+
+std::vector<comm::ElementRange> own_parts(gan::Network& network, const comm::ArenaLayout& layout,
+                                          const NetworkState::Setup& setup) {
+  const bool holds = setup.group.workers.empty() || setup.group.has(setup.worker);
+  return holds ? chunk_parts(network, layout, setup) : std::vector<comm::ElementRange>();
 }
 
 /// Among the workers that hold `parts`, by their place.
@@ -117,7 +123,7 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     : network_(network),
       layout_(layout_of(network)),
       parts_(own_parts(network, layout_, setup)),
-      group_plan_(plan_of(layout_, setup, parts_)),
+      group_plan_(plan_of(layout_, setup, chunk_parts(network, layout_, setup))),
       plan_(world_plan_of(network, layout_, setup, group_plan_)),
       weights_(setup.host != nullptr
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
@@ -149,7 +155,7 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     place(named.name, layout_.statistics()[statistics_.size()], named.statistic->running, true);
     statistics_.push_back(named.statistic);
   }
-  bind_weights(weights_.data());
+  bind_weights(weights_.data(), at::kCPU);
   if (setup.averaging == Averaging::kYes) {
     average_.emplace(layout_.size());
     begin_average();
@@ -195,7 +201,7 @@ at::Tensor NetworkState::view(float* arena, const Place& place, at::Device devic
 void NetworkState::place_on(std::unique_ptr<DeviceMirror> mirror) {
   mirror_ = std::move(mirror);
   mirror_->store();
-  bind_weights(mirror_->weights());
+  bind_weights(mirror_->weights(), device());
 }
 
 at::Device NetworkState::device() const { return mirror_ ? mirror_->device() : at::kCPU; }
@@ -231,8 +237,9 @@ void NetworkState::store() {
 }
 
 void NetworkState::begin_anew(std::uint64_t seed) {
+  bind_weights(weights_.data(), at::kCPU);  // a device may have a part of them only
   network_.initialise(seed);
-  fetch_weights();
+  bind_weights(bound_weights(), device());
   for (comm::Arena& moment : moments_) {
     std::memset(moment.data(), 0, moment.size() * sizeof(float));
   }
@@ -249,12 +256,12 @@ comm::UpdateCounts NetworkState::first_counts() const {
 
 float* NetworkState::bound_weights() { return mirror_ ? mirror_->weights() : weights_.data(); }
 
-void NetworkState::bind_weights(float* arena) {
+void NetworkState::bind_weights(float* arena, at::Device device) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].set_data(view(arena, places_[i], device()));
+    parameters_[i].set_data(view(arena, places_[i], device));
   }
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    statistics_[i]->running = view(arena, places_[parameters_.size() + i], device());
+    statistics_[i]->running = view(arena, places_[parameters_.size() + i], device);
   }
 }
 
@@ -291,14 +298,14 @@ void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>&
   const at::Tensor placed =
       at::from_blob(arena.data(), {static_cast<std::int64_t>(arena.size())}, at::kFloat)
           .to(device());
-  bind_weights(placed.mutable_data_ptr<float>());
+  bind_weights(placed.mutable_data_ptr<float>(), device());
   try {
     body();
   } catch (...) {
-    bind_weights(bound_weights());
+    bind_weights(bound_weights(), device());
     throw;
   }
-  bind_weights(bound_weights());
+  bind_weights(bound_weights(), device());
 }
 
 }  // namespace gangway::worker

@@ -36,9 +36,11 @@ class DeviceMirror {
  public:
   virtual ~DeviceMirror() = default;
   [[nodiscard]] virtual at::Device device() const = 0;
-  /// Arena-sized, on the device.
+  /// On the device, in the places of an arena; what the worker does not hold of it may not be
+  /// touched.
   [[nodiscard]] virtual float* weights() = 0;
-  /// Copies `ranges` of all of the device's state, or its weights alone, to the network's arenas.
+  /// Copies `ranges` of all of the device's state, or its weights alone, to the network's arenas,
+  /// as far as the device has them.
   /// @pre no exchange is under way
   virtual void fetch(std::span<const comm::ElementRange> ranges) = 0;
   virtual void fetch_weights() = 0;
@@ -77,7 +79,7 @@ class NetworkState {
   /// The same by place in the group that holds what this worker holds.
   [[nodiscard]] const comm::BucketPlan& group_plan() const { return group_plan_; }
   /// What this worker holds of the arenas, in whole blocks, ascending: all, unless it holds one
-  /// chunk of a network that is cut.
+  /// chunk of a network that is cut, or nothing of one that others hold.
   [[nodiscard]] const std::vector<comm::ElementRange>& parts() const { return parts_; }
   /// Whether different workers hold different parts.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
@@ -149,8 +151,8 @@ class NetworkState {
   [[nodiscard]] bool holds_place(const Place& place) const;
   /// What of the weights this worker holds becomes the average.
   void begin_average();
-  /// Arena-sized memory of device().
-  void bind_weights(float* arena);
+  /// Memory of `device`, in the places of an arena.
+  void bind_weights(float* arena, at::Device device);
   [[nodiscard]] float* bound_weights();
 
   gan::Network& network_;

@@ -164,8 +164,10 @@ void StepOperations::open_leaf(const Instruction& at) {
   if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
     // micro-batch, and as often as the mean over leaves divides it.
-    gan::add_orthogonal_gradient(networks_[at.network]->network(),
-                                 weight * job_.training.microbatches * pass_.loss_scale());
+    NetworkState& state = *networks_[at.network];
+    gan::add_orthogonal_gradient(state.network(),
+                                 weight * job_.training.microbatches * pass_.loss_scale(),
+                                 [&](std::size_t parameter) { return state.holds(parameter); });
   }
 }
 

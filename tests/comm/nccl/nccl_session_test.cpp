@@ -11,6 +11,7 @@
 #include "base/errors.hpp"
 #include "comm/nccl/check_nccl.hpp"
 #include "comm/nccl/shared_device.hpp"
+#include "comm/transport/peer_error.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"
@@ -148,6 +149,22 @@ TEST_F(NcclSessions, ReportWhatNcclFindsOutByItself) {
   EXPECT_THAT(failure, AllOf(HasSubstr("worker 0 of 1"), HasSubstr("remote error"),
                              HasSubstr("said by the stand-in")));
   EXPECT_THROW(session.group("a test's group", [](ncclComm_t) {}), CommError);
+}
+
+TEST_F(NcclSessions, AccuseTheOtherOfTwo) {
+  run_workers(2, {.timeout = 200ms}, [&](NcclSession& session) {
+    GpuNetwork network(session, layout_, {});
+    step(network, 1);
+    if (session.worker() == 1) {
+      return;  // and the other waits for it
+    }
+    try {
+      step(network, 2);
+      FAIL() << "nobody has noticed";
+    } catch (const PeerError& failure) {
+      EXPECT_EQ(failure.worker(), 1);
+    }
+  });
 }
 
 TEST_F(NcclSessions, FailInALaunchThatNcclRefuses) {

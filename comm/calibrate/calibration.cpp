@@ -24,10 +24,6 @@ constexpr std::array<std::pair<PathKind, const char*>, 3> kNames{
      {PathKind::kMessagesWithinHost, "messages within a host"},
      {PathKind::kMessagesBetweenHosts, "messages between hosts"}}};
 
-std::string path_name(PathKind path) {
-  return std::ranges::find(kNames, path, &std::pair<PathKind, const char*>::first)->second;
-}
-
 const PathFigures* find_path(const Calibration& calibration, PathKind path) {
   const auto found = std::ranges::find(calibration.paths, path, &PathFigures::path);
   return found == calibration.paths.end() ? nullptr : &*found;
@@ -77,6 +73,10 @@ PathPoint point_of(const nlohmann::json& json) {
 }
 
 }  // namespace
+
+const char* path_name(PathKind path) {
+  return std::ranges::find(kNames, path, &std::pair<PathKind, const char*>::first)->second;
+}
 
 std::vector<PathKind> possible_paths(const std::vector<int>& machines) {
   std::vector<int> distinct = machines;

@@ -17,6 +17,9 @@ namespace gangway::comm {
 /// A way from one worker's memory to another's.
 enum class PathKind { kSharedMemory, kMessagesWithinHost, kMessagesBetweenHosts };
 
+/// "shared memory".
+[[nodiscard]] const char* path_name(PathKind path);
+
 struct PathPoint {
   std::uint64_t bytes = 0;
   double seconds = 0.0;  ///< until they are in the other worker's memory; the best of some tries

@@ -11,9 +11,9 @@
 #include <sched.h>
 
 #include "base/errors.hpp"
+#include "comm/calibrate/talk.hpp"
 #include "comm/host/host_memory.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "comm/transport/pending.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::comm {
@@ -30,48 +30,6 @@ constexpr const char* kWhat = "measuring the paths between workers";
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-/// Messages that are waited for at once.
-class Talk {
- public:
-  explicit Talk(Transport& transport) : transport_(transport) {}
-
-  void send(int peer, std::span<const std::byte> bytes) {
-    wait(peer, transport_.start_send(peer, tag(), bytes));
-  }
-  void receive(int peer, std::span<std::byte> bytes) {
-    wait(peer, transport_.start_receive(peer, tag(), bytes));
-  }
-  void send_number(int peer, std::uint64_t number) {
-    send(peer, std::as_bytes(std::span(&number, 1)));
-  }
-  [[nodiscard]] std::uint64_t receive_number(int peer) {
-    std::uint64_t number = 0;
-    receive(peer, std::as_writable_bytes(std::span(&number, 1)));
-    return number;
-  }
-  void send_text(int peer, const std::string& text) {
-    send_number(peer, text.size());
-    send(peer, std::as_bytes(std::span(text)));
-  }
-  [[nodiscard]] std::string receive_text(int peer) {
-    std::string text(receive_number(peer), '\0');
-    receive(peer, std::as_writable_bytes(std::span(text)));
-    return text;
-  }
-
- private:
-  [[nodiscard]] MessageTag tag() const {
-    return {transport_.epoch(), 0, MessageKind::kBarrier, 1, 0};
-  }
-  void wait(int peer, RequestId request) {
-    pending_.assign(1, {request, peer});
-    wait_all(transport_, pending_, Deadline(kStartDeadline), kWhat);
-  }
-
-  Transport& transport_;
-  std::vector<PendingRequest> pending_;
-};
 
 std::optional<Pair> pair_within(const std::vector<int>& machines) {
   for (std::size_t a = 0; a < machines.size(); ++a) {
@@ -266,7 +224,7 @@ bool serves(const std::optional<Calibration>& recorded, const std::vector<int>& 
 }  // namespace
 
 Calibration calibrate(Transport& transport, const CalibratorSetup& setup) {
-  Talk talk(transport);
+  Talk talk(transport, kWhat);
   if (transport.worker() != 0) {
     if (talk.receive_number(0) != 0) {
       (void)measure(transport, talk, setup);

@@ -26,6 +26,7 @@
 #include "launch/plan/profiles/profile.hpp"
 #include "launch/plan/profiles/profile_text.hpp"
 #include "launch/profile/block_costs.hpp"
+#include "launch/profile/host_links.hpp"
 #include "launch/profile/live_bytes.hpp"
 #include "launch/profile/one_worker.hpp"
 #include "launch/profile/together.hpp"
@@ -215,7 +216,11 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   const JobSpec measured = measured_job(job);
   const std::filesystem::path output =
       options.output.empty() ? default_profile_file(options.job) : options.output;
-  AtomicFile file(output);  // refused before anything is measured
+  AtomicFile file(output);               // refused before anything is measured
+  std::optional<comm::LinkTable> links;  // before anything of this process is under way
+  if (!options.hostfile.empty()) {
+    links = measure_host_links(options.hostfile, environment);
+  }
   keep_freed_memory();
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const int together = std::clamp(cores / job.numerics.threads, 1, kMostTogether);
@@ -269,6 +274,7 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   profile.blocks =
       block_costs(worker, options.seconds * kBlocksShare /
                               (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))));
+  profile.links = std::move(links);
   file.write(to_json(profile));
   file.commit();
   fmt::print("{}written to {}\n", profile_text(profile, worker.phases(), worker.job()),

@@ -14,8 +14,9 @@ namespace gangway::launch {
 struct ProfileOptions {
   std::filesystem::path job;
   std::vector<std::string> overrides;
-  std::filesystem::path output;  ///< empty: default_profile_file()
-  double seconds = 20.0;         ///< about how long it measures, whatever the job is
+  std::filesystem::path output;    ///< empty: default_profile_file()
+  double seconds = 20.0;           ///< about how long it measures, whatever the job is
+  std::filesystem::path hostfile;  ///< hosts whose links are measured as well; empty: none
 };
 
 /// Prints the tables and writes the profile. @return exit code

@@ -23,10 +23,15 @@ void add_profile_command(CLI::App& app, int& code) {
                    "About how long it measures; a large job takes longer")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 3600.0));
+  command
+      ->add_option("--hostfile", options->hostfile,
+                   "Hosts, as 'node-a slots=8', whose links are measured as well, every pair")
+      ->check(CLI::ExistingFile);
   command->footer(
       "Examples:\n"
       "  gangway profile examples/fashion-mnist.yaml\n"
       "  gangway profile examples/fashion-mnist.yaml training.batch=256 -o wide.profile.json\n"
+      "  gangway profile job.yaml --hostfile hosts\n"
       "Leave the machine alone meanwhile. docs/planning.md says what is measured.");
   command->callback([options, &code] { code = measure_profile(*options, read_environment()); });
 }

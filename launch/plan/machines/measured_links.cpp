@@ -5,16 +5,19 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "launch/plan/profiles/profile.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 16U;
+constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
 /// A message takes the latency, and its bytes beyond the smallest size what the largest took.
 void measure(Link& link, const comm::PathFigures& path) {
@@ -29,21 +32,79 @@ void measure(Link& link, const comm::PathFigures& path) {
   }
 }
 
+/// Whether `measured` has such a path; `link` is then as it says.
+bool set(Link& link, const comm::Calibration& measured, comm::PathKind kind) {
+  const auto path = std::ranges::find(measured.paths, kind, &comm::PathFigures::path);
+  const bool is_there = path != measured.paths.end() && !path->points.empty();
+  if (is_there) {
+    measure(link, *path);
+  }
+  return is_there;
+}
+
+void set_inside(Link& link, const comm::Calibration& measured) {
+  if (!set(link, measured, comm::PathKind::kSharedMemory)) {
+    set(link, measured, comm::PathKind::kMessagesWithinHost);
+  }
+}
+
+/// By host of the table, its node; -1: none.
+std::vector<int> nodes_of_hosts(const Cluster& cluster, const std::vector<std::string>& hosts) {
+  std::vector<int> nodes;
+  for (const std::string& host : hosts) {
+    const auto node = std::ranges::find(cluster.nodes, host, &ClusterNode::name);
+    nodes.push_back(node == cluster.nodes.end() ? -1
+                                                : static_cast<int>(node - cluster.nodes.begin()));
+  }
+  if (std::ranges::all_of(nodes, [](int node) { return node < 0; })) {
+    throw ConfigError(fmt::format(
+        "--links: {} were measured, and no node of the cluster has such a name; name its "
+        "nodes as the hostfile does",
+        fmt::join(hosts, ", ")));
+  }
+  return nodes;
+}
+
+bool is_slower(const Link& link, const Link& other) {
+  return link.bytes_per_second < other.bytes_per_second;
+}
+
 }  // namespace
 
 Cluster with_links(Cluster cluster, const comm::Calibration& measured) {
-  const auto set = [&measured](Link& link, comm::PathKind kind) {
-    const auto path = std::ranges::find(measured.paths, kind, &comm::PathFigures::path);
-    const bool is_there = path != measured.paths.end() && !path->points.empty();
-    if (is_there) {
-      measure(link, *path);
+  set_inside(cluster.inside, measured);
+  set(cluster.between, measured, comm::PathKind::kMessagesBetweenHosts);
+  return cluster;
+}
+
+Cluster with_links(Cluster cluster, const comm::LinkTable& measured) {
+  const std::vector<int> nodes = nodes_of_hosts(cluster, measured.hosts);
+  std::vector<Link> inside;
+  std::vector<Link> between;
+  for (const comm::HostLink& one : measured.links) {
+    const int node = nodes[static_cast<std::size_t>(one.a)];
+    const int other = nodes[static_cast<std::size_t>(one.b)];
+    if (node < 0 || other < 0) {
+      continue;
     }
-    return is_there;
-  };
-  if (!set(cluster.inside, comm::PathKind::kSharedMemory)) {
-    set(cluster.inside, comm::PathKind::kMessagesWithinHost);
+    if (node == other) {
+      set_inside(inside.emplace_back(cluster.inside), one.figures);
+      continue;
+    }
+    Link link = cluster.between;
+    if (set(link, one.figures, comm::PathKind::kMessagesBetweenHosts)) {
+      cluster.exceptions[std::minmax(node, other)] = link;
+      between.push_back(link);
+    }
   }
-  set(cluster.between, comm::PathKind::kMessagesBetweenHosts);
+  if (!inside.empty()) {
+    cluster.inside = *std::ranges::min_element(inside, is_slower);
+  }
+  if (!between.empty()) {
+    const auto median = between.begin() + static_cast<std::ptrdiff_t>(between.size() / 2);
+    std::ranges::nth_element(between, median, is_slower);
+    cluster.between = *median;
+  }
   return cluster;
 }
 
@@ -54,10 +115,22 @@ Cluster with_links_of(Cluster cluster, const std::filesystem::path& from) {
   if (!text) {
     throw ConfigError(fmt::format(
         "--links {}: there is no such file; name the folder of a run of two workers or more "
-        "with layout.transport auto, which measures its links when it begins",
+        "with layout.transport auto, which measures its links when it begins, or a profile made "
+        "with "
+        "--hostfile",
         file.string()));
   }
-  return with_links(std::move(cluster), comm::parse_calibration(*text));
+  if (text->find("\"gangway_profile\"") == std::string::npos) {
+    return with_links(std::move(cluster), comm::parse_calibration(*text));
+  }
+  const Profile profile = parse_profile(*text, file.string());
+  if (!profile.links) {
+    throw ConfigError(fmt::format(
+        "--links {}: a profile of one host, which has no links; make it with `gangway profile "
+        "--hostfile`",
+        file.string()));
+  }
+  return with_links(std::move(cluster), *profile.links);
 }
 
 }  // namespace gangway::launch

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "comm/calibrate/calibration.hpp"
+#include "comm/calibrate/link_table.hpp"
 #include "launch/plan/machines/cluster.hpp"
 
 namespace gangway::launch {
@@ -14,7 +15,11 @@ namespace gangway::launch {
 /// shared memory, else of messages. What was not measured stays as it is.
 [[nodiscard]] Cluster with_links(Cluster cluster, const comm::Calibration& measured);
 
-/// @param from  a run's folder, or its calibration.json
+/// The same of every pair of hosts whose names are those of nodes; other pairs get what the median
+/// pair has, and `inside` is that of the slowest host. @throws ConfigError where no node is known
+[[nodiscard]] Cluster with_links(Cluster cluster, const comm::LinkTable& measured);
+
+/// @param from  a run's folder, its calibration.json, or a profile of several hosts
 /// @throws ConfigError where there is no such file, or it is of something else
 [[nodiscard]] Cluster with_links_of(Cluster cluster, const std::filesystem::path& from);
 

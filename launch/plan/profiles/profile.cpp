@@ -195,6 +195,9 @@ Profile profile_in(const json& from) {
   profile.memory = {.process_bytes = count_in<std::int64_t>(memory.at("process_bytes")),
                     .working_bytes = count_in<std::int64_t>(memory.at("working_bytes")),
                     .other_bytes = count_in<std::int64_t>(memory.at("other_bytes"))};
+  if (from.contains("links")) {
+    profile.links = comm::parse_link_table(from.at("links").dump());
+  }
   return profile;
 }
 
@@ -270,31 +273,34 @@ std::string costs_fingerprint(const JobSpec& job) {
 }
 
 std::string to_json(const Profile& profile) {
-  const json out = {{"gangway_profile", kProfileVersion},
-                    {"job", profile.job},
-                    {"costs_hash", profile.costs_hash},
-                    {"model_hash", profile.model_hash},
-                    {"date", profile.date},
-                    {"host", profile.host},
-                    {"processor", profile.processor},
-                    {"libtorch", profile.libtorch},
-                    {"cores", profile.cores},
-                    {"memory_bytes", profile.memory_bytes},
-                    {"images_per_microbatch", profile.images_per_microbatch},
-                    {"threads", profile.threads},
-                    {"networks", list_of(profile.networks)},
-                    {"instructions", list_of(profile.instructions)},
-                    {"blocks", list_of(profile.blocks)},
-                    {"together", profile.together},
-                    {"step", json_of(profile.step)},
-                    {"step_microbatches", profile.step_microbatches},
-                    {"data_seconds_per_image", profile.data_seconds_per_image},
-                    {"add_seconds_per_byte", profile.add_seconds_per_byte},
-                    {"wake_seconds", profile.wake_seconds},
-                    {"memory",
-                     {{"process_bytes", profile.memory.process_bytes},
-                      {"working_bytes", profile.memory.working_bytes},
-                      {"other_bytes", profile.memory.other_bytes}}}};
+  json out = {{"gangway_profile", kProfileVersion},
+              {"job", profile.job},
+              {"costs_hash", profile.costs_hash},
+              {"model_hash", profile.model_hash},
+              {"date", profile.date},
+              {"host", profile.host},
+              {"processor", profile.processor},
+              {"libtorch", profile.libtorch},
+              {"cores", profile.cores},
+              {"memory_bytes", profile.memory_bytes},
+              {"images_per_microbatch", profile.images_per_microbatch},
+              {"threads", profile.threads},
+              {"networks", list_of(profile.networks)},
+              {"instructions", list_of(profile.instructions)},
+              {"blocks", list_of(profile.blocks)},
+              {"together", profile.together},
+              {"step", json_of(profile.step)},
+              {"step_microbatches", profile.step_microbatches},
+              {"data_seconds_per_image", profile.data_seconds_per_image},
+              {"add_seconds_per_byte", profile.add_seconds_per_byte},
+              {"wake_seconds", profile.wake_seconds},
+              {"memory",
+               {{"process_bytes", profile.memory.process_bytes},
+                {"working_bytes", profile.memory.working_bytes},
+                {"other_bytes", profile.memory.other_bytes}}}};
+  if (profile.links) {
+    out["links"] = json::parse(comm::to_json(*profile.links));
+  }
   return out.dump(2) + "\n";
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/calibrate/link_table.hpp"
 #include "job/spec.hpp"
 #include "pipeline/schedule.hpp"
 
@@ -100,6 +101,7 @@ struct Profile {
   double add_seconds_per_byte = 0.0;    ///< of adding one arena to another, by bytes of one
   double wake_seconds = 0.0;            ///< until the communicating thread has answered compute
   MemoryCost memory;
+  std::optional<comm::LinkTable> links;  ///< of the hosts that it was measured for
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const NetworkCost& network(const std::string& name) const;

@@ -134,6 +134,29 @@ std::string networks_table(const Profile& profile) {
   return table.text();
 }
 
+/// A row for each path of a host or a pair of hosts.
+std::string links_table(const comm::LinkTable& links) {
+  constexpr std::size_t kMostRows = 20;
+  Table table({{"hosts"}, {"path"}, {"latency us", Align::kRight}, {"MB/s", Align::kRight}});
+  std::size_t rows = 0;
+  for (const comm::HostLink& link : links.links) {
+    for (const comm::PathFigures& path : link.figures.paths) {
+      if (++rows > kMostRows) {
+        continue;
+      }
+      const comm::PathPoint& most = path.points.back();
+      const auto name = [&](int host) { return links.hosts[static_cast<std::size_t>(host)]; };
+      table.add_row(
+          {link.a == link.b ? name(link.a) : fmt::format("{} - {}", name(link.a), name(link.b)),
+           comm::path_name(path.path), fmt::format("{:.1f}", path.points.front().seconds * 1e6),
+           fmt::format("{:.0f}", static_cast<double>(most.bytes) / most.seconds / 1e6)});
+    }
+  }
+  const std::string more =
+      rows > kMostRows ? fmt::format("and {} more, in the file\n", rows - kMostRows) : "";
+  return "\n" + table.text() + more;
+}
+
 }  // namespace
 
 SumOfBlocks sum_of_blocks(const Profile& profile, const std::string& network,
@@ -165,7 +188,7 @@ std::string profile_text(const Profile& profile, const std::vector<pipeline::Pha
       "{}, micro-batches of {} images, {} thread{}, on {} ({} x {})\n\n{}\n{}\n{}\n"
       "step of {} micro-batches: {} ms; slower beside others: {}\n"
       "loader: {:.4f} ms an image; adding arenas: {:.2f} GB/s; waking the lane: {:.0f} us\n"
-      "memory: {} MiB process, {} MiB compute at most, {} MiB other\n",
+      "memory: {} MiB process, {} MiB compute at most, {} MiB other\n{}",
       profile.job, profile.images_per_microbatch, profile.threads, profile.threads == 1 ? "" : "s",
       profile.host, profile.cores, profile.processor, blocks_table(profile),
       passes_table(profile, phases, job), networks_table(profile), profile.step_microbatches,
@@ -173,7 +196,7 @@ std::string profile_text(const Profile& profile, const std::vector<pipeline::Pha
       profile.data_seconds_per_image * 1e3,
       profile.add_seconds_per_byte > 0.0 ? 1e-9 / profile.add_seconds_per_byte : 0.0,
       profile.wake_seconds * 1e6, shown_mib(memory.process_bytes), shown_mib(memory.working_bytes),
-      shown_mib(memory.other_bytes));
+      shown_mib(memory.other_bytes), profile.links ? links_table(*profile.links) : "");
 }
 
 }  // namespace gangway::launch

@@ -41,6 +41,21 @@ Cluster profiled_host(const Profile& profile) {
           .inside = {.latency_seconds = profile.wake_seconds, .bytes_per_second = rate}};
 }
 
+Cluster profiled_hosts(const Profile& profile) {
+  Cluster cluster = profiled_host(profile);
+  if (!profile.links) {
+    return cluster;
+  }
+  const ClusterNode like = cluster.nodes.front();
+  cluster.nodes.clear();
+  for (const std::string& host : profile.links->hosts) {
+    cluster.nodes.push_back(like);
+    cluster.nodes.back().name = host;
+  }
+  cluster.name = fmt::format("{} hosts", cluster.nodes.size());
+  return with_links(std::move(cluster), *profile.links);
+}
+
 Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster)
     : job_(std::move(job)),
       profile_(fitting(std::move(profile), profile_name, job_)),
@@ -72,7 +87,7 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
       options.profile.empty() ? default_profile_file(options.job) : options.profile;
   Profile profile = read_profile(file);
   Cluster cluster =
-      options.cluster.empty() ? profiled_host(profile) : read_cluster(options.cluster);
+      options.cluster.empty() ? profiled_hosts(profile) : read_cluster(options.cluster);
   if (!options.links.empty()) {
     cluster = with_links_of(std::move(cluster), options.links);
   }

@@ -31,6 +31,8 @@ struct PlanOptions {
 
 /// The host that `profile` was measured on: a device a core, and memory shared among them.
 [[nodiscard]] Cluster profiled_host(const Profile& profile);
+/// All hosts whose links it has, each taken to be like that one; without links that one alone.
+[[nodiscard]] Cluster profiled_hosts(const Profile& profile);
 
 /// A job with all that a prediction needs, read and checked.
 class Planner {

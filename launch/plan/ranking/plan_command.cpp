@@ -20,13 +20,13 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
                       "What `gangway profile` has written; default: JOB.profile.json here");
   command->add_option("--cluster", options->cluster,
                       "Nodes, devices and links (examples/clusters/); default: the machine of the "
-                      "profile");
+                      "profile, or the hosts whose links it has");
   command
       ->add_option(
           "--links", options->links,
           "Links as a run measured them when it began: its folder, or the calibration.json "
-          "in it")
-      ->type_name("RUN");
+          "in it; or as a profile has them that was made with --hostfile")
+      ->type_name("RUN|PROFILE");
   command
       ->add_option("--what-if", options->what_ifs,
                    "slow:NODE/DEVICE=1.5, lost:NODE, link:A-B=0.1x or link:between=0.1x; may be "

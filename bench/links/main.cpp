@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// gangway-bench-links: one rank of `gangway profile --hostfile`, under mpirun with one rank more
+// than workers, as in training. Rank 0 sleeps, worker 0 prints the table in one line.
+#include <chrono>
+#include <iostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "base/process_identity.hpp"
+#include "bench/run_bench.hpp"
+#include "comm/calibrate/measure_links.hpp"
+#include "comm/host/agree_on_hosts.hpp"
+#include "comm/transport/deadline.hpp"
+#include "comm/transport/mpi_session.hpp"
+#include "comm/transport/mpi_transport.hpp"
+#include "run/control_protocol.hpp"
+
+namespace gangway::bench {
+namespace {
+
+struct Options {
+  std::vector<std::string> names;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  CLI::App app("One rank of 'gangway profile --hostfile'", "gangway-bench-links");
+  app.add_option("--names", options.names, "By worker, of its host")->delimiter(',')->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    throw ConfigError(fmt::format("{}: see 'gangway profile --help'", error.what()));
+  }
+  return options;
+}
+
+/// Names what this start shares on a host; equal on all ranks, which all call it.
+std::string agree_on_token(const comm::MpiSession& session) {
+  std::random_device random;
+  unsigned long number = (static_cast<unsigned long>(random()) << 32U) | random();
+  MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG, 0, session.communicator());
+  return fmt::format("links{:016x}", number);
+}
+
+void work(const comm::MpiSession& session, const Options& options, const std::string& token) {
+  comm::MpiTransport transport(session, 0, [] {});
+  if (options.names.size() != static_cast<std::size_t>(transport.num_workers())) {
+    throw ConfigError(fmt::format("--names: {} names for {} workers", options.names.size(),
+                                  transport.num_workers()));
+  }
+  const comm::LinkTable table = comm::measure_links(
+      transport,
+      {.machines = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline),
+       .names = options.names,
+       .token = token});
+  if (transport.worker() == 0) {
+    std::cout << comm::kLinksWord << comm::to_json(table) << std::endl;
+  }
+}
+
+/// Hosts have done their part one after another; who measures is not to be disturbed meanwhile.
+void wait_for_all(const comm::MpiSession& session) {
+  constexpr auto kNap = std::chrono::milliseconds(5);
+  constexpr std::chrono::seconds kOfAHost{10};  // more than all that it measures in one round
+  const comm::Deadline deadline(kStartDeadline + session.size() * kOfAHost);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(session.communicator(), &request);
+  int have_come = 0;
+  while (have_come == 0) {
+    if (deadline.expired()) {
+      throw CommError("some host has not come to the end; gangway doctor --hostfile says which");
+    }
+    std::this_thread::sleep_for(kNap);
+    MPI_Test(&request, &have_come, MPI_STATUS_IGNORE);
+  }
+}
+
+int run(int argc, char** argv) {
+  comm::MpiSession session;
+  const Options options = parse(argc, argv);
+  const std::string token = agree_on_token(session);
+  if (session.rank() != 0) {
+    work(session, options, token);
+  }
+  wait_for_all(session);
+  session.finalize(0);
+  return 0;
+}
+
+}  // namespace
+}  // namespace gangway::bench
+
+int main(int argc, char** argv) {
+  return gangway::bench::run_bench("gangway-bench-links",
+                                   [&] { return gangway::bench::run(argc, argv); });
+}

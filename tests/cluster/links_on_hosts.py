@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`gangway profile --hostfile` on a played cluster: what each pair of hosts has, and plans with it.
+
+    GANGWAY_BIN=build/release/bin links_on_hosts.py [unittest arguments]
+"""
+import json
+import sys
+from itertools import combinations
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
+
+from hosts import RUN, inside, main  # noqa: E402
+from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
+
+ENVIRONMENT, USAGE = 6, 2
+JOB = EXAMPLES / "ring8.yaml"
+HOSTFILE = '"$GANGWAY_CLUSTER_HOSTFILE"'
+PROFILE = f"{GANGWAY} profile {JOB} --seconds 0.5 --hostfile {HOSTFILE}"
+SLOW_HOST = "host3"
+
+
+class Links(Trainings):
+    def on_hosts(self, hosts, rate, script):
+        return self.call(RUN, hosts, rate, "--", *inside(f"cd {self.folder}\n{script}"))
+
+    def test_of_every_pair_are_measured_and_planned_with(self):
+        slower = f"on {SLOW_HOST} tc qdisc replace dev eth0 root tbf rate 40mbit burst 64kb latency 400ms"
+        code, out, err = self.on_hosts("3x2", "200mbit", f"{slower}\n{PROFILE} && {GANGWAY} plan {JOB} --json > plan.json")
+        self.assertEqual(code, 0, out + err)
+        table = json.loads((self.folder / "ring8.profile.json").read_text())["links"]
+        hosts = table["hosts"]
+        self.assertEqual(hosts, ["host1", "host2", "host3"])
+        rates = {}
+        for link in table["links"]:
+            for path in link["figures"]["paths"]:
+                least, most = path["points"][0], path["points"][-1]
+                rates.setdefault((link["a"], link["b"]), {})[path["path"]] = (
+                    (most["bytes"] - least["bytes"]) / (most["seconds"] - least["seconds"]))
+        self.assertEqual(set(rates), {(0, 0), (1, 1), (2, 2), *combinations(range(3), 2)})
+        for host in range(3):
+            self.assertEqual(set(rates[host, host]), {"shared memory", "messages within a host"})
+        between = {pair: paths["messages between hosts"] for pair, paths in rates.items() if pair[0] != pair[1]}
+        # There and back again: half the time of either way.
+        self.assertAlmostEqual(between[0, 1] / 25e6, 1.0, delta=0.3)
+        for pair in ((0, 2), (1, 2)):
+            self.assertAlmostEqual(between[pair] / (2 / (1 / 25e6 + 1 / 5e6)), 1.0, delta=0.3)
+        self.assertIn("host1 - host3", out)
+        plan = json.loads((self.folder / "plan.json").read_text())
+        self.assertEqual(plan["cluster"], "3 hosts", plan)
+
+    def test_to_a_host_that_is_cut_off_are_an_error_in_time(self):
+        code, out, err = self.on_hosts("2", "none", f"link host2 down\n{PROFILE}")
+        self.assertEqual(code, ENVIRONMENT, out + err)
+        self.assertRegex(err, r"the links could not be measured \(.+\); gangway doctor --hostfile says")
+        self.assertFalse((self.folder / "ring8.profile.json").exists())
+
+    def test_of_one_host_are_none(self):
+        code, out, err = self.on_hosts("1", "none", PROFILE)
+        self.assertEqual(code, USAGE, out + err)
+        self.assertIn("it has one host, and links are between two", err)
+
+
+if __name__ == "__main__":
+    main()

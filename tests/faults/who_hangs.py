@@ -72,6 +72,9 @@ class WhoHangs(Trainings):
     def test_with_networks_apart(self):
         self.check("auto", 3, "layout.generator=[0]", "layout.discriminator=[1, 2]")
 
+    def test_in_stages_whose_weights_have_their_gradients_apart(self):
+        self.check("auto", 4, "layout.stages=2", "layout.schedule=zero-bubble")
+
 
 if __name__ == "__main__":
     if not can_hold_up():

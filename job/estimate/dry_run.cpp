@@ -120,6 +120,20 @@ std::string memory_table(const JobSpec& spec, int workers) {
   }
   row("process and libraries", memory.process_bytes);
   row("total", memory.total_bytes());
+  if (cuts_networks(spec) && workers <= spec.training.microbatches) {
+    JobSpec uncut = spec;
+    uncut.layout.stages = 1;
+    for (NetworkSpec& network : uncut.networks) {
+      network.cuts.reset();
+    }
+    if (const MemoryEstimate whole = estimate_memory(uncut, workers);
+        whole.total_bytes() < memory.total_bytes()) {
+      text += fmt::format(
+          "  (of so many workers with whole networks {}; layout.in_flight or layout.recompute keep "
+          "less)\n",
+          bytes_text(whole.total_bytes()));
+    }
+  }
   for (const NetworkSpec& network : spec.networks) {
     if (!network.module.file.empty()) {
       text += fmt::format("  (without the activations of model.{})\n", network.name);

@@ -157,6 +157,16 @@ TEST(DryRun, CountsOfAChunkItsOwnGradientsAndWhatWaitsForItsBackward) {
   EXPECT_EQ(apart.activations_bytes, 4 * whole.activations_bytes);
 }
 
+TEST(DryRun, SaysWhereStagesNeedMoreThanWholeNetworks) {
+  const auto text = [](const std::vector<std::string>& more) {
+    return describe_dry_run(
+        spec_of("training: {batch: 512, microbatches: 8}\nlayout: {stages: 2}", more), 2);
+  };
+  const char* const line = "(of so many workers with whole networks ";
+  EXPECT_NE(text({}).find(line), std::string::npos);
+  EXPECT_EQ(text({"layout.in_flight=1"}).find(line), std::string::npos);
+}
+
 TEST(DryRun, CountsOfWhatIsMadeAgainOneMicrobatchAndWhatCrossesCuts) {
   const auto activations = [](int microbatches, const std::vector<std::string>& more) {
     std::vector<std::string> keys{"layout.stages=2",

@@ -13,6 +13,7 @@
 #include "comm/nccl/unique_id.hpp"
 #include "comm/transport/group_transport.hpp"
 #include "gan/kernels/convolution.hpp"
+#include "gan/kernels/library_calls.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
@@ -248,11 +249,15 @@ void CudaDevice::finish() {
 
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
-  return std::make_unique<CudaDevice>(
+  auto device = std::make_unique<CudaDevice>(
       job,
       CudaDevice::Place{.index = neighbours.place_on_machine % num_devices(),
                         .sharing_cores = neighbours.workers_on_machine},
       std::move(pretend));
+  if (are_apart(network_groups(job, static_cast<int>(neighbours.hosts.size())))) {
+    gan::call_libraries_once(device->device());
+  }
+  return device;
 }
 
 }  // namespace gangway::worker

@@ -230,6 +230,9 @@ class Attempt:
             return {WORKER_LOST, ENVIRONMENT}  # it mattered at that moment
         if self.signal == signal.SIGTERM and self.target in ("coordinator", "mpirun"):
             return {SAVED} if self.was_led else {SAVED, WORKER_LOST}
+        if self.target == "orted" and not self.was_led:
+            # mpirun asks the ranks that it has to end, by SIGTERM, which is a request to leave.
+            return {WORKER_LOST, SAVED}
         return {WORKER_LOST}
 
     def wait(self, seconds):

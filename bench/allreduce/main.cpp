@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 #include <numeric>
-#include <random>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include "bench/allreduce/measure.hpp"
 #include "bench/rank_zero.hpp"
 #include "bench/run_bench.hpp"
+#include "bench/start_token.hpp"
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/host/host_group.hpp"
 #include "comm/reduce/reduction_routes.hpp"
@@ -76,13 +76,6 @@ struct Place {
   }
   [[nodiscard]] bool shares_memory() const { return num_hosts() < hosts.size(); }
 };
-
-std::string agree_on_token(MPI_Comm workers) {
-  std::random_device random;
-  unsigned long number = (static_cast<unsigned long>(random()) << 32U) | random();
-  MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG, 0, workers);
-  return fmt::format("bench{:016x}", number);
-}
 
 std::vector<std::string> default_transports(const Place& place) {
   if (place.num_hosts() == 1) {
@@ -185,7 +178,7 @@ void work(const comm::MpiSession& session, const Options& options, MPI_Comm work
   const Place place{
       .workers = workers,
       .hosts = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline),
-      .token = agree_on_token(workers)};
+      .token = agree_on_token(workers, "bench")};
   if (place.num_workers() < 2) {
     throw ConfigError("an all-reduce needs two workers: use --workers 2");
   }

@@ -3,7 +3,6 @@
 // than workers, as in training. Rank 0 sleeps, worker 0 prints the table in one line.
 #include <chrono>
 #include <iostream>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "bench/run_bench.hpp"
+#include "bench/start_token.hpp"
 #include "comm/calibrate/measure_links.hpp"
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/transport/deadline.hpp"
@@ -38,14 +38,6 @@ Options parse(int argc, char** argv) {
     throw ConfigError(fmt::format("{}: see 'gangway profile --help'", error.what()));
   }
   return options;
-}
-
-/// Names what this start shares on a host; equal on all ranks, which all call it.
-std::string agree_on_token(const comm::MpiSession& session) {
-  std::random_device random;
-  unsigned long number = (static_cast<unsigned long>(random()) << 32U) | random();
-  MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG, 0, session.communicator());
-  return fmt::format("links{:016x}", number);
 }
 
 void work(const comm::MpiSession& session, const Options& options, const std::string& token) {
@@ -84,7 +76,7 @@ void wait_for_all(const comm::MpiSession& session) {
 int run(int argc, char** argv) {
   comm::MpiSession session;
   const Options options = parse(argc, argv);
-  const std::string token = agree_on_token(session);
+  const std::string token = agree_on_token(session.communicator(), "links");
   if (session.rank() != 0) {
     work(session, options, token);
   }

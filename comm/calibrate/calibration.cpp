@@ -57,10 +57,8 @@ std::pair<double, double> at_largest_common(const PathFigures& a, const PathFigu
 }
 
 std::string describe(const PathFigures& figures) {
-  const PathPoint& largest = figures.points.back();
   return fmt::format("{} {:.1f} us, {:.3g} GB/s", path_name(figures.path),
-                     figures.points.front().seconds * 1e6,
-                     static_cast<double>(largest.bytes) / largest.seconds / 1e9);
+                     figures.latency_seconds() * 1e6, figures.bytes_per_second() / 1e9);
 }
 
 PathPoint point_of(const nlohmann::json& json) {

@@ -30,6 +30,10 @@ struct PathPoint {
 struct PathFigures {
   PathKind path = PathKind::kSharedMemory;
   std::vector<PathPoint> points;
+  [[nodiscard]] double latency_seconds() const { return points.front().seconds; }
+  [[nodiscard]] double bytes_per_second() const {
+    return static_cast<double>(points.back().bytes) / points.back().seconds;
+  }
   bool operator==(const PathFigures&) const = default;
 };
 

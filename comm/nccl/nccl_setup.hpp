@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <vector>
 
 #include <nccl.h>
 
@@ -18,9 +18,7 @@ struct NcclSetup {
   ncclUniqueId id{};
   int worker = 0;
   int num_workers = 1;
-  std::optional<int> known_as = {};  ///< its number among all workers, where these are a group
-  /// Of two, the other's number among all workers: whom they accuse who wait in vain.
-  std::optional<int> other = {};
+  std::vector<int> group = {};  ///< numbers among all workers, where these are not all of them
   int device = 0;
   int max_ctas = 8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
   NcclCalls calls = NcclCalls::kNonBlocking;

@@ -20,9 +20,18 @@ constexpr std::chrono::milliseconds kPatience{1000};
 }  // namespace
 
 std::string NcclState::who() const {
-  return setup.known_as
-             ? fmt::format("worker {}, in a group of {}", *setup.known_as, setup.num_workers)
-             : fmt::format("worker {} of {}", setup.worker, setup.num_workers);
+  return setup.group.empty()
+             ? fmt::format("worker {} of {}", setup.worker, setup.num_workers)
+             : fmt::format("worker {}, in a group of {}",
+                           setup.group[static_cast<std::size_t>(setup.worker)], setup.num_workers);
+}
+
+std::optional<int> NcclState::other() const {
+  if (setup.num_workers != 2) {
+    return std::nullopt;
+  }
+  const int place = 1 - setup.worker;
+  return setup.group.empty() ? place : setup.group[static_cast<std::size_t>(place)];
 }
 
 void NcclState::fail(const std::string& reason, Fault given) {
@@ -38,8 +47,8 @@ void NcclState::fail(const std::string& reason, Fault given) {
 void NcclState::throw_if_failed() {
   if (failed) {
     const MutexLock lock(mutex);
-    if (setup.other && fault == Fault::kPeers) {
-      throw PeerError(*setup.other, failure);
+    if (const auto accused = other(); accused && fault == Fault::kPeers) {
+      throw PeerError(*accused, failure);
     }
     throw CommError(failure);
   }

@@ -46,6 +46,8 @@ class NcclState {
   /// The communicator has ended in good order: the threads may end.
   void note_end();
   [[nodiscard]] std::string who() const;
+  /// Whom a worker of two accuses that waits in vain, by its number among all.
+  [[nodiscard]] std::optional<int> other() const;
 
   /// Takes `calls`; false: gave up after `patience`. By trying: the thread sanitizer of GCC 12 does
   /// not see a lock with a steady deadline, and a wall clock may be set meanwhile.

@@ -34,7 +34,9 @@ std::string complaint_in(const std::string& text) {
     if (line.starts_with(fmt::format("{}: ", kProgram))) {
       return line;
     }
-    if (is_first && line.find_first_not_of(" -\t") != std::string::npos) {
+    const bool is_talk =
+        line.find_first_not_of(" -\t") != std::string::npos && !line.starts_with(comm::kLinksWord);
+    if (is_first && is_talk) {
       first = line;
       is_first = false;
     }

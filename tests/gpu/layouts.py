@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Networks that are cut and apart on a GPU, as steps of tests/gpu/run: their digests, their losses, their memory."""
-import functools
 import json
 import os
 import shutil
@@ -12,7 +11,6 @@ from harness import Failure, Skip, Step
 
 WORKER_LOST = 3
 TIMEOUT = 5  # seconds that a worker waits for another
-POLL_SECONDS = 0.25  # between looks at the GPU's memory
 # Which way tensors of passes go from worker to worker. Workers that share a GPU take the way through the hosts' memory
 # unless the job says nccl.
 STAGED, OVER_NCCL = "through memory of the hosts", "over NCCL"
@@ -109,7 +107,7 @@ def cut(trainings, *overrides):
 
 
 def lost(trainings, workers, layout, how):
-    """The run says so, ends as it should, and leaves no process."""
+    """The run says so, and ends as it should."""
     def show(bench):
         run, victim = f"lost{trainings.count}", workers  # the last: it is the other stage, or the other network
         lost_at = []
@@ -134,9 +132,8 @@ def lost(trainings, workers, layout, how):
     return show
 
 
-@functools.lru_cache(1)
-def memory_of_processes(moment):
-    """MiB on the GPU by process, as they are named where the driver is; looked at once for each `moment`."""
+def memory_of_processes():
+    """MiB on the GPU, by process."""
     command = shutil.which("nvidia-smi")
     if command is None:
         return []
@@ -152,7 +149,7 @@ def memory(trainings, workers, layout):
         most = []
 
         def look(_):
-            used = sorted(memory_of_processes(int(time.monotonic() / POLL_SECONDS)))
+            used = sorted(memory_of_processes())
             if len(used) == workers and sum(used) > sum(most):
                 most[:] = used
             return False

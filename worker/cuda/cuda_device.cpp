@@ -200,13 +200,9 @@ comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
                                  .timeout = meeting.timeout,
                                  .meeting_timeout = kStartDeadline};
   if (!workers.empty()) {
-    setup.known_as = setup.worker;
+    setup.group = workers;
     setup.worker = static_cast<int>(std::ranges::find(workers, setup.worker) - workers.begin());
     setup.num_workers = static_cast<int>(workers.size());
-  }
-  if (setup.num_workers == 2) {
-    const int other = 1 - setup.worker;
-    setup.other = workers.empty() ? other : workers[static_cast<std::size_t>(other)];
   }
   return sessions_.emplace_back(setup);
 }
@@ -247,6 +243,10 @@ void CudaDevice::finish() {
   }
 }
 
+bool waits_for_tensors(const JobSpec& job, const Neighbours& neighbours) {
+  return are_apart(network_groups(job, static_cast<int>(neighbours.hosts.size())));
+}
+
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
   auto device = std::make_unique<CudaDevice>(
@@ -254,7 +254,7 @@ std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighb
       CudaDevice::Place{.index = neighbours.place_on_machine % num_devices(),
                         .sharing_cores = neighbours.workers_on_machine},
       std::move(pretend));
-  if (are_apart(network_groups(job, static_cast<int>(neighbours.hosts.size())))) {
+  if (waits_for_tensors(job, neighbours)) {
     gan::call_libraries_once(device->device());
   }
   return device;

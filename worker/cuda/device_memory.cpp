@@ -25,6 +25,9 @@ DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_
       stream_(stream),
       held_(state.parts()),
       weights_(state.layout().size(), held_) {
+  if (held_.empty()) {
+    return;
+  }
   const std::size_t elements = state.layout().size();
   while (moments_.size() < state.moments().size()) {
     moments_.emplace_back(elements, held_);
@@ -32,7 +35,8 @@ DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_
   if (state.average() != nullptr) {
     average_ = comm::DeviceArena(elements, held_);
   }
-  // Of a part only, no copy of the whole could begin in what is pinned and end elsewhere.
+  // All of an arena, whatever is held of it: a copy may not begin in pinned pages and end in
+  // others, and pictures are drawn of a copy of the whole.
   for (const Copy& copy : copies()) {
     pinned_.push_back(pin(*copy.host));
   }

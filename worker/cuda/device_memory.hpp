@@ -26,7 +26,7 @@ using PinnedPages = UniqueHandle<PinnedPagesTraits>;
 [[nodiscard]] PinnedPages pin(comm::Arena& arena);
 
 /// Weights, moments and average, of which there is what the worker trains; nothing of a network
-/// that is another's. The state's arenas are pinned as long as it lives.
+/// that is another's. Arenas of a state of which it holds something are pinned as long as it lives.
 class DeviceNetwork final : public DeviceMirror {
  public:
   /// @param stream  of all computing with the network; outlives this, as the state does

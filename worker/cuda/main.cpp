@@ -2,7 +2,6 @@
 // gangway-worker-cuda: gangway-worker for jobs whose numerics.device is cuda.
 #include <cstdlib>
 
-#include "job/network_groups.hpp"
 #include "worker/cuda/cuda_device.hpp"
 #include "worker/worker_program.hpp"
 
@@ -16,8 +15,7 @@ int main(int argc, char** argv) {
          int /*worker*/) {
         // What loads a kernel at its first use may wait for all that is on the device. If that is a
         // send whose receiver waits likewise, neither goes on.
-        const int workers = static_cast<int>(neighbours.hosts.size());
-        if (are_apart(network_groups(job, workers))) {
+        if (gangway::worker::waits_for_tensors(job, neighbours)) {
           (void)::setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
         }
         return gangway::worker::make_cuda_device(job, neighbours, [](const std::string& name) {

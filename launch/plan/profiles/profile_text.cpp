@@ -144,12 +144,11 @@ std::string links_table(const comm::LinkTable& links) {
       if (++rows > kMostRows) {
         continue;
       }
-      const comm::PathPoint& most = path.points.back();
       const auto name = [&](int host) { return links.hosts[static_cast<std::size_t>(host)]; };
       table.add_row(
           {link.a == link.b ? name(link.a) : fmt::format("{} - {}", name(link.a), name(link.b)),
-           comm::path_name(path.path), fmt::format("{:.1f}", path.points.front().seconds * 1e6),
-           fmt::format("{:.0f}", static_cast<double>(most.bytes) / most.seconds / 1e6)});
+           comm::path_name(path.path), fmt::format("{:.1f}", path.latency_seconds() * 1e6),
+           fmt::format("{:.0f}", path.bytes_per_second() / 1e6)});
     }
   }
   const std::string more =

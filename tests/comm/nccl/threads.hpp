@@ -26,7 +26,6 @@ inline void run_workers(int num_workers, const SessionChoice& choice,
     NcclSession session({.id = agree_on_unique_id(transport, std::chrono::minutes(10)),
                          .worker = worker,
                          .num_workers = num_workers,
-                         .other = num_workers == 2 ? std::optional(1 - worker) : std::nullopt,
                          .calls = choice.calls,
                          .timeout = choice.timeout,
                          .meeting_timeout = std::chrono::minutes(10)});

@@ -88,7 +88,7 @@ class End {
                   edge, comm::NcclSession::Setup{.id = comm::agree_on_unique_id(transport_, 10min),
                                                  .worker = worker == edge.first ? 0 : 1,
                                                  .num_workers = 2,
-                                                 .known_as = worker,
+                                                 .group = {edge.first, edge.second},
                                                  .timeout = timeouts.nccl,
                                                  .meeting_timeout = 10min})
               .first->second;

@@ -137,8 +137,9 @@ std::vector<at::Tensor> Network::forward_chunk(BlockRange blocks,
 }
 
 Precision Network::precision_of(std::size_t block, Precision wanted) const {
-  const bool is_exception =
-      wanted == Precision::kFp16 && std::ranges::find(fp32_blocks_, block) != fp32_blocks_.end();
+  const bool may_be =
+      wanted == Precision::kFp16 || (wanted == Precision::kBf16 && is_fp32_beside_bf16_);
+  const bool is_exception = may_be && std::ranges::find(fp32_blocks_, block) != fp32_blocks_.end();
   return is_exception ? Precision::kFp32 : wanted;
 }
 

@@ -70,7 +70,11 @@ class Network {
   /// That statistic. @throws InvariantError where there is none
   [[nodiscard]] const Statistic& kept_mean(const std::string& name);
   /// Where fp16 is the precision, the blocks of these numbers compute in fp32 all the same.
-  void keep_in_fp32(std::vector<std::size_t> blocks) { fp32_blocks_ = std::move(blocks); }
+  /// @param beside_bf16  whether in bf16, too
+  void keep_in_fp32(std::vector<std::size_t> blocks, bool beside_bf16) {
+    fp32_blocks_ = std::move(blocks);
+    is_fp32_beside_bf16_ = beside_bf16;
+  }
 
   /// Where its tensors lie.
   [[nodiscard]] at::Device device();
@@ -88,7 +92,8 @@ class Network {
   std::vector<std::string> levels_;
   NetworkId id_;
   double growth_ = kFullyGrown;
-  std::vector<std::size_t> fp32_blocks_;        // where fp16 is wanted
+  std::vector<std::size_t> fp32_blocks_;  // where fp16 is wanted
+  bool is_fp32_beside_bf16_ = false;
   std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
 };
 

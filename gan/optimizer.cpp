@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gan/torch.hpp"
@@ -135,6 +136,21 @@ OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images, double 
     }
   }
   return settings;
+}
+
+double average_decay(const NetworkSpec& spec, const AveragePlace& at) {
+  double half_life =
+      scheduled(spec.ema_kimg, spec.ema_schedule, at.images, at.burn_in_images) * 1000.0;
+  if (spec.ema_rampup.kind == RampUp::Kind::kShare) {
+    half_life = std::min(half_life, spec.ema_rampup.share * (at.images - at.images_per_step));
+  }
+  if (half_life <= 0.0 || at.images < spec.ema_start_kimg * 1000.0) {
+    return 0.0;
+  }
+  const double decay = std::exp2(-at.images_per_step / half_life);
+  return spec.ema_rampup.kind == RampUp::Kind::kHistory
+             ? std::min(decay, (1.0 + at.updates) / (10.0 + at.updates))
+             : decay;
 }
 
 }  // namespace gangway::gan

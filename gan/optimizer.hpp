@@ -28,4 +28,17 @@ void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
 [[nodiscard]] OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images,
                                                double burn_in_images, double laziness);
 
+/// Where a training is when an average is taken, once a step.
+struct AveragePlace {
+  double images = 0.0;           ///< shown, up to the end of the step
+  double images_per_step = 1.0;  ///< of them, in the step
+  double updates = 1.0;          ///< of the network, this one included
+  double burn_in_images = 0.0;   ///< JobSpec::burn_in_images
+};
+
+/// What the average of a network's weights keeps of itself: 2^(-images of the step / half-life)
+/// (StyleGAN2-ADA). The half-life is bounded as NetworkSpec::ema_rampup says; a share of the images
+/// is one of those before the step, as in the authors' code. 0 until ema_start_kimg.
+[[nodiscard]] double average_decay(const NetworkSpec& spec, const AveragePlace& at);
+
 }  // namespace gangway::gan

@@ -3,6 +3,8 @@
 // Nothing but the standard library behind it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -19,6 +21,17 @@ enum class AugmentPolicy {
 
 /// Groups of transformations.
 enum class AugmentKind { kBlit, kGeometry, kColor, kFilter, kNoise, kCutout, kTranslation };
+inline constexpr std::size_t kNumAugmentKinds = 7;
+
+/// With respect to which pictures R1 and R2 take the discriminator's gradient.
+enum class PenalisedPictures {
+  kAugmented,  ///< as the discriminator is shown them
+  kOriginal,   ///< as they were before: the gradient goes through the augmentation
+};
+
+/// By kind, what p is multiplied by.
+using AugmentMultipliers = std::array<double, kNumAugmentKinds>;
+inline constexpr AugmentMultipliers kNoMultipliers = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
 
 /// A set of them.
 class AugmentKinds {
@@ -69,6 +82,8 @@ class AugmentKinds {
 /// strength has it in passes, too.
 inline constexpr const char* kAugmentSigns = "augment.signs";
 inline constexpr const char* kAugmentStrength = "augment.strength";
+/// Where the strength does not move in every update: how many have passed since it did.
+inline constexpr const char* kAugmentUpdates = "augment.updates";
 
 struct AugmentationSpec {
   AugmentPolicy policy = AugmentPolicy::kNone;
@@ -78,6 +93,9 @@ struct AugmentationSpec {
   ScheduleSpec schedule = {};  ///< of a strength that does not adapt, which is what it begins with
   double target = 0.6;         ///< of the mean sign of real pictures' logits; p rises above it
   double kimg = 500.0;         ///< over which p would go from 0 to 1
+  int interval = 1;            ///< updates from one move of p to the next
+  AugmentMultipliers multipliers = kNoMultipliers;  ///< of ADA's kinds
+  PenalisedPictures penalised = PenalisedPictures::kAugmented;
 
   [[nodiscard]] bool is_any() const { return policy != AugmentPolicy::kNone; }
   [[nodiscard]] bool is_adaptive() const {
@@ -86,6 +104,9 @@ struct AugmentationSpec {
   /// Whether it has a strength that is not to adapt.
   [[nodiscard]] bool has_number() const {
     return policy == AugmentPolicy::kAda && strength.has_value();
+  }
+  [[nodiscard]] double multiplier(AugmentKind kind) const {
+    return multipliers[static_cast<std::size_t>(kind)];
   }
   [[nodiscard]] AugmentKinds kinds() const {
     return chosen.is_empty() ? usual_kinds(policy) : chosen;

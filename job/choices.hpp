@@ -42,6 +42,21 @@ constexpr std::array<Choice<Normalization>, 3> choices(Normalization) {
            {"batch", Normalization::kBatch},
            {"none", Normalization::kNone}}};
 }
+constexpr std::array<Choice<Conditioning>, 3> choices(Conditioning) {
+  return {{{"hierarchical", Conditioning::kHierarchical},
+           {"shared", Conditioning::kShared},
+           {"separate", Conditioning::kSeparate}}};
+}
+constexpr std::array<Choice<FakeLabels>, 2> choices(FakeLabels) {
+  return {{{"uniform", FakeLabels::kUniform}, {"data", FakeLabels::kData}}};
+}
+constexpr std::array<Choice<GeneratorReals>, 2> choices(GeneratorReals) {
+  return {{{"same", GeneratorReals::kSame}, {"new", GeneratorReals::kNew}}};
+}
+constexpr std::array<Choice<PenalisedPictures>, 2> choices(PenalisedPictures) {
+  return {
+      {{"augmented", PenalisedPictures::kAugmented}, {"original", PenalisedPictures::kOriginal}}};
+}
 /// Those of a discriminator.
 constexpr std::array<Choice<Activation>, 2> choices(Activation) {
   return {{{"leaky-relu", Activation::kLeakyRelu}, {"softplus", Activation::kSoftplus}}};

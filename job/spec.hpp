@@ -22,6 +22,7 @@
 #include "job/models/regularisation.hpp"
 #include "job/optimizers.hpp"
 #include "job/precision.hpp"
+#include "job/schedules/ramp_up.hpp"
 #include "job/schedules/schedule.hpp"
 #include "job/transports.hpp"
 
@@ -170,6 +171,8 @@ struct TrainingSpec {
   /// Whether the generator is judged by what it made for the discriminator's last update, which is
   /// not made again (PyTorch's DCGAN tutorial); else it makes new examples.
   bool reuse_fakes = false;
+  FakeLabels fake_labels = FakeLabels::kUniform;
+  GeneratorReals generator_reals = GeneratorReals::kSame;
   PenaltySpec penalty;
   AugmentationSpec augment;
   /// beta of what keeps the generator's maps orthogonal (Brock et al., 2019, eq. 3); 0: nothing
@@ -205,9 +208,11 @@ struct NetworkSpec {
   /// Whether it stays as `weights` has it, and works as in evaluation: it has no optimiser, no
   /// average, and is in no phase's list of those that are trained.
   bool is_frozen = false;
-  double ema_kimg = 0.0;                ///< half-life of the weight average; 0: no average is kept
-  int steps = 1;                        ///< updates for one of the others (n_critic)
-  WireFormat wire = WireFormat::kFp32;  ///< of its gradients and new weights
+  double ema_kimg = 0.0;  ///< half-life of the weight average; 0: none is kept, unless it changes
+  RampUp ema_rampup = {};
+  double ema_start_kimg = 0.0;             ///< until then the average is the weights
+  int steps = 1;                           ///< updates for one of the others (n_critic)
+  WireFormat wire = WireFormat::kFp32;     ///< of its gradients and new weights
   Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
   ModuleFile module;                       ///< model.NETWORK
   InitializationSpec initialization;       ///< of a network that is not the user's
@@ -215,6 +220,10 @@ struct NetworkSpec {
   /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages
   /// says
   std::optional<std::vector<int>> cuts;
+  /// Whether an average of its weights is kept.
+  [[nodiscard]] bool is_averaged() const {
+    return ema_kimg > 0.0 || (!is_frozen && ema_schedule.final_value > 0.0);
+  }
   bool operator==(const NetworkSpec&) const = default;
 };
 
@@ -330,10 +339,15 @@ struct JobSpec {
   [[nodiscard]] PerNetwork<std::string> network_names() const;
   /// The one whose results are shown.
   [[nodiscard]] NetworkId shown_network() const { return id_of(training.recipe->shown); }
-  /// How many batches of new real examples a step sees.
-  [[nodiscard]] int real_batches_per_step() const {
+  /// How many batches of real examples count as shown in a step: one for each update of the network
+  /// that judges them.
+  [[nodiscard]] int judged_batches_per_step() const {
     const std::string_view counts = training.recipe->counts;
     return counts.empty() ? 1 : network(counts).steps;
+  }
+  /// How many batches of new real examples a step reads.
+  [[nodiscard]] int real_batches_per_step() const {
+    return judged_batches_per_step() + (training.generator_reals == GeneratorReals::kNew ? 1 : 0);
   }
   /// Whether losses are multiplied so that gradients stay in fp16's range. Where one network
   /// computes in it those of others pass through it: then they are for all.
@@ -364,9 +378,10 @@ struct JobSpec {
   [[nodiscard]] bool ends_burn_in() const;
   /// Images a micro-batch.
   [[nodiscard]] int images_per_microbatch() const { return training.batch / training.microbatches; }
-  /// New real images that one step sees.
+  /// Real images that one step shows, as kimg counts them: those that the generator's phase reads
+  /// for itself are not among them (R3GAN's code).
   [[nodiscard]] std::int64_t images_per_step() const {
-    return static_cast<std::int64_t>(training.batch) * real_batches_per_step();
+    return static_cast<std::int64_t>(training.batch) * judged_batches_per_step();
   }
   /// Steps after which training.kimg is reached (rounded up).
   [[nodiscard]] std::int64_t total_steps() const;

@@ -203,8 +203,9 @@ std::vector<Instruction> apart_schedule(const PassShares& shares, std::int64_t s
 std::vector<int> microbatches_with_reals(const PassShares& shares,
                                          const std::vector<Instruction>& list) {
   std::vector<int> order;
-  const bool takes_several = std::ranges::any_of(
-      shares.phases(), [](const Phase& phase) { return phase.takes_reals && phase.repeats > 1; });
+  const bool takes_several = std::ranges::any_of(shares.phases(), [](const Phase& phase) {
+    return phase.takes_reals && phase.first_reals + phase.repeats > 1;
+  });
   for (const Instruction& one : list) {
     if (one.microbatch < 0 || one.operation == Operation::kOpenLeaf ||
         one.operation == Operation::kCloseLeaf) {

@@ -28,6 +28,7 @@ struct Draw {
   enum class Kind {
     kNoise,       ///< standard normal [N, latent]
     kLabels,      ///< int64 [N], uniform over the job's classes
+    kDataLabels,  ///< int64 [N], of random examples of the data
     kMix,         ///< uniform in [0, 1), one an example: [N, 1, …]
     kCodes,       ///< uniform in [-1, 1) [N, codes]
     kCategories,  ///< one-hot rows [N, categories]
@@ -91,6 +92,7 @@ struct Augment {
   std::string output;
   int stream = 0;             ///< as a draw's
   std::string strength = {};  ///< [1]: the judge's statistic, where that adapts; empty: the job's
+  bool is_looked_through = false;  ///< by the pass's penalty
   bool operator==(const Augment&) const = default;
 };
 
@@ -152,8 +154,10 @@ struct Penalty {
   NetworkId network{};
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
-  std::vector<Input> inputs;             ///< the first is the one looked at, unless one inside is
-  std::string looks_inside = {};         ///< at a tensor of this name, if not at an input
+  std::vector<Input> inputs;      ///< the first is the one looked at, unless one inside is
+  std::string looks_inside = {};  ///< at a tensor of this name, if not at an input
+  /// Whether at the images of which the pass's Augment made that input.
+  bool looks_through = false;
   ScheduleSpec schedule = {};            ///< of a factor on the weight
   std::optional<NetworkId> shown_with;   ///< as a loss's
   bool harvests = false;                 ///< a statistic of the network's

@@ -20,6 +20,7 @@ struct Phase {
   bool agrees = false;              ///< on the norm of its gradient, before the update: it clips
   /// Whether each repeat looks at new real examples; others look at those of the last that did.
   bool takes_reals = false;
+  int first_reals = 0;  ///< which of the step's batches of them its first repeat takes
   /// Of the orthogonal regularisation of the weights that it trains, which no pass computes; 0:
   /// none
   double orthogonal_weight = 0.0;

@@ -45,7 +45,7 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
                             .optimizer = spec.optimizer.kind,
                             .is_frozen = spec.is_frozen,
                             .has_loss_scale = job.scales_losses() && !spec.is_frozen,
-                            .averaging = spec.ema_kimg > 0.0 ? Averaging::kYes : Averaging::kNo,
+                            .averaging = spec.is_averaged() ? Averaging::kYes : Averaging::kNo,
                             .host = &memory,
                             .least_bucket_bytes = job.numerics.device == DeviceKind::kCuda
                                                       ? comm::kLeastDeviceBucketBytes

@@ -79,7 +79,8 @@ int main(int count, char** arguments) {
   const Layout layout = replicated(row, rows, rows * microbatches);
   const Costs costs = uneven_costs(layout, stages);
   const ScheduleOptions options{.max_stored = 2 * microbatches, .max_open_leaves = 1};
-  const auto phases = gan::adversarial_phases(JobSpec{});
+  const JobSpec job;
+  const auto phases = gan::adversarial_phases(job);
   std::optional<TaskGraph> graph;
   TaskOrder order;
   StageSchedule schedule;

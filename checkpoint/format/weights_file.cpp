@@ -30,13 +30,13 @@ std::vector<const StoredTensor*> tensors_below(const StoredState& state,
   return found;
 }
 
-/// Statistics are averaged over the data, not trained.
 /// Whether it says how a training went, and not what a network is: it is never taken up.
 bool is_of_a_training(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('/') + 1);
   return last.starts_with("augment.") || last.starts_with("lecam_");
 }
 
+/// Whether it is averaged over the data, not trained: of any network that has BatchNorm.
 bool is_statistic(std::string_view name) {
   return name.find("running_") != std::string_view::npos || is_of_a_training(name);
 }
@@ -126,18 +126,24 @@ void InitialWeights::refuse(const std::string& what) const {
   throw ConfigError(fmt::format("{}: {}: {}", key_, file_->path().string(), what));
 }
 
-std::int64_t InitialWeights::num_parameters() const {
+std::int64_t InitialWeights::num_parameters(std::span<const std::string> statistics) const {
+  std::set<std::string> named;
+  for (const std::string& one : statistics) {
+    named.insert(weights_name("NETWORK/" + one));
+  }
   std::size_t bytes = 0;
   for (const TensorRecord& tensor : file_->tensors()) {
-    bytes += is_statistic(tensor.name) ? 0 : tensor.bytes.size();
+    const bool is_counted = !is_statistic(tensor.name) && !named.contains(tensor.name);
+    bytes += is_counted ? tensor.bytes.size() : 0;
   }
   return static_cast<std::int64_t>(bytes / item_size(ElementType::kF32));
 }
 
-void InitialWeights::require_parameters(std::int64_t expected) const {
-  if (num_parameters() != expected) {
+void InitialWeights::require_parameters(std::int64_t expected,
+                                        std::span<const std::string> statistics) const {
+  if (const std::int64_t found = num_parameters(statistics); found != expected) {
     refuse(fmt::format("has {} parameters, the job's network has {}; are they of another model?",
-                       num_parameters(), expected));
+                       found, expected));
   }
 }
 

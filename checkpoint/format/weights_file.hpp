@@ -55,9 +55,11 @@ class InitialWeights {
   InitialWeights(std::string key, const std::filesystem::path& file);
 
   /// Elements of all tensors but running statistics: what parameter counts count.
-  [[nodiscard]] std::int64_t num_parameters() const;
+  /// @param statistics  of the network, "0/path_length"
+  [[nodiscard]] std::int64_t num_parameters(std::span<const std::string> statistics = {}) const;
   /// @throws ConfigError unless num_parameters() is `expected`.
-  void require_parameters(std::int64_t expected) const;
+  void require_parameters(std::int64_t expected,
+                          std::span<const std::string> statistics = {}) const;
   /// Reads all values. @throws ConfigError where one is infinite or no number
   void require_finite() const;
   /// @throws ConfigError naming the first tensor that is missing, of another shape, or not wanted.

@@ -24,10 +24,11 @@ struct Agreement {
 };
 
 struct UpdatePlan {
-  OptimizerSpec settings;      ///< schedules applied
-  UpdateCounts counts;         ///< the network's, before it; to who watches it, after it
-  int harvests = 0;            ///< statistics added a micro-batch; 0: the phase harvests none
-  double average_decay = 0.0;  ///< beta of the weight average; used where the network keeps one
+  OptimizerSpec settings;  ///< schedules applied
+  UpdateCounts counts;     ///< the network's, before it; to who watches it, after it
+  int harvests = 0;        ///< statistics added a micro-batch; 0: the phase harvests none
+  /// beta of the weight average, where the network keeps one; 1: it stays as it is.
+  double average_decay = 0.0;
   /// Steps done after it, where it is the network's last update in front of a snapshot.
   std::optional<std::int64_t> snapshot_step = {};
   Agreement agreement = {};

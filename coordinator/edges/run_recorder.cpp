@@ -21,6 +21,7 @@
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/network_groups.hpp"
+#include "job/number_changes.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
 #include "run/decision_file.hpp"
@@ -146,23 +147,13 @@ void RunRecorder::show_placement(const Membership& membership, const messages::R
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
   data_fingerprint_ = ready.data_fingerprint;
-  software_ = {{"gangway", GANGWAY_VERSION}, {"libtorch", ready.libtorch}};
+  software_ = {{"gangway", GANGWAY_VERSION},
+               {"libtorch", ready.libtorch},
+               {std::string(kNumbersRevisionName), std::to_string(kNumbersRevision)}};
   if (run_.resume) {
-    warn_of_changes(run_.resume->manifest);
-  }
-}
-
-void RunRecorder::warn_of_changes(const checkpoint::Manifest& before) {
-  if (before.data_fingerprint != data_fingerprint_) {
-    say("warn  the data have changed since the checkpoint was saved: from here on it trains to "
-        "other numbers");
-  }
-  for (const auto& [name, version] : before.software) {
-    if (const auto now = software_.find(name); now != software_.end() && now->second != version) {
-      say(
-          fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
-                      "may differ from here on",
-                      name, version, now->second));
+    const ChangedSince since{run_.resume->manifest, software_, data_fingerprint_};
+    for (const std::string& line : change_warnings(since, run_.spec)) {
+      say(line);
     }
   }
 }

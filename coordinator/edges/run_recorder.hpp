@@ -111,8 +111,6 @@ class RunRecorder {
  private:
   /// In TensorBoard, at the step from which it holds.
   void mark(const Decision& decision);
-  /// Says what differs from the checkpoint that the run goes on from, and may change bits.
-  void warn_of_changes(const checkpoint::Manifest& before);
   /// Which checkpoints stay. @param in_use  steps that must not be removed
   [[nodiscard]] checkpoint::RetentionPolicy retention(std::set<std::int64_t> in_use) const;
   void show_removals(const std::vector<std::string>& warnings,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/aligned_text.hpp"
+#include "job/number_changes.hpp"
 #include "report/table.hpp"
 
 namespace gangway::coordinator {
@@ -37,6 +38,31 @@ std::string placement_table(const std::vector<PlacedRank>& ranks) {
   std::string text = table.text();
   text.erase(text.find_last_not_of('\n') + 1);
   return text;
+}
+
+std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpec& job) {
+  std::vector<std::string> lines;
+  if (since.before.data_fingerprint != since.data_fingerprint) {
+    lines.emplace_back(
+        "warn  the data have changed since the checkpoint was saved: from here on it trains to "
+        "other numbers");
+  }
+  for (const std::string_view change : number_changes_since(since.before.software, job)) {
+    lines.push_back(
+        fmt::format("warn  Gangway's numbers have changed since the checkpoint was saved: {} "
+                    "(docs/numerics.md)",
+                    change));
+  }
+  for (const auto& [name, version] : since.before.software) {
+    const auto now = since.software.find(name);
+    if (name != kNumbersRevisionName && now != since.software.end() && now->second != version) {
+      lines.push_back(
+          fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
+                      "may differ from here on",
+                      name, version, now->second));
+    }
+  }
+  return lines;
 }
 
 }  // namespace gangway::coordinator

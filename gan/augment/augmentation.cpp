@@ -27,12 +27,12 @@ Statistic& augment_statistic(Network& judge, std::string_view name) {
 
 using Drawn = std::vector<DrawnAugmentation>;
 
-Drawn all_drawn(AugmentKinds kinds, double strength, const RandomKey& key,
+Drawn all_drawn(const AugmentationSpec& spec, double strength, const RandomKey& key,
                 const at::Tensor& pictures) {
   Drawn drawn;
   const PictureShape shape{.channels = pictures.size(1), .side = pictures.size(2)};
   for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
-    drawn.push_back(drawn_augmentation(kinds, strength, key, picture, shape));
+    drawn.push_back(drawn_augmentation(spec, strength, key, picture, shape));
   }
   return drawn;
 }
@@ -85,9 +85,13 @@ at::Tensor with_noise(const at::Tensor& pictures, const Drawn& drawn, const Rand
 
 }  // namespace
 
-void add_augment_statistics(Network& judge) {
+void add_augment_statistics(Network& judge, const AugmentationSpec& spec) {
   Block& last = judge.block(judge.num_blocks() - 1);
-  for (const char* name : {kAugmentSigns, kAugmentStrength}) {
+  std::vector<const char*> names{kAugmentSigns, kAugmentStrength};
+  if (spec.interval > 1) {
+    names.push_back(kAugmentUpdates);
+  }
+  for (const char* name : names) {
     last.keep(Statistic{.name = name, .running = at::zeros({1}, at::kFloat), .momentum = 1.0});
   }
 }
@@ -95,22 +99,34 @@ void add_augment_statistics(Network& judge) {
 double next_strength(const AugmentationSpec& spec, double images, double strength, double signs) {
   const double step = images / (spec.kimg * 1000.0);
   const double direction = signs > spec.target ? 1.0 : signs < spec.target ? -1.0 : 0.0;
-  return std::clamp(strength + direction * step, 0.0, 1.0);
+  return std::max(strength + direction * step, 0.0);
 }
 
 double Augmentation::strength_of(const at::Tensor& statistic) {
   // Of an average that is off by a rounding.
-  return std::clamp(static_cast<double>(statistic.item<float>()), 0.0, 1.0);
+  return std::max(static_cast<double>(statistic.item<float>()), 0.0);
 }
 
 void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const {
   const at::NoGradGuard no_grad;
   const Statistic& signs = augment_statistic(judge, kAugmentSigns);
   const Statistic& strength = augment_statistic(judge, kAugmentStrength);
-  const double next = next_strength(spec_, images_per_update_, strength_of(strength.running),
-                                    static_cast<double>(signs.running.item<float>()));
-  sink.take(signs, logits.sign().mean().reshape({1}).to(signs.running.scalar_type()));
+  const at::Tensor seen = logits.sign().mean().reshape({1}).to(signs.running.scalar_type());
+  // Signs add up, and updates are counted, until the strength moves.
+  const Statistic* updates =
+      spec_.interval > 1 ? &augment_statistic(judge, kAugmentUpdates) : nullptr;
+  const double passed = updates != nullptr ? updates->running.item<float>() : 1.0;
+  const bool moves = passed >= spec_.interval;
+  const double now = strength_of(strength.running);
+  const double next = moves
+                          ? next_strength(spec_, passed * images_per_update_, now,
+                                          static_cast<double>(signs.running.item<float>()) / passed)
+                          : now;
+  sink.take(signs, moves ? seen : seen + signs.running);
   sink.take(strength, at::full({1}, next, strength.running.options()));
+  if (updates != nullptr) {
+    sink.take(*updates, at::full({1}, moves ? 1.0 : passed + 1.0, updates->running.options()));
+  }
 }
 
 at::Tensor Augmentation::augmented(const at::Tensor& pictures, double strength,
@@ -125,7 +141,7 @@ at::Tensor Augmentation::augmented(const at::Tensor& pictures, double strength,
 
 at::Tensor Augmentation::ada_augmented(const at::Tensor& pictures, double strength,
                                        const RandomKey& key) {
-  const Drawn drawn = all_drawn(spec_.kinds(), strength, key, pictures);
+  const Drawn drawn = all_drawn(spec_, strength, key, pictures);
   const auto geometry = [](const DrawnAugmentation& one) { return one.geometry; };
   at::Tensor result = transformed_where(pictures, drawn, is_blitted, geometry, blitted);
   result = transformed_where(result, drawn, is_resampled, geometry,

@@ -16,11 +16,11 @@ namespace gangway::gan {
 
 /// Gives `judge` the statistics of an adaptive strength. Both have momentum 1: what they are is
 /// what the last update saw.
-void add_augment_statistics(Network& judge);
+void add_augment_statistics(Network& judge, const AugmentationSpec& spec);
 
-/// p after an update that saw `images` real pictures and begins with `strength`, where the mean
-/// sign of logits in the update before was `signs` (Karras et al., 2020, section 3.1, r_t; there p
-/// is moved after every fourth minibatch, by four times as much).
+/// p where updates that saw `images` real pictures began with `strength`, and the mean sign of
+/// logits in them was `signs` (Karras et al., 2020, section 3.1, r_t). At least 0, and as in the
+/// authors' code above 1 where they say so: then multipliers below 1 have their effect.
 [[nodiscard]] double next_strength(const AugmentationSpec& spec, double images, double strength,
                                    double signs);
 
@@ -31,17 +31,18 @@ class Augmentation {
       : spec_(spec), images_per_update_(images_per_update) {}
 
   /// `pictures` [N, C, S, S], C 1 or 3, in their memory format. With gradients where they
-  /// have some. @param strength  p, in [0, 1]
+  /// have some. @param strength  p, at least 0
   /// @param key  of the micro-batch; its `draw` and `block` are filled in here
   [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, double strength,
                                      const RandomKey& key);
 
-  /// The strength that a judge's statistic [1] says, in [0, 1].
+  /// The strength that a judge's statistic [1] says, at least 0.
   [[nodiscard]] static double strength_of(const at::Tensor& statistic);
   /// The job's, where it does not adapt.
   [[nodiscard]] double fixed_strength() const { return spec_.strength.value_or(1.0); }
   /// Tells `sink` what `judge` has said of real pictures of a micro-batch, and the strength of the
-  /// next update, which is the same whichever micro-batch asks.
+  /// next update, which is the same whichever micro-batch asks: it moves in the update behind every
+  /// `interval` of them.
   /// @pre the strength adapts, and `judge` has the statistics
   void harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const;
 

@@ -2,7 +2,9 @@
 #include "gan/augment/drawn_augmentation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace gangway::gan {
 namespace {
@@ -80,9 +82,11 @@ ColorMatrix hue_rotation(const Angle& angle) {
 /// Draws for one picture, in the order in which its transformations are done.
 class Drawing {
  public:
-  Drawing(double strength, const RandomKey& key, std::int64_t picture, const PictureShape& shape)
-      : strength_(strength), key_(key), picture_(picture), shape_(shape) {}
+  Drawing(const RandomKey& key, std::int64_t picture, const PictureShape& shape)
+      : key_(key), picture_(picture), shape_(shape) {}
 
+  /// Probability of each of those that are drawn from now on.
+  void set_strength(double strength) { strength_ = strength; }
   void draw_blits();
   void draw_geometry();
   void draw_colors();
@@ -115,7 +119,7 @@ class Drawing {
     drawn_.changes_colors = true;
   }
 
-  double strength_;
+  double strength_ = 0.0;
   const RandomKey& key_;
   std::int64_t picture_;
   const PictureShape& shape_;
@@ -242,26 +246,23 @@ std::array<double, 4> PictureDraws::normals() const {
           static_cast<double>(four[3])};
 }
 
-DrawnAugmentation drawn_augmentation(AugmentKinds kinds, double strength, const RandomKey& key,
-                                     std::int64_t picture, const PictureShape& shape) {
-  Drawing drawing(strength, key, picture, shape);
-  if (kinds.has(AugmentKind::kBlit)) {
-    drawing.draw_blits();
-  }
-  if (kinds.has(AugmentKind::kGeometry)) {
-    drawing.draw_geometry();
-  }
-  if (kinds.has(AugmentKind::kColor)) {
-    drawing.draw_colors();
-  }
-  if (kinds.has(AugmentKind::kFilter)) {
-    drawing.draw_filter();
-  }
-  if (kinds.has(AugmentKind::kNoise)) {
-    drawing.draw_noise();
-  }
-  if (kinds.has(AugmentKind::kCutout)) {
-    drawing.draw_cutout();
+DrawnAugmentation drawn_augmentation(const AugmentationSpec& spec, double strength,
+                                     const RandomKey& key, std::int64_t picture,
+                                     const PictureShape& shape) {
+  using enum AugmentKind;
+  constexpr std::array<std::pair<AugmentKind, void (Drawing::*)()>, 6> kInOrder = {
+      {{kBlit, &Drawing::draw_blits},
+       {kGeometry, &Drawing::draw_geometry},
+       {kColor, &Drawing::draw_colors},
+       {kFilter, &Drawing::draw_filter},
+       {kNoise, &Drawing::draw_noise},
+       {kCutout, &Drawing::draw_cutout}}};
+  Drawing drawing(key, picture, shape);
+  for (const auto& [kind, draw] : kInOrder) {
+    if (spec.kinds().has(kind)) {
+      drawing.set_strength(strength * spec.multiplier(kind));
+      (drawing.*draw)();
+    }
   }
   return drawing.drawn();
 }

@@ -61,10 +61,11 @@ struct PictureShape {
   std::int64_t side = 32;
 };
 
+/// @param spec      its kinds, and their multipliers
 /// @param strength  p of ADA
 /// @param key       of the micro-batch; its `draw` and `block` are filled in here
 /// @param picture   its number in the micro-batch
-[[nodiscard]] DrawnAugmentation drawn_augmentation(AugmentKinds kinds, double strength,
+[[nodiscard]] DrawnAugmentation drawn_augmentation(const AugmentationSpec& spec, double strength,
                                                    const RandomKey& key, std::int64_t picture,
                                                    const PictureShape& shape);
 

@@ -23,7 +23,7 @@ Network build_network(const Architecture& architecture, NetworkId id) {
     blocks.push_back(std::visit([](const auto& spec) { return make_block(spec); }, block));
   }
   Network network(architecture.name, std::move(blocks), "features", id, architecture.levels);
-  network.keep_in_fp32(architecture.fp32_blocks);
+  network.keep_in_fp32(architecture.fp32_blocks, architecture.is_fp32_beside_bf16);
   return network;
 }
 
@@ -43,7 +43,7 @@ PerNetwork<Network> build_networks(const JobSpec& job) {
     discriminator.keep_mean(kLecamFake, 1.0 - lecam.decay);
   }
   if (job.training.augment.is_adaptive()) {
-    add_augment_statistics(networks[job.id_of("discriminator")]);
+    add_augment_statistics(networks[job.id_of("discriminator")], job.training.augment);
   }
   return networks;
 }

@@ -75,6 +75,10 @@ at::Tensor SpectralBlock::Norm::of(const at::Tensor& x, const at::Tensor& condit
   if (!condition.defined()) {
     return plain(x, context);
   }
+  if (gains != nullptr) {
+    return plain(x, context) * for_all_pixels(embedded(condition, gains->tensor) + 1.0) +
+           for_all_pixels(embedded(condition, shifts->tensor));
+  }
   const at::Tensor factor = gain.linear(condition, context) + 1.0;
   return plain(x, context) * for_all_pixels(factor) +
          for_all_pixels(shift.linear(condition, context));
@@ -82,22 +86,22 @@ at::Tensor SpectralBlock::Norm::of(const at::Tensor& x, const at::Tensor& condit
 
 at::Tensor SpectralBlock::Norm::plain(const at::Tensor& x, const ForwardContext& context) const {
   using Optional = std::optional<at::Tensor>;
-  const Optional gains = weight != nullptr ? Optional(weight->tensor) : std::nullopt;
-  const Optional shifts = bias != nullptr ? Optional(bias->tensor) : std::nullopt;
+  const Optional factors = weight != nullptr ? Optional(weight->tensor) : std::nullopt;
+  const Optional added = bias != nullptr ? Optional(bias->tensor) : std::nullopt;
   if (context.mode == Mode::kEvaluation) {
-    return at::batch_norm(x, gains, shifts, mean->running, variance->running, false,
+    return at::batch_norm(x, factors, added, mean->running, variance->running, false,
                           kStatisticMomentum, kNormEpsilon, true);
   }
   // Without these LibTorch would round the statistics of two-byte maps, too.
   const bool takes_statistics = context.sink != nullptr || is_half_size(context.precision);
   if (!takes_statistics) {
-    return at::batch_norm(x, gains, shifts, {}, {}, true, kStatisticMomentum, kNormEpsilon, true);
+    return at::batch_norm(x, factors, added, {}, {}, true, kStatisticMomentum, kNormEpsilon, true);
   }
   // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
   at::Tensor seen_mean = at::zeros_like(mean->running);
   at::Tensor seen_variance = at::zeros_like(variance->running);
   at::Tensor y =
-      at::batch_norm(x, gains, shifts, seen_mean, seen_variance, true, 1.0, kNormEpsilon, true);
+      at::batch_norm(x, factors, added, seen_mean, seen_variance, true, 1.0, kNormEpsilon, true);
   if (context.sink != nullptr) {
     context.sink->take(*mean, seen_mean);
     context.sink->take(*variance, seen_variance);
@@ -108,6 +112,8 @@ at::Tensor SpectralBlock::Norm::plain(const at::Tensor& x, const ForwardContext&
 SpectralBlock::Norm SpectralBlock::norm(const std::string& name) {
   return {map(name + "_gain"),
           map(name + "_shift"),
+          parameter(name + "_gain.embedding"),
+          parameter(name + "_shift.embedding"),
           parameter(name + ".weight"),
           parameter(name + ".bias"),
           statistic(name + ".running_mean"),
@@ -145,7 +151,13 @@ SpectralUp::SpectralUp(const SpectralUpSpec& spec)
 NamedTensors SpectralUp::forward(const NamedTensors& in, const ForwardContext& context) {
   at::Tensor condition;
   if (spec_.style > 0) {
-    condition = at::cat({in.at("style"), in.at("noise").narrow(1, spec_.first, spec_.taken)}, 1);
+    condition = in.at("style");
+  }
+  if (spec_.taken > 0) {
+    condition = at::cat({condition, in.at("noise").narrow(1, spec_.first, spec_.taken)}, 1);
+  }
+  if (spec_.classes > 0) {
+    condition = in.at("labels");
   }
   const at::Tensor& x = in.at("features");
   at::Tensor y = doubled(first_norm_.of(x, condition, context).relu_());

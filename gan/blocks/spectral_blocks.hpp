@@ -39,15 +39,18 @@ class SpectralBlock : public Block {
   /// Of "NAME.weight".
   [[nodiscard]] Map map(const std::string& name);
 
-  /// BatchNorm, whose gains and shifts are maps of a condition, or weights where there is none.
+  /// BatchNorm, whose gains and shifts are maps or embeddings of a condition, or weights where
+  /// there is none.
   struct Norm {
     Map gain;
     Map shift;
+    Parameter* gains;  // embeddings [classes, C]; null: there are none
+    Parameter* shifts;
     Parameter* weight;
     Parameter* bias;
     Statistic* mean;
     Statistic* variance;
-    /// @param condition  [N, features]; undefined: there is none
+    /// @param condition  [N, features], or the labels [N]; undefined: there is none
     [[nodiscard]] at::Tensor of(const at::Tensor& x, const at::Tensor& condition,
                                 const ForwardContext& context) const;
 

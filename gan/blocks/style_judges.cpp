@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/blocks/style_judges.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gan/blocks/layer_block.hpp"
@@ -26,8 +27,8 @@ at::Tensor activated_convolution(const at::Tensor& x, const at::Tensor& weight,
 
 /// Beside `x` one map: the standard deviation of each feature over a group of examples, averaged.
 /// Example i is in group i modulo their number (the authors' code).
-at::Tensor with_deviation(const at::Tensor& x) {
-  const std::int64_t group = deviation_group(x.size(0));
+at::Tensor with_deviation(const at::Tensor& x, std::int64_t most) {
+  const std::int64_t group = deviation_group(x.size(0), most);
   const std::int64_t num_groups = x.size(0) / group;
   const at::Tensor grouped =
       widened(x).reshape({group, num_groups, x.size(1), x.size(2), x.size(3)});
@@ -39,8 +40,8 @@ at::Tensor with_deviation(const at::Tensor& x) {
 
 }  // namespace
 
-std::int64_t deviation_group(std::int64_t count) {
-  std::int64_t group = kDeviationGroup;
+std::int64_t deviation_group(std::int64_t count, std::int64_t most) {
+  std::int64_t group = std::min(most, count);
   while (count % group != 0) {
     --group;
   }
@@ -72,6 +73,9 @@ NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&
   at::Tensor y = activated_convolution(x, first_weight_->tensor, first_bias_->tensor, 1);
   y = equal_convolution(smoothed(y, /*padding=*/2), second_weight_->tensor, second_bias_->tensor,
                         /*stride=*/2, /*padding=*/0);
+  if (skip_weight_ == nullptr) {
+    return in.with("features", style_activated(y));
+  }
   // The activation's root of 2 and what the sum is divided by cancel.
   y = clamped_if_half(at::leaky_relu_(y, kLeakySlope));
   const at::Tensor skip = equal_convolution(downsampled(x), skip_weight_->tensor, {}, 1, 0);
@@ -87,8 +91,8 @@ StyleEpilogue::StyleEpilogue(const StyleEpilogueSpec& spec)
       head_(dense("head")) {}
 
 NamedTensors StyleEpilogue::forward(const NamedTensors& in, const ForwardContext&) {
-  const at::Tensor x = activated_convolution(with_deviation(in.at("features")), weight_->tensor,
-                                             bias_->tensor, /*padding=*/1);
+  const at::Tensor x = activated_convolution(with_deviation(in.at("features"), spec_.group),
+                                             weight_->tensor, bias_->tensor, /*padding=*/1);
   return in.with("features", head_.of(style_activated(dense_.of(x.flatten(1)))));
 }
 

@@ -40,7 +40,7 @@ class StyleHalving final : public EqualizedBlock {
   Parameter* first_bias_;
   Parameter* second_weight_;
   Parameter* second_bias_;
-  Parameter* skip_weight_;
+  Parameter* skip_weight_;  // null without a skip
 };
 
 class StyleEpilogue final : public EqualizedBlock {
@@ -71,8 +71,8 @@ class StyleLabel final : public EqualizedBlock {
   Mapping mapping_;
 };
 
-/// Examples of a group of minibatch deviation among `count`: as many as divide it.
-[[nodiscard]] std::int64_t deviation_group(std::int64_t count);
+/// Examples of a group of minibatch deviation among `count`: as many as divide it, `most` at most.
+[[nodiscard]] std::int64_t deviation_group(std::int64_t count, std::int64_t most);
 
 [[nodiscard]] std::unique_ptr<Block> make_block(const StyleImageSpec& spec);
 [[nodiscard]] std::unique_ptr<Block> make_block(const StyleHalvingSpec& spec);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gangway::data {
 
@@ -31,6 +32,12 @@ class Dataset {
   /// and returns its label (0 without labels). Thread-safe. @throws ConfigError naming the file
   /// that cannot be read.
   [[nodiscard]] virtual int read(std::int64_t index, std::span<float> out) const = 0;
+  /// The label of example `index`, which read() returns. Thread-safe; where there are none to look
+  /// up it reads the example.
+  [[nodiscard]] virtual int label(std::int64_t index) const {
+    std::vector<float> values(shape().elements());
+    return read(index, values);
+  }
   /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in
   /// each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;

@@ -22,6 +22,7 @@ class FirstExamples : public Dataset {
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override {
     return all_->read(index, out);
   }
+  [[nodiscard]] int label(std::int64_t index) const override { return all_->label(index); }
   [[nodiscard]] std::string fingerprint() const override;
 
  private:

@@ -126,7 +126,7 @@ int IdxDataset::read(std::int64_t index, std::span<float> out) const {
     pixels = pad_square(pixels, bordered_side_);
   }
   to_floats(fit_square(pixels, shape_.height), shape_.channels, out);
-  return labels_ ? labels_->values[at] : 0;
+  return label(index);
 }
 
 std::unique_ptr<Dataset> open_idx(const fs::path& location, const ModelSpec& model) {

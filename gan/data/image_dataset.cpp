@@ -75,7 +75,7 @@ int ImageDataset::read(std::int64_t index, std::span<float> out) const {
   const Pixels image =
       decode_image(archive_->read(at), archive_->display_name(at), {.wanted_side = shape_.height});
   to_floats(fit_square(image, shape_.height), shape_.channels, out);
-  return labels_.empty() ? 0 : labels_[at];
+  return label(index);
 }
 
 }  // namespace gangway::data

@@ -33,15 +33,30 @@ int StackedDataset::num_classes() const {
   return classes * classes * classes;
 }
 
-int StackedDataset::read(std::int64_t index, std::span<float> out) const {
+std::array<std::int64_t, kStackedChannels> StackedDataset::parts_of(std::int64_t index) const {
   const KeyedRandom random(RandomKey{
       .step = index, .phase = kPhaseData, .draw = static_cast<std::int32_t>(RandomDraw::kStack)});
+  std::array<std::int64_t, kStackedChannels> parts{};
+  for (std::size_t channel = 0; channel < parts.size(); ++channel) {
+    parts[channel] = random.below(channel, static_cast<std::uint32_t>(images_->size()));
+  }
+  return parts;
+}
+
+int StackedDataset::read(std::int64_t index, std::span<float> out) const {
   const std::size_t plane = images_->shape().elements();
   int label = 0;
-  for (std::size_t channel = 0; channel < kStackedChannels; ++channel) {
-    const std::uint32_t image = random.below(channel, static_cast<std::uint32_t>(images_->size()));
-    label =
-        label * images_->num_classes() + images_->read(image, out.subspan(channel * plane, plane));
+  for (const std::int64_t part : parts_of(index)) {
+    label = label * images_->num_classes() + images_->read(part, out.first(plane));
+    out = out.subspan(plane);
+  }
+  return label;
+}
+
+int StackedDataset::label(std::int64_t index) const {
+  int label = 0;
+  for (const std::int64_t part : parts_of(index)) {
+    label = label * images_->num_classes() + images_->label(part);
   }
   return label;
 }

@@ -3,6 +3,7 @@
 // stacked:fashion-mnist. Used by open_dataset and by `gangway evaluate`; any thread.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -29,9 +30,12 @@ class StackedDataset : public Dataset {
   [[nodiscard]] ExampleShape shape() const override;
   [[nodiscard]] int num_classes() const override;
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] int label(std::int64_t index) const override;
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
 
  private:
+  /// Numbers of the three that are shown.
+  [[nodiscard]] std::array<std::int64_t, kStackedChannels> parts_of(std::int64_t index) const;
   std::unique_ptr<Dataset> images_;
   std::string fingerprint_;
 };

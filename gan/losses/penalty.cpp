@@ -89,8 +89,14 @@ BlockwisePenalty::ByName BlockwisePenalty::last_cotangents(const NamedTensors& m
 
 at::Tensor BlockwisePenalty::measure(const ByName& cotangents, StatisticSink* sink) {
   gradient_ = cotangents.at(looked_at(kind_).name).detach().requires_grad_(true);
-  penalty_ = kind_ == PenaltyKind::kPathLength ? path_length_penalty(gradient_, sink)
-                                               : penalty_of(kind_, weight_, gradient_);
+  at::Tensor looked = gradient_;
+  if (original_.defined()) {  // linear in the gradient, as what was made is affine
+    looked = torch::autograd::grad({made_}, {original_}, {gradient_}, /*retain_graph=*/true,
+                                   /*create_graph=*/true)
+                 .front();
+  }
+  penalty_ = kind_ == PenaltyKind::kPathLength ? path_length_penalty(looked, sink)
+                                               : penalty_of(kind_, weight_, looked);
   return penalty_.detach();
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gan/losses/block_sweeps.hpp"
 #include "gan/network.hpp"
@@ -57,6 +58,13 @@ class BlockwisePenalty {
   [[nodiscard]] at::Tensor backward(const std::function<void(std::size_t)>& on_block = {},
                                     double loss_scale = 1.0);
 
+  /// From now on the gradient that is penalised is that to `original`, of which the first input was
+  /// made. @param made  that input [N, …], an affine function of `original`, with its graph
+  void look_through(at::Tensor original, at::Tensor made) {
+    original_ = std::move(original);
+    made_ = std::move(made);
+  }
+
   /// Of a network that is cut, the same in pieces: the sweeps through this chunk, as far as it has
   /// them. Between them tensors go from chunk to chunk by their names in the network.
   [[nodiscard]] BlockSweeps& sweeps() { return sweeps_; }
@@ -76,6 +84,8 @@ class BlockwisePenalty {
   PenaltyKind kind_;
   double weight_;
   BlockSweeps sweeps_;
+  at::Tensor original_;  // undefined: the first input itself is looked at
+  at::Tensor made_;
   at::Tensor gradient_;  // g of what is looked at: a leaf, between measure and pulled
   at::Tensor penalty_;   // with its graph from there
 };

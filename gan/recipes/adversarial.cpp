@@ -74,7 +74,8 @@ class Passes {
       const auto fakes = std::ranges::find(last, couples() ? "pair" : "fake", &Pass::name);
       pass.recall = {.phase = 0,
                      .pass = static_cast<int>(fakes - last.begin()),
-                     .nodes = static_cast<int>(with_fakes("", {}).nodes.size())};
+                     .nodes = static_cast<int>(couples() ? paired("", {}).nodes.size()
+                                                         : with_fakes("", {}).nodes.size())};
     }
     return pass;
   }
@@ -97,7 +98,8 @@ class Passes {
       passes.push_back({"r1", {Reals{}, regulariser(spec.r1_gamma, "real", interval)}});
     }
     if (spec.r2_gamma > 0.0) {
-      passes.push_back(with_fakes("r2", {regulariser(spec.r2_gamma, "fake", interval)}));
+      const Penalty r2 = regulariser(spec.r2_gamma, "fake", interval);
+      passes.push_back(couples() ? paired("r2", {r2}) : with_fakes("r2", {r2}));
     }
     return passes;
   }
@@ -131,8 +133,11 @@ class Passes {
   [[nodiscard]] Pass drawn(const std::string& name, int share = 1) const {
     Pass pass{name, {Draw{.output = "noise", .share = share}}};
     if (has_labels_) {
-      pass.nodes.emplace_back(
-          Draw{.kind = Draw::Kind::kLabels, .output = "fake_labels", .share = share});
+      pass.nodes.emplace_back(Draw{.kind = job_.training.fake_labels == FakeLabels::kData
+                                               ? Draw::Kind::kDataLabels
+                                               : Draw::Kind::kLabels,
+                                   .output = "fake_labels",
+                                   .share = share});
     }
     return pass;
   }
@@ -146,8 +151,26 @@ class Passes {
   [[nodiscard]] Pass of_fakes(const std::string& name, const Loss& loss) const {
     return with_fakes(name, {judge_fakes(), loss});
   }
+  /// As with_fakes, of fakes that are compared with the micro-batch's real images: each has the
+  /// label of its own one (Huang et al., 2024, the authors' code: one condition for both).
+  [[nodiscard]] Pass paired(const std::string& name, const std::vector<Node>& rest) const {
+    if (!has_labels_) {
+      return with_fakes(name, rest);
+    }
+    Pass pass{name, {Reals{}, Draw{.output = "noise"}, generated("real_labels")}};
+    pass.nodes.insert(pass.nodes.end(), rest.begin(), rest.end());
+    return pass;
+  }
   [[nodiscard]] Pass of_pairs(const std::string& name, const Loss& loss) const {
-    return with_fakes(name, {Reals{}, judge_reals(), judge_fakes(), loss});
+    std::vector<Node> rest{judge_reals(), judge_fakes(), loss};
+    if (!has_labels_) {
+      rest.insert(rest.begin(), Reals{});
+    }
+    return paired(name, rest);
+  }
+  /// Under which a generated image is judged.
+  [[nodiscard]] std::string labels_of_fakes() const {
+    return couples() ? "real_labels" : "fake_labels";
   }
   /// Where the job has it: the discriminator's application moves the mean `statistic`, and its
   /// logits are drawn to the other one. That is taken before, where no update can be under way.
@@ -176,7 +199,7 @@ class Passes {
             kOfReals};
   }
   [[nodiscard]] Application judge_fakes() const {
-    return {discriminator_, with_labels({{"image", "fake"}}, "fake_labels"), "fake_logits",
+    return {discriminator_, with_labels({{"image", "fake"}}, labels_of_fakes()), "fake_logits",
             kOfFakes};
   }
   [[nodiscard]] Loss loss(const std::string& part, std::vector<std::string> logits,
@@ -187,7 +210,7 @@ class Passes {
   /// of their labels
   [[nodiscard]] Penalty penalty(const std::string& function, double weight,
                                 const std::string& images, int interval) const {
-    const std::string labels = images == "fake" ? "fake_labels" : "real_labels";
+    const std::string labels = images == "fake" ? labels_of_fakes() : "real_labels";
     return {.network = discriminator_,
             .function = function,
             .weight = weight,
@@ -245,6 +268,8 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
   phases.push_back({.name = "generator",
                     .networks = {of.generator_network()},
                     .agrees = job.agrees_on_updates(of.generator_network()),
+                    .takes_reals = job.training.generator_reals == GeneratorReals::kNew,
+                    .first_reals = discriminator.steps,
                     .orthogonal_weight = job.training.orthogonal_weight,
                     .passes = generator_passes(job, of, phases.front().passes)});
   // Not before the generator's phase: there the discriminator's new weights would be awaited at

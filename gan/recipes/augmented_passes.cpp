@@ -51,9 +51,22 @@ bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
   return false;
 }
 
+/// Marks a penalty that is to look at pictures as they were before. Whether it is one: interpolates
+/// are of augmented pictures in any case.
+bool looks_through(Node& node, const AugmentationSpec& spec) {
+  auto* penalty = std::get_if<Penalty>(&node);
+  if (penalty == nullptr || spec.penalised == PenalisedPictures::kAugmented) {
+    return false;
+  }
+  penalty->looks_through = true;
+  return true;
+}
+
 /// Puts an Augment before the first node that shows `images` to `judge`: behind what another pass
-/// may recall. @param adapts  whether its strength is a statistic of the judge's
-void augment(Pass& pass, NetworkId judge, const std::string& images, int stream, bool adapts) {
+/// may recall.
+void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
+             const AugmentationSpec& spec) {
+  const bool adapts = spec.is_adaptive();
   auto first = pass.nodes.end();
   for (auto node = pass.nodes.begin(); node != pass.nodes.end(); ++node) {
     if (shows_augmented(*node, judge, images) && first == pass.nodes.end()) {
@@ -61,11 +74,13 @@ void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
     }
   }
   if (first != pass.nodes.end()) {
+    const bool is_through = looks_through(*first, spec);
     first = pass.nodes.insert(first, Augment{.judge = judge,
                                              .input = images,
                                              .output = augmented_name(images),
                                              .stream = stream,
-                                             .strength = adapts ? kAugmentStrength : ""});
+                                             .strength = adapts ? kAugmentStrength : "",
+                                             .is_looked_through = is_through});
     if (adapts && std::ranges::none_of(pass.nodes, [](const Node& node) {
           const auto* running = std::get_if<Running>(&node);
           return running != nullptr && running->output == kAugmentStrength;
@@ -97,12 +112,12 @@ std::vector<pipeline::Phase> with_augmentation(const JobSpec& job,
     return phases;
   }
   const NetworkId judge = job.id_of("discriminator");
-  const bool adapts = job.training.augment.is_adaptive();
+  const AugmentationSpec& spec = job.training.augment;
   for (pipeline::Phase& phase : phases) {
     for (Pass& pass : phase.passes) {
-      augment(pass, judge, kRealImages, 0, adapts);
-      augment(pass, judge, kFakeImages, 1, adapts);
-      if (adapts && pipeline::trains(phase, judge)) {
+      augment(pass, judge, kRealImages, 0, spec);
+      augment(pass, judge, kFakeImages, 1, spec);
+      if (spec.is_adaptive() && pipeline::trains(phase, judge)) {
         harvest_signs(pass, judge);
       }
     }

@@ -26,10 +26,22 @@ void add_map(std::vector<ParameterSpec>& parameters, const std::string& name,
   }
 }
 
-/// Gains and shifts of BatchNorm "NAME": maps of a style, or weights where there is none.
+/// What BatchNorm is told beside the features: a style of so many elements, or one of so many
+/// labels.
+struct Condition {
+  std::int64_t features = 0;
+  std::int64_t classes = 0;
+};
+
+/// Gains and shifts of BatchNorm "NAME": maps of a style, embeddings of a label, or weights.
 void add_norm(std::vector<ParameterSpec>& parameters, const std::string& name,
-              std::int64_t channels, std::int64_t condition) {
-  if (condition > 0) {
+              std::int64_t channels, const Condition& told) {
+  if (told.classes > 0) {
+    parameters.push_back({.name = name + "_gain.embedding", .shape = {told.classes, channels}});
+    parameters.push_back({.name = name + "_shift.embedding", .shape = {told.classes, channels}});
+    return;
+  }
+  if (const std::int64_t condition = told.features; condition > 0) {
     add_map(parameters, name + "_gain", {channels, condition}, Bias::kNo);
     add_map(parameters, name + "_shift", {channels, condition}, Bias::kNo);
     return;
@@ -89,12 +101,22 @@ std::vector<ParameterSpec> parameters_of(const SharedEmbeddingSpec& spec) {
 }
 
 BlockPorts ports_of(const SpectralUpSpec& spec) {
-  return spec.style > 0 ? BlockPorts{{"features", "style", "noise"}, {"features"}}
-                        : BlockPorts{{"features"}, {"features"}};
+  BlockPorts ports{{"features"}, {"features"}};
+  if (spec.style > 0) {
+    ports.inputs.emplace_back("style");
+  }
+  if (spec.taken > 0) {
+    ports.inputs.emplace_back("noise");
+  }
+  if (spec.classes > 0) {
+    ports.inputs.emplace_back("labels");
+  }
+  return ports;
 }
 
 std::vector<ParameterSpec> parameters_of(const SpectralUpSpec& spec) {
-  const std::int64_t condition = spec.style > 0 ? spec.style + spec.taken : 0;
+  const Condition condition{.features = spec.style > 0 ? spec.style + spec.taken : 0,
+                            .classes = spec.classes};
   std::vector<ParameterSpec> parameters;
   add_norm(parameters, "first_norm", spec.in, condition);
   add_map(parameters, "first", {spec.out, spec.in, 3, 3}, Bias::kYes);
@@ -115,7 +137,7 @@ BlockPorts ports_of(const SpectralPictureSpec&) { return {{"features"}, {"featur
 
 std::vector<ParameterSpec> parameters_of(const SpectralPictureSpec& spec) {
   std::vector<ParameterSpec> parameters;
-  add_norm(parameters, "norm", spec.in, 0);
+  add_norm(parameters, "norm", spec.in, {});
   add_map(parameters, "picture", {spec.channels, spec.in, 3, 3}, Bias::kYes);
   return parameters;
 }

@@ -38,13 +38,15 @@ struct SharedEmbeddingSpec {
 /// Generator: doubles both sides of "features" [N, in, H, W] → [N, out, 2 H, 2 W]. A residual block
 /// of two 3x3 convolutions, BatchNorm and ReLU before each, beside a 1x1 convolution. With a style,
 /// BatchNorm's gains and shifts are linear functions of "style" and of a piece of "noise" (de Vries
-/// et al., 2017; BigGAN, figure 15), else weights.
+/// et al., 2017; BigGAN, figure 15), with classes embeddings of "labels" (Miyato and Koyama, 2018),
+/// else weights.
 struct SpectralUpSpec {
   std::int64_t in = 1;  ///< channels
   std::int64_t out = 1;
-  std::int64_t style = 0;  ///< features of "style"; 0: takes none, and no noise
-  std::int64_t first = 0;  ///< element of the noise at which the piece begins
-  std::int64_t taken = 0;  ///< elements of it
+  std::int64_t style = 0;    ///< features of "style"; 0: takes none, and no noise
+  std::int64_t classes = 0;  ///< of the embeddings, where there is no style
+  std::int64_t first = 0;    ///< element of the noise at which the piece begins
+  std::int64_t taken = 0;    ///< elements of it
 };
 [[nodiscard]] BlockPorts ports_of(const SpectralUpSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const SpectralUpSpec& spec);

@@ -124,8 +124,10 @@ std::vector<ParameterSpec> parameters_of(const StyleHalvingSpec& spec) {
   std::vector<ParameterSpec> parameters;
   add_map(parameters, {.name = "first", .in = spec.in, .out = spec.in, .kernel = 3});
   add_map(parameters, {.name = "second", .in = spec.in, .out = spec.out, .kernel = 3});
-  parameters.push_back(
-      {.name = "skip.weight", .shape = {spec.out, spec.in, 1, 1}, .initial_scale = 1.0});
+  if (spec.is_residual) {
+    parameters.push_back(
+        {.name = "skip.weight", .shape = {spec.out, spec.in, 1, 1}, .initial_scale = 1.0});
+  }
   return parameters;
 }
 

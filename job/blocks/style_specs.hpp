@@ -83,24 +83,24 @@ struct StyleImageSpec {
 
 /// Discriminator: halves the sides of "features": two 3x3 convolutions with leaky ReLU, before the
 /// second of which the maps are smoothed, and a 1x1 convolution of the smaller maps added to them;
-/// the sum over the root of 2 (Karras et al., 2020, figure 7c: residual nets).
+/// the sum over the root of 2 (Karras et al., 2020, figure 7c: residual nets). Without a skip the
+/// two alone (`orig` of StyleGAN2-ADA's code).
 struct StyleHalvingSpec {
   std::int64_t in = 1;
   std::int64_t out = 1;
+  bool is_residual = true;
 };
 [[nodiscard]] BlockPorts ports_of(const StyleHalvingSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleHalvingSpec& spec);
 
-/// At most so many examples are compared by their deviation (Karras et al., 2018, section 3).
-inline constexpr std::int64_t kDeviationGroup = 4;
-
 /// Discriminator: "features" [N, channels, 4, 4] → [N, out]: beside them one map that says how far
 /// the examples of a group lie apart; a 3x3 convolution and a dense layer with leaky ReLU, and a
 /// dense map. Groups are of the micro-batch, the unit of arithmetic: as large as divides it, and at
-/// most kDeviationGroup.
+/// most `group` (Karras et al., 2018, section 3).
 struct StyleEpilogueSpec {
   std::int64_t channels = 1;
   std::int64_t out = 1;
+  std::int64_t group = 4;
 };
 [[nodiscard]] BlockPorts ports_of(const StyleEpilogueSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const StyleEpilogueSpec& spec);

@@ -212,7 +212,7 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
     // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
     // reduction: comm/).
     const std::int64_t partials = std::bit_width(static_cast<unsigned>(held.microbatches)) - 1;
-    memory.weights_bytes += network.ema_kimg > 0.0 ? kBytesPerNumber * held.parameters : 0;
+    memory.weights_bytes += network.is_averaged() ? kBytesPerNumber * held.parameters : 0;
     memory.gradients_bytes += kBytesPerNumber * held.parameters * (1 + partials);
     memory.optimizer_bytes += kBytesPerNumber *
                               static_cast<std::int64_t>(num_moments(network.optimizer.kind)) *

@@ -48,20 +48,23 @@ std::int64_t last_side(int resolution) { return resolution == 32 ? 8 : kStemSide
 Architecture biggan_generator(const ModelSpec& model) {
   const std::vector<std::int64_t> factors = factors_up(model.resolution);
   const bool is_labelled = model.classes > 0;
+  const bool is_styled = is_labelled && model.conditioning != Conditioning::kSeparate;
   // As many pieces as places that take one; what is left over belongs to the first.
-  const std::int64_t piece =
-      is_labelled ? model.latent / static_cast<std::int64_t>(factors.size()) : 0;
+  const std::int64_t piece = is_labelled && model.conditioning == Conditioning::kHierarchical
+                                 ? model.latent / static_cast<std::int64_t>(factors.size())
+                                 : 0;
   std::int64_t begin = model.latent - piece * static_cast<std::int64_t>(factors.size() - 1);
   std::vector<BlockSpec> blocks;
   blocks.emplace_back(SpectralStemSpec{.taken = begin, .channels = factors[0] * model.width});
-  if (is_labelled) {
+  if (is_styled) {
     blocks.emplace_back(SharedEmbeddingSpec{.classes = model.classes, .features = kSharedFeatures});
   }
   std::int64_t side = kStemSide;
   for (std::size_t block = 1; block < factors.size(); ++block) {
     blocks.emplace_back(SpectralUpSpec{.in = factors[block - 1] * model.width,
                                        .out = factors[block] * model.width,
-                                       .style = is_labelled ? kSharedFeatures : 0,
+                                       .style = is_styled ? kSharedFeatures : 0,
+                                       .classes = is_styled ? 0 : model.classes,
                                        .first = begin,
                                        .taken = piece});
     begin += piece;

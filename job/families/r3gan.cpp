@@ -6,26 +6,43 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <vector>
 
 #include "job/blocks/initial_deviation.hpp"
 
 namespace gangway {
 namespace {
 
-/// Maps of so many pixels a side and fewer have the same channels; above, half for each doubling.
-constexpr std::int64_t kSideOfWidest = 32;
 constexpr std::int64_t kExpansion = 2;       // of channels inside a residual block
 constexpr std::int64_t kGroupChannels = 16;  // of a grouped convolution …
 constexpr std::int64_t kMostGroups = 96;     // … until there are so many groups
 constexpr double kSlope = 0.2;               // of leaky ReLU below zero: gan/blocks/layer_block.hpp
 
+/// The same for maps of up to the widest side; above, half for each doubling.
 std::int64_t channels_at(const ModelSpec& model, std::int64_t side) {
-  return std::int64_t{model.width} * model.resolution / std::max(side, kSideOfWidest);
+  return std::int64_t{model.width} * model.resolution /
+         std::max(side, std::int64_t{model.widest_side});
 }
 
 /// Sizes of maps, from 4 pixels to the picture's.
 int num_stages(const ModelSpec& model) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide)));
+}
+
+/// Whether maps of `side` pixels may compute in 16 bits, and with them what makes maps of that size
+/// in the generator, or smaller ones in the discriminator (the authors' FP16Stages).
+bool may_be_half(const ModelSpec& model, std::int64_t side) {
+  return model.half_precision_sizes == 0 ||
+         side >= std::int64_t{model.resolution} >> (model.half_precision_sizes - 1);
+}
+
+/// begin, begin + 1, … below `end`.
+std::vector<std::size_t> numbers_between(std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> numbers(end - begin);
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
 }
 
 /// As many as published, and at any other width the most below that which divide the channels.
@@ -80,25 +97,32 @@ Architecture r3gan_generator(const ModelSpec& model) {
   std::int64_t side = kBasisSide;
   blocks.emplace_back(GenerativeBasisSpec{.in = in, .channels = channels_at(model, side)});
   add_residuals(model, side, blocks);
+  std::size_t num_in_fp32 = may_be_half(model, side) ? 0 : blocks.size();  // the first blocks
   for (; side < model.resolution; side *= 2) {
     blocks.emplace_back(ResamplingSpec{.direction = Resampling::kUp,
                                        .in = channels_at(model, side),
                                        .out = channels_at(model, 2 * side)});
     add_residuals(model, 2 * side, blocks);
+    num_in_fp32 = may_be_half(model, 2 * side) ? num_in_fp32 : blocks.size();
   }
   blocks.emplace_back(pointwise(channels_at(model, side), model.channels, "features"));
-  return {"generator", std::move(blocks)};
+  return {.name = "generator",
+          .blocks = std::move(blocks),
+          .fp32_blocks = numbers_between(0, num_in_fp32),
+          .is_fp32_beside_bf16 = true};
 }
 
 Architecture r3gan_discriminator(const ModelSpec& model) {
   std::vector<BlockSpec> blocks;
   std::int64_t side = model.resolution;
   blocks.emplace_back(pointwise(model.channels, channels_at(model, side), "image"));
+  std::size_t first_in_fp32 = blocks.size();
   for (; side > kBasisSide; side /= 2) {
     add_residuals(model, side, blocks);
     blocks.emplace_back(ResamplingSpec{.direction = Resampling::kDown,
                                        .in = channels_at(model, side),
                                        .out = channels_at(model, side / 2)});
+    first_in_fp32 = may_be_half(model, side) ? blocks.size() : first_in_fp32;
   }
   add_residuals(model, side, blocks);
   const std::int64_t channels = channels_at(model, side);
@@ -107,7 +131,11 @@ Architecture r3gan_discriminator(const ModelSpec& model) {
   if (model.classes > 0) {
     blocks.emplace_back(LabelProductSpec{.classes = model.classes, .features = channels});
   }
-  return {"discriminator", std::move(blocks)};
+  const std::size_t end = blocks.size();
+  return {.name = "discriminator",
+          .blocks = std::move(blocks),
+          .fp32_blocks = numbers_between(may_be_half(model, side) ? end : first_in_fp32, end),
+          .is_fp32_beside_bf16 = true};
 }
 
 std::int64_t r3gan_feature_elements(const ModelSpec& model) {

@@ -25,7 +25,8 @@ constexpr int kFp16Levels = 4;
 constexpr std::int64_t kFp16LeastSide = 8;
 
 bool stays_in_fp32(const ModelSpec& model, std::int64_t side) {
-  return side < std::max(std::int64_t{model.resolution} >> (kFp16Levels - 1), kFp16LeastSide);
+  const int levels = model.half_precision_sizes > 0 ? model.half_precision_sizes : kFp16Levels;
+  return side < std::max(std::int64_t{model.resolution} >> (levels - 1), kFp16LeastSide);
 }
 
 /// Places of "styles": one for each layer, and the last picture's; a picture before it takes that
@@ -83,7 +84,8 @@ Architecture stylegan2_generator(const ModelSpec& model) {
   }
   return {.name = "generator",
           .blocks = std::move(blocks),
-          .fp32_blocks = numbers_between(0, num_in_fp32)};
+          .fp32_blocks = numbers_between(0, num_in_fp32),
+          .is_fp32_beside_bf16 = model.half_precision_sizes > 0};
 }
 
 Architecture stylegan2_discriminator(const ModelSpec& model) {
@@ -92,21 +94,24 @@ Architecture stylegan2_discriminator(const ModelSpec& model) {
   blocks.emplace_back(StyleImageSpec{.channels = model.channels, .out = channels_of(model, side)});
   std::size_t first_in_fp32 = blocks.size();
   for (; side > kBasisSide; side /= 2) {
-    blocks.emplace_back(
-        StyleHalvingSpec{.in = channels_of(model, side), .out = channels_of(model, side / 2)});
+    blocks.emplace_back(StyleHalvingSpec{.in = channels_of(model, side),
+                                         .out = channels_of(model, side / 2),
+                                         .is_residual = model.is_residual});
     first_in_fp32 = stays_in_fp32(model, side) ? first_in_fp32 : blocks.size();
   }
   const std::int64_t channels = channels_of(model, side);
-  blocks.emplace_back(
-      StyleEpilogueSpec{.channels = channels, .out = model.classes > 0 ? channels : 1});
+  blocks.emplace_back(StyleEpilogueSpec{.channels = channels,
+                                        .out = model.classes > 0 ? channels : 1,
+                                        .group = model.deviation_group});
   if (model.classes > 0) {
     blocks.emplace_back(StyleLabelSpec{
-        .classes = model.classes, .features = channels, .layers = model.mapping_layers});
+        .classes = model.classes, .features = channels, .layers = model.label_layers()});
   }
   const std::size_t num_blocks = blocks.size();
   return {.name = "discriminator",
           .blocks = std::move(blocks),
-          .fp32_blocks = numbers_between(first_in_fp32, num_blocks)};
+          .fp32_blocks = numbers_between(first_in_fp32, num_blocks),
+          .is_fp32_beside_bf16 = model.half_precision_sizes > 0};
 }
 
 std::int64_t stylegan2_feature_elements(const ModelSpec& model) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/augment_keys.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/text/utf8.hpp"
+#include "job/choices.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/schedule_keys.hpp"
@@ -130,6 +133,47 @@ Key strength_key(KeyText text) {
   return key;
 }
 
+/// A map by kind, of those that are not 1.
+Key multipliers_key(KeyText text) {
+  Key key = make_key(std::move(text), "map by kind",
+                     fmt::format("numbers, {}, of {}", text_of(kZeroOrMore), list_of(all_kinds())));
+  key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
+    AugmentMultipliers read = kNoMultipliers;
+    if (node.kind == YamlNode::Kind::kScalar && node.text == "none") {
+      job.training.augment.multipliers = read;
+      return {};
+    }
+    if (node.kind != YamlNode::Kind::kMap) {
+      return "expected none or a map, as {color: 0.5}, " + unlike(node);
+    }
+    for (const YamlEntry& entry : node.entries) {
+      const auto all = choices(AugmentKind{});
+      const auto* const kind = std::ranges::find(all, entry.key, &Choice<AugmentKind>::name);
+      if (kind == all.end()) {
+        return fmt::format("{}: no such kind; expected one of {}", shown(entry.key),
+                           list_of(all_kinds()));
+      }
+      const auto number = read_real(entry.value, kZeroOrMore);
+      if (!number.complaint.empty()) {
+        return fmt::format("{}: {}", shown(entry.key), number.complaint);
+      }
+      read[static_cast<std::size_t>(kind->value)] = number.value;
+    }
+    job.training.augment.multipliers = read;
+    return {};
+  };
+  key.get = [](const JobSpec& job) {
+    std::vector<std::string> entries;
+    for (const auto& choice : choices(AugmentKind{})) {
+      if (const double one = job.training.augment.multiplier(choice.value); one != 1.0) {
+        entries.push_back(fmt::format("{}: {}", choice.name, real_text(one)));
+      }
+    }
+    return entries.empty() ? std::string("none") : "{" + joined(entries, ", ") + "}";
+  };
+  return key;
+}
+
 }  // namespace
 
 void add_augmentation_keys(std::vector<Key>& keys) {
@@ -171,6 +215,25 @@ void add_augmentation_keys(std::vector<Key>& keys) {
           {"training.augment.kimg", kKimg, "Over which the strength can go from 0 to 1"},
           [](auto& job) -> auto& { return job.training.augment.kimg; }, kAboveZero)),
       is_adaptive, kWithAdaptiveStrength));
+  keys.push_back(for_augmented(
+      later(whole_key({"training.augment.interval", "updates",
+                       "Updates of the discriminator from one move of the strength to the next, as "
+                       "far as all of them together would go"},
+                      [](auto& job) -> auto& { return job.training.augment.interval; },
+                      {1, 1'000'000})),
+      is_adaptive, kWithAdaptiveStrength));
+  keys.push_back(
+      for_augmented(later(multipliers_key(
+                        {"training.augment.multipliers", "",
+                         "Factors on the probability by kind, of those that have another than 1"})),
+                    is_ada, kWithAda));
+  keys.push_back(for_augmented(
+      later(choice_key(
+          {"training.augment.penalties", "",
+           "With respect to which pictures R1 and R2 take gradients: augmented, as the "
+           "discriminator sees them; original, through the augmentation"},
+          [](auto& job) -> auto& { return job.training.augment.penalised; })),
+      is_any, "training.augment.policy ada or diffaugment"));
 }
 
 }  // namespace gangway

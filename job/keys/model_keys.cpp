@@ -45,11 +45,47 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                                    "0: none",
                                    families_that_take("model.attention"))},
                       [](auto& job) -> auto& { return job.model.attention; }, {0, 4096}))));
+  keys.push_back(for_families_that_take_it(later(whole_key(
+      {"model.widest_side", "pixels",
+       fmt::format("Maps of so many pixels a side and fewer have the same channels, above half for "
+                   "each doubling ({})",
+                   families_that_take("model.widest_side"))},
+      [](auto& job) -> auto& { return job.model.widest_side; }, {4, 4096}))));
+  keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
+      {"model.half_precision_sizes", "",
+       fmt::format("How many of the highest resolutions compute in 16 bits where their network "
+                   "does; auto: the four highest of stylegan2 in fp16, else all ({})",
+                   families_that_take("model.half_precision_sizes"))},
+      [](auto& job) -> auto& { return job.model.half_precision_sizes; }, {1, 16}))));
+  keys.push_back(for_families_that_take_it(later(choice_key(
+      {"model.conditioning", "",
+       fmt::format("How the generator's BatchNorms are told the label: hierarchical, by an "
+                   "embedding that all share and a piece of the noise; shared, by the embedding; "
+                   "separate, each by its own ({})",
+                   families_that_take("model.conditioning"))},
+      [](auto& job) -> auto& { return job.model.conditioning; }))));
   keys.push_back(for_families_that_take_it(
       later(whole_key({"model.mapping_layers", "",
                        fmt::format("Dense layers between noise, or label, and styles ({})",
                                    families_that_take("model.mapping_layers"))},
                       [](auto& job) -> auto& { return job.model.mapping_layers; }, {1, 64}))));
+  keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
+      {"model.discriminator_mapping_layers", "",
+       fmt::format("The same of the label in the discriminator; auto: as many ({})",
+                   families_that_take("model.discriminator_mapping_layers"))},
+      [](auto& job) -> auto& { return job.model.discriminator_mapping_layers; }, {1, 64}))));
+  keys.push_back(for_families_that_take_it(later(whole_key(
+      {"model.deviation_group", "examples",
+       fmt::format("Examples of a micro-batch that the discriminator compares by their deviation, "
+                   "at most ({})",
+                   families_that_take("model.deviation_group"))},
+      [](auto& job) -> auto& { return job.model.deviation_group; }, {1, 4096}))));
+  keys.push_back(for_families_that_take_it(later(choice_key(
+      {"model.discriminator_residual", "",
+       fmt::format("Whether the discriminator's blocks have skips; without them it is orig of the "
+                   "authors' code ({})",
+                   families_that_take("model.discriminator_residual"))},
+      [](auto& job) -> auto& { return job.model.is_residual; }))));
   keys.push_back(for_families_that_take_it(later(real_key(
       {"model.style_mixing", "",
        fmt::format("Share of generated examples in training that have the style of "

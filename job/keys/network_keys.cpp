@@ -156,6 +156,56 @@ void add_network(Keys& keys, const std::string& section, NetworkId id, bool is_a
   keys.push_back(std::move(frozen));
 }
 
+/// auto, none, or a number.
+Key ramp_up_key(KeyText text, NetworkId id) {
+  const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
+  Key key = make_key(std::move(text), "auto, none or number",
+                     fmt::format("auto, none, or {}", text_of(kAboveZero)));
+  key.set = [network](const YamlNode& node, JobSpec& job) -> std::string {
+    RampUp& ramp = network(job).ema_rampup;
+    if (node.kind == YamlNode::Kind::kScalar && (node.text == "auto" || node.text == "none")) {
+      ramp = {.kind = node.text == "auto" ? RampUp::Kind::kHistory : RampUp::Kind::kNone};
+      return {};
+    }
+    const auto read = read_real(node, kAboveZero);
+    if (read.complaint.empty()) {
+      ramp = {.kind = RampUp::Kind::kShare, .share = read.value};
+    }
+    return read.complaint.empty() ? "" : fmt::format("{}, or auto or none", read.complaint);
+  };
+  key.get = [network](const JobSpec& job) {
+    const RampUp& ramp = network(job).ema_rampup;
+    return ramp.kind == RampUp::Kind::kShare     ? real_text(ramp.share)
+           : ramp.kind == RampUp::Kind::kHistory ? std::string("auto")
+                                                 : std::string("none");
+  };
+  return key;
+}
+
+/// How the average of a network's weights is taken.
+void add_average(Keys& keys, const std::string& section, NetworkId id) {
+  const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
+  keys.push_back(real_key(
+      {section + ".ema_kimg", kKimg,
+       "Half-life of the average of the weights, once a step; 0: no average, unless schedule.ema "
+       "raises it"},
+      [network](auto& job) -> auto& { return network(job).ema_kimg; }, kZeroOrMore));
+  const auto for_averaged = [&](Key key) {
+    key.why_refused = [network](const JobSpec& job) -> std::string {
+      return network(job).is_averaged() ? "" : "has a meaning with an average alone; leave it out";
+    };
+    keys.push_back(later(std::move(key)));
+  };
+  for_averaged(ramp_up_key(
+      {section + ".ema_rampup", "",
+       "What bounds the half-life at first: auto, that n updates have a decay of (1 + n) / (10 + "
+       "n) at most, 1/13 of the images so far; a share of them; or none"},
+      id));
+  for_averaged(real_key(
+      {section + ".ema_start_kimg", kKimg, "Until then the average is the weights (BigGAN's code)"},
+      [network](auto& job) -> auto& { return network(job).ema_start_kimg; }, kZeroOrMore));
+}
+
 /// What is about its training has no meaning for a frozen network.
 void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
   if (key.path == section + ".frozen" || key.path == section + ".weights") {
@@ -254,11 +304,7 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
     const auto first = static_cast<std::ptrdiff_t>(keys.size());
     add_network(keys, section, id, row.is_averaged);
     if (row.is_averaged) {
-      keys.push_back(real_key(
-          {section + ".ema_kimg", kKimg,
-           "Half-life of the average of the weights, 1/13 of the images so far at most; 0: no "
-           "average"},
-          [network](auto& job) -> auto& { return network(job).ema_kimg; }, kZeroOrMore));
+      add_average(keys, section, id);
     }
     if (row.name == recipe.counts) {
       keys.push_back(

@@ -336,7 +336,9 @@ void add_schedule_keys(std::vector<Key>& keys, const std::string& network, Netwo
         [id](auto& job) -> auto& { return job.networks[id].ema_schedule; }, ScheduleOf::kValue,
         kZeroOrMore);
     ema.why_refused = [id](const JobSpec& job) -> std::string {
-      return job.networks[id].ema_kimg > 0.0 ? "" : "has a meaning with ema_kimg above 0 alone";
+      return job.networks[id].is_averaged()
+                 ? ""
+                 : "has a meaning with ema_kimg above 0, or with a final value above 0, alone";
     };
     keys.push_back(std::move(ema));
   }

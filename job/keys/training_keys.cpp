@@ -27,6 +27,16 @@ void add_losses(std::vector<Key>& keys) {
        "Whether the generator learns from the examples that the discriminator has learnt from, "
        "not from new ones: one pass less a step"},
       [](auto& job) -> auto& { return job.training.reuse_fakes; }))));
+  keys.push_back(for_penalties(later(choice_key(
+      {"training.fake_labels", "",
+       "Which labels generated examples have: uniform, each as likely; data, each as often as in "
+       "the data. With loss relativistic those of the real examples that they are compared with"},
+      [](auto& job) -> auto& { return job.training.fake_labels; }))));
+  keys.push_back(for_penalties(later(choice_key(
+      {"training.generator_reals", "",
+       "Which real examples the generator's phase looks at, where the loss is relativistic: the "
+       "discriminator's, or new ones"},
+      [](auto& job) -> auto& { return job.training.generator_reals; }))));
   keys.push_back(for_penalties(with_default(
       real_key(
           {"training.gradient_penalty", "",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <string>
 
 namespace gangway {
 
@@ -20,6 +21,21 @@ std::int64_t num_parameters(const Architecture& network) {
     }
   }
   return count;
+}
+
+std::vector<std::string> statistic_names(const Architecture& network) {
+  std::vector<std::string> names;
+  for (std::size_t block = 0; block < network.blocks.size(); ++block) {
+    const auto add = [&](const auto& spec) {
+      if constexpr (requires { statistics_of(spec); }) {
+        for (const StatisticSpec& statistic : statistics_of(spec)) {
+          names.push_back(std::to_string(block) + "/" + statistic.name);
+        }
+      }
+    };
+    std::visit(add, network.blocks[block]);
+  }
+  return names;
 }
 
 const ScriptSpec* script_in(const Architecture& network) {

@@ -42,10 +42,14 @@ struct Architecture {
   std::vector<std::string> levels = {};
   /// Numbers of the blocks that compute in fp32 where the job has the network compute in fp16.
   std::vector<std::size_t> fp32_blocks = {};
+  bool is_fp32_beside_bf16 = false;  ///< whether these do where it computes in bf16, too
 };
 
 /// Trained numbers; of a user's network as many as were counted.
 [[nodiscard]] std::int64_t num_parameters(const Architecture& network);
+
+/// Names of its running statistics, as its weights have them: "0/path_length".
+[[nodiscard]] std::vector<std::string> statistic_names(const Architecture& network);
 
 /// The user's network that it is; null: a family's.
 [[nodiscard]] const ScriptSpec* script_in(const Architecture& network);

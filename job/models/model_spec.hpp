@@ -17,6 +17,13 @@ enum class Normalization {
   kNone
 };
 
+/// How the generator's BatchNorms are told the label.
+enum class Conditioning {
+  kHierarchical,  ///< by an embedding that all share, beside a piece of the noise for each block
+  kShared,        ///< by the shared embedding alone; all noise is the first layer's
+  kSeparate,      ///< by embeddings of their own; all noise is the first layer's
+};
+
 struct ModelSpec {
   const ModelFamily* family =
       default_family();  ///< a row of the table, or the library's; never null
@@ -36,15 +43,29 @@ struct ModelSpec {
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;      ///< of the discriminator
   double dropout = 0.0;                                ///< of the discriminator's features, keyed
-  int mapping_layers = 8;     ///< between noise or label and styles, where a family has styles
+  int mapping_layers = 8;  ///< between noise or label and styles, where a family has styles
+  /// The same of the discriminator; 0: as many as `mapping_layers`.
+  int discriminator_mapping_layers = 0;
   double style_mixing = 0.9;  ///< share of the examples in training that have two styles
-  HashedFile library = {};    ///< families of the user's, in C++ (job/library/family_library.hpp)
+  int deviation_group = 4;    ///< examples that a discriminator compares by their deviation
+  bool is_residual = true;    ///< whether StyleGAN2's discriminator has skips around its blocks
+  /// Pixels a side of the largest maps that have as many channels as the smallest, where a family
+  /// halves them above.
+  int widest_side = 32;
+  /// Of the sizes of maps, how many of the highest compute in 16 bits where a network does; 0: as
+  /// the family has it.
+  int half_precision_sizes = 0;
+  Conditioning conditioning = Conditioning::kHierarchical;
+  HashedFile library = {};  ///< families of the user's, in C++ (job/library/family_library.hpp)
   bool operator==(const ModelSpec&) const = default;
 
   [[nodiscard]] bool has_codes() const { return codes + categories > 0; }
   /// Elements of what a generator takes as "noise": the noise, the continuous codes, the
   /// categorical one as one-hot.
   [[nodiscard]] int inputs() const { return latent + codes + categories; }
+  [[nodiscard]] int label_layers() const {
+    return discriminator_mapping_layers > 0 ? discriminator_mapping_layers : mapping_layers;
+  }
   [[nodiscard]] bool normalizes_discriminator() const {
     return normalization == Normalization::kBatch;
   }

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What of a discriminator's training is there against overfitting, beside penalties on gradients.
-// Pure.
+// What a discriminator is shown and told: examples and labels that it compares, and what is there
+// against overfitting beside penalties on gradients. Pure.
 #pragma once
 
 namespace gangway {
+
+/// Of which labels generated examples are, where each has one of its own.
+enum class FakeLabels {
+  kUniform,  ///< each as likely
+  kData,     ///< each as often as in the data: those of random examples
+};
+/// Which real examples the generator's phase looks at, where its loss does.
+enum class GeneratorReals { kSame, kNew };
 
 /// What it is to say of real images, where that is not always 1.
 struct LabelSpec {

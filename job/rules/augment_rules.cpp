@@ -35,6 +35,19 @@ std::string check_kinds(const JobSpec& job) {
   return fmt::format("policy {} has {}; use some of these", name_of(augment.policy), names);
 }
 
+std::string check_multipliers(const JobSpec& job) {
+  const AugmentationSpec& augment = job.training.augment;
+  if (augment.policy != AugmentPolicy::kAda) {
+    return {};
+  }
+  for (const auto& choice : choices(AugmentKind{})) {
+    if (augment.multiplier(choice.value) != 1.0 && !augment.kinds().has(choice.value)) {
+      return fmt::format("{} is not among training.augment.kinds; leave it out", choice.name);
+    }
+  }
+  return {};
+}
+
 std::string check_adaptive_loss(const JobSpec& job) {
   const LossKind loss = job.training.loss;
   return job.training.augment.is_adaptive() && loss != LossKind::kNonsaturating &&
@@ -64,6 +77,9 @@ std::vector<Rule> augment_rules() {
       {{"training.augment.kinds", "training.augment.policy"},
        "`training.augment.kinds` are those that `training.augment.policy` has.",
        check_kinds},
+      {{"training.augment.multipliers", "training.augment.kinds"},
+       "`training.augment.multipliers` are of kinds that `training.augment.kinds` has.",
+       check_multipliers},
       {{"training.augment.strength", "training.augment.policy", "training.loss"},
        "`training.augment.strength` adaptive goes with `training.loss` nonsaturating or hinge.",
        check_adaptive_loss},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "job/rules/discriminator_rules.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "job/choices.hpp"
@@ -31,10 +33,27 @@ std::string check_lecam(const JobSpec& job) {
              : "";
 }
 
+std::string check_generator_reals(const JobSpec& job) {
+  const TrainingSpec& training = job.training;
+  if (training.generator_reals == GeneratorReals::kSame) {
+    return {};
+  }
+  if (training.reuse_fakes) {
+    return "fakes that are taken from the discriminator's phase belong to the real examples there; "
+           "leave training.reuse_fakes out, or use same";
+  }
+  const bool is_frozen = std::ranges::any_of(job.networks, &NetworkSpec::is_frozen);
+  return is_frozen ? "beside a frozen network one phase looks at real examples; use same" : "";
+}
+
 }  // namespace
 
 std::vector<Rule> discriminator_rules() {
   return {
+      {{"training.generator_reals", "training.reuse_fakes"},
+       "`training.generator_reals` is same with `training.reuse_fakes`, and where a network is "
+       "frozen.",
+       check_generator_reals},
       {{"training.label_smoothing", "training.label_noise", "training.loss"},
        "`training.label_smoothing` and `training.label_noise` go with `training.loss` "
        "nonsaturating and least-squares.",

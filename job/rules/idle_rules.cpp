@@ -42,6 +42,22 @@ std::vector<IdleKeys> idle_keys() {
       {{"training.path_length.interval"},
        "training.path_length.weight above 0",
        [](const JobSpec& job) { return job.training.path_length.is_any(); }},
+      {{"training.generator_reals"},
+       "training.loss relativistic",
+       [](const JobSpec& job) { return job.training.loss == LossKind::kRelativistic; }},
+      {{"training.fake_labels"},
+       "model.classes above 0 and a training.loss that is not relativistic",
+       [](const JobSpec& job) {
+         return job.model.classes > 0 && job.training.loss != LossKind::kRelativistic;
+       }},
+      {{"training.augment.penalties"},
+       "training.r1.gamma or training.r2.gamma above 0",
+       [](const JobSpec& job) {
+         return job.training.penalty.r1_gamma > 0.0 || job.training.penalty.r2_gamma > 0.0;
+       }},
+      {{"model.conditioning", "model.discriminator_mapping_layers"},
+       "model.classes above 0",
+       [](const JobSpec& job) { return job.model.classes > 0; }},
       {{"training.burn_in_kimg"},
        "a number that goes to its final value (of generator.schedule.decay and the like, "
        "final_beta2, training.r1.final_factor)",

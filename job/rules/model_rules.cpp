@@ -2,6 +2,7 @@
 #include "job/rules/model_rules.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <string_view>
 
@@ -262,6 +263,16 @@ std::string check_classes(const JobSpec& job) {
   return {};
 }
 
+std::string check_widest(const JobSpec& job) {
+  const ModelSpec& model = job.model;
+  const bool is_size = std::has_single_bit(static_cast<unsigned>(model.widest_side)) &&
+                       model.widest_side <= model.resolution;
+  return !model.family->takes("model.widest_side") || is_size
+             ? ""
+             : fmt::format("there are no maps of {} pixels a side; use a power of two up to {}",
+                           model.widest_side, model.resolution);
+}
+
 std::string check_batch(const JobSpec& job) {
   const auto& training = job.training;
   if (training.batch % training.microbatches == 0) {
@@ -335,6 +346,9 @@ std::vector<Rule> model_rules() {
       {{"model.patch", "model.resolution"},
        "`model.patch` divides `model.resolution`.",
        check_patch},
+      {{"model.widest_side", "model.resolution"},
+       "`model.widest_side` is a power of two up to `model.resolution`.",
+       check_widest},
       {{"model.attention", "model.resolution"},
        "`model.attention` is 0, or half of `model.resolution`, or a half of that, down to 8.",
        check_attention},

@@ -29,8 +29,8 @@ class PassForward {
 
  private:
   void make(const pipeline::Draw& draw) {
-    tensors_[draw.output] =
-        worker::drawn(draw, {.draw = 0}, worker_.job(), worker_.num_dimensions(), at::kCPU);
+    tensors_[draw.output] = worker::drawn(
+        draw, {.draw = 0}, {.job = worker_.job(), .dimensions = worker_.num_dimensions()});
   }
   void make(const pipeline::Reals& reals) {
     const worker::RealBatch& batch = worker_.real_batch();

@@ -84,6 +84,17 @@ TEST_F(WeightsFile, GivesBackWhatWasExported) {
   EXPECT_TRUE(std::ranges::equal(weights.bytes("generator/0/weight"), average.bytes));
 }
 
+TEST_F(WeightsFile, CountsNoStatisticThatTheNetworkNames) {
+  const OwnedTensor lengths = make_tensor("generator/0/path_length", ElementType::kF32, {1}, 4);
+  StoredState state = state_of({weight, lengths});
+  (void)export_weights(state, "generator", WeightsKind::kLast, file);
+  const InitialWeights weights("generator.weights", file);
+  EXPECT_EQ(weights.num_parameters(), 49);
+  const std::vector<std::string> statistics{"0/path_length"};
+  EXPECT_EQ(weights.num_parameters(statistics), 48);
+  weights.require_parameters(48, statistics);
+}
+
 TEST_F(WeightsFile, OfAnotherModelIsRefusedWithTheFirstTensorThatDiffers) {
   StoredState state = state_of({weight, average, mean});
   (void)export_weights(state, "generator", WeightsKind::kAverage, file);

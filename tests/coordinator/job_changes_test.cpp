@@ -85,6 +85,7 @@ std::vector<std::string> values_for(const Key& key, const std::string& file) {
                                   file,
                                   "[blit]",
                                   "[10, 20]",
+                                  "{blit: 0.5}",
                                   "{decay: linear, final_factor: 0.1}",
                                   "{decay: linear, final: 0.25}"};
   std::string word;
@@ -137,7 +138,10 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"discriminator.schedule.decay=step", "discriminator.schedule.milestones=[5]"},
       {"generator.schedule.decay=step", "generator.schedule.milestones=[5]"},
       {"training.gradient_penalty=10", "training.r1.gamma=1", "generator.ema_kimg=1"},
-      {"training.augment.policy=ada"},
+      {"training.augment.policy=ada", "training.r1.gamma=1"},
+      {"model.family=stylegan2", "model.classes=10"},
+      {"model.family=biggan", "model.classes=10"},
+      {"training.loss=relativistic"},
       {"training.augment.policy=ada", "training.augment.strength=0.5"},
       {"checkpoint.keep_best=1"},
       {"checkpoint.keep_best=1", "training.plateau.patience=1"},

@@ -38,7 +38,7 @@ TEST_P(EveryJobApart, HasOneWorkersBits) {
   if (job.scales_losses()) {
     GTEST_SKIP() << "one loss scale of all networks";
   }
-  const Outcome alone = train({.job = job, .end = named.steps}, next_folder());
+  const Outcome& alone = trained_alone(job, named.steps);
   // Each network on a worker of its own, all but the first on two, all but the last on two.
   const auto place = [&job](NetworkId network, std::vector<int> workers) {
     job.networks[network].workers = std::move(workers);
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Breadth, EveryJobApart,
 TEST_F(Apart, ResumingOnAnyOtherLayoutEqualsOneGo) {
   JobSpec job = small_dcgan(images());
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
-  const Outcome one_go = train({.job = job, .end = 6}, next_folder());
+  const Outcome& one_go = trained_alone(job, 6);
   job.network("generator").workers = {0};
   job.network("discriminator").workers = {1, 2};
   const Outcome first = train({.job = job, .workers = 3, .end = 2}, next_folder());

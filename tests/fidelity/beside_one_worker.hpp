@@ -25,7 +25,7 @@ class BesideOneWorker : public ::testing::Test {
   /// Trains `job` on one worker, then as `divide` has its layout, on `workers`.
   void expect_equal_bits(JobSpec job, std::int64_t steps, int workers,
                          const std::function<void(JobSpec&)>& divide) {
-    const Outcome alone = train({.job = job, .end = steps}, next_folder());
+    const Outcome& alone = trained_alone(job, steps);
     ASSERT_TRUE(is_finite(alone));
     divide(job);
     const Outcome divided = train({.job = job, .workers = workers, .end = steps}, next_folder());

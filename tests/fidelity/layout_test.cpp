@@ -29,7 +29,7 @@ class Layout : public ::testing::Test {
   }
   /// Trains on one worker, then on each of `others`, and expects equal state and losses.
   void expect_equal_bits(const JobSpec& job, std::int64_t steps, const std::vector<int>& others) {
-    const Outcome alone = run(job, 1, steps);
+    const Outcome& alone = trained_alone(job, steps);
     ASSERT_TRUE(is_finite(alone));
     for (const int workers : others) {
       const Outcome shared = run(job, workers, steps);
@@ -63,7 +63,7 @@ const std::vector<std::vector<int>> kHosts = {
 
 TEST_P(EveryJob, HasEqualBitsWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
   NamedJob named = job_breadth(images())[GetParam()];
-  const Outcome alone = run(named.job, 1, named.steps);
+  const Outcome& alone = trained_alone(named.job, named.steps);
   // Every overlap with every kind of host over the jobs; each job with half of them.
   for (std::size_t i = GetParam() % 2; i < 3 * kHosts.size(); i += 2) {
     const auto overlap = static_cast<Overlap>(i % 3);
@@ -106,7 +106,7 @@ TEST_F(Layout, NumberOfMicrobatchesBelongsToTheJob) {
 
 TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
   const JobSpec job = small_dcgan(images());
-  const Outcome undisturbed = run(job, 1, 2);
+  const Outcome& undisturbed = trained_alone(job, 2);
   for (unsigned pattern = 0; pattern < 100; ++pattern) {
     std::mt19937 random(pattern);
     const auto delay = [random](int, int, comm::MessageTag) mutable {
@@ -141,12 +141,30 @@ TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
     job.model.activation = Activation::kSoftplus;
     job.network("generator").clip_norm = clips ? 0.05 : 0.0;
     job.network("generator").schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
-    const Outcome one_go = run(job, 1, 6);
+    const Outcome& one_go = trained_alone(job, 6);
     const Outcome half = run(job, 3, 3);
     const Outcome rest = train(
         {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
     EXPECT_EQ(rest.digest, one_go.digest);
   }
+}
+
+/// Counts of updates, new examples for the generator's phase, labels of the data, averages that
+/// rise: all follow from the step, or are in the checkpoint.
+TEST_F(Layout, JobsAsPublishedGoOnOnAnyNumberOfWorkers) {
+  int found = 0;
+  for (const NamedJob& named : job_breadth(images())) {
+    if (named.name.find("AsPublished") == std::string::npos) {
+      continue;
+    }
+    ++found;
+    const Outcome first = run(named.job, 3, 1);
+    const Outcome rest =
+        train({.job = named.job, .workers = 2, .begin = 1, .end = 5, .resume = first.checkpoint},
+              next_folder());
+    EXPECT_EQ(rest.digest, trained_alone(named.job, 5).digest) << named.name;
+  }
+  EXPECT_EQ(found, 3);
 }
 
 TEST_F(Layout, ImagePoolsGoWithTheirMicrobatchToWhoeverHasIt) {
@@ -175,7 +193,7 @@ TEST_F(Layout, ResumesAnOptimiserOfOneMomentAndMovingMeans) {
   }
   job.training.lecam = {.weight = 0.3};
   job.training.labels = {.noise = 0.2};
-  const Outcome one_go = run(job, 1, 6);
+  const Outcome& one_go = trained_alone(job, 6);
   const Outcome half = run(job, 3, 3);
   const auto tensors = tensors_of(half.checkpoint);
   EXPECT_TRUE(tensors.contains("discriminator_optimizer/momentum/0/weight"));

@@ -221,7 +221,10 @@ PlainReference::Images PlainReference::reals(const Place& at) const {
 
 PlainReference::Images PlainReference::fakes(const Place& at) {
   const Place drawn = drawn_in(at);
-  const gan::NamedTensors in = generator_input(drawn, job_.images_per_microbatch());
+  gan::NamedTensors in = generator_input(drawn, job_.images_per_microbatch());
+  if (job_.training.loss == LossKind::kRelativistic && job_.model.classes > 0) {
+    in = in.with("labels", reals(at).labels);  // of the real ones that they are compared with
+  }
   Images images;
   if (in.has("labels")) {
     images.labels = in.at("labels");

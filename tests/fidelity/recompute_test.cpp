@@ -16,7 +16,7 @@ class EveryJobRecomputed : public BesideOneWorker,
 TEST_P(EveryJobRecomputed, HasTheSameBits) {
   NamedJob named = job_breadth(images())[GetParam()];
   JobSpec& job = named.job;
-  const Outcome kept = train({.job = job, .end = named.steps}, next_folder());
+  const Outcome& kept = trained_alone(job, named.steps);
   job.layout.recompute = true;
   for (const int workers : {1, 2}) {
     const Outcome made_again =

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tests/fidelity/small_jobs.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <iterator>
 
 #include "gan/pictures/png.hpp"
 #include "gan/random.hpp"
 #include "job/families/families.hpp"
+#include "tests/fidelity/published_jobs.hpp"
 #include "tests/own_networks.hpp"
 
 namespace gangway::fidelity {
@@ -378,6 +381,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   jobs.back().job.network("generator").clip_norm = 0.5;
   jobs.push_back({.name = "StyleTransferOwnFeatures", .job = small_style_transfer(folder)});
   jobs.back().job.network("features").module.file = (folder / "features.pt").string();
+  std::ranges::move(jobs_as_published(folder), std::back_inserter(jobs));
   return jobs;
 }
 

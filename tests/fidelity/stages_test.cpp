@@ -98,7 +98,7 @@ TEST_F(Stages, SkipTheSameUpdates) {
   for (NetworkSpec& network : job.networks) {
     network.clip_norm = 1.0;
   }
-  const Outcome alone = train({.job = job, .end = 3}, next_folder());
+  const Outcome& alone = trained_alone(job, 3);
   ASSERT_FALSE(is_finite(alone)) << "its losses";
   job.layout.stages = 2;
   for (const int workers : {2, 4}) {
@@ -130,7 +130,7 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
   if (job.scales_losses()) {
     GTEST_SKIP() << "one loss scale of all networks";
   }
-  const Outcome alone = train({.job = job, .end = named.steps}, next_folder());
+  const Outcome& alone = trained_alone(job, named.steps);
   job.layout.stages = 2;
   const auto chunks = chunks_of(job);
   if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Breadth, EveryJobStaged,
 
 TEST_F(Stages, ResumingOnAnyOtherLayoutEqualsOneGo) {
   JobSpec job = small_dcgan(images());
-  const Outcome one_go = train({.job = job, .end = 6}, next_folder());
+  const Outcome& one_go = trained_alone(job, 6);
   job.layout.stages = 2;
   const Outcome first = train({.job = job, .workers = 4, .end = 2}, next_folder());
   job.layout.stages = 1;

@@ -22,6 +22,7 @@
 #include "job/file/fingerprint.hpp"
 #include "job/microbatch_ranges.hpp"
 #include "tests/comm/spawn_ranks.hpp"
+#include "tests/scratch_folder.hpp"
 #include "worker/training.hpp"
 
 namespace gangway::fidelity {
@@ -174,6 +175,22 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::
   }
 }
 
+/// The job as if all tests had one scratch folder (tests/scratch_folder.hpp).
+JobSpec with_nameless_folders(JobSpec job) {
+  const auto forget = [](std::string& text) {
+    const std::string begin = "gangway-test-";
+    if (const std::size_t at = text.find(begin); at != std::string::npos) {
+      text.erase(at + begin.size(), text.find('/', at) - at - begin.size());
+    }
+  };
+  forget(job.data.source);
+  forget(job.training.style.picture.file);
+  for (NetworkSpec& network : job.networks) {
+    forget(network.module.file);
+  }
+  return job;
+}
+
 }  // namespace
 
 Outcome train(const Stretch& stretch, const fs::path& run_directory) {
@@ -197,6 +214,23 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
       .losses = reports.losses};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
   return outcome;
+}
+
+const Outcome& trained_alone(const JobSpec& job, std::int64_t steps) {
+  static std::map<std::string, Outcome> outcomes;
+  static const testing::ScratchFolder folder;
+  const std::string key = job_fingerprint(with_nameless_folders(job)) + "-" + std::to_string(steps);
+  auto found = outcomes.find(key);
+  if (found == outcomes.end()) {
+    JobSpec alone = job;
+    alone.layout = {};
+    for (NetworkSpec& network : alone.networks) {
+      network.workers.clear();
+      network.cuts.reset();
+    }
+    found = outcomes.emplace(key, train({.job = alone, .end = steps}, folder.path() / key)).first;
+  }
+  return found->second;
 }
 
 std::map<std::string, at::Tensor> tensors_of(const fs::path& checkpoint) {

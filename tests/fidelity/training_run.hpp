@@ -43,6 +43,11 @@ struct Stretch {
 /// failure of a worker.
 [[nodiscard]] Outcome train(const Stretch& stretch, const std::filesystem::path& run_directory);
 
+/// Steps [0, steps) of `job` on one worker, which many tests compare theirs with: trained once a
+/// process, whatever the job's layout, and whatever scratch folder its files lie in. The checkpoint
+/// stays until the process ends.
+[[nodiscard]] const Outcome& trained_alone(const JobSpec& job, std::int64_t steps);
+
 /// All float tensors of a checkpoint by name, in their shapes. Copies.
 [[nodiscard]] std::map<std::string, at::Tensor> tensors_of(const std::filesystem::path& checkpoint);
 

@@ -192,5 +192,48 @@ TEST(Schedule, ScalesRateAndMomentsForALazyRegulariser) {
   EXPECT_DOUBLE_EQ(settings.betas[1], std::pow(0.99, laziness));
 }
 
+/// A network whose average has a half-life of 10,000 images, after 100 updates of 50.
+NetworkSpec averaged_network() {
+  NetworkSpec spec;
+  spec.ema_kimg = 10.0;
+  return spec;
+}
+constexpr AveragePlace kBehind100Updates{
+    .images = 5000.0, .images_per_step = 50.0, .updates = 100.0, .burn_in_images = 20'000.0};
+
+TEST(AverageDecay, IsBoundedByTheUpdatesSoFar) {
+  EXPECT_DOUBLE_EQ(average_decay(averaged_network(), kBehind100Updates), 101.0 / 110.0);
+}
+
+TEST(AverageDecay, IsThatOfTheHalfLifeWithoutABound) {
+  NetworkSpec spec = averaged_network();
+  spec.ema_rampup.kind = RampUp::Kind::kNone;
+  EXPECT_DOUBLE_EQ(average_decay(spec, kBehind100Updates), std::exp2(-50.0 / 10'000.0));
+}
+
+TEST(AverageDecay, HasAHalfLifeOfAShareOfTheImagesBeforeTheStep) {
+  NetworkSpec spec = averaged_network();
+  spec.ema_rampup = {.kind = RampUp::Kind::kShare, .share = 0.05};
+  EXPECT_DOUBLE_EQ(average_decay(spec, kBehind100Updates), std::exp2(-50.0 / (0.05 * 4950.0)));
+  EXPECT_EQ(average_decay(spec, {.images = 50.0, .images_per_step = 50.0}), 0.0);
+}
+
+TEST(AverageDecay, RisesFromNothingWhereTheHalfLifeDoes) {
+  NetworkSpec spec;
+  spec.ema_schedule = {.decay = DecayKind::kCosine, .final_value = 8.0};
+  spec.ema_rampup.kind = RampUp::Kind::kNone;
+  EXPECT_TRUE(spec.is_averaged());
+  const double half_life = 8000.0 * (0.5 - 0.5 * std::cos(M_PI / 4.0));
+  EXPECT_NEAR(average_decay(spec, kBehind100Updates), std::exp2(-50.0 / half_life), 1e-12);
+}
+
+TEST(AverageDecay, IsNothingUntilTheAverageBegins) {
+  NetworkSpec spec = averaged_network();
+  spec.ema_start_kimg = 5.001;
+  EXPECT_EQ(average_decay(spec, kBehind100Updates), 0.0);
+  spec.ema_start_kimg = 5.0;
+  EXPECT_GT(average_decay(spec, kBehind100Updates), 0.9);
+}
+
 }  // namespace
 }  // namespace gangway::gan

@@ -178,13 +178,15 @@ TEST(Stylegan2, SmoothsByAnOperatorWhoseAdjointIsItself) {
 }
 
 TEST(Stylegan2, ComparesAsManyOfAMicrobatchAsDivideIt) {
-  EXPECT_EQ(deviation_group(1), 1);
-  EXPECT_EQ(deviation_group(2), 2);
-  EXPECT_EQ(deviation_group(3), 3);
-  EXPECT_EQ(deviation_group(5), 1);
-  EXPECT_EQ(deviation_group(6), 3);
-  EXPECT_EQ(deviation_group(8), 4);
-  EXPECT_EQ(deviation_group(12), 4);
+  EXPECT_EQ(deviation_group(1, 4), 1);
+  EXPECT_EQ(deviation_group(2, 4), 2);
+  EXPECT_EQ(deviation_group(3, 4), 3);
+  EXPECT_EQ(deviation_group(5, 4), 1);
+  EXPECT_EQ(deviation_group(6, 4), 3);
+  EXPECT_EQ(deviation_group(8, 4), 4);
+  EXPECT_EQ(deviation_group(12, 4), 4);
+  EXPECT_EQ(deviation_group(12, 8), 6);
+  EXPECT_EQ(deviation_group(4, 32), 4);
 }
 
 TEST(Stylegan2, JudgesExamplesByTheirGroup) {

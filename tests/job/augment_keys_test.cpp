@@ -9,6 +9,7 @@
 namespace gangway {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -47,10 +48,35 @@ TEST(AugmentKeys, ReadsListsAndNumbers) {
             (AugmentKinds{AugmentKind::kColor, AugmentKind::kTranslation, AugmentKind::kCutout}));
 }
 
+TEST(AugmentKeys, ReadsMultipliersByKind) {
+  const AugmentationSpec ada = augment_of("{policy: ada, multipliers: {color: 0.5}}");
+  EXPECT_EQ(ada.multiplier(AugmentKind::kColor), 0.5);
+  EXPECT_EQ(ada.multiplier(AugmentKind::kBlit), 1.0);
+  const auto complaint = [](const std::string& multipliers) {
+    return problems_of("training: {augment: {policy: ada, multipliers: " + multipliers + "}}");
+  };
+  EXPECT_THAT(complaint("{colour: 0.5}"),
+              Contains(AllOf(HasSubstr("training.augment.multipliers"),
+                             HasSubstr("colour: no such kind"), HasSubstr("color"))));
+  EXPECT_THAT(complaint("{color: -1}"), Contains(HasSubstr("color: -1 is out of range")));
+  EXPECT_THAT(complaint("0.5"), Contains(HasSubstr("expected none or a map")));
+  EXPECT_THAT(complaint("{cutout: 0.5}"),
+              Contains(HasSubstr("cutout is not among training.augment.kinds")));
+}
+
+TEST(AugmentKeys, LookThroughTheAugmentationWithAPenaltyAlone) {
+  EXPECT_EQ(spec_of("training: {r1: {gamma: 1}, augment: {policy: ada, penalties: original}}")
+                .training.augment.penalised,
+            PenalisedPictures::kOriginal);
+  EXPECT_THAT(
+      problems_of("training: {augment: {policy: ada, penalties: original}}"),
+      Contains(AllOf(HasSubstr("training.augment.penalties"), HasSubstr("training.r1.gamma"))));
+}
+
 TEST(AugmentKeys, AreWrittenSoThatTheyReadTheSame) {
-  for (const char* text :
-       {"{policy: ada}", "{policy: ada, kinds: [noise, filter]}", "{policy: ada, strength: 0.5}",
-        "{policy: diffaugment, kinds: [color]}"}) {
+  for (const char* text : {"{policy: ada}", "{policy: ada, kinds: [noise, filter]}",
+                           "{policy: ada, strength: 0.5}", "{policy: diffaugment, kinds: [color]}",
+                           "{policy: ada, interval: 4, multipliers: {color: 0.5, blit: 0}}"}) {
     const ResolvedJob job =
         load_job(testing::sources_of("training: {augment: " + std::string(text) + "}"));
     EXPECT_EQ(parse_job(job.yaml, "job.yaml"), job.spec) << text;

@@ -23,6 +23,8 @@ namespace {
 
 constexpr double kAugmentedTolerance = 1e-5;
 constexpr double kAugmentedStrength = 0.5;
+constexpr double kGamma = 3.0;
+constexpr int kR1 = 2;  // of the discriminator's passes; R2 is the one behind it
 
 JobSpec augmented_dcgan(const std::filesystem::path& images) {
   fidelity::write_tiny_images(images);
@@ -30,7 +32,10 @@ JobSpec augmented_dcgan(const std::filesystem::path& images) {
   job.model.normalization = Normalization::kNone;
   job.training.augment = {.policy = AugmentPolicy::kAda,
                           .chosen = available_kinds(AugmentPolicy::kAda),
-                          .strength = kAugmentedStrength};
+                          .strength = kAugmentedStrength,
+                          .penalised = PenalisedPictures::kOriginal};
+  job.training.penalty = {.r1_gamma = kGamma, .r2_gamma = kGamma};
+  job.model.activation = Activation::kSoftplus;
   return job;
 }
 
@@ -64,6 +69,39 @@ class AugmentedGradients : public ::testing::Test {
       }
     }
     return gradients(phase);
+  }
+  /// What the penalty `pass` leaves in the discriminator.
+  Gradients of_penalty(int pass) {
+    PassRun run({.job = job_,
+                 .phases = phases_,
+                 .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
+                 .sinks = {&seen_, &seen_},
+                 .reals = reals_,
+                 .device = at::kCPU});
+    run.begin_step(0);
+    StepLosses losses({0, 1}, 2);
+    forget();
+    for (const pipeline::Instruction& at :
+         pipeline::one_stage_schedule(phases_, {0, 1}, 0, Overlap::kNone)) {
+      const bool is_wanted = at.phase == 0 && at.pass == pass;
+      if (is_wanted && at.operation == pipeline::Operation::kForward) {
+        run.forward(at);
+      } else if (is_wanted && at.operation == pipeline::Operation::kPenaltyForward) {
+        run.penalty_forward(at);
+      } else if (is_wanted && at.operation == pipeline::Operation::kPenaltyBackward) {
+        run.penalty_backward(at, losses, {});
+      }
+    }
+    return gradients(0);
+  }
+  /// R1 as the authors' code has it: of the gradient to pictures that are then augmented.
+  at::Tensor penalty_through(const at::Tensor& pictures, RandomKey augmentation, int pass) {
+    augmentation.pass += pass;
+    const at::Tensor original = pictures.detach().requires_grad_(true);
+    const at::Tensor logits = judged(augmented(original, augmentation));
+    const at::Tensor gradient =
+        torch::autograd::grad({logits.sum()}, {original}, {}, true, /*create_graph=*/true).front();
+    return gradient.square().sum({1, 2, 3}).mean() * (kGamma / 2.0);
   }
   Gradients of_loss(int phase, const at::Tensor& loss) {
     forget();
@@ -102,7 +140,9 @@ class AugmentedGradients : public ::testing::Test {
     Gradients found;
     const NetworkId network = phases_[static_cast<std::size_t>(phase)].networks.front();
     for (const auto& named : networks_[network].parameters()) {
-      found[named.name] = named.parameter->tensor.grad().clone();
+      const at::Tensor& gradient = named.parameter->tensor.grad();
+      found[named.name] =
+          gradient.defined() ? gradient.clone() : at::zeros_like(named.parameter->tensor);
     }
     return found;
   }
@@ -130,6 +170,25 @@ TEST_F(AugmentedGradients, OfTheDiscriminatorAreThoseOfAugmentedRealPictures) {
   const at::Tensor shown = augmented(reals(), key(0, RandomDraw::kAugmentFlip, 0));
   EXPECT_FALSE(at::equal(shown, reals()));
   expect_close(found, of_loss(0, at::softplus(-judged(shown)).mean()), kAugmentedTolerance);
+}
+
+TEST_F(AugmentedGradients, OfAPenaltyComeThroughTheAugmentationOfRealPictures) {
+  const Gradients found = of_penalty(kR1);
+  expect_close(found,
+               of_loss(0, penalty_through(reals(), key(0, RandomDraw::kAugmentFlip, 0), kR1)),
+               kAugmentedTolerance);
+}
+
+TEST_F(AugmentedGradients, OfAPenaltyComeThroughTheAugmentationOfGeneratedPictures) {
+  const Gradients found = of_penalty(kR1 + 1);
+  RandomKey noise_key = key(0, RandomDraw::kNoise, 0);
+  noise_key.pass += kR1 + 1;
+  const at::Tensor noise =
+      gan::keyed_normal(noise_key, {job().images_per_microbatch(), job().model.latent}, at::kCPU);
+  expect_close(
+      found,
+      of_loss(0, penalty_through(generated(noise), key(0, RandomDraw::kAugmentFlip, 1), kR1 + 1)),
+      kAugmentedTolerance);
 }
 
 }  // namespace

@@ -11,18 +11,41 @@
 
 namespace gangway::worker {
 
-at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const JobSpec& job,
-                 std::size_t dimensions, at::Device device) {
+namespace {
+
+/// Labels of uniformly chosen examples: the data's own distribution.
+at::Tensor labels_of(const data::Dataset& data, const RandomKey& key, std::int64_t count,
+                     at::Device device) {
+  const KeyedRandom random(key);
+  const auto size = static_cast<std::uint32_t>(data.size());
+  const at::Tensor labels = at::empty({count}, at::kLong);
+  auto* out = labels.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    out[i] = data.label(random.below(static_cast<std::uint64_t>(i), size));
+  }
+  return labels.to(device);
+}
+
+}  // namespace
+
+at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom) {
   using Kind = pipeline::Draw::Kind;
   const auto keyed = [&key](RandomDraw kind) {
     key.draw = static_cast<std::int32_t>(kind);
     return key;
   };
+  const JobSpec& job = whom.job;
+  const at::Device device = whom.device;
   const ModelSpec& model = job.model;
   const int count = std::max(1, job.images_per_microbatch() / draw.share);
   switch (draw.kind) {
     case Kind::kNoise:
       return gan::keyed_normal(keyed(RandomDraw::kNoise), {count, model.latent}, device);
+    case Kind::kDataLabels:
+      if (whom.data != nullptr) {
+        return labels_of(*whom.data, keyed(RandomDraw::kLabel), count, device);
+      }
+      [[fallthrough]];
     case Kind::kLabels:
       return gan::keyed_labels(keyed(RandomDraw::kLabel), count, model.classes, device);
     case Kind::kCodes:
@@ -34,7 +57,7 @@ at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const JobSpec& job,
                                 1.0 - job.training.labels.smoothing, job.training.labels.noise,
                                 device);
     case Kind::kMix: {
-      std::vector<std::int64_t> shape(dimensions, 1);
+      std::vector<std::int64_t> shape(whom.dimensions, 1);
       shape.front() = count;
       return gan::keyed_uniform(keyed(RandomDraw::kMix), shape, device);
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "gan/block.hpp"
+#include "gan/data/dataset.hpp"
 #include "gan/random.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
@@ -12,11 +13,18 @@
 
 namespace gangway::worker {
 
+/// For whom a draw is made.
+struct DrawnFor {
+  const JobSpec& job;
+  std::size_t dimensions = 4;  ///< of a batch of real examples
+  at::Device device = at::kCPU;
+  /// Whose labels are drawn; null: each is as likely, which costs the same.
+  const data::Dataset* data = nullptr;
+};
+
 /// What `draw` asks for, for the examples of one micro-batch.
 /// @param key  of the place in the job; its draw is filled in
-/// @param dimensions  of a batch of real examples
-[[nodiscard]] at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const JobSpec& job,
-                               std::size_t dimensions, at::Device device);
+[[nodiscard]] at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom);
 
 /// The job's style picture [1, C, H, W]; undefined: it has none.
 [[nodiscard]] at::Tensor style_picture(const JobSpec& job, at::Device device);

@@ -22,6 +22,9 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
         penalty.weight * value_of(1.0, penalty.schedule),
         penalty.part ? std::optional(penalty.part->blocks) : std::nullopt);
   }
+  if (penalty.looks_through && (!penalty.part || penalty.part->is_measured)) {
+    work_->penalty->look_through(work_->through.first, work_->through.second);
+  }
   gan::StatisticSink* sink = penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;
   if (penalty.part) {
     put(pipeline::outputs_of(node()), Kept{carried_out(penalty, sink), {}});

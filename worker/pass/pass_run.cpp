@@ -152,14 +152,18 @@ void PassRun::come_to(int end) {
 }
 
 void PassRun::make(const Draw& draw) {
-  put(draw.output, drawn(draw, key(RandomDraw{}, draw.stream), setup_.job,
-                         setup_.reals.num_dimensions(), setup_.device));
+  put(draw.output, drawn(draw, key(RandomDraw{}, draw.stream),
+                         {.job = setup_.job,
+                          .dimensions = setup_.reals.num_dimensions(),
+                          .device = setup_.device,
+                          .data = &setup_.reals.dataset()}));
 }
 
 void PassRun::make(const Reals& reals) {
-  const RealBatch& batch = phase().takes_reals
-                               ? setup_.reals.take(step_, work_->at.repeat, work_->at.microbatch)
-                               : last_reals();
+  const RealBatch& batch =
+      phase().takes_reals
+          ? setup_.reals.take(step_, phase().first_reals + work_->at.repeat, work_->at.microbatch)
+          : last_reals();
   put({reals.images, reals.labels}, Kept{{gan::as_grown(batch.images, growth_), batch.labels}, {}});
 }
 
@@ -189,13 +193,21 @@ void PassRun::make(const Pool& pool) {
 }
 
 void PassRun::make(const Augment& augment) {
-  const at::AutoGradMode with_graph(has_gradient());
+  const at::AutoGradMode with_graph(has_gradient() || augment.is_looked_through);
   const double strength =
       augment.strength.empty()
           ? value_of(augmentation_.fixed_strength(), setup_.job.training.augment.schedule)
           : gan::Augmentation::strength_of(work_->value(augment.strength));
-  put(augment.output, augmentation_.augmented(work_->value(augment.input), strength,
-                                              key(RandomDraw::kAugmentFlip, augment.stream)));
+  at::Tensor original = work_->value(augment.input);
+  if (augment.is_looked_through) {
+    original = original.detach().requires_grad_(true);
+  }
+  const at::Tensor augmented =
+      augmentation_.augmented(original, strength, key(RandomDraw::kAugmentFlip, augment.stream));
+  if (augment.is_looked_through) {
+    work_->through = {original, augmented};
+  }
+  put(augment.output, augmented);
 }
 
 void PassRun::make(const Loss& loss) {

@@ -37,6 +37,9 @@ struct PassWork {
   std::vector<Value> values;  ///< in the order of their making
   std::vector<std::vector<at::Tensor>> made;  ///< by node: with their graph, until its backward
   std::unique_ptr<gan::BlockwisePenalty> penalty;  ///< between its two instructions
+  /// Images and, with a graph from there, what they were augmented to, where the pass's penalty
+  /// looks through that.
+  std::pair<at::Tensor, at::Tensor> through;
   std::map<int, SplitBackward> split;  ///< by node: whose weights' gradients are still to come
   /// By trained network, what was seen before the micro-batch's leaf was open.
   std::vector<std::pair<NetworkId, SeenStatistics>> seen;

@@ -30,9 +30,9 @@ data::RequestSource requests_of(const JobSpec& job, const std::vector<int>& micr
     }
     const int count = job.images_per_microbatch();
     const int microbatch = microbatches[at.place];
-    const std::int64_t first = at.step * job.images_per_step() +
-                               static_cast<std::int64_t>(at.repeat) * job.training.batch +
-                               static_cast<std::int64_t>(microbatch) * count;
+    const std::int64_t batch = at.step * job.real_batches_per_step() + at.repeat;
+    const std::int64_t first =
+        batch * job.training.batch + static_cast<std::int64_t>(microbatch) * count;
     const data::BatchRequest request{at.step, at.repeat, microbatch, first, count};
     if (++at.place == microbatches.size()) {
       at.place = 0;
@@ -62,6 +62,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
                          std::span<const int> microbatches, std::int64_t first_step,
                          ComputeTrace* trace, const StagingMaker& make_staging)
     : job_(job),
+      dataset_(dataset),
       microbatches_(microbatches.begin(), microbatches.end()),
       shape_(example_shape(job.model)),
       held_(microbatches_.size()),

@@ -37,6 +37,8 @@ class RealBatches {
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
   /// Has all of the step's lie where take() finds them, as often as it is asked and in any order.
   void prepare(std::int64_t step);
+  /// That they are of.
+  [[nodiscard]] const data::Dataset& dataset() const { return dataset_; }
   /// Of a batch of images or points, the batch's own included.
   [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
   /// Seconds spent waiting for the loader since the last call.
@@ -60,6 +62,7 @@ class RealBatches {
   [[nodiscard]] std::size_t place_of(const data::BatchRequest& request) const;
 
   const JobSpec& job_;
+  const data::Dataset& dataset_;
   std::vector<int> microbatches_;
   std::vector<std::int64_t> shape_;
   std::vector<Held> held_;      // by micro-batch

@@ -39,6 +39,10 @@ std::string reason_in(const pipeline::Node& node) {
   if (std::holds_alternative<pipeline::Augment>(node)) {
     return "how pictures are augmented is drawn by the host";
   }
+  if (const auto* draw = std::get_if<pipeline::Draw>(&node);
+      draw != nullptr && draw->kind == pipeline::Draw::Kind::kDataLabels) {
+    return "labels of the data are looked up by the host";
+  }
   if (const auto* penalty = std::get_if<pipeline::Penalty>(&node);
       penalty != nullptr && !(penalty->schedule == ScheduleSpec{})) {
     return "a penalty's weight has a schedule";

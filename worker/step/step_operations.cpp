@@ -335,14 +335,14 @@ UpdatePlan StepOperations::update_plan(const Instruction& at) {
     plan.snapshot_step = step_ + 1;
   }
   plan.harvests = pipeline::harvests_of(phase(at), at.network);
-  // Half-life in images (StyleGAN2-ADA), and no more inertia than there is history (TensorFlow's
-  // moving average).
-  const auto updates = static_cast<double>(plan.number());
-  const double half_life =
-      scheduled(network.ema_kimg, network.ema_schedule, images, job_.burn_in_images()) * 1000.0;
-  plan.average_decay = half_life > 0.0 ? std::min(std::exp2(-images_per_step / half_life),
-                                                  (1.0 + updates) / (10.0 + updates))
-                                       : 0.0;
+  // Once a step: its half-life is one of images, whatever the network's updates in between.
+  plan.average_decay =
+      at.is_last_update
+          ? gan::average_decay(network, {.images = images,
+                                         .images_per_step = images_per_step,
+                                         .updates = static_cast<double>(plan.number()),
+                                         .burn_in_images = job_.burn_in_images()})
+          : 1.0;
   return plan;
 }
 

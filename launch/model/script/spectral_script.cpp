@@ -42,13 +42,23 @@ std::string convolution_lines(const std::string& self, const std::string& name,
                      bias_of(self, name, bias), kernel / 2);
 }
 
-/// `y` = ReLU of BatchNorm `name` of `from`; with a style under gains and shifts of `condition`.
+/// What a BatchNorm's gains and shifts are: weights, or made of `condition` or of the label.
+enum class Told { kWeights, kStyle, kLabel };
+
+/// `y` = ReLU of BatchNorm `name` of `from`.
 std::string norm_lines(const std::string& self, const std::string& name, const std::string& from,
-                       bool has_style) {
-  const std::string weights = has_style ? std::string("None, None")
-                                        : fmt::format("{0}.{1}.weight, {0}.{1}.bias", self, name);
+                       Told told) {
+  const std::string weights = told != Told::kWeights
+                                  ? std::string("None, None")
+                                  : fmt::format("{0}.{1}.weight, {0}.{1}.bias", self, name);
   std::string text;
-  if (has_style) {
+  if (told == Told::kLabel) {
+    for (const char* part : {"gain", "shift"}) {
+      text += fmt::format("    {2} = torch.index_select({0}.{1}_{2}.embedding, 0, labels)\n", self,
+                          name, part);
+    }
+  }
+  if (told == Told::kStyle) {
     text += linear_lines(self, name + "_gain", "condition", "gain", Bias::kNo);
     text += linear_lines(self, name + "_shift", "condition", "shift", Bias::kNo);
   }
@@ -56,7 +66,7 @@ std::string norm_lines(const std::string& self, const std::string& name, const s
       "    y = torch.batch_norm({0}, {1}, {2}.{3}.running_mean, {2}.{3}.running_var, "
       "self.training, {4}, {5:.10f}, True)\n",
       from, weights, self, name, kStatisticMomentum, gan::kNormEpsilon);
-  if (has_style) {
+  if (told != Told::kWeights) {
     text +=
         "    y = y * torch.unsqueeze(torch.unsqueeze(gain + 1.0, 2), 3) + "
         "torch.unsqueeze(torch.unsqueeze(shift, 2), 3)\n";
@@ -69,16 +79,18 @@ std::string doubled(const std::string& name) {
 }
 
 std::string up_lines(const SpectralUpSpec& spec, const std::string& self) {
-  const bool has_style = spec.style > 0;
+  const Told told = spec.style > 0     ? Told::kStyle
+                    : spec.classes > 0 ? Told::kLabel
+                                       : Told::kWeights;
   std::string text;
-  if (has_style) {
+  if (told == Told::kStyle) {
     text += fmt::format("    condition = torch.cat([style, torch.narrow(noise, 1, {}, {})], 1)\n",
                         spec.first, spec.taken);
   }
-  text += norm_lines(self, "first_norm", "x", has_style);
+  text += norm_lines(self, "first_norm", "x", told);
   text += fmt::format("    y = {}\n", doubled("y"));
   text += convolution_lines(self, "first", "y", "y", 3, Bias::kYes);
-  text += norm_lines(self, "second_norm", "y", has_style);
+  text += norm_lines(self, "second_norm", "y", told);
   text += convolution_lines(self, "second", "y", "y", 3, Bias::kYes);
   text += convolution_lines(self, "shortcut", "x", "x", 1, Bias::kYes);
   return text + fmt::format("    x = y + {}\n", doubled("x"));
@@ -148,7 +160,7 @@ std::string lines_of_spectral(const gan::Block& block, const std::string& self) 
     return up_lines(up->spec(), self);
   }
   if (dynamic_cast<const gan::SpectralPicture*>(&block) != nullptr) {
-    return norm_lines(self, "norm", "x", /*has_style=*/false) +
+    return norm_lines(self, "norm", "x", Told::kWeights) +
            convolution_lines(self, "picture", "y", "x", 3, Bias::kYes) + "    x = torch.tanh(x)\n";
   }
   if (const auto* down = dynamic_cast<const gan::SpectralDown*>(&block)) {

@@ -137,9 +137,11 @@ std::string halving_lines(const StyleHalvingSpec& spec, const std::string& self)
       fmt::format("    y = {}\n", style_activation(equal_convolution_call(
                                       self, "first.", "x", spec.in * 9, ", [1, 1], [1, 1]")));
   text += smoothing_lines(spec.in, 2, 1.0);
-  text += fmt::format("    y = torch.leaky_relu({}, {})\n",
-                      equal_convolution_call(self, "second.", "y", spec.in * 9, ", [2, 2]"),
-                      gan::kLeakySlope);
+  const std::string second = equal_convolution_call(self, "second.", "y", spec.in * 9, ", [2, 2]");
+  if (!spec.is_residual) {
+    return text + fmt::format("    x = {}\n", style_activation(second));
+  }
+  text += fmt::format("    y = torch.leaky_relu({}, {})\n", second, gan::kLeakySlope);
   return text +
          fmt::format(
              "    f = 2.0 - torch.abs(torch.arange(4, dtype=x.dtype, device=x.device) - 1.5)\n"
@@ -151,14 +153,14 @@ std::string halving_lines(const StyleHalvingSpec& spec, const std::string& self)
 
 std::string epilogue_lines(const StyleEpilogueSpec& spec, const std::string& self) {
   std::string text = fmt::format(
-      "    group = {}\n"
+      "    group = min({}, x.size(0))\n"
       "    while x.size(0) % group != 0:\n"
       "        group = group - 1\n"
       "    y = torch.reshape(x, [group, -1, x.size(1), x.size(2), x.size(3)])\n"
       "    y = torch.sqrt(torch.mean(torch.square(y - torch.mean(y, [0], True)), [0]) + {:e})\n"
       "    y = torch.reshape(torch.mean(y, [1, 2, 3]), [-1, 1, 1, 1])\n"
       "    x = torch.cat([x, torch.repeat(y, [group, 1, x.size(2), x.size(3)])], 1)\n",
-      kDeviationGroup, gan::kStyleNormEpsilon);
+      spec.group, gan::kStyleNormEpsilon);
   const std::string convolution = equal_convolution_call(
       self, "convolution.", "x", (spec.channels + 1) * 9, ", [1, 1], [1, 1]");
   text += fmt::format("    x = torch.flatten({}, 1)\n", style_activation(convolution));

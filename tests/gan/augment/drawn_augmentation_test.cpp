@@ -18,9 +18,13 @@ RandomKey key_of(std::int32_t microbatch) {
   return {.seed = 3, .step = 5, .microbatch = microbatch};
 }
 
+AugmentationSpec spec_of(AugmentKinds kinds) {
+  return {.policy = AugmentPolicy::kAda, .chosen = kinds};
+}
+
 DrawnAugmentation drawn_one(AugmentKinds kinds, double strength, std::int64_t picture,
                             const PictureShape& shape = kColored) {
-  return drawn_augmentation(kinds, strength, key_of(0), picture, shape);
+  return drawn_augmentation(spec_of(kinds), strength, key_of(0), picture, shape);
 }
 
 double share_of(AugmentKinds kinds, double strength,
@@ -53,7 +57,7 @@ TEST(DrawnAugmentation, DependsOnKeyAndNumberOfThePictureAlone) {
   const DrawnAugmentation one = drawn_one(kAll, 0.7, 4);
   EXPECT_EQ(drawn_one(kAll, 0.7, 4).geometry, one.geometry);
   EXPECT_NE(drawn_one(kAll, 1.0, 5).geometry, drawn_one(kAll, 1.0, 4).geometry);
-  EXPECT_NE(drawn_augmentation(kAll, 1.0, key_of(1), 4, kColored).geometry,
+  EXPECT_NE(drawn_augmentation(spec_of(kAll), 1.0, key_of(1), 4, kColored).geometry,
             drawn_one(kAll, 1.0, 4).geometry);
 }
 
@@ -74,6 +78,21 @@ TEST(DrawnAugmentation, HasEachTransformationWithTheProbabilityOfThePaper) {
   // A flip half of the time, a turn three quarters of it, and a shift: p (1/2, 3/4, 1).
   EXPECT_NEAR(share_of({AugmentKind::kBlit}, 0.4, [](const auto& one) { return one.moves_pixels; }),
               1.0 - (1.0 - 0.2) * (1.0 - 0.3) * (1.0 - 0.4), bound);
+}
+
+TEST(DrawnAugmentation, MultipliesTheProbabilityOfAKind) {
+  AugmentationSpec spec = spec_of({AugmentKind::kCutout, AugmentKind::kNoise});
+  spec.multipliers[static_cast<std::size_t>(AugmentKind::kCutout)] = 0.5;
+  int cut = 0;
+  int noisy = 0;
+  for (int picture = 0; picture < kMany; ++picture) {
+    // Above 1 it is more than certain for the one, and 0.75 for the other.
+    const DrawnAugmentation one = drawn_augmentation(spec, 1.5, key_of(0), picture, kColored);
+    cut += one.cutout.has_value() ? 1 : 0;
+    noisy += one.noise > 0.0 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(cut) / kMany, 0.75, 4.0 * std::sqrt(0.25 / kMany));
+  EXPECT_EQ(noisy, kMany);
 }
 
 TEST(DrawnAugmentation, BlitsLeadFromPixelsToPixels) {

@@ -41,6 +41,91 @@ TEST(AdversarialRecipe, CouplesRealsAndFakesForARelativisticLoss) {
   EXPECT_THAT(names_of(phases[1].passes), ElementsAre("generate_pair"));
 }
 
+/// Of a pass, tensors that are taken as labels, by node.
+std::vector<std::string> labels_in(const pipeline::Pass& pass) {
+  std::vector<std::string> found;
+  const auto add = [&found](const std::vector<pipeline::Input>& inputs) {
+    for (const pipeline::Input& input : inputs) {
+      if (input.name == "labels") {
+        found.push_back(input.tensor);
+      }
+    }
+  };
+  for (const pipeline::Node& node : pass.nodes) {
+    if (const auto* application = std::get_if<pipeline::Application>(&node)) {
+      add(application->inputs);
+    } else if (const auto* penalty = std::get_if<pipeline::Penalty>(&node)) {
+      add(penalty->inputs);
+    }
+  }
+  return found;
+}
+
+std::vector<pipeline::Draw::Kind> draws_in(const pipeline::Pass& pass) {
+  std::vector<pipeline::Draw::Kind> found;
+  for (const pipeline::Node& node : pass.nodes) {
+    if (const auto* draw = std::get_if<pipeline::Draw>(&node)) {
+      found.push_back(draw->kind);
+    }
+  }
+  return found;
+}
+
+TEST(AdversarialRecipe, GivesTheExamplesOfAPairOneLabelInBothPhases) {
+  JobSpec job;
+  job.model.classes = 10;
+  job.training.loss = LossKind::kRelativistic;
+  job.training.penalty = {.r1_gamma = 1.0, .r2_gamma = 1.0};
+  for (const Phase& phase : adversarial_phases(job)) {
+    for (const pipeline::Pass& pass : phase.passes) {
+      EXPECT_THAT(labels_in(pass), ::testing::Each("real_labels")) << pass.name;
+      EXPECT_THAT(draws_in(pass), ::testing::Each(pipeline::Draw::Kind::kNoise)) << pass.name;
+    }
+  }
+  job.training.loss = LossKind::kHinge;  // compares nothing: labels of its own
+  EXPECT_THAT(labels_in(adversarial_phases(job)[0].passes[1]), ::testing::Each("fake_labels"));
+}
+
+TEST(AdversarialRecipe, TakesUpTheFakesOfAPairWithTheirRealLabels) {
+  JobSpec job;
+  job.model.classes = 10;
+  job.training.loss = LossKind::kRelativistic;
+  job.training.reuse_fakes = true;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  const pipeline::Pass& pass = phases[1].passes[0];
+  ASSERT_TRUE(pass.recall.has_value());
+  EXPECT_EQ(pass.recall->nodes, 3);  // the real examples, the noise, the generator
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(pass.nodes[i] == phases[0].passes[0].nodes[i]) << i;
+  }
+}
+
+TEST(AdversarialRecipe, DrawsLabelsAsTheDataHaveThemWhereTheJobSaysSo) {
+  JobSpec job;
+  job.model.classes = 10;
+  using Kind = pipeline::Draw::Kind;
+  EXPECT_THAT(draws_in(adversarial_phases(job)[0].passes[1]),
+              ElementsAre(Kind::kNoise, Kind::kLabels));
+  job.training.fake_labels = FakeLabels::kData;
+  EXPECT_THAT(draws_in(adversarial_phases(job)[0].passes[1]),
+              ElementsAre(Kind::kNoise, Kind::kDataLabels));
+}
+
+TEST(AdversarialRecipe, ShowsTheGeneratorsPhaseNewRealExamplesWhereTheJobSaysSo) {
+  JobSpec job;
+  job.training.loss = LossKind::kRelativistic;
+  job.network("discriminator").steps = 2;
+  EXPECT_FALSE(adversarial_phases(job)[1].takes_reals);
+  EXPECT_EQ(job.real_batches_per_step(), 2);
+  job.training.generator_reals = GeneratorReals::kNew;
+  const std::vector<Phase> phases = adversarial_phases(job);
+  EXPECT_TRUE(phases[1].takes_reals);
+  EXPECT_EQ(phases[0].first_reals, 0);
+  EXPECT_EQ(phases[1].first_reals, 2);
+  EXPECT_EQ(job.real_batches_per_step(), 3);
+  EXPECT_EQ(job.images_per_step(), 2 * job.training.batch);  // as the discriminator is shown them
+}
+
 TEST(AdversarialRecipe, RepeatsOnlyTheDiscriminatorForSeveralCriticSteps) {
   JobSpec job;
   job.network("discriminator").steps = 5;

@@ -114,6 +114,27 @@ TEST(AugmentedPasses, PutPenaltiesOnAugmentedPictures) {
   EXPECT_THAT(judged_in(passes[4]), ElementsAre("augmented_fake"));
 }
 
+TEST(AugmentedPasses, LookThroughTheAugmentationWhereTheJobSaysSo) {
+  JobSpec job = augmented_job();
+  job.training.penalty = {.gradient_penalty = 10.0, .r1_gamma = 1.0, .r2_gamma = 1.0};
+  for (const PenalisedPictures pictures :
+       {PenalisedPictures::kAugmented, PenalisedPictures::kOriginal}) {
+    job.training.augment.penalised = pictures;
+    const std::vector<Phase> phases = adversarial_phases(job);
+    for (const Pass& pass : phases[0].passes) {
+      const bool is_meant =
+          pictures == PenalisedPictures::kOriginal && (pass.name == "r1" || pass.name == "r2");
+      for (const pipeline::Node& node : pass.nodes) {
+        if (const auto* augment = std::get_if<Augment>(&node)) {
+          EXPECT_EQ(augment->is_looked_through, is_meant) << pass.name;
+        } else if (const auto* penalty = std::get_if<pipeline::Penalty>(&node)) {
+          EXPECT_EQ(penalty->looks_through, is_meant) << pass.name;
+        }
+      }
+    }
+  }
+}
+
 TEST(AugmentedPasses, LeaveThePicturesThatAnotherPassTakesUpAsTheyWereMade) {
   JobSpec job = augmented_job();
   job.training.reuse_fakes = true;

@@ -92,6 +92,34 @@ TEST(BigganBlocks, TakeAllNoiseAtTheFirstAndNoStyleWithoutLabels) {
   }
 }
 
+TEST(BigganBlocks, TakeAllNoiseAtTheFirstWhereTheyShareTheEmbeddingAlone) {
+  ModelSpec model = biggan_model(32, 8, 10);
+  model.conditioning = Conditioning::kShared;
+  const Architecture generator = biggan_generator(model);
+  EXPECT_EQ(std::get<SpectralStemSpec>(generator.blocks.front()).taken, model.latent);
+  for (const SpectralUpSpec& up : blocks_of<SpectralUpSpec>(generator)) {
+    EXPECT_EQ(up.style, 128);
+    EXPECT_EQ(ports_of(up).inputs, (std::vector<std::string>{"features", "style"}));
+  }
+}
+
+TEST(BigganBlocks, HaveEmbeddingsOfTheirOwnWhereTheyAreSeparate) {
+  ModelSpec model = biggan_model(32, 8, 10);
+  model.conditioning = Conditioning::kSeparate;
+  const Architecture generator = biggan_generator(model);
+  EXPECT_EQ(std::get<SpectralStemSpec>(generator.blocks.front()).taken, model.latent);
+  EXPECT_TRUE(blocks_of<SharedEmbeddingSpec>(generator).empty());
+  for (const SpectralUpSpec& up : blocks_of<SpectralUpSpec>(generator)) {
+    EXPECT_EQ(ports_of(up).inputs, (std::vector<std::string>{"features", "labels"}));
+    const auto parameters = parameters_of(up);
+    EXPECT_EQ(parameters.front().name, "first_norm_gain.embedding");
+    EXPECT_EQ(parameters.front().shape, (std::vector<std::int64_t>{10, up.in}));
+    for (const StatisticSpec& statistic : statistics_of(up)) {
+      EXPECT_FALSE(statistic.name.starts_with("first_norm_gain")) << "no spectral norm of it";
+    }
+  }
+}
+
 TEST(BigganBlocks, ComeFromFourPixelsAndGoToFourOrEight) {
   for (const auto& [resolution, ups, last] :
        {std::tuple(32, 3, 8), std::tuple(64, 4, 4), std::tuple(128, 5, 4), std::tuple(256, 6, 4)}) {

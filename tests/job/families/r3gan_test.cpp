@@ -52,6 +52,28 @@ TEST(R3ganSizes, AreThePublishedOnes) {
   EXPECT_EQ(sizes_of(r3gan_model(32, 1536, 1000)), Sizes(82'914'304, 86'548'992));  // ImageNet-32
 }
 
+TEST(R3ganSizes, AreThePublishedOnesWhereAllMapsHaveTheSameWidth) {
+  ModelSpec imagenet64 = r3gan_model(64, 1536, 1000);
+  imagenet64.widest_side = 64;
+  EXPECT_EQ(sizes_of(imagenet64), Sizes(103'570'432, 107'205'120));
+}
+
+TEST(R3ganInHalfPrecision, KeepsTheSmallestMapsAndTheHeadInFp32WhereItSaysSo) {
+  using Numbers = std::vector<std::size_t>;
+  ModelSpec model = r3gan_model(32, 64, 10);
+  EXPECT_EQ(r3gan_generator(model).fp32_blocks, Numbers{});
+  EXPECT_EQ(r3gan_discriminator(model).fp32_blocks, Numbers{});
+  model.half_precision_sizes = 3;  // as CIFAR-10's: all but 4 pixels
+  // The label's embedding, the basis and two residual blocks.
+  EXPECT_EQ(r3gan_generator(model).fp32_blocks, (Numbers{0, 1, 2, 3}));
+  EXPECT_TRUE(r3gan_generator(model).is_fp32_beside_bf16);
+  // Behind the picture and three times two residual blocks and a halving.
+  EXPECT_EQ(r3gan_discriminator(model).fp32_blocks, (Numbers{10, 11, 12, 13}));
+  model.half_precision_sizes = 4;
+  EXPECT_EQ(r3gan_generator(model).fp32_blocks, Numbers{});
+  EXPECT_EQ(r3gan_discriminator(model).fp32_blocks, Numbers{});
+}
+
 TEST(R3ganSizes, AddUpByHand) {
   ModelSpec model = r3gan_model(32, 16);
   model.blocks = 3;

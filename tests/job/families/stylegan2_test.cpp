@@ -66,6 +66,38 @@ TEST(Stylegan2InFp16, KeepsAllButTheFourHighestResolutionsInFp32) {
   EXPECT_EQ(stylegan2_discriminator(small).fp32_blocks, (Numbers{4, 5}));
 }
 
+TEST(Stylegan2InHalfPrecision, HasAsManyResolutionsInItAsTheJobSays) {
+  ModelSpec model = stylegan2_model(256, 64);
+  EXPECT_FALSE(stylegan2_generator(model).is_fp32_beside_bf16);
+  model.half_precision_sizes = 5;
+  EXPECT_EQ(stylegan2_generator(model).fp32_blocks,
+            (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(stylegan2_generator(model).is_fp32_beside_bf16);
+  EXPECT_TRUE(stylegan2_discriminator(model).is_fp32_beside_bf16);
+}
+
+TEST(Stylegan2Discriminator, HasNoSkipsWhereItIsOrig) {
+  ModelSpec model = stylegan2_model(32, 8, 16);
+  const std::int64_t residual = num_parameters(stylegan2_discriminator(model));
+  model.is_residual = false;
+  // 1x1 kernels of 8 to 16, 16 to 32 and 32 to 64 channels.
+  EXPECT_EQ(residual - num_parameters(stylegan2_discriminator(model)), 8 * 16 + 16 * 32 + 32 * 64);
+}
+
+TEST(Stylegan2Discriminator, HasMappingLayersAndGroupsOfItsOwn) {
+  ModelSpec model = stylegan2_model(32, 8, 16, 10);
+  model.mapping_layers = 2;
+  const auto label_layers = [&model] {
+    return styled<StyleLabelSpec>(stylegan2_discriminator(model)).front().layers;
+  };
+  EXPECT_EQ(label_layers(), 2);
+  model.discriminator_mapping_layers = 8;
+  EXPECT_EQ(label_layers(), 8);
+  EXPECT_EQ(styled<StyleMappingSpec>(stylegan2_generator(model)).front().layers, 2);
+  model.deviation_group = 32;
+  EXPECT_EQ(styled<StyleEpilogueSpec>(stylegan2_discriminator(model)).front().group, 32);
+}
+
 TEST(Stylegan2Sizes, WithLabelsAddUpByHand) {
   const StyleSizes plain = style_sizes(stylegan2_model(32, 8, 16));
   const StyleSizes labelled = style_sizes(stylegan2_model(32, 8, 16, 10));

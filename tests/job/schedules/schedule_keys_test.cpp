@@ -94,8 +94,9 @@ TEST(ScheduleKeys, RefuseWhatSaysNothing) {
               HasSubstr("warmup_from: has a meaning with warmup_kimg above 0 alone"));
   EXPECT_THAT(complaint_about({schedule_with("cycles=3")}),
               HasSubstr("has a meaning with decay cosine alone; leave it out"));
-  EXPECT_THAT(complaint_about({schedule_with("ema={warmup_kimg: 5}"), "generator.ema_kimg=0"}),
-              HasSubstr("has a meaning with ema_kimg above 0 alone"));
+  EXPECT_THAT(
+      complaint_about({schedule_with("ema={warmup_kimg: 5}"), "generator.ema_kimg=0"}),
+      HasSubstr("has a meaning with ema_kimg above 0, or with a final value above 0, alone"));
   EXPECT_THAT(complaint_about({"training.recipe=vae", "training.r1.schedule={warmup_kimg: 3}"}),
               HasSubstr("has no meaning for training.recipe vae"));
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "job/number_changes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace gangway {
+namespace {
+
+struct NumberChange {
+  int revision = 1;  ///< the first that has it
+  std::string_view what;
+  bool (*touches)(const JobSpec& job);
+};
+
+constexpr std::array<NumberChange, 3> kChanges = {{
+    {2,
+     "generated examples have the labels of the real ones that a relativistic loss pairs them with",
+     [](const JobSpec& job) {
+       return job.training.recipe->takes_penalties && job.model.classes > 0 &&
+              job.training.loss == LossKind::kRelativistic;
+     }},
+    {2, "the average of the weights is taken once a step, not behind the path length's update too",
+     [](const JobSpec& job) {
+       return job.training.path_length.is_lazy() &&
+              std::ranges::any_of(job.networks, &NetworkSpec::is_averaged);
+     }},
+    {2, "the strength of augmentation may rise above 1",
+     [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> number_changes_since(
+    const std::map<std::string, std::string>& software, const JobSpec& job) {
+  int revision = 1;
+  if (const auto found = software.find(std::string(kNumbersRevisionName));
+      found != software.end()) {
+    const std::string& text = found->second;
+    (void)std::from_chars(text.data(), text.data() + text.size(), revision);
+  }
+  std::vector<std::string_view> changes;
+  for (const NumberChange& one : kChanges) {
+    if (one.revision > revision && one.touches(job)) {
+      changes.push_back(one.what);
+    }
+  }
+  return changes;
+}
+
+}  // namespace gangway

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What a version of Gangway computes otherwise than the ones before it, for people who go on with a
+// run that such a one began: docs/numerics.md, Changes of numbers. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/spec.hpp"
+
+namespace gangway {
+
+/// In the manifest of every checkpoint among its software; one without it is of revision 1.
+inline constexpr std::string_view kNumbersRevisionName = "numbers";
+inline constexpr int kNumbersRevision = 2;
+
+/// What has changed for `job` since a checkpoint was saved by `software`, oldest first: half a
+/// sentence each.
+[[nodiscard]] std::vector<std::string_view> number_changes_since(
+    const std::map<std::string, std::string>& software, const JobSpec& job);
+
+}  // namespace gangway

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "coordinator/resume/start_texts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/number_changes.hpp"
+
+namespace gangway::coordinator {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Software = std::map<std::string, std::string>;
+
+Software software_of_now() {
+  return {{"gangway", "0.2.0"},
+          {"libtorch", "2.11.0"},
+          {std::string(kNumbersRevisionName), std::to_string(kNumbersRevision)}};
+}
+
+JobSpec labelled_pairs() {
+  JobSpec job;
+  job.training.loss = LossKind::kRelativistic;
+  job.model.classes = 10;
+  return job;
+}
+
+TEST(ChangeWarnings, AreNoneBehindACheckpointOfTheSameSoftwareAndData) {
+  const Software now = software_of_now();
+  const checkpoint::Manifest before{.data_fingerprint = "same", .software = now};
+  EXPECT_THAT(change_warnings({before, now, before.data_fingerprint}, labelled_pairs()), IsEmpty());
+}
+
+TEST(ChangeWarnings, NameTheDataTheNumbersAndTheLibrariesThatHaveChanged) {
+  const checkpoint::Manifest before{.data_fingerprint = "other",
+                                    .software = {{"gangway", "0.2.0"}, {"libtorch", "2.10.0"}}};
+  const std::string data = "this";
+  EXPECT_THAT(change_warnings({before, software_of_now(), data}, labelled_pairs()),
+              ElementsAre(HasSubstr("the data have changed"),
+                          AllOf(HasSubstr("numbers have changed"), HasSubstr("labels")),
+                          HasSubstr("libtorch was 2.10.0")));
+}
+
+}  // namespace
+}  // namespace gangway::coordinator

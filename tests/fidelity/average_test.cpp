@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// The average of the weights is taken once a step, behind the step's last update, whatever the
+// recipe updates in between.
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "gan/recipes/recipes.hpp"
+#include "job/families/families.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+constexpr double kStepsOfHalfLife = 2.0;
+
+class AverageOfAStep : public ::testing::Test {
+ protected:
+  AverageOfAStep() { write_tiny_images(images()); }
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+
+  /// Trains `job` step by step, and expects of each network that is averaged that its average has
+  /// moved by half of what two steps move it.
+  void expect_one_average_a_step(JobSpec job, std::int64_t steps) {
+    for (NetworkSpec& network : job.networks) {
+      if (network.is_averaged()) {
+        network.ema_kimg = kStepsOfHalfLife * static_cast<double>(job.images_per_step()) / 1000.0;
+        network.ema_rampup.kind = RampUp::Kind::kNone;
+      }
+    }
+    Outcome before = train({.job = job, .end = 1}, scratch_.path() / "step1");
+    for (std::int64_t step = 1; step < steps; ++step) {
+      const Outcome after =
+          train({.job = job, .begin = step, .end = step + 1, .resume = before.checkpoint},
+                scratch_.path() / ("step" + std::to_string(step + 1)));
+      for (const NetworkSpec& network : job.networks) {
+        if (network.is_averaged()) {
+          expect_moved(network.name, tensors_of(before.checkpoint), tensors_of(after.checkpoint));
+        }
+      }
+      before = after;
+    }
+  }
+
+ private:
+  using State = std::map<std::string, at::Tensor>;
+  static void expect_moved(const std::string& network, const State& before, const State& after) {
+    const double gain = 1.0 - std::exp2(-1.0 / kStepsOfHalfLife);
+    for (const auto& [name, average] : before) {
+      if (!name.starts_with(network + "_ema/")) {
+        continue;
+      }
+      const at::Tensor& weights = after.at(network + name.substr(name.find('/')));
+      const at::Tensor expected = average + (weights - average) * gain;
+      const double scale = expected.abs().max().item<double>() + 1e-12;
+      EXPECT_LE((after.at(name) - expected).abs().max().item<double>(), 1e-6 * scale) << name;
+      EXPECT_FALSE(at::equal(after.at(network + name.substr(name.find('/'))),
+                             before.at(network + name.substr(name.find('/')))) &&
+                   name.ends_with("weight"))
+          << name << " is not trained";
+    }
+  }
+
+  testing::ScratchFolder scratch_;
+};
+
+TEST_F(AverageOfAStep, IsOneBesideLazyPathLengths) {
+  for (const NamedJob& named : job_breadth(images())) {
+    if (named.job.training.path_length.is_lazy()) {
+      SCOPED_TRACE(named.name);
+      expect_one_average_a_step(named.job, 4);  // with the regulariser, without, with, without
+      return;
+    }
+  }
+  FAIL() << "no job has lazy path lengths";
+}
+
+/// Of whatever recipes there are: no other updates a network that is averaged twice in a step.
+TEST_F(AverageOfAStep, ConcernsNoOtherRecipe) {
+  for (const NamedJob& named : job_breadth(images())) {
+    std::map<NetworkId, int> updates;
+    for (const pipeline::Phase& phase : gan::phases_of(named.job)) {
+      for (const NetworkId network : phase.networks) {
+        updates[network] += phase.repeats;
+      }
+    }
+    for (const auto& [network, count] : updates) {
+      if (named.job.networks[network].is_averaged() && count > 1) {
+        EXPECT_TRUE(named.job.training.path_length.is_lazy()) << named.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

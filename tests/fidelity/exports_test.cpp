@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// One's own exports are weights to begin from: of every family and every network, statistics that
+// are no BatchNorm's included.
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "checkpoint/format/stored_state.hpp"
+#include "checkpoint/format/weights_file.hpp"
+#include "gan/blocks/build_networks.hpp"
+#include "job/families/families.hpp"
+#include "tests/fidelity/small_jobs.hpp"
+#include "tests/fidelity/training_run.hpp"
+#include "tests/scratch_folder.hpp"
+#include "worker/state/load_from_checkpoint.hpp"
+#include "worker/state/network_state.hpp"
+
+namespace gangway::fidelity {
+namespace {
+
+using checkpoint::WeightsKind;
+
+/// Whether it is of a training, and not of what a network is.
+bool is_left_out(const std::string& name) {
+  return name.find("/augment.") != std::string::npos || name.find("/lecam_") != std::string::npos;
+}
+
+class Exports : public ::testing::Test {
+ protected:
+  Exports() { write_tiny_images(images()); }
+  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return scratch_.path(); }
+
+  /// Exports `network` of `trained`, begins a new one with that, and expects the same values.
+  void expect_given_back(const JobSpec& job, const Outcome& trained, NetworkId network,
+                         WeightsKind kind) {
+    const std::string& name = job.networks[network].name;
+    const auto file = folder() / (name + std::to_string(files_++) + ".safetensors");
+    checkpoint::StoredState state(trained.checkpoint);
+    const bool is_average = checkpoint::export_weights(state, name, kind, file).is_average;
+    const Architecture architecture = job.architectures()[network];
+    if (script_in(architecture) == nullptr) {  // what `gangway run` asks before it starts anything
+      checkpoint::InitialWeights(name + ".weights", file)
+          .require_parameters(num_parameters(architecture), statistic_names(architecture));
+    }
+    PerNetwork<gan::Network> fresh = gan::build_networks(job);
+    fresh[network].initialise(job.training.seed + 1);
+    worker::NetworkState begun(fresh[network], {});
+    worker::load_initial_weights(name + ".weights", file, begun);
+    const auto stored = tensors_of(trained.checkpoint);
+    for (const auto& place : begun.places()) {
+      const std::string source =
+          (is_average ? name + "_ema" : name) + place.name.substr(place.name.find('/'));
+      if (!is_left_out(place.name)) {
+        EXPECT_TRUE(at::equal(worker::NetworkState::view(begun.weights().data(), place).cpu(),
+                              stored.at(source).reshape(place.sizes)))
+            << place.name;
+      }
+    }
+  }
+
+ private:
+  testing::ScratchFolder scratch_;
+  int files_ = 0;
+};
+
+TEST_F(Exports, OfEveryFamilyBeginATraining) {
+  std::set<const ModelFamily*> seen;
+  std::set<std::string> own;
+  for (const NamedJob& named : job_breadth(images())) {
+    const bool is_own = !named.job.networks[NetworkId{0}].module.file.empty();
+    const bool is_new =
+        is_own ? own.insert("own").second : seen.insert(named.job.model.family).second;
+    if (!is_new) {
+      continue;
+    }
+    SCOPED_TRACE(named.name);
+    const Outcome trained = train({.job = named.job}, folder() / named.name);
+    for (const NetworkId network : named.job.networks.ids()) {
+      expect_given_back(named.job, trained, network, WeightsKind::kLast);
+      expect_given_back(named.job, trained, network, WeightsKind::kAverage);
+    }
+  }
+  EXPECT_EQ(seen.size(), families().size());
+}
+
+}  // namespace
+}  // namespace gangway::fidelity

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "job/number_changes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/families/families.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Software = std::map<std::string, std::string>;
+const Software kOlder{{"gangway", "0.1.0"}};
+
+TEST(NumberChanges, AreNoneOfAJobThatNoneTouches) {
+  EXPECT_THAT(number_changes_since(kOlder, JobSpec{}), IsEmpty());
+}
+
+TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
+  JobSpec pairs;
+  pairs.training.loss = LossKind::kRelativistic;
+  EXPECT_THAT(number_changes_since(kOlder, pairs), IsEmpty());
+  pairs.model.classes = 10;
+  EXPECT_THAT(number_changes_since(kOlder, pairs), ElementsAre(HasSubstr("labels")));
+  JobSpec lengths;
+  lengths.model.family = family_named("stylegan2");
+  lengths.network("generator").ema_kimg = 10.0;
+  lengths.training.path_length.weight = 2.0;
+  EXPECT_THAT(number_changes_since(kOlder, lengths), ElementsAre(HasSubstr("once a step")));
+  lengths.training.path_length.interval = 1;  // one update a step
+  EXPECT_THAT(number_changes_since(kOlder, lengths), IsEmpty());
+  JobSpec adaptive;
+  adaptive.training.augment.policy = AugmentPolicy::kAda;
+  EXPECT_THAT(number_changes_since(kOlder, adaptive), ElementsAre(HasSubstr("above 1")));
+}
+
+TEST(NumberChanges, AreNoneSinceTheRevisionThatIs) {
+  JobSpec pairs;
+  pairs.training.loss = LossKind::kRelativistic;
+  pairs.model.classes = 10;
+  Software now = kOlder;
+  now[std::string(kNumbersRevisionName)] = std::to_string(kNumbersRevision);
+  EXPECT_THAT(number_changes_since(now, pairs), IsEmpty());
+  now[std::string(kNumbersRevisionName)] = "damaged";
+  EXPECT_THAT(number_changes_since(now, pairs), ElementsAre(HasSubstr("labels")));
+}
+
+}  // namespace
+}  // namespace gangway

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "checkpoint/format/manifest.hpp"
@@ -175,20 +176,23 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::
   }
 }
 
-/// The job as if all tests had one scratch folder (tests/scratch_folder.hpp).
-JobSpec with_nameless_folders(JobSpec job) {
-  const auto forget = [](std::string& text) {
+/// What tells trainings on one worker apart, whatever scratch folder their files lie in
+/// (tests/scratch_folder.hpp). A fingerprint knows files by hashes, which nobody has taken here.
+std::string key_of(JobSpec job, std::int64_t steps) {
+  std::string files;
+  const auto forget_folder = [&files](std::string& text) {
     const std::string begin = "gangway-test-";
     if (const std::size_t at = text.find(begin); at != std::string::npos) {
       text.erase(at + begin.size(), text.find('/', at) - at - begin.size());
     }
+    files += text + " ";
   };
-  forget(job.data.source);
-  forget(job.training.style.picture.file);
+  forget_folder(job.data.source);
+  forget_folder(job.training.style.picture.file);
   for (NetworkSpec& network : job.networks) {
-    forget(network.module.file);
+    forget_folder(network.module.file);
   }
-  return job;
+  return fmt::format("{} {}{}", job_fingerprint(job), files, steps);
 }
 
 }  // namespace
@@ -219,7 +223,7 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
 const Outcome& trained_alone(const JobSpec& job, std::int64_t steps) {
   static std::map<std::string, Outcome> outcomes;
   static const testing::ScratchFolder folder;
-  const std::string key = job_fingerprint(with_nameless_folders(job)) + "-" + std::to_string(steps);
+  const std::string key = key_of(job, steps);
   auto found = outcomes.find(key);
   if (found == outcomes.end()) {
     JobSpec alone = job;
@@ -228,7 +232,8 @@ const Outcome& trained_alone(const JobSpec& job, std::int64_t steps) {
       network.workers.clear();
       network.cuts.reset();
     }
-    found = outcomes.emplace(key, train({.job = alone, .end = steps}, folder.path() / key)).first;
+    const auto run = folder.path() / std::to_string(outcomes.size());
+    found = outcomes.emplace(key, train({.job = alone, .end = steps}, run)).first;
   }
   return found->second;
 }

@@ -30,15 +30,20 @@ constexpr std::size_t kBuckets = 4;
 constexpr std::int64_t kCutBytes = 200'000;
 constexpr std::int64_t kKeptBytes = 4 * kCutBytes;
 
-/// A GAN of five blocks each.
-JobSpec emulated_job(int microbatches) {
-  return load_job({.file = {},
-                   .text = std::nullopt,
-                   .overrides = {"data.source=images:emulated", "model.family=dcgan",
-                                 "model.resolution=64",
-                                 fmt::format("training.batch={}", 2 * microbatches),
-                                 fmt::format("training.microbatches={}", microbatches)},
-                   .environment = {}})
+constexpr std::size_t kEqualBlocks = 16;
+constexpr double kLittle = 1.0 / 30.0;
+
+/// A GAN of five blocks each, or of more than sixteen.
+JobSpec emulated_job(BlockShape shape, int microbatches) {
+  std::vector<std::string> overrides{"data.source=images:emulated",
+                                     fmt::format("training.batch={}", 2 * microbatches),
+                                     fmt::format("training.microbatches={}", microbatches)};
+  const std::vector<std::string> model =
+      shape == BlockShape::kSixteen
+          ? std::vector<std::string>{"model.family=r3gan", "model.resolution=32", "model.blocks=4"}
+          : std::vector<std::string>{"model.family=dcgan", "model.resolution=64"};
+  overrides.insert(overrides.end(), model.begin(), model.end());
+  return load_job({.file = {}, .text = std::nullopt, .overrides = overrides, .environment = {}})
       .spec;
 }
 
@@ -51,6 +56,8 @@ std::vector<double> block_shares(BlockShape shape, bool is_first, std::size_t co
       shares[block] = static_cast<double>(count - from_images);
     } else if (shape == BlockShape::kDense) {
       shares[block] = from_images + 1 == count ? static_cast<double>(count) : 1.0;
+    } else if (shape == BlockShape::kSixteen) {
+      shares[block] = block < kEqualBlocks ? 1.0 : 0.0;
     }
   }
   const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
@@ -99,9 +106,10 @@ Profile emulated_profile(const JobSpec& job, BlockShape shape, double slower) {
   Profile profile{.job = "emulated",
                   .costs_hash = launch::costs_fingerprint(job),
                   .images_per_microbatch = job.images_per_microbatch()};
-  const Costs costs{.forward = Costs{}.forward * slower,
-                    .backward = Costs{}.backward * slower,
-                    .update = Costs{}.update * slower};
+  const Costs costs{
+      .forward = Costs{}.forward * slower,
+      .backward = Costs{}.backward * slower,
+      .update = Costs{}.update * slower * (shape == BlockShape::kSixteen ? kLittle : 1.0)};
   for (const NetworkId network : job.networks.ids()) {
     add_network(job, network, shape, costs, profile);
   }
@@ -139,7 +147,7 @@ Cluster cluster_of(const Machines& machines, double slower) {
 }  // namespace
 
 std::unique_ptr<launch::Planner> emulated_planner(const PlanCase& of, double slower) {
-  const JobSpec job = emulated_job(of.microbatches);
+  const JobSpec job = emulated_job(of.shape, of.microbatches);
   return std::make_unique<launch::Planner>(job, emulated_profile(job, of.shape, slower), "emulated",
                                            cluster_of(of.machines, slower));
 }

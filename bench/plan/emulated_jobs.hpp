@@ -15,6 +15,9 @@ enum class BlockShape {
   kEven,
   kImages,  ///< those near the images: convolutions at high resolution
   kDense,   ///< the first of the generator and the last of the discriminator
+  /// Sixteen blocks of many, all alike, beside updates that cost little: for bubbles of equal
+  /// stages.
+  kSixteen,
 };
 
 /// Nodes, devices each, and what connects them.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -15,6 +16,28 @@
 #include "bench/plan/emulated_worker.hpp"
 
 namespace gangway::bench {
+
+namespace {
+
+/// What a worker computes in a step of `lists`, on average.
+double mean_work_seconds(const EmulatedLayout& layout, std::span<const launch::Lists> lists) {
+  double seconds = 0.0;
+  std::size_t count = 0;
+  for (const launch::Lists& step : lists) {
+    for (const std::vector<pipeline::Instruction>& list : step) {
+      ++count;
+      for (const pipeline::Instruction& at : list) {
+        if (at.is_work()) {
+          const launch::NodeCost& cost = layout.cost_of(at);
+          seconds += cost.seconds_of(at) + cost.again_seconds_of(at);
+        }
+      }
+    }
+  }
+  return seconds / static_cast<double>(count);
+}
+
+}  // namespace
 
 EmulatedStep emulated_step(const launch::PlanInput& input,
                            const std::vector<pipeline::Phase>& phases,
@@ -62,7 +85,8 @@ EmulatedStep emulated_step(const launch::PlanInput& input,
     seconds.push_back(std::chrono::duration<double>(ends[step] - ends[step - 1]).count());
   }
   return {.seconds = launch::timing_of(std::move(seconds)).seconds,
-          .late_seconds = std::chrono::duration<double>(latest).count()};
+          .late_seconds = std::chrono::duration<double>(latest).count(),
+          .work_seconds = mean_work_seconds(emulated, std::span(lists).subspan(kWarmUp))};
 }
 
 }  // namespace gangway::bench

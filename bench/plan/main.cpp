@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // gangway-bench-plan: emulated layouts beside their predictions, a row each, and the error; then
-// searches whose layouts are emulated, and how far the first is from the best.
+// searches whose layouts are emulated, and how far the first is from the best; then what of a step
+// equal stages wait.
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ struct Options {
   double slower = 1.0;
   bool layouts = true;
   bool searches = true;
+  bool bubbles = true;
 };
 
 /// Again, a few times, while others have the machine: the run that was disturbed least.
@@ -176,12 +179,45 @@ void search_and_measure(const Options& options) {
   fmt::print("{} searches: regret {:.1f} % at most\n", search_cases().size(), worst * 100.0);
 }
 
+/// Lists that workers run, with both networks cut into as many equal stages as there are workers,
+/// in every order and placement: what of a step nobody computes in.
+void measure_bubbles(const Options& options) {
+  fmt::print("\n{:<12}{:<66}{:>12}{:>13}{:>9}\n", "stages x M", "layout", "emulated ms",
+             "predicted ms", "bubble");
+  for (const auto& [stages, microbatches] : {std::pair(4, 8), std::pair(8, 8), std::pair(8, 16)}) {
+    const PlanCase of{{"one host", 1, stages}, microbatches, BlockShape::kSixteen};
+    const auto planner = emulated_planner(of, options.slower);
+    const PlanInput input = planner->input();
+    std::vector<PlannedLayout> layouts;
+    for (const PlannedLayout& one : launch::StagePlanner(input).candidates(stages).layouts) {
+      const auto is_in_all = [&](const std::vector<int>& cuts) {
+        return static_cast<int>(cuts.size()) == stages - 1;
+      };
+      if (std::ranges::all_of(one.cuts, is_in_all) && one.cuts.size() > 0) {
+        layouts.push_back(one);
+        std::ranges::move(launch::StagePlanner::with_other_schedules(one),
+                          std::back_inserter(layouts));
+      }
+    }
+    for (const PlannedLayout& layout : layouts) {
+      const EmulatedStep step = least_disturbed(input, layout, options);
+      fmt::print("{:<12}{:<66}{:>12.2f}{:>13.2f}{:>7.1f} %\n",
+                 fmt::format("{} x {}", stages, microbatches), describe(layout), step.seconds * 1e3,
+                 predicted_seconds(input, layout) * 1e3, step.bubble() * 100.0);
+      (void)std::fflush(stdout);
+    }
+  }
+}
+
 int run(const Options& options) {
   if (options.layouts) {
     compare_layouts(options);
   }
   if (options.searches) {
     search_and_measure(options);
+  }
+  if (options.bubbles) {
+    measure_bubbles(options);
   }
   return 0;
 }
@@ -200,6 +236,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.5, 100.0));
   app.add_flag("!--no-layouts", options.layouts, "Without the table of layouts");
   app.add_flag("!--no-searches", options.searches, "Without the searches");
+  app.add_flag("!--no-bubbles", options.bubbles, "Without the bubbles of equal stages");
   CLI11_PARSE(app, argc, argv);
   try {
     return gangway::bench::run(options);

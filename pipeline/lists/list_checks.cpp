@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "pipeline/lists/list_text.hpp"
+#include "pipeline/pass_share.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -24,11 +26,14 @@ class ListCheck {
 
   void check_messages();
   void check_work(std::int64_t step);
+  void check_order(int worker);
   void check_leaves(int worker, std::int64_t step);
   void check_updates(int worker, std::int64_t step);
   [[nodiscard]] std::vector<std::string> take() { return std::move(faults_); }
 
  private:
+  class Progress;
+
   void add(int worker, const std::string& where, const std::string& what) {
     std::string line = "rank ";
     line.append(std::to_string(worker + 1)).append(": ").append(where).append(": ").append(what);
@@ -138,6 +143,119 @@ void ListCheck::check_work(std::int64_t step) {
   }
 }
 
+/// What a worker's list has come to in the order of its instructions.
+class ListCheck::Progress {
+ public:
+  Progress(const std::vector<Phase>& phases, const PerNetwork<NetworkGroup>& groups, int worker)
+      : phases_(phases), groups_(groups), worker_(worker) {}
+
+  /// Whether all is there that `at` takes something of.
+  [[nodiscard]] bool allows(const Instruction& at) {
+    if (!enter(at)) {
+      return false;
+    }
+    switch (at.operation) {
+      case Operation::kForward:
+      case Operation::kPenaltyForward:
+        return makers_are_there(at, at.node);
+      case Operation::kSend:
+        return is_there(at, at.node);
+      case Operation::kBackward:
+      case Operation::kPenaltyBackward:
+        return made_.contains(place_of(at, at.node)) && gradients_are_there(at, at.node);
+      case Operation::kSendGradient:
+        return gradients_are_there(at, at.node);
+      default:
+        return true;
+    }
+  }
+  void note(const Instruction& at) {
+    if (at.operation == Operation::kReceiveGradient) {
+      given_.insert({place_of(at, at.node), at.peer});
+    } else if (at.goes_back()) {
+      back_.insert(place_of(at, at.node));
+    } else if (at.is_work() || at.operation == Operation::kReceive) {
+      made_.insert(place_of(at, at.node));
+    }
+  }
+
+ private:
+  using Place = std::tuple<int, int, int, int, int>;  // phase, repeat, pass, micro-batch, node
+  [[nodiscard]] static Place place_of(const Instruction& at, int node) {
+    return {at.phase, at.repeat, at.pass, at.microbatch, node};
+  }
+  /// Whether there is such a node, as far as one is meant.
+  [[nodiscard]] bool enter(const Instruction& at) {
+    const std::vector<Pass>& passes = phases_[static_cast<std::size_t>(at.phase)].passes;
+    const int microbatches = groups_.begin()->ranges.back().end;
+    if (at.pass >= static_cast<int>(passes.size()) || at.microbatch >= microbatches) {
+      return false;
+    }
+    const std::tuple place(at.phase, at.pass, at.microbatch);
+    if (at.microbatch >= 0 && entered_ != place) {
+      entered_ = place;
+      pass_ = &passes[static_cast<std::size_t>(at.pass)];
+      owners_ = owners_of(*pass_, groups_, at.microbatch);
+    }
+    return at.microbatch < 0 || at.node < static_cast<int>(pass_->nodes.size());
+  }
+  [[nodiscard]] bool is_instruction(int node) const {
+    return std::holds_alternative<Application>(node_of(*pass_, node)) ||
+           std::holds_alternative<Penalty>(node_of(*pass_, node));
+  }
+  [[nodiscard]] bool is_elsewhere(int node) const {
+    const std::optional<int> owner = owners_[static_cast<std::size_t>(node)];
+    return owner && *owner != worker_;
+  }
+  /// What no instruction makes is made when it is taken, of what it takes itself.
+  [[nodiscard]] bool is_there(const Instruction& at, int node) const {
+    return is_elsewhere(node) || is_instruction(node) ? made_.contains(place_of(at, node))
+                                                      : makers_are_there(at, node);
+  }
+  [[nodiscard]] bool makers_are_there(const Instruction& at, int node) const {
+    for (int maker = 0; maker < node; ++maker) {
+      const std::vector<int> takers = takers_of(*pass_, maker);
+      if (std::ranges::find(takers, node) != takers.end() && !is_there(at, maker)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool gradients_are_there(const Instruction& at, int node) const {
+    for (const int taker : gradient_takers(*pass_, node)) {
+      const std::optional<int> owner = owners_[static_cast<std::size_t>(taker)];
+      const bool is_given =
+          is_elsewhere(taker) ? is_elsewhere(node) || given_.contains({place_of(at, node), *owner})
+          : is_instruction(taker) ? back_.contains(place_of(at, taker))
+                                  : gradients_are_there(at, taker);
+      if (!is_given) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const std::vector<Phase>& phases_;
+  const PerNetwork<NetworkGroup>& groups_;
+  int worker_;
+  std::tuple<int, int, int> entered_{-1, -1, -1};
+  const Pass* pass_ = nullptr;
+  std::vector<std::optional<int>> owners_;  // by node of the pass
+  std::set<Place> made_;                    // here, or received
+  std::set<Place> back_;
+  std::set<std::pair<Place, int>> given_;  // gradients of it, by whom
+};
+
+void ListCheck::check_order(int worker) {
+  Progress progress(phases_, groups_, worker);
+  for (const Instruction& at : list(worker)) {
+    if (!progress.allows(at)) {
+      add(worker, at, "comes before what it takes");
+    }
+    progress.note(at);
+  }
+}
+
 std::vector<std::pair<int, int>> ListCheck::updates_of(NetworkId network, std::int64_t step) const {
   std::vector<std::pair<int, int>> updates;
   for (const Phase& phase : phases_) {
@@ -233,6 +351,7 @@ std::vector<std::string> faults_of(const Lists& lists, const std::vector<Phase>&
   check.check_messages();
   check.check_work(step);
   for (int worker = 0; worker < static_cast<int>(lists.size()); ++worker) {
+    check.check_order(worker);
     check.check_leaves(worker, step);
     check.check_updates(worker, step);
   }

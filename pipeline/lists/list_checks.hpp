@@ -15,6 +15,8 @@ namespace gangway::pipeline {
 /// One line each, none if all is well:
 ///
 /// - messages: what is sent is received, and nobody waits for what never comes;
+/// - order: each is behind what it takes: tensors that it was sent or has made, gradients of all
+///   that take what it has made;
 /// - work: every forward, backward and penalty of the phases is done once, by somebody;
 /// - leaves: each worker opens and closes one of each of its micro-batches in each phase that
 ///   trains a network that it holds, and what adds to it comes between;

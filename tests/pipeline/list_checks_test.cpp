@@ -155,6 +155,37 @@ TEST(ListChecks, NameRankAndInstruction) {
   EXPECT_THAT(unsent.faults().front(), HasSubstr("waits for ever"));
 }
 
+TEST(ListChecks, WantEachBehindWhatItTakes) {
+  for (const StageOrder order : {StageOrder::kFill, StageOrder::kZeroBubble}) {
+    const CutLists sound(2, 2, 2, {.order = order});
+    for (std::size_t i = 1; i < sound.lists[1].size(); ++i) {
+      const Instruction& one = sound.lists[1][i];
+      CutLists early = sound;
+      std::vector<Instruction>& list = early.lists[1];
+      if (one.operation == Operation::kForward) {  // before what was sent for it
+        const auto received = std::ranges::find_if(list, [&](const Instruction& at) {
+          return at.operation == Operation::kReceive && at.phase == one.phase &&
+                 at.pass == one.pass && at.microbatch == one.microbatch && at.node < one.node;
+        });
+        if (received == list.end()) {
+          continue;
+        }
+        const Instruction moved = one;
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        list.insert(list.begin(), moved);
+      } else if (one.goes_back()) {  // before its own forward
+        const Instruction moved = one;
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        list.insert(list.begin(), moved);
+      } else {
+        continue;
+      }
+      EXPECT_THAT(early.faults(), Contains(HasSubstr("comes before what it takes")))
+          << line_of(one, kNetworkNames);
+    }
+  }
+}
+
 TEST(ListChecks, WantLeavesInAscendingOrder) {
   CutLists lists;
   for (std::vector<Instruction>& list : lists.lists) {

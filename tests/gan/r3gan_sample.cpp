@@ -9,14 +9,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <deque>
 #include <exception>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "checkpoint/format/safetensors.hpp"
 #include "gan/blocks/build_networks.hpp"
 #include "gan/blocks/style_blocks.hpp"
 #include "gan/losses/losses.hpp"
@@ -25,6 +22,7 @@
 #include "job/families/families.hpp"
 #include "job/file/parse.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/gan/sample_tensors.hpp"
 
 namespace {
 
@@ -35,35 +33,6 @@ constexpr std::int64_t kPairs = 3;
 at::Tensor random_tensor(std::int32_t draw, at::IntArrayRef shape) {
   return gan::keyed_normal({.seed = 11, .draw = draw}, shape, at::kCPU).to(at::kDouble);
 }
-
-/// Named tensors as records; keeps what they look at.
-class Doubles {
- public:
-  void add(const std::string& name, const at::Tensor& tensor) {
-    kept_.push_back(tensor.detach().to(at::kDouble).contiguous().clone());
-    const at::Tensor& held = kept_.back();
-    records_.push_back({.name = name,
-                        .type = checkpoint::ElementType::kF64,
-                        .shape = held.sizes().vec(),
-                        .bytes = std::as_bytes(std::span(held.const_data_ptr<double>(),
-                                                         static_cast<std::size_t>(held.numel())))});
-  }
-  void add_weights(gan::Network& network) {
-    for (const auto& named : network.parameters()) {
-      add(named.name, named.parameter->tensor);
-    }
-  }
-  void add_gradients(gan::Network& network, const std::string& prefix = "gradient/") {
-    for (const auto& named : network.parameters()) {
-      add(prefix + named.name, named.parameter->tensor.grad());
-    }
-  }
-  [[nodiscard]] std::span<const checkpoint::TensorRecord> records() const { return records_; }
-
- private:
-  std::deque<at::Tensor> kept_;
-  std::vector<checkpoint::TensorRecord> records_;
-};
 
 /// Random weights, also where networks begin at zero, and gradients that are zero.
 void prepare(gan::Network& network) {
@@ -102,8 +71,8 @@ at::Tensor discriminator_loss(gan::Network& discriminator, const JobSpec& job, c
 
 /// What StyleGAN2's generator has drawn for `in`, and its path length regularisation with weight 2
 /// and a moving mean of 0.5.
-void add_styles(Doubles& sample, gan::Network& generator, const gan::NamedTensors& in,
-                std::int64_t channels) {
+void add_styles(testing::SampleTensors& sample, gan::Network& generator,
+                const gan::NamedTensors& in, std::int64_t channels) {
   const auto key = [](RandomDraw draw, std::int32_t block) {
     return RandomKey{.block = block, .draw = static_cast<std::int32_t>(draw)};
   };
@@ -141,7 +110,7 @@ void write_sample(const std::filesystem::path& file, const std::string& text) {
   const at::Tensor real_labels = at::arange(kPairs).remainder(std::max(1, job.model.classes));
   const at::Tensor fake_labels = real_labels.flip(0);
   const gan::NamedTensors real{{"image", random_tensor(2, shape)}, {"labels", real_labels}};
-  Doubles sample;
+  testing::SampleTensors sample;
   sample.add_weights(networks[kGenerator]);
   sample.add_weights(networks[kDiscriminator]);
   sample.add("noise", noise);
@@ -173,7 +142,7 @@ void write_sample(const std::filesystem::path& file, const std::string& text) {
     add_styles(sample, networks[kGenerator], {{"noise", noise}, {"labels", fake_labels}},
                job.model.channels);
   }
-  checkpoint::write_safetensors(file, sample.records(), {});
+  sample.write(file);
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-SAMPLE = sys.argv.pop(1)
 TOLERANCE = 1e-10  # of a tensor's largest value
 ROUNDING = 1e-13  # of a network's largest gradient: what is below it stands for none, such as a bias's before BatchNorm
 EPSILON = 1e-5
@@ -26,19 +25,22 @@ SHARED = 128
 
 
 class Map(nn.Module):
-    """A weight over its spectral norm, which begins its one power iteration from equal numbers."""
+    """A weight over its spectral norm, which goes on with its one power iteration from `direction`: at first from equal
+    numbers. What that comes to is in `seen`."""
 
     def __init__(self, *shape, bias=True):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(shape))
         self.bias = nn.Parameter(torch.empty(shape[0])) if bias else None
+        self.direction = torch.full([shape[0]], shape[0] ** -0.5, dtype=torch.float32, device="cpu")
+        self.seen = {}
 
     def normalized(self):
         matrix = self.weight.flatten(1)
         with torch.no_grad():
-            u = torch.full([len(matrix)], len(matrix) ** -0.5, dtype=torch.float32).to(matrix)
-            v = F.normalize(u @ matrix, dim=0, eps=1e-12)
+            v = F.normalize(self.direction.to(matrix) @ matrix, dim=0, eps=1e-12)
             u = F.normalize(matrix @ v, dim=0, eps=1e-12)
+        self.seen["direction"] = u
         return self.weight / (u @ matrix @ v)
 
     def forward(self, x):
@@ -54,6 +56,22 @@ class Scales(nn.Module):
         self.bias = nn.Parameter(torch.empty(channels))
 
 
+class Embedding(nn.Module):
+    def __init__(self, classes, features):
+        super().__init__()
+        self.embedding = nn.Parameter(torch.empty(classes, features))
+
+    def forward(self, labels):
+        return F.embedding(labels, self.embedding)
+
+
+def batch_norm(module, name, x, weight=None, bias=None):
+    """By the statistics of `x`, which are then in `module.seen`."""
+    module.seen[name + ".running_mean"] = x.detach().mean([0, 2, 3])
+    module.seen[name + ".running_var"] = x.detach().var([0, 2, 3])
+    return F.batch_norm(x, None, None, weight, bias, training=True, eps=EPSILON)
+
+
 class Stem(nn.Module):
     def __init__(self, taken, channels):
         super().__init__()
@@ -63,31 +81,29 @@ class Stem(nn.Module):
         return self.linear(noise).view(len(noise), -1, 4, 4)
 
 
-class Shared(nn.Module):
-    def __init__(self, classes):
-        super().__init__()
-        self.embedding = nn.Parameter(torch.empty(classes, SHARED))
-
-
 class Up(nn.Module):
-    def __init__(self, channels, out, condition):
+    """Gains and shifts are maps of a condition of so many features, of `classes` embeddings, else numbers."""
+
+    def __init__(self, channels, out, condition, classes):
         super().__init__()
         for name, features in (("first_norm", channels), ("second_norm", out)):
-            if condition:
-                setattr(self, name + "_gain", Map(features, condition, bias=False))
-                setattr(self, name + "_shift", Map(features, condition, bias=False))
-            else:
+            for part in ("_gain", "_shift"):
+                if condition:
+                    setattr(self, name + part, Map(features, condition, bias=False))
+                elif classes:
+                    setattr(self, name + part, Embedding(classes, features))
+            if not condition and not classes:
                 setattr(self, name, Scales(features))
         self.first, self.second = Map(out, channels, 3, 3), Map(out, out, 3, 3)
-        self.shortcut = Map(out, channels, 1, 1)
+        self.shortcut, self.seen = Map(out, channels, 1, 1), {}
 
     def norm(self, name, x, condition):
         if condition is None:
             scales = getattr(self, name)
-            return F.batch_norm(x, None, None, scales.weight, scales.bias, training=True, eps=EPSILON)
+            return batch_norm(self, name, x, scales.weight, scales.bias)
         gain = 1 + getattr(self, name + "_gain")(condition)
         shift = getattr(self, name + "_shift")(condition)
-        return F.batch_norm(x, None, None, training=True, eps=EPSILON) * gain[..., None, None] + shift[..., None, None]
+        return batch_norm(self, name, x) * gain[..., None, None] + shift[..., None, None]
 
     def forward(self, x, condition):
         h = F.interpolate(F.relu(self.norm("first_norm", x, condition)), scale_factor=2)
@@ -117,23 +133,24 @@ class Attention(nn.Module):
 class Picture(nn.Module):
     def __init__(self, channels, out):
         super().__init__()
-        self.norm, self.picture = Scales(channels), Map(out, channels, 3, 3)
+        self.norm, self.picture, self.seen = Scales(channels), Map(out, channels, 3, 3), {}
 
     def forward(self, x):
-        x = F.batch_norm(x, None, None, self.norm.weight, self.norm.bias, training=True, eps=EPSILON)
+        x = batch_norm(self, "norm", x, self.norm.weight, self.norm.bias)
         return torch.tanh(self.picture(F.relu(x)))
 
 
 class Generator(nn.Module):
-    def __init__(self, up, width, noise, colours, classes, attention, **_):
+    def __init__(self, up, width, noise, colours, classes, attention, conditioning="hierarchical", **_):
         super().__init__()
         channels = [width * factor for factor in up]
-        self.piece = noise // len(channels) if classes else 0
+        self.piece = noise // len(channels) if classes and conditioning == "hierarchical" else 0
         self.taken = noise - self.piece * (len(channels) - 1)
-        layers = [Stem(self.taken, channels[0])] + ([Shared(classes)] if classes else [])
+        is_shared = classes and conditioning != "separate"
+        layers = [Stem(self.taken, channels[0])] + ([Embedding(classes, SHARED)] if is_shared else [])
         side = 4
         for before, after in zip(channels, channels[1:]):
-            layers.append(Up(before, after, SHARED + self.piece if classes else 0))
+            layers.append(Up(before, after, SHARED + self.piece if is_shared else 0, classes))
             side *= 2
             if side == attention:
                 layers.append(Attention(after))
@@ -144,11 +161,12 @@ class Generator(nn.Module):
         for layer in self.layers:
             if isinstance(layer, Stem):
                 x = layer(noise[:, :begin])
-            elif isinstance(layer, Shared):
-                style = F.embedding(labels, layer.embedding)
+            elif isinstance(layer, Embedding):
+                style = layer(labels)
             elif isinstance(layer, Up):
                 piece = noise[:, begin:begin + self.piece]
-                x = layer(x, None if style is None else torch.cat([style, piece], 1))
+                told = labels if hasattr(layer, "first_norm_gain") else None
+                x = layer(x, told if style is None else torch.cat([style, piece], 1))
                 begin += self.piece
             else:
                 x = layer(x)
@@ -223,6 +241,12 @@ CASES = {
     "labels, attention, colours":
         ("model: {family: biggan, resolution: 32, width: 4, latent: 11, attention: 16, classes: 5, channels: 3}",
          {**AT_32, "noise": 11, "width": 4, "colours": 3, "classes": 5, "attention": 16}),
+    "labels that a shared embedding tells":
+        ("model: {family: biggan, resolution: 32, width: 4, latent: 9, classes: 3, conditioning: shared}",
+         {**AT_32, "noise": 9, "width": 4, "colours": 1, "classes": 3, "attention": 0, "conditioning": "shared"}),
+    "labels that each block has an embedding of":
+        ("model: {family: biggan, resolution: 32, width: 4, latent: 9, classes: 3, conditioning: separate}",
+         {**AT_32, "noise": 9, "width": 4, "colours": 1, "classes": 3, "attention": 0, "conditioning": "separate"}),
     "64 pixels":
         ("model: {family: biggan, resolution: 64, width: 4, latent: 10, attention: 16, classes: 3}",
          {**AT_64, "noise": 10, "width": 4, "colours": 1, "classes": 3, "attention": 16}),
@@ -286,5 +310,6 @@ class Biggan(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    SAMPLE = sys.argv.pop(1)
     torch.set_num_threads(1)
     unittest.main(verbosity=1)

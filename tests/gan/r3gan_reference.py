@@ -19,7 +19,6 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-SAMPLE = sys.argv.pop(1)
 TOLERANCE = 1e-10  # of a tensor's largest value
 FILTER = [1, 2, 1]
 
@@ -222,5 +221,6 @@ class R3gan(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    SAMPLE = sys.argv.pop(1)
     torch.set_num_threads(1)
     unittest.main(verbosity=1)

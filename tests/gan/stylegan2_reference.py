@@ -21,7 +21,6 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-SAMPLE = sys.argv.pop(1)
 TOLERANCE = 1e-10  # of a tensor's largest value
 ROUNDING = 1e-12  # of a network's largest gradient: what is below it stands for none, as path lengths' of the last biases
 TAPS = [1 / 8, 3 / 8, 3 / 8, 1 / 8]
@@ -137,9 +136,9 @@ class Picture(nn.Module):
 class Generator(nn.Module):
     """Its layers are numbered as Gangway's blocks."""
 
-    def __init__(self, widths, noise, channels, classes, layers):
+    def __init__(self, widths, noise, channels, classes, layers, mixing=0.9, **_):
         super().__init__()
-        self.count = 2 * len(widths)
+        self.count, self.mixing = 2 * len(widths), mixing
         blocks = [Mapping(noise, classes, noise, layers), Constant(widths[0])]
         for i, width in enumerate(widths):
             blocks += [Layer(widths[i - 1], width, noise, True)] if i else []
@@ -148,9 +147,11 @@ class Generator(nn.Module):
 
     def styles(self, sample, noise, labels):
         styles = self.layers[0](noise, labels)[:, None].repeat(1, self.count, 1)
+        if not self.mixing:
+            return styles
         other = self.layers[0](sample["style_noise"], labels)
         chance = sample["style_cut"]
-        cuts = [1 + int(chance[i, 1] * (self.count - 1)) if chance[i, 0] < 0.9 else self.count
+        cuts = [1 + int(chance[i, 1] * (self.count - 1)) if chance[i, 0] < self.mixing else self.count
                 for i in range(len(noise))]
         return torch.stack([torch.cat([styles[i, :cut], other[i].expand(self.count - cut, -1)])
                             for i, cut in enumerate(cuts)])
@@ -169,25 +170,25 @@ class Generator(nn.Module):
 
 
 class Halving(nn.Module):
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs, outputs, is_residual):
         super().__init__()
         self.first, self.second = Equal(inputs, inputs, 3), Equal(inputs, outputs, 3)
-        self.skip = Equal(inputs, outputs, 1, bias=False)
+        self.skip = Equal(inputs, outputs, 1, bias=False) if is_residual else None
 
     def forward(self, x):
         y = activated(self.first(x, padding=1))
         y = activated(self.second(interpolated(y, 2, 2), stride=2))
-        return (y + self.skip(interpolated(x, 1, 1)[..., ::2, ::2])) / math.sqrt(2)
+        return y if self.skip is None else (y + self.skip(interpolated(x, 1, 1)[..., ::2, ::2])) / math.sqrt(2)
 
 
 class Epilogue(nn.Module):
-    def __init__(self, channels, outputs):
+    def __init__(self, channels, outputs, group):
         super().__init__()
         self.convolution, self.dense = Equal(channels + 1, channels, 3), Equal(16 * channels, channels)
-        self.head = Equal(channels, outputs)
+        self.head, self.group = Equal(channels, outputs), group
 
     def forward(self, x):
-        group = max(size for size in (1, 2, 3, 4) if len(x) % size == 0)
+        group = max(size for size in range(1, self.group + 1) if len(x) % size == 0)
         deviations = torch.empty_like(x[:, :1])
         for start in range(len(x) // group):
             members = x[start::len(x) // group]
@@ -199,13 +200,14 @@ class Epilogue(nn.Module):
 
 
 class Discriminator(nn.Module):
-    def __init__(self, widths, channels, classes, layers):
+    def __init__(self, widths, channels, classes, layers, label_layers=None, group=4, is_residual=True, **_):
         super().__init__()
         widths = widths[::-1]
         blocks = [Equal(channels, widths[0], 1)]
-        blocks += [Halving(*pair) for pair in zip(widths, widths[1:])]
-        blocks += [Epilogue(widths[-1], widths[-1] if classes else 1)]
-        self.layers = nn.Sequential(*blocks, *([Mapping(0, classes, widths[-1], layers)] if classes else []))
+        blocks += [Halving(*pair, is_residual) for pair in zip(widths, widths[1:])]
+        blocks += [Epilogue(widths[-1], widths[-1] if classes else 1, group)]
+        blocks += [Mapping(0, classes, widths[-1], label_layers or layers)] if classes else []
+        self.layers = nn.Sequential(*blocks)
 
     def forward(self, x, labels):
         for layer in self.layers:
@@ -235,6 +237,11 @@ CASES = {
     "labels, colours, 64 pixels":
         ("model: {family: stylegan2, resolution: 64, width: 1, latent: 5, mapping_layers: 3, classes: 5, channels: 3}",
          {"widths": [16, 8, 4, 2, 1], "noise": 5, "channels": 3, "classes": 5, "layers": 3}),
+    "no skips, nothing compared, a mapping of its own, styles that are not mixed":
+        ("model: {family: stylegan2, width: 2, latent: 6, mapping_layers: 2, classes: 4, style_mixing: 0, "
+         "deviation_group: 1, discriminator_residual: false, discriminator_mapping_layers: 1}",
+         {"widths": [16, 8, 4, 2], "noise": 6, "channels": 1, "classes": 4, "layers": 2, "mixing": 0.0,
+          "label_layers": 1, "group": 1, "is_residual": False}),
 }
 PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
 
@@ -266,7 +273,7 @@ class Stylegan2(unittest.TestCase):
             subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
             sample = load_file(file)
         generator = Generator(**arguments).double()
-        discriminator = Discriminator(**{name: value for name, value in arguments.items() if name != "noise"}).double()
+        discriminator = Discriminator(**arguments).double()
         generator.load_state_dict(weights_of(sample, "generator"))
         discriminator.load_state_dict(weights_of(sample, "discriminator"))
         real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
@@ -302,5 +309,6 @@ class Stylegan2(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    SAMPLE = sys.argv.pop(1)
     torch.set_num_threads(1)
     unittest.main(verbosity=1)

@@ -48,6 +48,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/optimizers.hpp
   job/precision.hpp
   job/real_bounds.hpp
+  job/schedules/ramp_up.hpp
   job/schedules/schedule.hpp
   job/spec.hpp
   job/transports.hpp

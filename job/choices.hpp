@@ -154,11 +154,13 @@ constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(Transpor
 constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
   return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};
 }
-constexpr std::array<Choice<StageOrder>, 4> choices(StageOrder) {
+/// The last is an older word for the second, taken for a release.
+constexpr std::array<Choice<StageOrder>, 5> choices(StageOrder) {
   return {{{"fill", StageOrder::kFill},
-           {"by-phase", StageOrder::kByPhase},
+           {"gpipe", StageOrder::kByPhase},
            {"1f1b", StageOrder::kOneForwardOneBackward},
-           {"zero-bubble", StageOrder::kZeroBubble}}};
+           {"zero-bubble", StageOrder::kZeroBubble},
+           {"by-phase", StageOrder::kByPhase}}};
 }
 constexpr std::array<Choice<StagePlacement>, 2> choices(StagePlacement) {
   return {{{"loop", StagePlacement::kLoop}, {"v", StagePlacement::kV}}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What one worker does of a pass over one micro-batch where networks are apart: each node is
-// carried out where its network is, or beside what takes it, and tensors that are taken elsewhere
-// travel, as do their gradients back. No layout but this, no third party.
+// Computes one worker's share of a pass over one micro-batch where networks are apart: each node is
+// carried out where its network is, or beside what takes it; tensors that others take are sent, and
+// their gradients come back. No third party.
 #pragma once
 
 #include <algorithm>

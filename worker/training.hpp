@@ -59,9 +59,9 @@ class Training {
   void run_step(std::int64_t step, bool snapshot_follows);
   /// The checkpoint of a lease that runs no step, or of the last.
   void save_now(const messages::Lease& lease);
-  /// A snapshot of the state as it is: waits for everything under way.
   /// Steps are recorded from now on, where the device can and nothing of the job speaks against it.
   void begin_graphs();
+  /// A snapshot of the state as it is: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
   /// Puts the image pools where snapshots are taken of, if there are some.
   /// @param snapshot  the step of one that is copied behind training; nothing: none is

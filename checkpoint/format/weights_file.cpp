@@ -30,11 +30,8 @@ std::vector<const StoredTensor*> tensors_below(const StoredState& state,
   return found;
 }
 
-/// Whether it says how a training went, and not what a network is: it is never taken up.
-bool is_of_a_training(std::string_view name) {
-  const std::string_view last = name.substr(name.rfind('/') + 1);
-  return last.starts_with("augment.") || last.starts_with("lecam_");
-}
+/// What names of statistics begin with that say how a training went.
+constexpr std::array<std::string_view, 2> kOfATraining{"augment.", "lecam_"};
 
 /// Whether it is averaged over the data, not trained: of any network that has BatchNorm.
 bool is_statistic(std::string_view name) {
@@ -57,6 +54,13 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 }  // namespace
+
+bool is_of_a_training(std::string_view name) {
+  return std::ranges::any_of(kOfATraining, [name](std::string_view begin) {
+    const std::size_t at = name.find(begin);
+    return at != std::string_view::npos && (at == 0 || name[at - 1] == '/' || name[at - 1] == '.');
+  });
+}
 
 std::string weights_name(std::string_view tensor) {
   std::string name(tensor.substr(tensor.find('/') + 1));

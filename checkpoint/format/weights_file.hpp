@@ -21,6 +21,10 @@ namespace gangway::checkpoint {
 /// "generator/0/norm.weight" → "0.norm.weight".
 [[nodiscard]] std::string weights_name(std::string_view tensor);
 
+/// Whether a tensor, as checkpoints or as weights name it, says how a training went and not what a
+/// network is: it is never taken up.
+[[nodiscard]] bool is_of_a_training(std::string_view name);
+
 /// Which of a network's weights.
 enum class WeightsKind {
   kAverage,  ///< their average over the training (EMA) where there is one, else the last

@@ -131,7 +131,8 @@ class Reducer final : public Exchange {
   void decide();
   [[nodiscard]] bool all_done() const;
   void check_deadline();
-  /// Who is awaited for what, by the number that people know; -1 where it is not one alone.
+  /// The peer that the exchange is blocked on, by its number in the world, and for what; -1 if
+  /// there are several.
   struct Missing {
     int worker = -1;
     std::string what;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The transport as some of the workers see it who exchange something among themselves: numbered
-// from 0 within the group. Used by the lane's thread only.
+// A sub-communicator: `Transport` over a subset of the workers, numbered from 0 within it. Used by
+// the lane's thread only.
 #pragma once
 
 #include <utility>

@@ -193,7 +193,8 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
   manifest.model_fingerprint = model_fingerprint(spec);
   manifest.numerics = numerics_text(spec);
   manifest.data_fingerprint = data_fingerprint_;
-  manifest.data_cursor = manifest.images;
+  manifest.data_cursor =
+      complete.step * spec.training.batch * std::int64_t{spec.real_batches_per_step()};
   manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
   // Of scores that came early: what holds from a later step on is not of this state.

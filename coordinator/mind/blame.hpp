@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who is to be named when workers complain of one another. A worker that hangs says nothing; those
-// who wait for it time out, and whoever waits for these accuses the wrong one. Pure; owned by the
-// Conductor, which asks on every tick of its clock.
+// Who is to be named when workers complain of one another. A worker that hangs says nothing.
+// Workers blocked behind it time out and name it; workers blocked behind those time out too, and
+// name the wrong one. Pure; owned by the Conductor, which asks on every tick of its clock.
 #pragma once
 
 #include <chrono>

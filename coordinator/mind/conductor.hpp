@@ -240,9 +240,9 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
-  /// The same once others have told of earlier steps (theirs may have been in trouble before, and
-  /// who comes first decides nothing), and the checkpoints of earlier steps are on the disk (how
-  /// fast that is decides nothing of what is left). Until then no lease is granted.
+  /// The same once all workers have told of earlier steps, and the checkpoints of those are on the
+  /// disk, so that the result depends neither on message order nor on the disk's speed. Until then
+  /// no lease is granted.
   [[nodiscard]] Effects hold_back(Trouble trouble, int rank, TimePoint now);
   [[nodiscard]] Effects answer_when_due(TimePoint now);
   /// Whether a checkpoint of an earlier step is under way and can still be complete.

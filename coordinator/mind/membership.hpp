@@ -39,7 +39,7 @@ struct Member {
 };
 
 [[nodiscard]] bool takes_part(const Member& member);
-/// Whether its compute thread waits, by a heartbeat that is not old: who falls silent hangs.
+/// True if a recent heartbeat reported it waiting; without a recent heartbeat it counts as hung.
 [[nodiscard]] bool waits(const Member& member, TimePoint now);
 
 /// How the membership came to an end, or could not begin.

@@ -88,10 +88,10 @@ void add_layout(Keys& keys) {
       [](auto& job) -> auto& { return job.layout.overlap; }));
   keys.push_back(later(choice_key(
       {"layout.schedule", "",
-       "Of networks that are cut: who waits goes on with what he can do (fill), the same with no "
-       "more micro-batches under way than there are stages (1f1b) or with gradients of weights "
-       "behind those that others wait for (zero-bubble), or forwards of a phase before its "
-       "backwards (docs/pipeline-stages.md)"},
+       "Pipeline schedule of networks that are cut: fill (no flush between phases), gpipe (all "
+       "forwards of a phase, then its backwards), 1f1b (fill, with as many micro-batches in flight "
+       "as there are stages), zero-bubble (fill, with gradients of weights deferred); by-phase is "
+       "an older word for gpipe (docs/pipeline-stages.md)"},
       [](auto& job) -> auto& { return job.layout.schedule; })));
   keys.push_back(later(whole_key(
       {"layout.in_flight", "micro-batches",

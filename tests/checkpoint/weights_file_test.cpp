@@ -95,6 +95,22 @@ TEST_F(WeightsFile, CountsNoStatisticThatTheNetworkNames) {
   weights.require_parameters(48, statistics);
 }
 
+TEST_F(WeightsFile, OfOtherTrainingsSayNothingAboutTheOneThatBegins) {
+  for (const char* name : {"discriminator/5/augment.signs", "5.augment.signs", "lecam_real",
+                           "discriminator/5/lecam_real", "5.lecam_fake"}) {
+    EXPECT_TRUE(is_of_a_training(name)) << name;
+  }
+  for (const char* name : {"generator/0/weight", "0.path_length", "main.my_augment.weight"}) {
+    EXPECT_FALSE(is_of_a_training(name)) << name;
+  }
+  // The file may have them where the job has none, and the other way round.
+  StoredState state =
+      state_of({weight, make_tensor("generator/0/augment.signs", ElementType::kF32, {1}, 4)});
+  (void)export_weights(state, "generator", WeightsKind::kLast, file);
+  EXPECT_EQ(complaint({{"generator/0/weight", {4, 3, 2, 2}}}), "");
+  EXPECT_EQ(complaint({{"generator/0/weight", {4, 3, 2, 2}}, {"generator/0/lecam_real", {1}}}), "");
+}
+
 TEST_F(WeightsFile, OfAnotherModelIsRefusedWithTheFirstTensorThatDiffers) {
   StoredState state = state_of({weight, average, mean});
   (void)export_weights(state, "generator", WeightsKind::kAverage, file);

@@ -117,7 +117,7 @@ class Refusals(Divided):
         self.assert_refused("of which none has two blocks or more", *TWO, "layout.cuts.generator=[]",
                             "layout.cuts.discriminator=[]")
         self.assert_refused("keep it whole with layout.cuts.discriminator []", *TWO, "training.divergence.diversity=0.001")
-        self.assert_refused("expected fill, by-phase, 1f1b, zero-bubble", *TWO, "layout.schedule=gpipe")
+        self.assert_refused("expected fill, gpipe, 1f1b, zero-bubble", *TWO, "layout.schedule=pipedream")
         self.assert_refused("fp16 needs one loss scale", *TWO, "numerics.precision=fp16")
 
 

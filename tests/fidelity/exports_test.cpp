@@ -23,11 +23,6 @@ namespace {
 
 using checkpoint::WeightsKind;
 
-/// Whether it is of a training, and not of what a network is.
-bool is_left_out(const std::string& name) {
-  return name.find("/augment.") != std::string::npos || name.find("/lecam_") != std::string::npos;
-}
-
 class Exports : public ::testing::Test {
  protected:
   Exports() { write_tiny_images(images()); }
@@ -54,7 +49,7 @@ class Exports : public ::testing::Test {
     for (const auto& place : begun.places()) {
       const std::string source =
           (is_average ? name + "_ema" : name) + place.name.substr(place.name.find('/'));
-      if (!is_left_out(place.name)) {
+      if (!checkpoint::is_of_a_training(place.name)) {
         EXPECT_TRUE(at::equal(worker::NetworkState::view(begun.weights().data(), place).cpu(),
                               stored.at(source).reshape(place.sizes)))
             << place.name;
@@ -85,6 +80,21 @@ TEST_F(Exports, OfEveryFamilyBeginATraining) {
     }
   }
   EXPECT_EQ(seen.size(), families().size());
+}
+
+/// What another training has learnt of its data stays with it, whichever of the two has it.
+TEST_F(Exports, BeginATrainingThatAdaptsOrHasMovingMeans) {
+  JobSpec lecam = small_dcgan(images());
+  lecam.training.lecam.weight = 0.3;
+  const std::vector<JobSpec> jobs{small_dcgan(images()), adaptive_dcgan(images()), lecam};
+  int run = 0;
+  for (const JobSpec& exported : jobs) {
+    const Outcome trained =
+        train({.job = exported}, folder() / ("adapting" + std::to_string(run++)));
+    for (const JobSpec& begun : jobs) {
+      expect_given_back(begun, trained, begun.id_of("discriminator"), WeightsKind::kLast);
+    }
+  }
 }
 
 }  // namespace

@@ -102,6 +102,9 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
   weights.require_finite();
   const at::NoGradGuard no_grad;
   for (const NetworkState::Place& place : network.places()) {
+    if (checkpoint::is_of_a_training(place.name)) {
+      continue;
+    }
     const at::Tensor values = at::empty(place.sizes, at::kFloat);
     const std::span<const std::byte> bytes = weights.bytes(place.name);
     std::memcpy(values.mutable_data_ptr(), bytes.data(), bytes.size());

@@ -31,12 +31,6 @@ class RoundedWire(Trainings):
         [manifest] = (self.folder / "runs").glob(f"*{run}/checkpoints/*/manifest.json")
         return json.loads(manifest.read_text())["numerics"]
 
-    def score(self, run):
-        code, out, err = self.call(GANGWAY, "evaluate", run, "--json")
-        self.assertEqual(code, 0, err)
-        report = json.loads(out)
-        return report["covered"], report["good_share"]
-
     def test_the_run_and_its_checkpoint_say_that_it_is_inexact(self):
         self.assertIn(NOTE + "bf16: ", self.printed_by(*SHORT, "numerics.wire=bf16", run="rounded"))
         self.assertIn(" wire=bf16 ", self.numerics_of("rounded"))
@@ -58,6 +52,14 @@ class RoundedWire(Trainings):
                "training.microbatches=4"]
         self.train(RING, *job, run="resumed", workers=2)
         self.train(RING, *job, "training.kimg=40", run="resumed", workers=3)
+
+
+class Modes(Trainings):
+    def score(self, run):
+        code, out, err = self.call(GANGWAY, "evaluate", run, "--json")
+        self.assertEqual(code, 0, err)
+        report = json.loads(out)
+        return report["covered"], report["good_share"]
 
     def test_as_many_modes_are_found_as_in_fp32(self):
         """On the whole: which modes one training finds is chance, in fp32 as well."""

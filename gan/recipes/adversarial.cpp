@@ -258,6 +258,7 @@ std::vector<Pass> generator_passes(const JobSpec& job, const Passes& of,
 std::vector<Phase> adversarial_phases(const JobSpec& job) {
   const Passes of(job);
   const NetworkSpec& discriminator = job.network("discriminator");
+  const bool takes_new = job.training.generator_reals == GeneratorReals::kNew;
   std::vector<Phase> phases;
   phases.push_back({.name = "discriminator",
                     .networks = {of.discriminator_network()},
@@ -268,8 +269,8 @@ std::vector<Phase> adversarial_phases(const JobSpec& job) {
   phases.push_back({.name = "generator",
                     .networks = {of.generator_network()},
                     .agrees = job.agrees_on_updates(of.generator_network()),
-                    .takes_reals = job.training.generator_reals == GeneratorReals::kNew,
-                    .first_reals = discriminator.steps,
+                    .takes_reals = takes_new,
+                    .first_reals = takes_new ? discriminator.steps : 0,
                     .orthogonal_weight = job.training.orthogonal_weight,
                     .passes = generator_passes(job, of, phases.front().passes)});
   // Not before the generator's phase: there the discriminator's new weights would be awaited at

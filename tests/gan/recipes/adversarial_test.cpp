@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gan/recipes/recipes.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::gan {
@@ -124,6 +125,16 @@ TEST(AdversarialRecipe, ShowsTheGeneratorsPhaseNewRealExamplesWhereTheJobSaysSo)
   EXPECT_EQ(phases[1].first_reals, 2);
   EXPECT_EQ(job.real_batches_per_step(), 3);
   EXPECT_EQ(job.images_per_step(), 2 * job.training.batch);  // as the discriminator is shown them
+}
+
+TEST(AdversarialRecipe, ShowsTheGeneratorTheStepsFirstExamplesBesideAFrozenDiscriminator) {
+  JobSpec job;
+  job.training.loss = LossKind::kRelativistic;
+  job.network("discriminator").is_frozen = true;
+  const std::vector<Phase> phases = phases_of(job);
+  ASSERT_EQ(phases.size(), 1U);
+  EXPECT_TRUE(phases[0].takes_reals);
+  EXPECT_EQ(phases[0].first_reals, 0);
 }
 
 TEST(AdversarialRecipe, RepeatsOnlyTheDiscriminatorForSeveralCriticSteps) {

@@ -201,6 +201,9 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   const int worker = arrival.rank - 1;
   Effects effects;
   watch_.stepped(arrival.rank, progress.step, arrival.now);
+  if (held_back_ && progress.step >= held_back_->trouble.step) {
+    return answer_when_due(arrival.now);  // what comes behind trouble is void
+  }
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
   Effects troubles = look_for_trouble(tick, arrival.now);
   if (tick) {

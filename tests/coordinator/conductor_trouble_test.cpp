@@ -160,6 +160,19 @@ TEST_F(ConductorTroubleTest, WaitsForTheCheckpointOfAHealthyStep) {
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
 }
 
+// Workers hold leases of several steps: what they report behind the trouble is void.
+TEST_F(ConductorTroubleTest, IgnoresTheStepsBehindTroubleWhileItWaits) {
+  save_at_four();
+  both(7, kNotFinite);
+  both(8, kNotFinite);
+  both(9, 0.7);
+  part(1, 4);
+  part(2, 4);
+  keep(conductor_.checkpoint_committed(4, now_));
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
+}
+
 TEST_F(ConductorTroubleTest, GoesOnWithoutACheckpointThatDoesNotGetOntoTheDisk) {
   save_at_four();
   both(7, kNotFinite);

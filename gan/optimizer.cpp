@@ -123,6 +123,9 @@ void optimizer_step(const OptimizerSpec& settings, std::int64_t update,
 
 OptimizerSpec scheduled_settings(const NetworkSpec& spec, double images, double burn_in_images,
                                  double laziness) {
+  if (const double interval = spec.lazy_interval; interval > 0.0) {
+    laziness = interval / (interval + 1.0);
+  }
   OptimizerSpec settings = spec.optimizer;
   settings.lr = settings.lr * warmup_factor(spec.schedule, images) *
                 decayed(1.0, spec.schedule, images, burn_in_images) * laziness;

@@ -210,7 +210,10 @@ struct NetworkSpec {
   bool is_frozen = false;
   double ema_kimg = 0.0;  ///< half-life of the weight average; 0: none is kept, unless it changes
   RampUp ema_rampup = {};
-  double ema_start_kimg = 0.0;             ///< until then the average is the weights
+  double ema_start_kimg = 0.0;  ///< until then the average is the weights
+  /// Rate and decays are corrected as beside a regulariser of every so many steps; 0: as the phases
+  /// have one.
+  int lazy_interval = 0;
   int steps = 1;                           ///< updates for one of the others (n_critic)
   WireFormat wire = WireFormat::kFp32;     ///< of its gradients and new weights
   Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun

@@ -90,7 +90,7 @@ Architecture biggan_discriminator(const ModelSpec& model) {
     blocks.emplace_back(down);
     channels = down.out;
     side /= down.halves ? 2 : 1;
-    if (down.halves && side == model.attention) {
+    if (model.attends_everywhere || (down.halves && side == model.attention)) {
       blocks.emplace_back(SpectralAttentionSpec{.channels = channels});
     }
   }

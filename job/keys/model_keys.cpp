@@ -51,6 +51,12 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
                    "each doubling ({})",
                    families_that_take("model.widest_side"))},
       [](auto& job) -> auto& { return job.model.widest_side; }, {4, 4096}))));
+  keys.push_back(for_families_that_take_it(later(choice_key(
+      {"model.attention_everywhere", "",
+       fmt::format("Whether the discriminator has attention behind each of its blocks, as the "
+                   "author's code at 32 pixels with attention 16 ({})",
+                   families_that_take("model.attention_everywhere"))},
+      [](auto& job) -> auto& { return job.model.attends_everywhere; }))));
   keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
       {"model.half_precision_sizes", "",
        fmt::format("How many of the highest resolutions compute in 16 bits where their network "

@@ -148,6 +148,11 @@ void add_network(Keys& keys, const std::string& section, NetworkId id, bool is_a
       {section + ".weights", "", "Weights to begin from, instead of random ones"},
       [network](auto& job) -> auto& { return network(job).weights; },
       "none, or a safetensors file as of gangway checkpoints export"));
+  keys.push_back(later(whole_key(
+      {section + ".lazy_interval", "steps",
+       "Its rate and betas are corrected by n / (n + 1) as beside a lazy regulariser of every n "
+       "steps; 0: if it has one (StyleGAN2-ADA's code corrects in any case)"},
+      [network](auto& job) -> auto& { return network(job).lazy_interval; }, {0, 1'000'000})));
   add_initialization(keys, section, network);
   Key frozen = choice_key(
       {section + ".frozen", "", "Whether it stays as its weights are, and works as in evaluation"},

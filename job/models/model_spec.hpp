@@ -34,6 +34,8 @@ struct ModelSpec {
   int levels = 2;        ///< tensors that a feature network makes, where a recipe has one
   /// Pixels a side of the maps behind which pixels look at one another; 0: none.
   int attention = 0;
+  /// Whether the discriminator's are behind each of its blocks, whatever their side.
+  bool attends_everywhere = false;
   int latent = 100;  ///< elements of the noise vector
   /// InfoGAN's latent codes (Chen et al., 2016), which a generator takes behind the noise.
   int codes = 0;       ///< continuous ones

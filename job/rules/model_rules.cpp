@@ -201,6 +201,13 @@ std::string check_attention(const JobSpec& job) {
                      model.family->name, model.attention, model.resolution / 2);
 }
 
+std::string check_attention_everywhere(const JobSpec& job) {
+  const ModelSpec& model = job.model;
+  return model.attends_everywhere && (model.resolution != 32 || model.attention != 16)
+             ? "that is how 32 pixels with model.attention 16 are published; use false"
+             : "";
+}
+
 std::string check_growth(const JobSpec& job) {
   const int from = job.training.growth.from;
   const bool is_power = from > 0 && (from & (from - 1)) == 0;
@@ -352,6 +359,10 @@ std::vector<Rule> model_rules() {
       {{"model.attention", "model.resolution"},
        "`model.attention` is 0, or half of `model.resolution`, or a half of that, down to 8.",
        check_attention},
+      {{"model.attention_everywhere", "model.attention", "model.resolution"},
+       "`model.attention_everywhere` is true with `model.resolution` 32 and `model.attention` 16 "
+       "alone.",
+       check_attention_everywhere},
       {{"training.growth.from", "model.resolution"},
        "`training.growth.from` is a power of two up to `model.resolution`.",
        check_growth},

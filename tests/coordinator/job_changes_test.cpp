@@ -153,6 +153,7 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
       {"training.recipe=vae"},
       {"model.family=r3gan"},
       {"model.family=gat"},
+      {"model.family=biggan", "model.attention=16"},
       {"model.family=biggan", "model.resolution=128"},
       {"model.family=stylegan2"},
       {"model.family=progressive", "model.resolution=64"},

@@ -39,12 +39,15 @@ void as_r3gan(JobSpec& job) {
 void as_biggan_of_cifar(JobSpec& job) {
   job.model = {.family = family_named("biggan"),
                .width = 4,
+               .attention = 16,
+               .attends_everywhere = true,
                .latent = 9,
                .classes = 10,
                .conditioning = Conditioning::kSeparate};
   job.training.batch = 8;
   job.training.loss = LossKind::kHinge;
   job.network("generator").ema_start_kimg = 0.016;
+  job.network("generator").lazy_interval = 4;
 }
 
 void as_stylegan2_ada(JobSpec& job) {

@@ -202,16 +202,15 @@ class Head(nn.Module):
 
 
 class Discriminator(nn.Module):
-    def __init__(self, down, halvings, width, colours, classes, side, attention, **_):
+    def __init__(self, down, halvings, width, colours, classes, side, attention, everywhere=False, **_):
         super().__init__()
         layers, channels = [], colours
         for index, factor in enumerate(down):
             layers.append(Down(channels, factor * width, index < halvings, index == 0))
             channels = factor * width
-            if index < halvings:
-                side //= 2
-                if side == attention:
-                    layers.append(Attention(channels))
+            side //= 2 if index < halvings else 1
+            if everywhere or index < halvings and side == attention:
+                layers.append(Attention(channels))
         self.layers = nn.ModuleList([*layers, Head(channels, classes)])
 
     def forward(self, x, labels):
@@ -238,6 +237,9 @@ AT_128 = {"up": [16, 16, 8, 4, 2, 1], "down": [1, 2, 4, 8, 16, 16], "halvings": 
 CASES = {
     "plain": ("model: {family: biggan, resolution: 32, width: 4, latent: 6}",
               {**AT_32, "noise": 6, "width": 4, "colours": 1, "classes": 0, "attention": 0}),
+    "labels, attention behind each block of the discriminator":
+        ("model: {family: biggan, resolution: 32, width: 4, latent: 9, attention: 16, attention_everywhere: true, classes: 3}",
+         {**AT_32, "noise": 9, "width": 4, "colours": 1, "classes": 3, "attention": 16, "everywhere": True}),
     "labels, attention, colours":
         ("model: {family: biggan, resolution: 32, width: 4, latent: 11, attention: 16, classes: 5, channels: 3}",
          {**AT_32, "noise": 11, "width": 4, "colours": 3, "classes": 5, "attention": 16}),

@@ -192,6 +192,15 @@ TEST(Schedule, ScalesRateAndMomentsForALazyRegulariser) {
   EXPECT_DOUBLE_EQ(settings.betas[1], std::pow(0.99, laziness));
 }
 
+TEST(Schedule, ScalesThemWithoutARegulariserWhereTheJobSaysSo) {
+  NetworkSpec spec = spec_with({});
+  spec.optimizer.betas = {0.0, 0.99};
+  spec.lazy_interval = 4;
+  const OptimizerSpec settings = scheduled_settings(spec, 0.0, kTotal, 1.0);
+  EXPECT_DOUBLE_EQ(settings.lr, 1e-3 * 4.0 / 5.0);
+  EXPECT_DOUBLE_EQ(settings.betas[1], std::pow(0.99, 4.0 / 5.0));
+}
+
 /// A network whose average has a half-life of 10,000 images, after 100 updates of 50.
 NetworkSpec averaged_network() {
   NetworkSpec spec;

@@ -151,6 +151,14 @@ TEST(BigganBlocks, HaveAttentionOnceInEachNetwork) {
   }
 }
 
+TEST(BigganBlocks, HaveAttentionBehindEachOfTheDiscriminatorsWhereTheJobSaysSo) {
+  ModelSpec model = biggan_model(32, 8, 10);
+  model.attention = 16;
+  model.attends_everywhere = true;
+  EXPECT_EQ(blocks_of<SpectralAttentionSpec>(biggan_discriminator(model)).size(), 4U);
+  EXPECT_EQ(blocks_of<SpectralAttentionSpec>(biggan_generator(model)).size(), 1U);
+}
+
 TEST(BigganBlocks, HaveADirectionForEachMapThatIsTakenWhole) {
   const SpectralUpSpec up{.in = 6, .out = 4, .style = 3, .taken = 2};
   const auto statistics = statistics_of(up);

@@ -48,8 +48,8 @@ class AugmentedGradients : public ::testing::Test {
     }
   }
 
-  /// What the recipe leaves in the network that `phase` trains, in its passes up to `last`.
-  Gradients of_recipe(int phase, int last) {
+  /// What a pass leaves in the network that `phase` trains.
+  Gradients left_by(int phase, int pass) {
     PassRun run({.job = job_,
                  .phases = phases_,
                  .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
@@ -61,38 +61,20 @@ class AugmentedGradients : public ::testing::Test {
     forget();
     for (const pipeline::Instruction& at :
          pipeline::one_stage_schedule(phases_, {0, 1}, 0, Overlap::kNone)) {
-      const bool is_wanted = at.phase == phase && at.pass <= last;
-      if (is_wanted && at.operation == pipeline::Operation::kForward) {
-        run.forward(at);
-      } else if (is_wanted && at.operation == pipeline::Operation::kBackward) {
-        run.backward(at, losses);
+      if (at.phase != phase || at.pass != pass) {
+        continue;
       }
-    }
-    return gradients(phase);
-  }
-  /// What the penalty `pass` leaves in the discriminator.
-  Gradients of_penalty(int pass) {
-    PassRun run({.job = job_,
-                 .phases = phases_,
-                 .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
-                 .sinks = {&seen_, &seen_},
-                 .reals = reals_,
-                 .device = at::kCPU});
-    run.begin_step(0);
-    StepLosses losses({0, 1}, 2);
-    forget();
-    for (const pipeline::Instruction& at :
-         pipeline::one_stage_schedule(phases_, {0, 1}, 0, Overlap::kNone)) {
-      const bool is_wanted = at.phase == 0 && at.pass == pass;
-      if (is_wanted && at.operation == pipeline::Operation::kForward) {
+      if (at.operation == pipeline::Operation::kForward) {
         run.forward(at);
-      } else if (is_wanted && at.operation == pipeline::Operation::kPenaltyForward) {
+      } else if (at.operation == pipeline::Operation::kBackward) {
+        run.backward(at, losses);
+      } else if (at.operation == pipeline::Operation::kPenaltyForward) {
         run.penalty_forward(at);
-      } else if (is_wanted && at.operation == pipeline::Operation::kPenaltyBackward) {
+      } else if (at.operation == pipeline::Operation::kPenaltyBackward) {
         run.penalty_backward(at, losses, {});
       }
     }
-    return gradients(0);
+    return gradients(phase);
   }
   /// R1 as the authors' code has it: of the gradient to pictures that are then augmented.
   at::Tensor penalty_through(const at::Tensor& pictures, RandomKey augmentation, int pass) {
@@ -158,7 +140,7 @@ class AugmentedGradients : public ::testing::Test {
 };
 
 TEST_F(AugmentedGradients, OfTheGeneratorComeThroughTheAugmentation) {
-  const Gradients found = of_recipe(/*phase=*/1, /*last=*/0);
+  const Gradients found = left_by(/*phase=*/1, /*pass=*/0);
   const at::Tensor noise = gan::keyed_normal(
       key(1, RandomDraw::kNoise, 0), {job().images_per_microbatch(), job().model.latent}, at::kCPU);
   const at::Tensor shown = augmented(generated(noise), key(1, RandomDraw::kAugmentFlip, 1));
@@ -166,21 +148,21 @@ TEST_F(AugmentedGradients, OfTheGeneratorComeThroughTheAugmentation) {
 }
 
 TEST_F(AugmentedGradients, OfTheDiscriminatorAreThoseOfAugmentedRealPictures) {
-  const Gradients found = of_recipe(/*phase=*/0, /*last=*/0);
+  const Gradients found = left_by(/*phase=*/0, /*pass=*/0);
   const at::Tensor shown = augmented(reals(), key(0, RandomDraw::kAugmentFlip, 0));
   EXPECT_FALSE(at::equal(shown, reals()));
   expect_close(found, of_loss(0, at::softplus(-judged(shown)).mean()), kAugmentedTolerance);
 }
 
 TEST_F(AugmentedGradients, OfAPenaltyComeThroughTheAugmentationOfRealPictures) {
-  const Gradients found = of_penalty(kR1);
+  const Gradients found = left_by(/*phase=*/0, kR1);
   expect_close(found,
                of_loss(0, penalty_through(reals(), key(0, RandomDraw::kAugmentFlip, 0), kR1)),
                kAugmentedTolerance);
 }
 
 TEST_F(AugmentedGradients, OfAPenaltyComeThroughTheAugmentationOfGeneratedPictures) {
-  const Gradients found = of_penalty(kR1 + 1);
+  const Gradients found = left_by(/*phase=*/0, kR1 + 1);
   RandomKey noise_key = key(0, RandomDraw::kNoise, 0);
   noise_key.pass += kR1 + 1;
   const at::Tensor noise =

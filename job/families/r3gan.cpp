@@ -7,10 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "job/blocks/initial_deviation.hpp"
-#include "job/families/block_numbers.hpp"
 
 namespace gangway {
 namespace {
@@ -36,6 +36,13 @@ int num_stages(const ModelSpec& model) {
 bool may_be_half(const ModelSpec& model, std::int64_t side) {
   return model.half_precision_sizes == 0 ||
          side >= std::int64_t{model.resolution} >> (model.half_precision_sizes - 1);
+}
+
+/// begin, begin + 1, … below `end`.
+std::vector<std::size_t> numbers_between(std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> numbers(end - begin);
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
 }
 
 /// As many as published, and at any other width the most below that which divide the channels.

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
-
-#include "job/families/block_numbers.hpp"
 
 namespace gangway {
 namespace {
@@ -38,6 +37,13 @@ std::int64_t num_styles(const ModelSpec& model) {
     count += 2;
   }
   return count;
+}
+
+/// begin, begin + 1, … below `end`.
+std::vector<std::size_t> numbers_between(std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> numbers(end - begin);
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
 }
 
 StyleLayerSpec layer_of(const ModelSpec& model, std::int64_t side, std::int64_t index,

@@ -37,7 +37,12 @@ std::uint64_t start_ticks_of(std::int64_t pid) {
     return 0;
   }
   std::istringstream fields(line.substr(name_end + 1));
-  constexpr int kFieldsBetween = 19;  // fields 3 to 21
+  char state = 0;  // field 3
+  fields >> state;
+  if (state == 'Z' || state == 'X') {
+    return 0;
+  }
+  constexpr int kFieldsBetween = 18;  // fields 4 to 21
   std::string skipped;
   for (int i = 0; i < kFieldsBetween; ++i) {
     fields >> skipped;

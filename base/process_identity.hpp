@@ -21,7 +21,9 @@ struct ProcessIdentity {
 /// The calling process.
 [[nodiscard]] ProcessIdentity own_process();
 
-/// Start time of a process of this namespace in clock ticks since boot; 0: there is none.
+/// Start time of a process of this namespace in clock ticks since boot; 0: there is none, or it has
+/// ended and nobody has waited for it (proc(5), state Z), as for ever in a container whose first
+/// process waits for nobody.
 [[nodiscard]] std::uint64_t start_ticks_of(std::int64_t pid);
 
 /// Ends the process by SIGKILL, if it is one that the caller can tell from all others: of this boot

@@ -302,7 +302,8 @@ Effects Conductor::take(const messages::Goodbye& /*goodbye*/, const Arrival& arr
 }
 
 Effects Conductor::finish_if_done() {
-  if (ended_ || held_back_ || !membership_.all_left() || ledger_.is_committing()) {
+  if (ended_ || held_back_ || end_when_recorded_ || !membership_.all_left() ||
+      ledger_.is_committing()) {
     return {};
   }
   Outcome outcome{

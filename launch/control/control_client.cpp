@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/control/control_client.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +11,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/process_identity.hpp"
 #include "base/this_host.hpp"
 #include "run/run_files.hpp"
 
@@ -39,8 +38,7 @@ ControlPlace require_place(const std::filesystem::path& run) {
                     "output.control=ADDRESS:PORT (docs/control.md)",
                     run.string(), place->host));
   }
-  if (is_here && place->pid > 0 && ::kill(static_cast<pid_t>(place->pid), 0) != 0 &&
-      errno == ESRCH) {
+  if (is_here && place->pid > 0 && start_ticks_of(place->pid) == 0) {
     throw EnvironmentError(fmt::format("{}: its coordinator, pid {}, is gone; {}", run.string(),
                                        place->pid, end_of(run)));
   }

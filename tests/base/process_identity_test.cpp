@@ -52,6 +52,16 @@ TEST(ProcessIdentity, KillsTheProcessThatItMeans) {
   EXPECT_TRUE(child.is_killed());
 }
 
+// As it stays where the first process of a container waits for nobody.
+TEST(ProcessIdentity, CountsOneThatNobodyWaitedForAsGone) {
+  Child child;
+  EXPECT_TRUE(kill_process(child.identity()));
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child.identity().pid), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(start_ticks_of(child.identity().pid), 0U);
+  EXPECT_TRUE(child.is_killed());
+}
+
 TEST(ProcessIdentity, KillsNobodyElseOfTheSameNumber) {
   const Child child;
   ProcessIdentity earlier = child.identity();

@@ -173,6 +173,25 @@ TEST_F(ConductorTroubleTest, IgnoresTheStepsBehindTroubleWhileItWaits) {
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
 }
 
+// The checkpoint behind the trouble stays open: nobody who left owes it any more.
+TEST_F(ConductorTroubleTest, LeavesNoOtherEndToAJobWhoseRollbackIsBeingRecorded) {
+  ConductorSettings settings = with_rollbacks(this->settings());
+  settings.leases.checkpoint_steps = {4, 8};
+  use(std::move(settings));
+  begin();
+  step_to(0, 6);
+  part(1, 4);
+  part(2, 4);
+  stop_at(1, 7, "step 7: a bound");
+  stop_at(2, 7, "step 7: a bound");
+  keep(conductor_.checkpoint_committed(4, now_));
+  ASSERT_EQ(seen<RecordDecisions>().size(), 1U);
+  EXPECT_FALSE(conductor_.ended());
+  keep(conductor_.recorded(now_));
+  EXPECT_EQ(outcome().exit_code, 4);
+  EXPECT_TRUE(outcome().rolled_back);
+}
+
 TEST_F(ConductorTroubleTest, GoesOnWithoutACheckpointThatDoesNotGetOntoTheDisk) {
   save_at_four();
   both(7, kNotFinite);

@@ -18,7 +18,6 @@ set(GANGWAY_INSTALLED_HEADERS
   gan/recipes/library_recipes.hpp
   gan/torch.hpp
   job/augmentation.hpp
-  job/block_range.hpp
   job/blocks/block_tensors.hpp
   job/blocks/initial_deviation.hpp
   job/blocks/label_specs.hpp
@@ -36,6 +35,8 @@ set(GANGWAY_INSTALLED_HEADERS
   job/divergence.hpp
   job/families/families.hpp
   job/families/label_input.hpp
+  job/layout/block_range.hpp
+  job/layout_choice.hpp
   job/library/library_rows.hpp
   job/models/architecture.hpp
   job/models/growth_schedule.hpp
@@ -50,6 +51,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/real_bounds.hpp
   job/schedules/ramp_up.hpp
   job/schedules/schedule.hpp
+  job/run_options.hpp
   job/spec.hpp
   job/transports.hpp
   pipeline/graph.hpp

@@ -8,8 +8,7 @@
 #include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
-#include "job/microbatch_ranges.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "run/control/steering_file.hpp"
 #include "run/control_protocol.hpp"
 
@@ -24,7 +23,7 @@ constexpr double kLeastSilenceSeconds = 60.0;
 messages::Welcome welcome(const StartedRun& run, int num_workers) {
   return {.job_yaml = run.job_yaml,
           .run_directory = run.directory.string(),
-          .ranges = microbatch_ranges(run.spec.training.microbatches, num_workers),
+          .layout = resolve_layout(run.spec, num_workers),
           .trace = run.trace,
           .run_id = run.start.run_id,
           .incarnation = run.start.incarnation,
@@ -63,7 +62,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   settings.snapshot_steps = plan.snapshot_steps;
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
-                    .are_apart = are_apart(network_groups(spec, num_workers)),
+                    .are_apart = settings.welcome.layout.is_apart(),
                     .networks = {names.begin(), names.end()},
                     .images_per_step = spec.images_per_step(),
                     .total_steps = run.end_step,

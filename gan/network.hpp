@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gan/block.hpp"
-#include "job/block_range.hpp"
+#include "job/layout/block_range.hpp"
 #include "job/models/network_id.hpp"
 
 namespace gangway::gan {

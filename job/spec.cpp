@@ -17,7 +17,7 @@
 namespace gangway {
 namespace {
 
-std::optional<NetworkId> find_network(const JobSpec& job, std::string_view name) {
+std::optional<NetworkId> find_network(const Job& job, std::string_view name) {
   for (const NetworkId id : job.networks.ids()) {
     if (job.networks[id].name == name) {
       return id;
@@ -52,17 +52,18 @@ JobSpec JobSpec::of(const Recipe& recipe) {
   JobSpec job;
   job.training.recipe = &recipe;
   job.networks = networks_of(recipe);
+  job.layout = LayoutChoice::of(recipe);
   return job;
 }
 
-NetworkId JobSpec::id_of(std::string_view network) const {
+NetworkId Job::id_of(std::string_view network) const {
   if (const auto id = find_network(*this, network)) {
     return *id;
   }
   throw InvariantError(fmt::format("recipe {} has no network {}", training.recipe->name, network));
 }
 
-NetworkId JobSpec::chosen(std::string_view name) const {
+NetworkId Job::chosen(std::string_view name) const {
   if (name.empty()) {
     return shown_network();
   }
@@ -73,7 +74,7 @@ NetworkId JobSpec::chosen(std::string_view name) const {
                                 fmt::join(network_names(), ", ")));
 }
 
-PerNetwork<std::string> JobSpec::network_names() const {
+PerNetwork<std::string> Job::network_names() const {
   PerNetwork<std::string> names;
   for (const NetworkSpec& network : networks) {
     names.add(network.name);
@@ -81,16 +82,16 @@ PerNetwork<std::string> JobSpec::network_names() const {
   return names;
 }
 
-bool JobSpec::scales_losses() const {
+bool Job::scales_losses() const {
   return std::ranges::find(networks, Precision::kFp16, &NetworkSpec::precision) != networks.end();
 }
 
-bool JobSpec::rounds_wire() const {
+bool Job::rounds_wire() const {
   return std::ranges::any_of(
       networks, [](const NetworkSpec& network) { return network.wire != WireFormat::kFp32; });
 }
 
-ModelSpec JobSpec::settled_model() const {
+ModelSpec Job::settled_model() const {
   ModelSpec settled = model;
   if (settled.normalization == Normalization::kAuto) {
     // A penalty on the gradient of one example means nothing when BatchNorm mixes the examples
@@ -102,7 +103,7 @@ ModelSpec JobSpec::settled_model() const {
   return settled;
 }
 
-PerNetwork<Architecture> JobSpec::architectures() const {
+PerNetwork<Architecture> Job::architectures() const {
   const ModelSpec settled = settled_model();
   PerNetwork<Architecture> all;
   for (const NetworkId id : networks.ids()) {
@@ -126,12 +127,12 @@ PerNetwork<Architecture> JobSpec::architectures() const {
   return all;
 }
 
-double JobSpec::growth_level(std::int64_t images) const {
+double Job::growth_level(std::int64_t images) const {
   return model.family->grows() ? gangway::growth_level(training.growth, model.resolution, images)
                                : kFullyGrown;
 }
 
-bool JobSpec::ends_burn_in() const {
+bool Job::ends_burn_in() const {
   const auto moves = [](const NetworkSpec& network) {
     return network.final_beta2 > 0.0 || ends_with_burn_in(network.schedule) ||
            ends_with_burn_in(network.beta1_schedule) || ends_with_burn_in(network.beta2_schedule) ||
@@ -143,12 +144,12 @@ bool JobSpec::ends_burn_in() const {
           ends_with_burn_in(training.augment.schedule) || std::ranges::any_of(networks, moves));
 }
 
-std::int64_t JobSpec::total_steps() const {
+std::int64_t Job::total_steps() const {
   return static_cast<std::int64_t>(
       std::ceil(training.kimg * 1000.0 / static_cast<double>(images_per_step())));
 }
 
-std::int64_t JobSpec::steps_of_kimg(double kimg) const {
+std::int64_t Job::steps_of_kimg(double kimg) const {
   if (kimg <= 0.0) {
     return 0;
   }

@@ -2,7 +2,8 @@
 // What is to be trained and by whom: the resolved job file as plain values. No parsing here
 // (job/file/parse.hpp), no LibTorch.
 //
-// Everything outside `layout`, `checkpoint` and `output` can change a weight; those three never do.
+// What can change a weight is in Job. The layout (job/layout_choice.hpp), checkpoints and
+// output (job/run_options.hpp) never do.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "job/augmentation.hpp"
 #include "job/divergence.hpp"
+#include "job/layout_choice.hpp"
 #include "job/models/architecture.hpp"
 #include "job/models/growth_schedule.hpp"
 #include "job/models/hashed_file.hpp"
@@ -22,9 +24,9 @@
 #include "job/models/regularisation.hpp"
 #include "job/optimizers.hpp"
 #include "job/precision.hpp"
+#include "job/run_options.hpp"
 #include "job/schedules/ramp_up.hpp"
 #include "job/schedules/schedule.hpp"
-#include "job/transports.hpp"
 
 namespace gangway {
 
@@ -33,25 +35,6 @@ enum class MemoryFormat { kContiguous, kChannelsLast };
 enum class DeviceKind { kCpu, kCuda };
 /// Number format of what travels between hosts; all but fp32 are inexact (docs/numerics.md).
 enum class WireFormat { kFp32, kBf16, kFp16 };
-/// What the exchange of gradients and weights runs beside. Only the speed depends on it.
-enum class Overlap { kNone, kWithin, kAcross };
-/// In which order the workers of networks that are cut do their work (docs/pipeline-stages.md).
-/// Only speed and memory depend on it.
-enum class StageOrder {
-  /// As by phase, and between a phase's forwards and its backwards the next phase's forwards, as
-  /// far as they need nothing that this one trains: who waits for the first gradient has those to
-  /// do. Their graphs are kept longer.
-  kFill,
-  kByPhase,  ///< a phase's forwards of all micro-batches, then its backwards (GPipe, Huang et al.,
-             ///< 2019, by phase)
-  /// As filled, with no more micro-batches under way than there are stages (1F1B, PipeDream-flush,
-  /// Narayanan et al., 2021).
-  kOneForwardOneBackward,
-  /// As filled, and the gradients of a chunk's weights come some time behind those of what it
-  /// takes, for which the worker before it waits (zero bubble, Qi et al., 2024).
-  kZeroBubble,
-};
-
 /// Of pairs: which picture the other one is made of.
 enum class PairDirection { kAToB, kBToA };
 
@@ -219,10 +202,6 @@ struct NetworkSpec {
   Precision precision = Precision::kFp32;  ///< of its passes; kAuto until a run is begun
   ModuleFile module;                       ///< model.NETWORK
   InitializationSpec initialization;       ///< of a network that is not the user's
-  std::vector<int> workers;                ///< layout.NETWORK: who holds it, ascending; empty: all
-  /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages
-  /// says
-  std::optional<std::vector<int>> cuts;
   /// Whether an average of its weights is kept.
   [[nodiscard]] bool is_averaged() const {
     return ema_kimg > 0.0 || (!is_frozen && ema_schedule.final_value > 0.0);
@@ -244,91 +223,23 @@ enum class KernelChoice {
   kFastest,  ///< declared inexact: a run is not even equal to itself
 };
 
-/// Whether steps are recorded as CUDA graphs.
-enum class GraphChoice { kAuto, kOn, kOff };
-
 struct NumericsSpec {
   int threads = 1;  ///< compute threads a worker: they change bits
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
   DeviceKind device = DeviceKind::kCpu;
   SumOrder order = SumOrder::kTree;
   KernelChoice kernels = KernelChoice::kDeterministic;
-  GraphChoice cuda_graph = GraphChoice::kAuto;
   bool operator==(const NumericsSpec&) const = default;
 };
 
-/// Which worker has which chunk of networks that are cut.
-enum class StagePlacement {
-  kLoop,  ///< the first workers have the first chunk of each
-  kV,     ///< of the job's first network; of the others the last one
-};
-
-struct LayoutSpec {
-  /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
-  /// it fits; empty: nobody chooses.
-  std::string plan;
-  int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
-  int stages = 1;  ///< chunks of each network that has as many blocks
-  int tensor = 1;
-  TransportKind transport = TransportKind::kAuto;
-  Overlap overlap = Overlap::kAcross;
-  StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
-  /// Micro-batches of which a worker keeps what their backwards need, at most; 0: as the schedule.
-  int in_flight = 0;
-  StagePlacement placement = StagePlacement::kLoop;
-  double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
-  int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
-  bool audit = false;     ///< whether others recompute random slices of updates, as often
-  /// Whether what networks make inside is not kept for backward, but made again.
-  bool recompute = false;
-  bool operator==(const LayoutSpec&) const = default;
-};
-
-/// Checkpoints are taken at whichever comes first of the three intervals; 0: not by this one. One
-/// is always taken at the end.
-struct CheckpointSpec {
-  static constexpr std::int64_t kAutoSnapshots = -1;
-
-  double every_kimg = 10.0;
-  double every_seconds = 0.0;
-  std::int64_t every_steps = 0;
-  int keep = 3;             ///< newest that stay
-  double keep_every = 0.0;  ///< kimg; the first of each such stretch stays for good; 0: none
-  int keep_best = 0;        ///< those with the best scores stay, so many; 0: none is scored
-  std::int64_t score_samples = 10'000;  ///< generated examples of a score
-  int early_stop = 0;  ///< scores in a row without a better one that end the run; 0: none do
-  /// From one snapshot in memory to the next; 0: none are taken.
-  std::int64_t snapshot_steps = kAutoSnapshots;
-  bool operator==(const CheckpointSpec&) const = default;
-};
-
-struct OutputSpec {
-  double tick_kimg = 1.0;
-  double pictures_kimg = 4.0;
-  int grid = 8;  ///< pictures a side of a grid
-  double histograms_kimg =
-      0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
-  /// Where the live page listens: auto, off, or as job/http_address.hpp has it.
-  std::string http = "auto";
-  bool http_plain = false;          ///< without TLS, to other hosts too
-  std::string control = "auto";     ///< where the job is steered: auto, off or ADDRESS:PORT
-  std::string control_certificate;  ///< PEM file, of both of them; empty: no TLS
-  std::string control_key;          ///< PEM file
-  bool operator==(const OutputSpec&) const = default;
-};
-
-struct JobSpec {
-  /// A job that says nothing but its recipe.
-  [[nodiscard]] static JobSpec of(const Recipe& recipe);
-
+/// What is trained: all that can change a weight, and nothing else. Whoever computes takes this, so
+/// that no layout can reach an example, a draw or a sum.
+struct Job {
   ModelSpec model;
   DataSpec data;
   TrainingSpec training;
   PerNetwork<NetworkSpec> networks = networks_of(*default_recipe());  ///< the recipe's
   NumericsSpec numerics;
-  LayoutSpec layout;
-  CheckpointSpec checkpoint;
-  OutputSpec output;
 
   /// @throws InvariantError for a name that no network of the recipe has
   [[nodiscard]] NetworkId id_of(std::string_view network) const;
@@ -390,6 +301,18 @@ struct JobSpec {
   [[nodiscard]] std::int64_t total_steps() const;
   /// Steps between events that are given in kimg: at least 1; 0 stays 0.
   [[nodiscard]] std::int64_t steps_of_kimg(double kimg) const;
+  bool operator==(const Job&) const = default;
+};
+
+/// A whole job file.
+struct JobSpec : Job, RunOptions {
+  LayoutChoice layout = LayoutChoice::of(*default_recipe());
+
+  /// A job that says nothing but its recipe.
+  [[nodiscard]] static JobSpec of(const Recipe& recipe);
+  [[nodiscard]] NetworkPlacement& placement(std::string_view network) {
+    return layout.networks[id_of(network)];
+  }
   bool operator==(const JobSpec&) const = default;
 };
 

@@ -16,7 +16,8 @@ namespace {
 void complain(std::string_view message) {
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    std::cerr << "gangway: " << message.substr(0, end) << '\n';
+    // In one write: mpirun makes one stream of several hosts' lines.
+    std::cerr << "gangway: " + std::string(message.substr(0, end)) + '\n';
     message.remove_prefix(std::min(end + 1, message.size()));
   }
   std::cerr << std::flush;

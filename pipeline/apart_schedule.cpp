@@ -30,16 +30,14 @@ class ApartWriter : public ListWriter {
 
  private:
   [[nodiscard]] bool holds(NetworkId network) const {
-    return shares_.groups()[network].has(shares_.worker());
+    return shares_.layout()[network].has(shares_.worker());
   }
   [[nodiscard]] bool has_leaf(NetworkId network, int microbatch) const {
-    return shares_.groups()[network]
+    return shares_.layout()[network]
         .range_of(shares_.worker())
         .contains({microbatch, microbatch + 1});
   }
-  [[nodiscard]] MicrobatchRange local() const {
-    return range_of_all(shares_.groups(), shares_.worker());
-  }
+  [[nodiscard]] MicrobatchRange local() const { return shares_.local(); }
   [[nodiscard]] const PassShare& share() const {
     return shares_.of(at_.phase, at_.pass, at_.microbatch);
   }

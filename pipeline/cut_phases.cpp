@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -172,18 +172,17 @@ int NetworkCuts::chunk_that_makes(const std::string& tensor) const {
   return 0;
 }
 
-PerNetwork<NetworkCuts> cuts_of(const JobSpec& job) {
+PerNetwork<NetworkCuts> cuts_of(const Job& job, const Layout& layout) {
   PerNetwork<NetworkCuts> cuts;
-  if (!cuts_networks(job)) {
+  if (std::ranges::none_of(layout, &NetworkGroup::is_cut)) {
     for (std::size_t i = 0; i < job.networks.size(); ++i) {
       cuts.add({});
     }
     return cuts;
   }
-  const PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job);
   const PerNetwork<Architecture> architectures = job.architectures();
   for (const NetworkId network : job.networks.ids()) {
-    cuts.add({.chunks = chunks[network], .live = live_tensors(architectures[network])});
+    cuts.add({.chunks = layout[network].chunks, .live = live_tensors(architectures[network])});
   }
   return cuts;
 }

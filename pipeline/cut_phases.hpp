@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "job/block_range.hpp"
+#include "job/layout/block_range.hpp"
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 
@@ -17,15 +17,16 @@ namespace gangway::pipeline {
 /// Where one network is cut.
 struct NetworkCuts {
   std::vector<BlockRange> chunks = {BlockRange{}};  ///< in their order; one: it is whole
-  /// By block, what flows out of it (job/stage_cuts.hpp). Of a whole network nobody asks.
+  /// By block, what flows out of it (job/layout/stage_cuts.hpp). Of a whole network nobody asks.
   std::vector<std::vector<std::string>> live = {};
 
   /// The first chunk out of which `tensor` flows, or in which it ends; 0 where that is none.
   [[nodiscard]] int chunk_that_makes(const std::string& tensor) const;
 };
 
-/// By network, where `job`'s layout cuts it. @throws ConfigError as chunks_of (job/stage_cuts.hpp)
-[[nodiscard]] PerNetwork<NetworkCuts> cuts_of(const JobSpec& job);
+/// By network, where `job`'s layout cuts it. @throws ConfigError as chunks_of
+/// (job/layout/stage_cuts.hpp)
+[[nodiscard]] PerNetwork<NetworkCuts> cuts_of(const Job& job, const Layout& layout);
 
 /// Of each node of `pass` once that is cut, the node of `pass` that it is a part of.
 [[nodiscard]] std::vector<int> origins_of(const Pass& pass, const PerNetwork<NetworkCuts>& cuts);

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "job/block_range.hpp"
+#include "job/layout/block_range.hpp"
 #include "job/models/network_id.hpp"
 #include "job/schedules/schedule.hpp"
 

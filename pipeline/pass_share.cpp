@@ -207,8 +207,7 @@ Homes homes_of(const Pass& pass) {
   return homes;
 }
 
-std::vector<std::optional<int>> owners_of(const Pass& pass, const PerNetwork<NetworkGroup>& groups,
-                                          int microbatch) {
+std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& groups, int microbatch) {
   std::vector<std::optional<int>> owners;
   for (const std::optional<Home>& home : homes_of(pass)) {
     owners.push_back(home ? std::optional(groups[home->network].worker_of(microbatch, home->chunk))
@@ -261,9 +260,8 @@ int PassShare::num_instructions(const Pass& pass) const {
   return count;
 }
 
-PassShares::PassShares(const std::vector<Phase>& phases, PerNetwork<NetworkGroup> groups,
-                       int worker)
-    : phases_(phases), groups_(std::move(groups)), worker_(worker) {
+PassShares::PassShares(const std::vector<Phase>& phases, Layout groups, int worker)
+    : phases_(phases), layout_(std::move(groups)), worker_(worker) {
   if (!are_apart()) {
     return;
   }
@@ -272,13 +270,13 @@ PassShares::PassShares(const std::vector<Phase>& phases, PerNetwork<NetworkGroup
         "image pools (training.pool) stay with the workers that make their images: place all "
         "networks on the same workers (layout), or use training.pool 0");
   }
-  const int microbatches = groups_.begin()->ranges.back().end;
+  const int microbatches = layout_.begin()->ranges.back().end;
   for (const Phase& phase : phases) {
     for (int pass = 0; pass < static_cast<int>(phase.passes.size()); ++pass) {
       const Pass& graph = phase.passes[static_cast<std::size_t>(pass)];
       const int recalled = recalled_nodes(phases, phase.index, pass);
       for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
-        const auto owners = owners_of(graph, groups_, microbatch);
+        const auto owners = owners_of(graph, layout_, microbatch);
         require_same_sums(phase, graph, owners);
         shares_.emplace(std::tuple(phase.index, pass, microbatch),
                         share_of(graph, owners, worker, recalled));

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::pipeline {
@@ -49,8 +49,7 @@ struct Home {
 [[nodiscard]] std::vector<std::optional<Home>> homes_of(const Pass& pass);
 
 /// By node, who carries it out for `microbatch`; nothing: whoever needs it.
-[[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass,
-                                                        const PerNetwork<NetworkGroup>& groups,
+[[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& groups,
                                                         int microbatch);
 [[nodiscard]] inline const Node& node_of(const Pass& pass, int node) {
   return pass.nodes[static_cast<std::size_t>(node)];
@@ -70,26 +69,28 @@ class PassShares {
  public:
   /// Borrows `phases`, which are completed.
   /// @throws ConfigError where a recipe cannot be carried out so with the bits of one worker
-  PassShares(const std::vector<Phase>& phases, PerNetwork<NetworkGroup> groups, int worker);
+  PassShares(const std::vector<Phase>& phases, Layout layout, int worker);
 
   [[nodiscard]] const PassShare& of(int phase, int pass, int microbatch) const {
     return shares_.at({phase, pass, microbatch});
   }
   [[nodiscard]] const std::vector<Phase>& phases() const { return phases_; }
-  [[nodiscard]] const PerNetwork<NetworkGroup>& groups() const { return groups_; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] int worker() const { return worker_; }
+  /// All micro-batches of this worker.
+  [[nodiscard]] MicrobatchRange local() const { return layout_.range_of(worker_); }
   /// Whether some worker does without some network, or a part of one.
-  [[nodiscard]] bool are_apart() const { return gangway::are_apart(groups_); }
+  [[nodiscard]] bool are_apart() const { return layout_.is_apart(); }
   /// From whom to whom tensors go that this worker sends or takes, gradients among them.
   [[nodiscard]] std::set<std::pair<int, int>> edges() const;
   /// With whom this worker exchanges tensors, ascending; they name it likewise.
   [[nodiscard]] std::vector<int> peers() const;
   /// Whether some network is cut.
-  [[nodiscard]] bool are_cut() const { return std::ranges::any_of(groups_, &NetworkGroup::is_cut); }
+  [[nodiscard]] bool are_cut() const { return std::ranges::any_of(layout_, &NetworkGroup::is_cut); }
 
  private:
   const std::vector<Phase>& phases_;
-  PerNetwork<NetworkGroup> groups_;
+  Layout layout_;
   int worker_;
   std::map<std::tuple<int, int, int>, PassShare> shares_;  // by phase, pass and micro-batch
 };

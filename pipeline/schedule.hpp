@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 #include "job/spec.hpp"
 #include "pipeline/instruction.hpp"
 #include "pipeline/phases.hpp"

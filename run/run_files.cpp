@@ -49,6 +49,9 @@ void write_placement(const std::filesystem::path& run, const std::vector<PlacedR
       entry["device"] = rank.device;
       entry["microbatches"] = {rank.microbatches.begin, rank.microbatches.end};
     }
+    if (!rank.networks.empty()) {
+      entry["networks"] = rank.networks;
+    }
     list.push_back(std::move(entry));
   }
   write_json(run / kPlacementFile, {{"ranks", std::move(list)}});

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 
 namespace gangway {
 
@@ -32,6 +32,7 @@ struct PlacedRank {
   std::int64_t pid = 0;
   std::string device;  ///< "cpu"; empty for the coordinator
   MicrobatchRange microbatches;
+  std::string networks = {};  ///< Layout::held_by
 };
 
 /// Names in a run directory.

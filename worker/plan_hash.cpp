@@ -21,9 +21,18 @@ std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
   for (const NetworkSpec& network : job.networks) {
     words.push_back(static_cast<std::uint64_t>(network.wire));
   }
-  for (const MicrobatchRange& range : plan.ranges) {
-    words.push_back(static_cast<std::uint64_t>(range.begin));
-    words.push_back(static_cast<std::uint64_t>(range.end));
+  const auto add = [&words](int number) { words.push_back(static_cast<std::uint64_t>(number)); };
+  for (const NetworkGroup& group : plan.layout) {
+    add(group.num_chunks());
+    for (const BlockRange& chunk : group.chunks) {
+      add(chunk.begin);
+      add(chunk.end);
+    }
+    for (std::size_t place = 0; place < group.workers.size(); ++place) {
+      add(group.workers[place]);
+      add(group.ranges[place].begin);
+      add(group.ranges[place].end);
+    }
   }
   for (const int host : plan.hosts) {
     words.push_back(static_cast<std::uint64_t>(host));

@@ -11,6 +11,7 @@
 
 #include "comm/arena/bucket_plan.hpp"
 #include "comm/arena/reduction_tree.hpp"
+#include "job/layout/layout.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::worker {
@@ -19,9 +20,9 @@ namespace gangway::worker {
 struct ExchangePlan {
   /// By network: names, sizes and places of tensors, buckets, slices.
   std::vector<const comm::BucketPlan*> networks;
-  std::span<const MicrobatchRange> ranges;  ///< by worker
-  std::span<const int> hosts;               ///< by worker: equal where memory is shared
-  std::string_view device = "cpu";          ///< kind of it
+  const Layout& layout;
+  std::span<const int> hosts;       ///< by worker: equal where memory is shared
+  std::string_view device = "cpu";  ///< kind of it
 };
 
 /// Of `plan` and of what the job says about the order of elements and of sums, the number of

@@ -25,11 +25,6 @@ PerNetwork<gan::Network> initialised_networks(const JobSpec& job) {
   return networks;
 }
 
-Placement with_groups(Placement placement, const JobSpec& job) {
-  placement.groups = network_groups(job, static_cast<int>(placement.ranges.size()));
-  return placement;
-}
-
 PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& networks,
                                                     const JobSpec& job, const Placement& placement,
                                                     comm::HostMemory& memory) {
@@ -39,8 +34,8 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
     states.add(std::make_unique<NetworkState>(
         networks[id],
         NetworkState::Setup{.format = job.numerics.memory_format,
-                            .num_workers = static_cast<int>(placement.ranges.size()),
-                            .group = placement.groups[id],
+                            .num_workers = placement.layout.num_workers(),
+                            .group = placement.layout[id],
                             .worker = placement.worker,
                             .optimizer = spec.optimizer.kind,
                             .is_frozen = spec.is_frozen,
@@ -58,21 +53,22 @@ std::unique_ptr<ImagePools> pools_of(const JobSpec& job, const Placement& placem
                                      at::Device device) {
   std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job, TORCH_VERSION));
   return names.empty() ? nullptr
-                       : std::make_unique<ImagePools>(ImagePools::Setup{.job = job,
-                                                                        .names = std::move(names),
-                                                                        .ranges = placement.ranges,
-                                                                        .worker = placement.worker,
-                                                                        .device = device});
+                       : std::make_unique<ImagePools>(
+                             ImagePools::Setup{.job = job,
+                                               .names = std::move(names),
+                                               .ranges = placement.layout.shared_ranges(),
+                                               .worker = placement.worker,
+                                               .device = device});
 }
 
 /// Workers of the host with which this one exchanges tensors.
 std::vector<int> stream_peers(const JobSpec& job, const Placement& placement) {
-  if (!are_apart(placement.groups)) {
+  if (!placement.layout.is_apart()) {
     return {};
   }
-  const std::vector<pipeline::Phase> phases =
-      pipeline::cut_phases(gan::phases_of(job, TORCH_VERSION), pipeline::cuts_of(job));
-  std::vector<int> peers = pipeline::PassShares(phases, placement.groups, placement.worker).peers();
+  const std::vector<pipeline::Phase> phases = pipeline::cut_phases(
+      gan::phases_of(job, TORCH_VERSION), pipeline::cuts_of(job, placement.layout));
+  std::vector<int> peers = pipeline::PassShares(phases, placement.layout, placement.worker).peers();
   const auto host_of = [&](int worker) {
     return placement.hosts[static_cast<std::size_t>(worker)];
   };
@@ -92,7 +88,7 @@ comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks,
                                   const Placement& placement, comm::HostMemory memory,
                                   ComputeDevice& device, std::uint64_t plan_hash) {
   for (const NetworkId network : networks.ids()) {
-    const NetworkGroup& group = placement.groups[network];
+    const NetworkGroup& group = placement.layout[network];
     device.place(*networks[network],
                  group.has(placement.worker) ? std::optional(group.range_of(placement.worker))
                                              : std::nullopt,
@@ -105,13 +101,13 @@ comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks,
 
 Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memory,
                  ComputeDevice& device)
-    : placement_(with_groups(std::move(placement), job)),
+    : placement_(std::move(placement)),
       networks_(initialised_networks(job)),
       states_(states_of(networks_, job, placement_, memory)),
       pools_(pools_of(job, placement_, device.device())),
       streams_(memory, stream_peers(job, placement_)),
       plan_hash_(worker::plan_hash({.networks = plans_of(networks()),
-                                    .ranges = placement_.ranges,
+                                    .layout = placement_.layout,
                                     .hosts = placement_.hosts,
                                     .device = device.kind()},
                                    job)),

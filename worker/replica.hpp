@@ -11,9 +11,8 @@
 #include "comm/host/host_memory.hpp"
 #include "comm/host/host_streams.hpp"
 #include "gan/blocks/build_networks.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/layout.hpp"
 #include "job/models/network_id.hpp"
-#include "job/network_groups.hpp"
 #include "job/spec.hpp"
 #include "worker/state/image_pools.hpp"
 #include "worker/step/compute_device.hpp"
@@ -23,13 +22,8 @@ namespace gangway::worker {
 /// Who trains what, and where.
 struct Placement {
   int worker = 0;
-  std::vector<MicrobatchRange> ranges;   ///< by worker
-  std::vector<int> hosts;                ///< by worker: equal where memory is shared
-  PerNetwork<NetworkGroup> groups = {};  ///< who holds which network; set by the replica
-
-  [[nodiscard]] MicrobatchRange own_range() const {
-    return ranges[static_cast<std::size_t>(worker)];
-  }
+  Layout layout;
+  std::vector<int> hosts;  ///< by worker: equal where memory is shared
 };
 
 class Replica {

@@ -79,7 +79,7 @@ std::vector<int> reals_of(const pipeline::PassShares& shares, pipeline::StepSche
   if (shares.are_apart()) {
     return pipeline::microbatches_with_reals(shares, schedules.of(0));
   }
-  const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
+  const MicrobatchRange local = shares.local();
   const auto all = std::views::iota(local.begin, local.end);
   return {all.begin(), all.end()};
 }
@@ -113,10 +113,10 @@ Training::Training(const Setup& setup, const BegunState& begun)
       replica_(setup.replica),
       first_step_(begun.begin.step),
       phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
-                                   pipeline::cuts_of(setup.job))),
-      shares_(phases_, setup.replica.placement().groups, setup.replica.placement().worker),
+                                   pipeline::cuts_of(setup.job, setup.replica.placement().layout))),
+      shares_(phases_, setup.replica.placement().layout, setup.replica.placement().worker),
       schedules_(shares_, pipeline::stage_options(job_.layout)),
-      local_(range_of_all(shares_.groups(), shares_.worker())),
+      local_(shares_.local()),
       changes_(setup.welcome.changes),
       trace_(trace_setup(setup, phases_)),
       transport_(trace_.transport()),
@@ -126,13 +126,13 @@ Training::Training(const Setup& setup, const BegunState& begun)
       groups_({.transport = transport_,
                .lane = setup.lane,
                .host = setup.replica.host(),
-               .ranges = setup.replica.placement().ranges,
+               .ranges = setup.replica.placement().layout.shared_ranges(),
                .hosts = setup.replica.placement().hosts,
                .num_microbatches = setup.job.training.microbatches,
                .timeout = timeout_of(setup.job),
                .on_stall = setup.on_stall,
                .trace = &trace_.lane()},
-              shares_.groups()),
+              shares_.layout()),
       exchange_(groups_.all()),
       reals_(job_, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
@@ -156,7 +156,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                  .dataset = *dataset_,
                  .network = job_.shown_network(),
                  .state = *replica_.networks()[job_.shown_network()],
-                 .drawer = shares_.groups()[job_.shown_network()].workers.front(),
+                 .drawer = shares_.layout()[job_.shown_network()].workers.front(),
                  .transport = transport_,
                  .lane = setup.lane,
                  .run_directory = setup.welcome.run_directory,
@@ -168,7 +168,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
 }
 
 void Training::begin_graphs() {
-  if (job_.numerics.cuda_graph == GraphChoice::kOff) {
+  if (job_.layout.cuda_graph == GraphChoice::kOff) {
     return;
   }
   recorder_ = device_.make_recorder();
@@ -183,7 +183,7 @@ void Training::begin_graphs() {
                                       .tolerance = job_.numerics.kernels == KernelChoice::kFastest
                                                        ? kToleranceOfInexactSteps
                                                        : 0.0});
-  } else if (job_.numerics.cuda_graph == GraphChoice::kOn && exchange_.on_stall) {
+  } else if (job_.layout.cuda_graph == GraphChoice::kOn && exchange_.on_stall) {
     exchange_.on_stall(
         fmt::format("numerics.cuda_graph: on, but steps are not recorded: {}", why_not));
   }

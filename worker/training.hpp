@@ -51,6 +51,8 @@ class Training {
   void keep_snapshots(const std::function<void()>& progress) const noexcept {
     snapshots_.keep_on_disk(progress);
   }
+  /// As SnapshotService::finish_healthy_files.
+  void finish_healthy_files() noexcept { snapshots_.finish_healthy_files(); }
   /// Runs leases until the last one is done.
   void run();
 

@@ -155,7 +155,7 @@ void set_up(Workplace& place, const messages::Welcome& welcome, CoordinatorLink&
   place.device = computing.make(*place.job, neighbours, transport.worker());
   log.info("computes on {}", place.device->kind());
   Replica& replica = place.replica.emplace(
-      *place.job, Placement{transport.worker(), welcome.ranges, neighbours.hosts},
+      *place.job, Placement{transport.worker(), welcome.layout, neighbours.hosts},
       std::move(neighbours.memory), *place.device);
   lane.listen_to(&replica.host(), neighbours.core);
   const Training::Setup setup{
@@ -199,7 +199,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   const messages::Welcome welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
-  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.ranges.size(),
+  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.layout.num_workers(),
             hello.process.pid);
   Rescue rescue(welcome.coordinator_memory != hello.shared_memory);
   Lifeline lifeline(
@@ -241,6 +241,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     link.stop(stop_for(error));
     rescue.carry_out(lifeline);
     leave(error.code());
+  } catch (const DivergedError& error) {
+    if (place.training) {
+      place.training->finish_healthy_files();
+    }
+    fail(link, *log, stop_for(error));
   } catch (const Error& error) {
     fail(link, *log, stop_for(error));
   } catch (const std::exception& error) {

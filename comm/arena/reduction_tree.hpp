@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 
 namespace gangway::comm {
 

@@ -16,6 +16,7 @@ void fill(wire::Worker& reply, const WorkerStatus& worker) {
   reply.set_state(worker.state);
   reply.set_first_microbatch(worker.microbatches.begin);
   reply.set_end_microbatch(worker.microbatches.end);
+  reply.set_networks(worker.networks);
   reply.set_steps_done(worker.steps_done);
   reply.set_work_seconds_per_step(worker.work_seconds_per_step);
   reply.set_wait_seconds_per_step(worker.wait_seconds_per_step);

@@ -171,7 +171,7 @@ void EventLoop::carry_out(const SendMessage& send) {
 }
 
 void EventLoop::carry_out(const ShowPlacement& placement) {
-  parts_.recorder.show_placement(conductor_.membership(), placement.ready);
+  parts_.recorder.show_placement(conductor_.membership(), placement);
 }
 
 void EventLoop::carry_out(const ShowTick& tick) { parts_.recorder.show_tick(tick.tick); }

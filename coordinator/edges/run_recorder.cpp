@@ -20,7 +20,7 @@
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "job/number_changes.hpp"
 #include "report/failure_box.hpp"
 #include "report/log_file.hpp"
@@ -120,9 +120,8 @@ void RunRecorder::show_header() {
   }
 }
 
-std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) const {
-  const auto num_workers = static_cast<int>(membership.members().size());
-  const PerNetwork<NetworkGroup> groups = network_groups(run_.spec, num_workers);
+std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,
+                                                  const Layout& layout) const {
   std::vector<PlacedRank> ranks{{.rank = 0,
                                  .role = "coordinator",
                                  .host = self_.host,
@@ -135,13 +134,15 @@ std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership) 
                      .host = member.host,
                      .pid = member.process.pid,
                      .device = member.device,
-                     .microbatches = range_of_all(groups, member.rank - 1)});
+                     .microbatches = layout.range_of(member.rank - 1),
+                     .networks = layout.held_by(member.rank - 1, run_.spec.network_names())});
   }
   return ranks;
 }
 
-void RunRecorder::show_placement(const Membership& membership, const messages::Ready& ready) {
-  const std::vector<PlacedRank> ranks = placed_ranks(membership);
+void RunRecorder::show_placement(const Membership& membership, const ShowPlacement& placement) {
+  const messages::Ready& ready = placement.ready;
+  const std::vector<PlacedRank> ranks = placed_ranks(membership, placement.layout);
   output_.write("placement.json",
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   say(placement_table(ranks));

@@ -46,7 +46,7 @@ class RunRecorder {
 
   void show_header();
   /// @param ready  of the last worker: what they have in common
-  void show_placement(const Membership& membership, const messages::Ready& ready);
+  void show_placement(const Membership& membership, const ShowPlacement& placement);
   void show_tick(report::Tick tick);
   void show_picture(const messages::Picture& picture);
   void say(const std::string& line);
@@ -119,7 +119,8 @@ class RunRecorder {
   void show_saved(const CompleteCheckpoint& checkpoint, const std::filesystem::path& path,
                   double seconds);
   void report_failure(const Outcome& outcome, const Membership& membership);
-  [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership) const;
+  [[nodiscard]] std::vector<PlacedRank> placed_ranks(const Membership& membership,
+                                                     const Layout& layout) const;
 
   const StartedRun& run_;
   ResumeCommands resume_commands_;

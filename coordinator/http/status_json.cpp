@@ -25,6 +25,7 @@ ordered_json workers_json(const JobStatus& status) {
                     {"pid", worker.pid},
                     {"state", worker.state},
                     {"microbatches", {worker.microbatches.begin, worker.microbatches.end}},
+                    {"networks", worker.networks},
                     {"steps_done", worker.steps_done},
                     {"work_seconds_per_step", worker.work_seconds_per_step},
                     {"wait_seconds_per_step", worker.wait_seconds_per_step},

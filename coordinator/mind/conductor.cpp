@@ -182,7 +182,7 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   if (!begin_line_.empty()) {
     effects.emplace_back(Say{begin_line_});
   }
-  effects.emplace_back(ShowPlacement{ready_});
+  effects.emplace_back(ShowPlacement{ready_, settings_.welcome.layout});
   if (const auto step = scores_.unscored(settings_.decisions, begin_step_)) {
     effects.emplace_back(ScoreCheckpoint{*step});
   }

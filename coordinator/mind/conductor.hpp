@@ -79,6 +79,7 @@ struct DiscardCheckpoint {
 /// All workers are ready: time for the placement table.
 struct ShowPlacement {
   messages::Ready ready;  ///< of the last one
+  Layout layout;
 };
 struct ShowTick {
   report::Tick tick;

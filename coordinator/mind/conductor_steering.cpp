@@ -309,6 +309,7 @@ JobPhase Conductor::phase() const {
 }
 
 std::vector<WorkerStatus> Conductor::worker_statuses() const {
+  const Layout& layout = settings_.welcome.layout;
   std::vector<WorkerStatus> workers;
   for (const Member& member : membership_.members()) {
     WorkerStatus worker{.rank = member.rank,
@@ -316,11 +317,9 @@ std::vector<WorkerStatus> Conductor::worker_statuses() const {
                         .device = member.device,
                         .pid = member.process.pid,
                         .state = state_text(member.state),
+                        .microbatches = layout.range_of(member.rank - 1),
+                        .networks = layout.held_by(member.rank - 1, settings_.job.network_names()),
                         .steps_done = watch_.done(member.rank)};
-    const auto index = static_cast<std::size_t>(member.rank - 1);
-    if (index < settings_.welcome.ranges.size()) {
-      worker.microbatches = settings_.welcome.ranges[index];
-    }
     const auto means = ticks_.last_means().find(member.rank);
     if (means != ticks_.last_means().end()) {
       worker.work_seconds_per_step = means->second.work_seconds;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 #include "report/tick.hpp"
 #include "run/messages/messages.hpp"
 
@@ -36,6 +36,7 @@ struct WorkerStatus {
   std::int64_t pid = 0;
   std::string state;             ///< expected, joined, ready, left, lost
   MicrobatchRange microbatches;  ///< that it computes
+  std::string networks = {};     ///< Layout::held_by
   std::int64_t steps_done = 0;
   double work_seconds_per_step = 0;  ///< of a step: without the waits for others
   double wait_seconds_per_step = 0;  ///< for exchanges

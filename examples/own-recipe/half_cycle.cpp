@@ -21,13 +21,13 @@ using gangway::pipeline::Phase;
 using gangway::pipeline::Reals;
 
 /// Pictures of both sides, and "fake_b" of "real_a".
-std::vector<Node> making(const gangway::JobSpec& job) {
+std::vector<Node> making(const gangway::Job& job) {
   return {Reals{}, Join{"first-side", {"real"}, "real_a"}, Join{"second-side", {"real"}, "real_b"},
           Application{job.id_of("generator_ab"), {{"image", "real_a"}}, "fake_b"}};
 }
 
 /// Each application of a network in a step draws apart from the others: its stream.
-void add_verdict(const gangway::JobSpec& job, const std::string& images, const char* loss,
+void add_verdict(const gangway::Job& job, const std::string& images, const char* loss,
                  const char* shown_with, int stream, std::vector<Node>& nodes) {
   nodes.emplace_back(
       Application{job.id_of("discriminator_b"), {{"image", images}}, images + "_logits", stream});
@@ -35,7 +35,7 @@ void add_verdict(const gangway::JobSpec& job, const std::string& images, const c
       Loss{.function = loss, .inputs = {images + "_logits"}, .shown_with = job.id_of(shown_with)});
 }
 
-std::vector<Phase> phases(const gangway::JobSpec& job) {
+std::vector<Phase> phases(const gangway::Job& job) {
   Pass translate{"translate", making(job)};
   add_verdict(job, "fake_b", "least-squares-generator", "generator_ab", 1, translate.nodes);
   translate.nodes.emplace_back(

@@ -27,7 +27,7 @@ Network build_network(const Architecture& architecture, NetworkId id) {
   return network;
 }
 
-PerNetwork<Network> build_networks(const JobSpec& job) {
+PerNetwork<Network> build_networks(const Job& job) {
   const PerNetwork<Architecture> architectures = job.architectures();
   PerNetwork<Network> networks;
   for (const NetworkId id : architectures.ids()) {

@@ -13,6 +13,6 @@ namespace gangway::gan {
 /// @throws ConfigError naming key and file of a user's network that cannot be trained
 [[nodiscard]] Network build_network(const Architecture& architecture, NetworkId id = {});
 
-[[nodiscard]] PerNetwork<Network> build_networks(const JobSpec& job);
+[[nodiscard]] PerNetwork<Network> build_networks(const Job& job);
 
 }  // namespace gangway::gan

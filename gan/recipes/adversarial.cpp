@@ -34,7 +34,7 @@ constexpr int kPathLengthShare = 2;
 /// Passes of one job: labels go along where its networks take them.
 class Passes {
  public:
-  explicit Passes(const JobSpec& job)
+  explicit Passes(const Job& job)
       : job_(job),
         generator_(job.id_of("generator")),
         discriminator_(job.id_of("discriminator")),
@@ -225,14 +225,14 @@ class Passes {
     return r1;
   }
 
-  const JobSpec& job_;
+  const Job& job_;
   NetworkId generator_;
   NetworkId discriminator_;
   std::string loss_;
   bool has_labels_;
 };
 
-std::vector<Pass> discriminator_passes(const JobSpec& job, const Passes& of) {
+std::vector<Pass> discriminator_passes(const Job& job, const Passes& of) {
   std::vector<Pass> passes =
       of.couples() ? std::vector{of.pair()} : std::vector{of.real(), of.fake()};
   if (job.training.penalty.gradient_penalty > 0.0) {
@@ -244,7 +244,7 @@ std::vector<Pass> discriminator_passes(const JobSpec& job, const Passes& of) {
   return passes;
 }
 
-std::vector<Pass> generator_passes(const JobSpec& job, const Passes& of,
+std::vector<Pass> generator_passes(const Job& job, const Passes& of,
                                    const std::vector<Pass>& of_discriminator) {
   std::vector<Pass> passes{of.generator(of_discriminator)};
   if (job.training.path_length.is_any() && !job.training.path_length.is_lazy()) {
@@ -255,7 +255,7 @@ std::vector<Pass> generator_passes(const JobSpec& job, const Passes& of,
 
 }  // namespace
 
-std::vector<Phase> adversarial_phases(const JobSpec& job) {
+std::vector<Phase> adversarial_phases(const Job& job) {
   const Passes of(job);
   const NetworkSpec& discriminator = job.network("discriminator");
   const bool takes_new = job.training.generator_reals == GeneratorReals::kNew;

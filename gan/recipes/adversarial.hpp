@@ -12,6 +12,6 @@ namespace gangway::gan {
 
 /// The job's phases in the order of a step: discriminator, generator, the discriminator's lazy
 /// regulariser if there is one.
-[[nodiscard]] std::vector<pipeline::Phase> adversarial_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> adversarial_phases(const Job& job);
 
 }  // namespace gangway::gan

@@ -106,7 +106,7 @@ void harvest_signs(Pass& pass, NetworkId judge) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> with_augmentation(const JobSpec& job,
+std::vector<pipeline::Phase> with_augmentation(const Job& job,
                                                std::vector<pipeline::Phase> phases) {
   if (!job.training.augment.is_any()) {
     return phases;

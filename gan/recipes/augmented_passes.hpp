@@ -15,7 +15,7 @@ namespace gangway::gan {
 ///
 /// Penalties look at the gradient with respect to augmented pictures. (The code of StyleGAN2-ADA
 /// takes R1 with respect to pictures before augmentation.)
-[[nodiscard]] std::vector<pipeline::Phase> with_augmentation(const JobSpec& job,
+[[nodiscard]] std::vector<pipeline::Phase> with_augmentation(const Job& job,
                                                              std::vector<pipeline::Phase> phases);
 
 }  // namespace gangway::gan

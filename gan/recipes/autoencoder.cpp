@@ -8,7 +8,7 @@
 
 namespace gangway::gan {
 
-std::vector<pipeline::Phase> autoencoder_phases(const JobSpec& job) {
+std::vector<pipeline::Phase> autoencoder_phases(const Job& job) {
   const NetworkId encoder = job.id_of("encoder");
   const NetworkId decoder = job.id_of("decoder");
   const AutoencoderSpec& spec = job.training.autoencoder;

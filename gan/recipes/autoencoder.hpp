@@ -11,6 +11,6 @@
 namespace gangway::gan {
 
 /// One phase, which trains both.
-[[nodiscard]] std::vector<pipeline::Phase> autoencoder_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> autoencoder_phases(const Job& job);
 
 }  // namespace gangway::gan

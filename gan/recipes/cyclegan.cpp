@@ -34,7 +34,7 @@ struct Way {
 
 class Cycle {
  public:
-  explicit Cycle(const JobSpec& job)
+  explicit Cycle(const Job& job)
       : job_(job),
         word_(name_of(job.training.loss)),
         forth_{"a", "b", job.id_of("generator_ab"), job.id_of("discriminator_b"), 0},
@@ -114,7 +114,7 @@ class Cycle {
                             .shown_with = shown_with});
   }
 
-  const JobSpec& job_;
+  const Job& job_;
   std::string word_;
   Way forth_;
   Way back_;
@@ -122,7 +122,7 @@ class Cycle {
 
 }  // namespace
 
-std::vector<pipeline::Phase> cyclegan_phases(const JobSpec& job) {
+std::vector<pipeline::Phase> cyclegan_phases(const Job& job) {
   const Cycle cycle(job);
   return completed({{.name = "generators",
                      .networks = cycle.generators(),

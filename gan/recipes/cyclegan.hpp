@@ -13,6 +13,6 @@ namespace gangway::gan {
 
 /// Two phases: both generators, then both discriminators on what those made before they learnt, or
 /// on images of their pools (section 4).
-[[nodiscard]] std::vector<pipeline::Phase> cyclegan_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> cyclegan_phases(const Job& job);
 
 }  // namespace gangway::gan

@@ -24,7 +24,7 @@ constexpr int kCompared = 0;
 constexpr int kJudged = 1;
 
 /// Real examples and a sample of each one's code, "latent".
-std::vector<Node> coded(const JobSpec& job) {
+std::vector<Node> coded(const Job& job) {
   return {Reals{}, Application{job.id_of("encoder"), {{"image", "real"}}, "code"},
           Draw{.output = "noise"}, Join{"gaussian-sample", {"code", "noise"}, "latent"}};
 }
@@ -48,7 +48,7 @@ void judge_reconstructions(const SplitAdversaries& networks, const std::string& 
   nodes.emplace_back(loss);
 }
 
-Pass reconstructed(const JobSpec& job, const SplitAdversaries& networks) {
+Pass reconstructed(const Job& job, const SplitAdversaries& networks) {
   std::vector<Node> nodes = coded(job);
   judge_reconstructions(networks, "latent",
                         networks.loss("fake", "again", networks.discriminator()), nodes);
@@ -58,7 +58,7 @@ Pass reconstructed(const JobSpec& job, const SplitAdversaries& networks) {
 /// The encoder learns from the code's divergence and the reconstruction, the generator from the
 /// reconstruction and the discriminator: whatever the discriminator says ends at the sample of the
 /// code.
-Pass reconstruct(const JobSpec& job, const SplitAdversaries& networks) {
+Pass reconstruct(const Job& job, const SplitAdversaries& networks) {
   const AutoencoderSpec& spec = job.training.autoencoder;
   std::vector<Node> nodes = coded(job);
   nodes.insert(nodes.end(),
@@ -80,7 +80,7 @@ Pass reconstruct(const JobSpec& job, const SplitAdversaries& networks) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> feature_autoencoder_phases(const JobSpec& job) {
+std::vector<pipeline::Phase> feature_autoencoder_phases(const Job& job) {
   const SplitAdversaries networks(job);
   const std::vector<NetworkId> judges{networks.discriminator(), networks.trunk()};
   // The generator first: its gradients are complete while backward is in the encoder.

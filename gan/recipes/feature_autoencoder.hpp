@@ -12,6 +12,6 @@
 namespace gangway::gan {
 
 /// Two phases: the discriminator with its trunk, then generator and encoder (algorithm 1).
-[[nodiscard]] std::vector<pipeline::Phase> feature_autoencoder_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> feature_autoencoder_phases(const Job& job);
 
 }  // namespace gangway::gan

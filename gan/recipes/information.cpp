@@ -19,7 +19,7 @@ using pipeline::Node;
 using pipeline::Pass;
 
 /// Examples of drawn codes, what the discriminator says of them, and what the posterior.
-Pass of_codes(const JobSpec& job, const SplitAdversaries& networks, const std::string& name,
+Pass of_codes(const Job& job, const SplitAdversaries& networks, const std::string& name,
               const Loss& loss, bool trains_generator) {
   const NetworkId posterior = job.id_of("posterior");
   const ModelSpec& model = job.model;
@@ -59,7 +59,7 @@ Pass of_codes(const JobSpec& job, const SplitAdversaries& networks, const std::s
 
 }  // namespace
 
-std::vector<pipeline::Phase> information_phases(const JobSpec& job) {
+std::vector<pipeline::Phase> information_phases(const Job& job) {
   const SplitAdversaries networks(job);
   // The heads first: their gradients are complete while backward is in the trunk.
   const std::vector<NetworkId> judges{networks.discriminator(), job.id_of("posterior"),

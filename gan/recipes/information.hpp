@@ -13,6 +13,6 @@ namespace gangway::gan {
 
 /// Two phases: discriminator and posterior with the trunk that they share, then the generator; the
 /// posterior's loss is part of both, as in the authors' own code.
-[[nodiscard]] std::vector<pipeline::Phase> information_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> information_phases(const Job& job);
 
 }  // namespace gangway::gan

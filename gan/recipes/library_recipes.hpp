@@ -14,7 +14,7 @@ namespace gangway::gan {
 struct LibraryRecipe {
   std::string_view recipe;  ///< as its row has it
   /// In the order of a step, with all but what pipeline::completed fills in.
-  std::vector<pipeline::Phase> (*phases)(const JobSpec& job) = nullptr;
+  std::vector<pipeline::Phase> (*phases)(const Job& job) = nullptr;
 };
 
 struct LibraryRecipes {

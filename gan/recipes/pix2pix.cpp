@@ -40,7 +40,7 @@ void append(std::vector<Node>& nodes, std::vector<Node> more) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> pix2pix_phases(const JobSpec& job) {
+std::vector<pipeline::Phase> pix2pix_phases(const Job& job) {
   const NetworkId generator = job.id_of("generator");
   const NetworkId discriminator = job.id_of("discriminator");
   const std::string word(name_of(job.training.loss));

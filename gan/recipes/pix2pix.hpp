@@ -12,6 +12,6 @@ namespace gangway::gan {
 
 /// Two phases: the discriminator, then the generator, which also learns from the mean absolute
 /// difference from the pair's own second picture (eq. 4).
-[[nodiscard]] std::vector<pipeline::Phase> pix2pix_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> pix2pix_phases(const Job& job);
 
 }  // namespace gangway::gan

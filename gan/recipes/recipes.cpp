@@ -23,7 +23,7 @@
 namespace gangway::gan {
 namespace {
 
-using Phases = std::vector<pipeline::Phase> (*)(const JobSpec& job);
+using Phases = std::vector<pipeline::Phase> (*)(const Job& job);
 
 constexpr std::array kPhases{
     std::pair<std::string_view, Phases>{"adversarial", adversarial_phases},
@@ -44,8 +44,7 @@ bool looks_at_reals(const pipeline::Phase& phase) {
 }
 
 /// The same where some networks are frozen: nobody trains them.
-std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
-                                            const JobSpec& job) {
+std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases, const Job& job) {
   if (std::ranges::none_of(job.networks, &NetworkSpec::is_frozen)) {
     return phases;
   }
@@ -78,7 +77,7 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
 
 /// @throws ConfigError where a network that is to be trained is not updated in every step:
 /// snapshots are copied while that is done.
-void require_updates(const std::vector<pipeline::Phase>& phases, const JobSpec& job,
+void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
                      const std::string& file) {
   for (const NetworkId id : job.networks.ids()) {
     const bool is_updated = std::ranges::any_of(phases, [id](const pipeline::Phase& phase) {
@@ -94,7 +93,7 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const JobSpec& 
 
 /// What the job's library says of its recipe. In the file with LibTorch, which workers load anyway:
 /// nobody else asks what a step does.
-std::vector<pipeline::Phase> phases_of_library(const JobSpec& job, std::string_view torch) {
+std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view torch) {
   const std::string file = blocks_file(job.model.library.file).string();
   const SharedLibrary opened = open_blocks(job.model.library.file, torch);
   const LibraryRecipes& added =
@@ -113,7 +112,7 @@ std::vector<pipeline::Phase> phases_of_library(const JobSpec& job, std::string_v
 
 }  // namespace
 
-std::vector<pipeline::Phase> phases_of(const JobSpec& job, std::string_view torch) {
+std::vector<pipeline::Phase> phases_of(const Job& job, std::string_view torch) {
   const std::string_view name = job.training.recipe->name;
   for (const auto& [recipe, phases] : kPhases) {
     if (recipe == name) {

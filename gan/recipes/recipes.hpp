@@ -14,7 +14,6 @@ namespace gangway::gan {
 /// @param torch  version of this program's LibTorch, which a user's library must have been built
 /// with: compared before it is opened; empty: not compared
 /// @throws ConfigError of a library that cannot say them
-[[nodiscard]] std::vector<pipeline::Phase> phases_of(const JobSpec& job,
-                                                     std::string_view torch = {});
+[[nodiscard]] std::vector<pipeline::Phase> phases_of(const Job& job, std::string_view torch = {});
 
 }  // namespace gangway::gan

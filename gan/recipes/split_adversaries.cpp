@@ -19,7 +19,7 @@ using pipeline::Reals;
 
 }  // namespace
 
-SplitAdversaries::SplitAdversaries(const JobSpec& job)
+SplitAdversaries::SplitAdversaries(const Job& job)
     : job_(job),
       generator_(job.id_of("generator")),
       trunk_(job.id_of("trunk")),
@@ -70,7 +70,7 @@ std::vector<Node> SplitAdversaries::draws() const {
   return nodes;
 }
 
-bool clips_one_of(const JobSpec& job, const std::vector<NetworkId>& networks) {
+bool clips_one_of(const Job& job, const std::vector<NetworkId>& networks) {
   return std::ranges::any_of(networks,
                              [&job](NetworkId network) { return job.agrees_on_updates(network); });
 }

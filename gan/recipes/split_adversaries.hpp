@@ -13,7 +13,7 @@ namespace gangway::gan {
 
 class SplitAdversaries {
  public:
-  explicit SplitAdversaries(const JobSpec& job);
+  explicit SplitAdversaries(const Job& job);
 
   [[nodiscard]] NetworkId generator() const { return generator_; }
   [[nodiscard]] NetworkId trunk() const { return trunk_; }
@@ -39,13 +39,13 @@ class SplitAdversaries {
   [[nodiscard]] std::vector<pipeline::Input> with_labels(pipeline::Input input,
                                                          const std::string& labels) const;
 
-  const JobSpec& job_;
+  const Job& job_;
   NetworkId generator_;
   NetworkId trunk_;
   NetworkId discriminator_;
 };
 
 /// Whether one of `networks` is clipped, and a phase that trains them has to agree on a norm.
-[[nodiscard]] bool clips_one_of(const JobSpec& job, const std::vector<NetworkId>& networks);
+[[nodiscard]] bool clips_one_of(const Job& job, const std::vector<NetworkId>& networks);
 
 }  // namespace gangway::gan

@@ -25,7 +25,7 @@ std::string level_of(const std::string& picture, int level) {
 }
 
 /// Those of all levels; `picture`_level0, ….
-Application features_of(const std::string& picture, PictureStream stream, const JobSpec& job) {
+Application features_of(const std::string& picture, PictureStream stream, const Job& job) {
   Application features{.network = job.id_of("features"),
                        .inputs = {{"image", picture}},
                        .output = {},
@@ -43,7 +43,7 @@ Join gram_of(const std::string& picture, int level) {
 
 }  // namespace
 
-std::vector<pipeline::Phase> style_transfer_phases(const JobSpec& job) {
+std::vector<pipeline::Phase> style_transfer_phases(const Job& job) {
   const NetworkId generator = job.id_of("generator");
   const StyleSpec& style = job.training.style;
   std::vector<Node> nodes{Reals{},

@@ -11,6 +11,6 @@
 namespace gangway::gan {
 
 /// One phase, in which the generator is updated.
-[[nodiscard]] std::vector<pipeline::Phase> style_transfer_phases(const JobSpec& job);
+[[nodiscard]] std::vector<pipeline::Phase> style_transfer_phases(const Job& job);
 
 }  // namespace gangway::gan

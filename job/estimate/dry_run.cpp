@@ -16,7 +16,7 @@
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 
 namespace gangway {
 namespace {
@@ -77,30 +77,17 @@ std::string count_text(const Architecture& network) {
              : std::to_string(num_parameters(network));
 }
 
-/// "generator, discriminator 1/2" of a worker, where not all hold all; else "worker".
-std::string held_networks(const JobSpec& spec, const PerNetwork<NetworkGroup>& groups, int worker) {
-  std::vector<std::string> held;
-  for (const NetworkId network : groups.ids()) {
-    const NetworkGroup& group = groups[network];
-    if (const auto chunk = group.chunk_of(worker)) {
-      held.push_back(group.is_cut() ? fmt::format("{} {}/{}", spec.networks[network].name,
-                                                  *chunk + 1, group.num_chunks())
-                                    : spec.networks[network].name);
-    }
-  }
-  return are_apart(groups) ? fmt::format("{}", fmt::join(held, ", ")) : "worker";
-}
-
 std::string placement_table(const JobSpec& spec, int workers) {
-  const PerNetwork<NetworkGroup> groups = network_groups(spec, workers);
+  const Layout groups = resolve_layout(spec, workers);
   std::string text = fmt::format("  {:>4}  {:<11}  {}\n", "rank", "role", "micro-batches");
   text += fmt::format("  {:>4}  {:<11}  {}\n", 0, "coordinator", "-");
   for (int worker = 0; worker < workers; ++worker) {
-    const MicrobatchRange range = range_of_all(groups, worker);
+    const MicrobatchRange range = groups.range_of(worker);
+    const std::string networks = groups.held_by(worker, spec.network_names());
     const std::string held = range.size() == 1 ? std::to_string(range.begin)
                                                : fmt::format("{}-{}", range.begin, range.end - 1);
-    text +=
-        fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, held_networks(spec, groups, worker), held);
+    text += fmt::format("  {:>4}  {:<11}  {}\n", worker + 1, networks.empty() ? "worker" : networks,
+                        held);
   }
   return text;
 }
@@ -120,10 +107,10 @@ std::string memory_table(const JobSpec& spec, int workers) {
   }
   row("process and libraries", memory.process_bytes);
   row("total", memory.total_bytes());
-  if (cuts_networks(spec) && workers <= spec.training.microbatches) {
+  if (spec.layout.cuts_networks() && workers <= spec.training.microbatches) {
     JobSpec uncut = spec;
     uncut.layout.stages = 1;
-    for (NetworkSpec& network : uncut.networks) {
+    for (NetworkPlacement& network : uncut.layout.networks) {
       network.cuts.reset();
     }
     if (const MemoryEstimate whole = estimate_memory(uncut, workers);
@@ -197,7 +184,7 @@ std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<
 }
 
 MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& networks,
-                         const PerNetwork<NetworkGroup>& groups, int worker) {
+                         const Layout& groups, int worker) {
   MemoryEstimate memory;
   std::vector<HeldPart> parts;
   for (const NetworkId id : networks.ids()) {
@@ -221,9 +208,10 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   // Of a user's network nobody knows them before it runs.
   memory.activations_bytes = bytes_of_feature_maps(spec, networks) * kKeptPerElement *
                              feature_elements(spec.model) * spec.images_per_microbatch();
-  if (are_apart(groups)) {
-    const int most = most_in_flight(groups, spec.layout.schedule, spec.layout.in_flight);
-    const int in_flight = most > 0 && cuts_networks(spec) ? most : spec.training.microbatches;
+  if (groups.is_apart()) {
+    const int most = groups.most_in_flight(spec.layout.schedule, spec.layout.in_flight);
+    const int in_flight =
+        most > 0 && spec.layout.cuts_networks() ? most : spec.training.microbatches;
     const std::int64_t kept = kept_activations(memory.activations_bytes, parts, in_flight);
     memory.activations_bytes =
         spec.layout.recompute
@@ -244,7 +232,7 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
 
 MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
   const PerNetwork<Architecture> networks = spec.architectures();
-  const PerNetwork<NetworkGroup> groups = network_groups(spec, workers);
+  const Layout groups = resolve_layout(spec, workers);
   MemoryEstimate largest;
   for (int worker = 0; worker < workers; ++worker) {
     const MemoryEstimate own = memory_of(spec, networks, groups, worker);
@@ -260,7 +248,7 @@ void require_workers(const JobSpec& spec, int workers) {
         "coordinates), or gangway run with -n 1 or more",
         workers));
   }
-  (void)network_groups(spec, workers);
+  (void)resolve_layout(spec, workers);
   if (spec.layout.data != 0 && spec.layout.data != workers) {
     throw ConfigError(fmt::format(
         "layout.data asks for {} workers, but {} were started; use -n {} or layout.data=auto",

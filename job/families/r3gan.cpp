@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <vector>
 
 #include "job/blocks/initial_deviation.hpp"
@@ -36,13 +35,6 @@ int num_stages(const ModelSpec& model) {
 bool may_be_half(const ModelSpec& model, std::int64_t side) {
   return model.half_precision_sizes == 0 ||
          side >= std::int64_t{model.resolution} >> (model.half_precision_sizes - 1);
-}
-
-/// begin, begin + 1, … below `end`.
-std::vector<std::size_t> numbers_between(std::size_t begin, std::size_t end) {
-  std::vector<std::size_t> numbers(end - begin);
-  std::iota(numbers.begin(), numbers.end(), begin);
-  return numbers;
 }
 
 /// As many as published, and at any other width the most below that which divide the channels.
@@ -108,7 +100,7 @@ Architecture r3gan_generator(const ModelSpec& model) {
   blocks.emplace_back(pointwise(channels_at(model, side), model.channels, "features"));
   return {.name = "generator",
           .blocks = std::move(blocks),
-          .fp32_blocks = numbers_between(0, num_in_fp32),
+          .fp32_blocks = blocks_between(0, num_in_fp32),
           .is_fp32_beside_bf16 = true};
 }
 
@@ -134,7 +126,7 @@ Architecture r3gan_discriminator(const ModelSpec& model) {
   const std::size_t end = blocks.size();
   return {.name = "discriminator",
           .blocks = std::move(blocks),
-          .fp32_blocks = numbers_between(may_be_half(model, side) ? end : first_in_fp32, end),
+          .fp32_blocks = blocks_between(may_be_half(model, side) ? end : first_in_fp32, end),
           .is_fp32_beside_bf16 = true};
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -37,13 +36,6 @@ std::int64_t num_styles(const ModelSpec& model) {
     count += 2;
   }
   return count;
-}
-
-/// begin, begin + 1, … below `end`.
-std::vector<std::size_t> numbers_between(std::size_t begin, std::size_t end) {
-  std::vector<std::size_t> numbers(end - begin);
-  std::iota(numbers.begin(), numbers.end(), begin);
-  return numbers;
 }
 
 StyleLayerSpec layer_of(const ModelSpec& model, std::int64_t side, std::int64_t index,
@@ -84,7 +76,7 @@ Architecture stylegan2_generator(const ModelSpec& model) {
   }
   return {.name = "generator",
           .blocks = std::move(blocks),
-          .fp32_blocks = numbers_between(0, num_in_fp32),
+          .fp32_blocks = blocks_between(0, num_in_fp32),
           .is_fp32_beside_bf16 = model.half_precision_sizes > 0};
 }
 
@@ -110,7 +102,7 @@ Architecture stylegan2_discriminator(const ModelSpec& model) {
   const std::size_t num_blocks = blocks.size();
   return {.name = "discriminator",
           .blocks = std::move(blocks),
-          .fp32_blocks = numbers_between(first_in_fp32, num_blocks),
+          .fp32_blocks = blocks_between(first_in_fp32, num_blocks),
           .is_fp32_beside_bf16 = model.half_precision_sizes > 0};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The schema of the job file. To add a key: a field in job/spec.hpp, an entry here or in the part
-// where its section is, a rule in job/rules/ if it depends on another key; then
+// The schema of the job file. To add a key: a field in Job, LayoutChoice or RunOptions, an entry
+// here or in the part where its section is, a rule in job/rules/ if it depends on another key; then
 // `gangway-job-reference --write docs/job-file.md`.
 #include <utility>
 
@@ -49,11 +49,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       {"numerics.kernels", "",
        "What a GPU computes with: deterministic kernels, or the fastest, which is inexact"},
       [](auto& job) -> auto& { return job.numerics.kernels; })));
-  keys.push_back(for_speed(later(for_gpus(choice_key(
+  keys.push_back(later(for_gpus(choice_key(
       {"numerics.cuda_graph", "",
        "Whether a GPU is given recorded steps where nothing speaks against it (docs/nccl.md); on: "
        "say what does"},
-      [](auto& job) -> auto& { return job.numerics.cuda_graph; })))));
+      &LayoutChoice::cuda_graph))));
 }
 
 void add_layout(Keys& keys) {
@@ -61,105 +61,99 @@ void add_layout(Keys& keys) {
       {"layout.plan", "",
        "Profile by which `gangway run` chooses the layout for this machine; auto: the one beside "
        "the job file, if there is one that fits; `layout: auto` says that too (docs/planning.md)"},
-      [](auto& job) -> auto& { return job.layout.plan; }, "none, auto or a file"));
+      &LayoutChoice::plan, "none, auto or a file"));
   keys.push_back(auto_or_whole_key(
       {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
-      [](auto& job) -> auto& { return job.layout.data; }, {1, 65'536}));
+      &LayoutChoice::data, {1, 65'536}));
   keys.push_back(whole_key({"layout.stages", "chunks",
                             "Chunks that each network is cut into, on different workers "
                             "(docs/pipeline-stages.md)"},
-                           [](auto& job) -> auto& { return job.layout.stages; }, {1, 65'536}));
-  keys.push_back(whole_key({"layout.tensor", "", "Workers that share one tensor; 1 for now"},
-                           [](auto& job) -> auto& { return job.layout.tensor; }, {1, 65'536}));
+                           &LayoutChoice::stages, {1, 65'536}));
   keys.push_back(later(choice_key(
       {"layout.recompute", "",
        "Whether a network's activations, or those of a chunk, are made again for backward instead "
        "of kept (docs/recompute.md)"},
-      [](auto& job) -> auto& { return job.layout.recompute; })));
+      &LayoutChoice::recompute)));
   keys.push_back(choice_key(
       {"layout.transport", "",
        "What carries data between workers: shared memory on one host, MPI, or both by hosts; nccl "
        "between GPUs, which auto chooses there"},
-      [](auto& job) -> auto& { return job.layout.transport; }));
+      &LayoutChoice::transport));
   keys.push_back(choice_key(
       {"layout.overlap", "",
        "What the exchange runs beside: nothing, the backward pass, or the other network's work "
        "too"},
-      [](auto& job) -> auto& { return job.layout.overlap; }));
+      &LayoutChoice::overlap));
   keys.push_back(later(choice_key(
       {"layout.schedule", "",
        "Pipeline schedule of networks that are cut: fill (no flush between phases), gpipe (all "
        "forwards of a phase, then its backwards), 1f1b (fill, with as many micro-batches in flight "
        "as there are stages), zero-bubble (fill, with gradients of weights deferred); by-phase is "
        "an older word for gpipe (docs/pipeline-stages.md)"},
-      [](auto& job) -> auto& { return job.layout.schedule; })));
+      &LayoutChoice::schedule)));
   keys.push_back(later(whole_key(
       {"layout.in_flight", "micro-batches",
        "Of networks that are cut: of how many a worker keeps what backward needs, at most; fewer "
        "is less memory, and more waiting; 0: as many as the schedule does "
        "(docs/pipeline-stages.md)"},
-      [](auto& job) -> auto& { return job.layout.in_flight; }, {0, 65'536})));
+      &LayoutChoice::in_flight, {0, 65'536})));
   keys.push_back(later(choice_key(
       {"layout.placement", "",
        "Of networks that are cut: the first workers have the first chunk of each, or of the first "
        "network alone and the last chunk of the others (docs/pipeline-stages.md)"},
-      [](auto& job) -> auto& { return job.layout.placement; })));
+      &LayoutChoice::placement)));
   keys.push_back(
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
-               [](auto& job) -> auto& { return job.layout.timeout_seconds; },
-               {.low = 0.1, .high = 86'400.0}));
+               &LayoutChoice::timeout_seconds, {.low = 0.1, .high = 86'400.0}));
   keys.push_back(
       whole_key({"layout.check_steps", "steps",
                  "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
-                [](auto& job) -> auto& { return job.layout.check_steps; }, {0, 1'000'000'000}));
+                &LayoutChoice::check_steps, {0, 1'000'000'000}));
   keys.push_back(choice_key(
       {"layout.audit", "",
        "Whether, every check_steps, other workers recompute a random slice of each update"},
-      [](auto& job) -> auto& { return job.layout.audit; }));
+      &LayoutChoice::audit));
 }
 
 void add_checkpoint(Keys& keys) {
   keys.push_back(real_key(
       {"checkpoint.every_kimg", kKimg, "From one checkpoint to the next; 0: not by images"},
-      [](auto& job) -> auto& { return job.checkpoint.every_kimg; }, kZeroOrMore));
+      &CheckpointSpec::every_kimg, kZeroOrMore));
   keys.push_back(real_key(
       {"checkpoint.every_seconds", "seconds", "From one checkpoint to the next; 0: not by time"},
-      [](auto& job) -> auto& { return job.checkpoint.every_seconds; }, kZeroOrMore));
+      &CheckpointSpec::every_seconds, kZeroOrMore));
   keys.push_back(whole_key(
       {"checkpoint.every_steps", "steps", "From one checkpoint to the next; 0: not by steps"},
-      [](auto& job) -> auto& { return job.checkpoint.every_steps; }, {0, 1'000'000'000}));
+      &CheckpointSpec::every_steps, {0, 1'000'000'000}));
   keys.push_back(auto_or_whole_key(
       {"checkpoint.snapshot_steps", "steps",
        "From one snapshot in memory to the next; auto: under 0.5 % of the time; 0: none"},
-      [](auto& job) -> auto& { return job.checkpoint.snapshot_steps; }, {0, 1'000'000'000},
-      CheckpointSpec::kAutoSnapshots));
+      &CheckpointSpec::snapshot_steps, {0, 1'000'000'000}, CheckpointSpec::kAutoSnapshots));
   keys.push_back(whole_key({"checkpoint.keep", "", "Newest checkpoints that are kept"},
-                           [](auto& job) -> auto& { return job.checkpoint.keep; }, {1, 1'000'000}));
-  keys.push_back(real_key(
-      {"checkpoint.keep_every", kKimg,
-       "The first checkpoint of each stretch so long is kept for good; 0: none is"},
-      [](auto& job) -> auto& { return job.checkpoint.keep_every; }, kZeroOrMore));
+                           &CheckpointSpec::keep, {1, 1'000'000}));
+  keys.push_back(
+      real_key({"checkpoint.keep_every", kKimg,
+                "The first checkpoint of each stretch so long is kept for good; 0: none is"},
+               &CheckpointSpec::keep_every, kZeroOrMore));
   keys.push_back(
       whole_key({"checkpoint.keep_best", "",
                  "Checkpoints with the best scores that are kept as well; 0: none is scored"},
-                [](auto& job) -> auto& { return job.checkpoint.keep_best; }, {0, 1'000'000}));
+                &CheckpointSpec::keep_best, {0, 1'000'000}));
   keys.push_back(whole_key({"checkpoint.score_samples", "", "Generated examples of a score"},
-                           [](auto& job) -> auto& { return job.checkpoint.score_samples; },
-                           {100, 1'000'000}));
+                           &CheckpointSpec::score_samples, {100, 1'000'000}));
   keys.push_back(
       whole_key({"checkpoint.early_stop.patience", "scores",
                  "In a row without a better one, after which the run ends, with exit code 0; 0: it "
                  "goes on"},
-                [](auto& job) -> auto& { return job.checkpoint.early_stop; }, {0, 1'000'000}));
+                &CheckpointSpec::early_stop, {0, 1'000'000}));
 }
 
-template <typename Field>
-Key http_key(KeyText text, Field field) {
+Key http_key(KeyText text, std::string OutputSpec::*field) {
   const std::string allowed = "auto, off, or an address: 8080, 10.0.0.7, 10.0.0.7:8080, [::]:8080";
   Key key = text_key(std::move(text), field, allowed);
   key.set = [field, allowed, set_text = key.set](const YamlNode& node, JobSpec& job) {
     std::string complaint = set_text(node, job);
-    const std::string& given = field(job);
+    const std::string& given = job.output.*field;
     const bool is_word = given == "auto" || given == "off";
     return !complaint.empty() || is_word || parse_http_address(given)
                ? complaint
@@ -169,51 +163,40 @@ Key http_key(KeyText text, Field field) {
 }
 
 void add_output(Keys& keys) {
-  keys.push_back(real_key(
-      {"output.tick_kimg", kKimg, "From one line of progress to the next"},
-      [](auto& job) -> auto& { return job.output.tick_kimg; }, kAboveZero));
+  keys.push_back(real_key({"output.tick_kimg", kKimg, "From one line of progress to the next"},
+                          &OutputSpec::tick_kimg, kAboveZero));
   keys.push_back(real_key(
       {"output.pictures_kimg", kKimg, "From one picture of fakes to the next; 0: only at the end"},
-      [](auto& job) -> auto& { return job.output.pictures_kimg; }, kZeroOrMore));
+      &OutputSpec::pictures_kimg, kZeroOrMore));
   keys.push_back(whole_key({"output.grid", "pictures", "Side of a picture's grid"},
-                           [](auto& job) -> auto& { return job.output.grid; }, {1, 64}));
+                           &OutputSpec::grid, {1, 64}));
   keys.push_back(later(real_key(
       {"output.histograms_kimg", kKimg,
        "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: "
        "none"},
-      [](auto& job) -> auto& { return job.output.histograms_kimg; }, kZeroOrMore)));
+      &OutputSpec::histograms_kimg, kZeroOrMore)));
   keys.push_back(later(http_key(
       {"output.http", "",
        "Where the run's live page and metrics are served; auto: to this user on the coordinator's "
        "host, at any free port (docs/metrics.md)"},
-      [](auto& job) -> auto& { return job.output.http; })));
+      &OutputSpec::http)));
   keys.push_back(later(choice_key(
       {"output.http_plain", "",
        "Whether the page goes to other hosts, and its token comes from them, without TLS: where "
        "something in between encrypts"},
-      [](auto& job) -> auto& { return job.output.http_plain; })));
+      &OutputSpec::http_plain)));
   keys.push_back(later(text_key(
       {"output.control", "",
        "Where the running job is watched and steered: auto: a socket of this user's alone; off; or "
        "an address and port (docs/control.md)"},
-      [](auto& job) -> auto& { return job.output.control; }, "auto, off or ADDRESS:PORT")));
+      &OutputSpec::control, "auto, off or ADDRESS:PORT")));
   keys.push_back(file_or_none_key(
       {"output.control_certificate", "",
        "For TLS: PEM; output.control uses it where there is one, output.http where other hosts can "
        "reach it"},
-      [](auto& job) -> auto& { return job.output.control_certificate; }, "a file, or none"));
-  keys.push_back(file_or_none_key(
-      {"output.control_key", "", "Of output.control_certificate: PEM"},
-      [](auto& job) -> auto& { return job.output.control_key; }, "a file, or none"));
-}
-
-void mark_speed_only(Keys& keys) {
-  for (Key& key : keys) {
-    const std::string section = key.path.substr(0, key.path.find('.'));
-    if (section == "layout" || section == "checkpoint" || section == "output") {
-      key.changes_weights = false;
-    }
-  }
+      &OutputSpec::control_certificate, "a file, or none"));
+  keys.push_back(file_or_none_key({"output.control_key", "", "Of output.control_certificate: PEM"},
+                                  &OutputSpec::control_key, "a file, or none"));
 }
 
 Keys make_table(const Recipe& recipe) {
@@ -227,7 +210,6 @@ Keys make_table(const Recipe& recipe) {
   add_placement_keys(recipe, keys);
   add_checkpoint(keys);
   add_output(keys);
-  mark_speed_only(keys);
   return keys;
 }
 

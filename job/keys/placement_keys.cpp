@@ -71,15 +71,16 @@ Key cuts_key(NetworkId id, const std::string& network) {
                                   "(docs/pipeline-stages.md)",
                                   network)},
                      "auto or list of whole numbers", "blocks from 1, ascending");
+  key.changes_weights = false;
   key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
     Read<std::optional<std::vector<int>>> read = read_cuts(node);
     if (read.complaint.empty()) {
-      job.networks[id].cuts = std::move(read.value);
+      job.layout.networks[id].cuts = std::move(read.value);
     }
     return read.complaint;
   };
   key.get = [id](const JobSpec& job) {
-    const auto& cuts = job.networks[id].cuts;
+    const auto& cuts = job.layout.networks[id].cuts;
     return cuts ? list_text(*cuts) : std::string("auto");
   };
   return key;
@@ -96,15 +97,16 @@ void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
                               "do, as in [node-a]; auto: all (docs/networks-apart.md)",
                               networks[id].name)},
                  "auto or list of whole numbers or names", "workers from 0, ascending, or hosts");
+    key.changes_weights = false;
     key.set = [id](const YamlNode& node, JobSpec& job) -> std::string {
       Read<std::vector<int>> read = read_workers(node);
       if (read.complaint.empty()) {
-        job.networks[id].workers = std::move(read.value);
+        job.layout.networks[id].workers = std::move(read.value);
       }
       return read.complaint;
     };
     key.get = [id](const JobSpec& job) {
-      const std::vector<int>& workers = job.networks[id].workers;
+      const std::vector<int>& workers = job.layout.networks[id].workers;
       return workers.empty() ? std::string("auto") : list_text(workers);
     };
     keys.push_back(std::move(key));

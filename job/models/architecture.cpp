@@ -8,6 +8,12 @@
 
 namespace gangway {
 
+std::vector<std::size_t> blocks_between(std::size_t begin, std::size_t end) {
+  std::vector<std::size_t> blocks(end - begin);
+  std::iota(blocks.begin(), blocks.end(), begin);
+  return blocks;
+}
+
 std::int64_t num_parameters(const Architecture& network) {
   std::int64_t count = 0;
   if (const ScriptSpec* script = script_in(network)) {

@@ -45,6 +45,9 @@ struct Architecture {
   bool is_fp32_beside_bf16 = false;  ///< whether these do where it computes in bf16, too
 };
 
+/// begin, begin + 1, … below `end`, as in fp32_blocks.
+[[nodiscard]] std::vector<std::size_t> blocks_between(std::size_t begin, std::size_t end);
+
 /// Trained numbers; of a user's network as many as were counted.
 [[nodiscard]] std::int64_t num_parameters(const Architecture& network);
 

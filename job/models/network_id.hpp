@@ -39,6 +39,9 @@ class PerNetwork {
     }
     return all;
   }
+  /// In their order.
+  [[nodiscard]] std::vector<T>& list() { return values_; }
+  [[nodiscard]] const std::vector<T>& list() const { return values_; }
   bool operator==(const PerNetwork&) const = default;
 
  private:

@@ -36,7 +36,7 @@ struct GivenFile {
 };
 
 /// Those that a job has.
-std::vector<GivenFile> files_of(JobSpec& job) {
+std::vector<GivenFile> files_of(Job& job) {
   std::vector<GivenFile> files;
   for (NetworkSpec& network : job.networks) {
     files.push_back({.key = "model." + network.name,
@@ -125,8 +125,8 @@ std::string read_module(const ScriptSpec& spec) {
                        .remedy = kScriptRemedy});
 }
 
-std::string read_style_file(const JobSpec& job) {
-  JobSpec copy = job;
+std::string read_style_file(const Job& job) {
+  Job copy = job;
   const std::vector<GivenFile> files = files_of(copy);
   const auto style = std::ranges::find(files, kPictureKey, &GivenFile::key);
   if (style == files.end()) {
@@ -152,7 +152,7 @@ void settle_modules(JobSpec& job, const fs::path& beside) {
 }
 
 void keep_modules(const JobSpec& job, const fs::path& run) {
-  JobSpec copy = job;
+  Job copy = job;
   for (const GivenFile& given : files_of(copy)) {
     const fs::path kept = kept_file(run, given);
     if (is_file(kept)) {

@@ -32,6 +32,6 @@ void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
 /// The bytes of the file. @throws ConfigError: missing, not readable, or another one than the job's
 [[nodiscard]] std::string read_module(const ScriptSpec& spec);
 /// The same of the style picture. @pre the job has one
-[[nodiscard]] std::string read_style_file(const JobSpec& job);
+[[nodiscard]] std::string read_style_file(const Job& job);
 
 }  // namespace gangway

@@ -9,33 +9,34 @@
 
 #include <fmt/format.h>
 
-#include "job/network_groups.hpp"
-#include "job/stage_cuts.hpp"
+#include "job/layout/layout.hpp"
+#include "job/layout/stage_cuts.hpp"
 
 namespace gangway {
 namespace {
 
 bool cuts(const JobSpec& job, std::string_view name) {
   return std::ranges::any_of(job.networks.ids(), [&](NetworkId network) {
-    return job.networks[network].name == name && wants_cut(job, network);
+    return job.networks[network].name == name && job.layout.wants_cut(network);
   });
 }
 
 std::string check_group_sizes(const JobSpec& job) {
-  for (const NetworkSpec& network : job.networks) {
-    if (!cuts(job, network.name) &&
-        static_cast<int>(network.workers.size()) > job.training.microbatches) {
+  for (const NetworkId network : job.networks.ids()) {
+    const std::vector<int>& workers = job.layout.networks[network].workers;
+    if (!job.layout.wants_cut(network) &&
+        std::cmp_greater(workers.size(), job.training.microbatches)) {
       return fmt::format(
           "layout.{} names {} workers, which cannot share training.microbatches {}: some would "
           "have none; name fewer, or use more micro-batches",
-          network.name, network.workers.size(), job.training.microbatches);
+          job.networks[network].name, workers.size(), job.training.microbatches);
     }
   }
   return {};
 }
 
 std::string check_apart_order(const JobSpec& job) {
-  return places_networks(job) && job.numerics.order == SumOrder::kNccl
+  return job.layout.places_networks() && job.numerics.order == SumOrder::kNccl
              ? "numerics.order nccl sums over all workers, which do not all hold a network that is "
                "apart or cut; leave the workers of networks, layout.cuts and layout.stages out, or "
                "use tree"
@@ -43,14 +44,15 @@ std::string check_apart_order(const JobSpec& job) {
 }
 
 std::string check_apart_loss_scale(const JobSpec& job) {
-  return places_networks(job) && job.scales_losses()
+  return job.layout.places_networks() && job.scales_losses()
              ? "fp16 needs one loss scale of all networks, which workers that lack some do not "
                "know; leave the workers of networks, layout.cuts and layout.stages out, or use bf16"
              : "";
 }
 
 std::string check_apart_pools(const JobSpec& job) {
-  return places_networks(job) && job.training.recipe->has_pools && job.training.translation.pool > 0
+  return job.layout.places_networks() && job.training.recipe->has_pools &&
+                 job.training.translation.pool > 0
              ? "image pools (training.pool) stay where their images are made; leave the workers of "
                "networks, layout.cuts and layout.stages out, or use training.pool 0"
              : "";

@@ -84,10 +84,6 @@ std::string check_order(const JobSpec& job) {
          "tree";
 }
 
-std::string check_shards(const JobSpec& job) {
-  return job.layout.tensor == 1 ? "" : "tensor shards above 1 are not available yet; use 1";
-}
-
 Rule frozen_rule(const std::string& network) {
   return {{network + ".frozen", network + ".weights"},
           fmt::format("`{}.frozen` needs `{}.weights`, or a file of yours.", network, network),
@@ -164,7 +160,6 @@ std::vector<Rule> layout_rules() {
       {{"layout.data", "training.microbatches"},
        "`layout.data` is at most `training.microbatches`.",
        check_workers},
-      {{"layout.tensor"}, "`layout.tensor` is 1 for now.", check_shards},
       {{"layout.audit", "layout.check_steps"},
        "`layout.audit` needs `layout.check_steps` above 0.",
        check_audit},

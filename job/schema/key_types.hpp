@@ -3,7 +3,9 @@
 // job/keys/key_table.cpp. Pure.
 //
 // A field is given as a generic lambda, `[](auto& job) -> auto& { return job.training.batch; }`,
-// which serves reading and writing.
+// which serves reading and writing and gets a Job; or, of what decides no weight, as a pointer to a
+// member, `&LayoutChoice::stages`. So the type that a field is a member of says whether its key is
+// in the fingerprint.
 #pragma once
 
 #include <array>
@@ -60,9 +62,44 @@ struct Read {
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 [[nodiscard]] Key make_key(KeyText text, std::string type, std::string allowed);
 
+/// Of a key file's whole, the part `Part`.
+template <typename Part, typename Whole>
+[[nodiscard]] auto& part_of(Whole& job) {
+  if constexpr (std::same_as<Part, LayoutChoice>) {
+    return job.layout;
+  } else if constexpr (std::same_as<Part, CheckpointSpec>) {
+    return job.checkpoint;
+  } else {
+    static_assert(std::same_as<Part, OutputSpec>);
+    return job.output;
+  }
+}
+
+/// Reads and writes a field of a JobSpec.
 template <typename Field>
-[[nodiscard]] Key whole_key(KeyText text, Field field, WholeBounds bounds) {
-  Key key = make_key(std::move(text), "whole number", text_of(bounds));
+[[nodiscard]] auto access_to(Field field) {
+  return [field](auto& job) -> auto& {
+    using Of =
+        std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(job)>>, const Job, Job>;
+    return field(static_cast<Of&>(job));
+  };
+}
+template <typename Part, typename Value>
+[[nodiscard]] auto access_to(Value Part::*field) {
+  return [field](auto& job) -> auto& { return part_of<Part>(job).*field; };
+}
+
+template <typename Field>
+[[nodiscard]] Key key_of(KeyText text, std::string type, std::string allowed) {
+  Key key = make_key(std::move(text), std::move(type), std::move(allowed));
+  key.changes_weights = !std::is_member_object_pointer_v<Field>;
+  return key;
+}
+
+template <typename Field>
+[[nodiscard]] Key whole_key(KeyText text, Field member, WholeBounds bounds) {
+  const auto field = access_to(member);
+  Key key = key_of<Field>(std::move(text), "whole number", text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
     auto read = read_whole(node, bounds);
     if (read.complaint.empty()) {
@@ -76,8 +113,9 @@ template <typename Field>
 }
 
 template <typename Field>
-[[nodiscard]] Key real_key(KeyText text, Field field, RealBounds bounds) {
-  Key key = make_key(std::move(text), "number", text_of(bounds));
+[[nodiscard]] Key real_key(KeyText text, Field member, RealBounds bounds) {
+  const auto field = access_to(member);
+  Key key = key_of<Field>(std::move(text), "number", text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
     auto read = read_real(node, bounds);
     if (read.complaint.empty()) {
@@ -90,8 +128,9 @@ template <typename Field>
 }
 
 template <typename Field>
-[[nodiscard]] Key pair_key(KeyText text, Field field, RealBounds bounds) {
-  Key key = make_key(std::move(text), "list of two numbers", text_of(bounds));
+[[nodiscard]] Key pair_key(KeyText text, Field member, RealBounds bounds) {
+  const auto field = access_to(member);
+  Key key = key_of<Field>(std::move(text), "list of two numbers", text_of(bounds));
   key.set = [field, bounds](const YamlNode& node, JobSpec& job) {
     auto read = read_pair(node, bounds);
     if (read.complaint.empty()) {
@@ -107,15 +146,16 @@ template <typename Field>
 
 /// A key whose value is one of the words of `choices(Value)`.
 template <typename Field>
-[[nodiscard]] Key choice_key(KeyText text, Field field) {
+[[nodiscard]] Key choice_key(KeyText text, Field member) {
+  const auto field = access_to(member);
   using Value = std::remove_cvref_t<decltype(field(std::declval<JobSpec&>()))>;
   const auto all = choices(Value{});
   std::vector<std::string> available;
   for (const auto& choice : all) {
     available.emplace_back(choice.name);
   }
-  Key key = make_key(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
-                     joined(available, ", "));
+  Key key = key_of<Field>(std::move(text), std::same_as<Value, bool> ? "true or false" : "choice",
+                          joined(available, ", "));
   key.set = [field, all, available](const YamlNode& node, JobSpec& job) -> std::string {
     for (const auto& choice : all) {
       if (node.kind != YamlNode::Kind::kScalar || node.text != choice.name) {
@@ -132,8 +172,9 @@ template <typename Field>
 
 /// A key that takes any line of text; what it may say is a matter of rules (job/rules/rules.hpp).
 template <typename Field>
-[[nodiscard]] Key text_key(KeyText text, Field field, std::string allowed) {
-  Key key = make_key(std::move(text), "text", std::move(allowed));
+[[nodiscard]] Key text_key(KeyText text, Field member, std::string allowed) {
+  const auto field = access_to(member);
+  Key key = key_of<Field>(std::move(text), "text", std::move(allowed));
   key.set = [field](const YamlNode& node, JobSpec& job) {
     auto read = read_text(node);
     if (read.complaint.empty()) {
@@ -147,9 +188,10 @@ template <typename Field>
 
 /// `auto` or a whole number; `automatic` stands for auto in the field.
 template <typename Field>
-[[nodiscard]] Key auto_or_whole_key(KeyText text, Field field, WholeBounds bounds,
+[[nodiscard]] Key auto_or_whole_key(KeyText text, Field member, WholeBounds bounds,
                                     std::int64_t automatic = 0) {
-  Key key = whole_key(std::move(text), field, bounds);
+  const auto field = access_to(member);
+  Key key = whole_key(std::move(text), member, bounds);
   key.type = "auto or whole number";
   key.set = [field, automatic, set_number = key.set](const YamlNode& node,
                                                      JobSpec& job) -> std::string {
@@ -169,8 +211,9 @@ template <typename Field>
 /// The name of a file, or `none`, for which the field is empty. A job without one has the
 /// fingerprint that it had before there was the key.
 template <typename Field>
-[[nodiscard]] Key file_or_none_key(KeyText text, Field field, std::string allowed) {
-  Key key = text_key(std::move(text), field, std::move(allowed));
+[[nodiscard]] Key file_or_none_key(KeyText text, Field member, std::string allowed) {
+  const auto field = access_to(member);
+  Key key = text_key(std::move(text), member, std::move(allowed));
   key.set = [field, set_text = key.set](const YamlNode& node, JobSpec& job) -> std::string {
     if (node.kind == YamlNode::Kind::kScalar && node.text == "none") {
       field(job).clear();

@@ -52,6 +52,7 @@ std::string workers_text(const wire::StatusReply& status) {
                        {.title = "device"},
                        {.title = "state"},
                        {.title = "micro-batches"},
+                       {.title = "networks"},
                        {.title = "steps", .align = Align::kRight},
                        {.title = "work s/step", .align = Align::kRight},
                        {.title = "wait s/step", .align = Align::kRight},
@@ -60,6 +61,7 @@ std::string workers_text(const wire::StatusReply& status) {
   for (const wire::Worker& worker : status.workers()) {
     table.add_row({std::to_string(worker.rank()), worker.host(), worker.device(), worker.state(),
                    fmt::format("[{}, {})", worker.first_microbatch(), worker.end_microbatch()),
+                   worker.networks().empty() ? "all" : worker.networks(),
                    std::to_string(worker.steps_done()),
                    fmt::format("{:.3f}", worker.work_seconds_per_step()),
                    fmt::format("{:.3f}", worker.wait_seconds_per_step()),

@@ -99,8 +99,14 @@ CheckedHost this_host() {
       .name = host_name()};
 }
 
-/// The complaint of the first host that had one; empty: none got so far.
-std::string first_complaint(const std::string& text) {
+/// The complaint of the first host that had one; empty: none got so far. mpirun may put the line of
+/// a host that has none into the middle of it.
+std::string first_complaint(std::string text) {
+  for (std::size_t own = text.find(kHostLine); own != std::string::npos;
+       own = text.find(kHostLine)) {
+    const std::size_t end = text.find('\n', own);
+    text.erase(own, end == std::string::npos ? end : end + 1 - own);
+  }
   const std::size_t begin = text.find(kOwnLine);
   if (begin == std::string::npos) {
     return {};

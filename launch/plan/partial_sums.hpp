@@ -3,7 +3,7 @@
 // needs for that (comm/reduce/partial_stack.hpp does it). Pure.
 #pragma once
 
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 
 namespace gangway::launch {
 

@@ -52,12 +52,13 @@ std::vector<std::string> keys_taken_back(const PlannedLayout& layout, const JobS
   if (layout.shape != LayoutShape::kStages && job.layout.stages != 1) {
     keys.emplace_back("layout.stages=1");
   }
-  for (const NetworkSpec& network : job.networks) {
+  for (const NetworkId id : job.networks.ids()) {
+    const NetworkPlacement& network = job.layout.networks[id];
     if (layout.shape != LayoutShape::kStages && network.cuts) {
-      keys.push_back(fmt::format("layout.cuts.{}=auto", network.name));
+      keys.push_back(fmt::format("layout.cuts.{}=auto", job.networks[id].name));
     }
     if (layout.shape != LayoutShape::kApart && !network.workers.empty()) {
-      keys.push_back(fmt::format("layout.{}=auto", network.name));
+      keys.push_back(fmt::format("layout.{}=auto", job.networks[id].name));
     }
   }
   return keys;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 #include "job/spec.hpp"
 #include "launch/plan/machines/cluster.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 #include "pipeline/executor.hpp"
 
 namespace gangway::launch {
@@ -71,7 +71,7 @@ OneWorker::OneWorker(const JobSpec& job)
       device_(job_) {
   const int threads = job_.numerics.threads;
   at::set_num_threads(threads);
-  const worker::Placement placement{.worker = 0, .ranges = {all_}, .hosts = {0}};
+  const worker::Placement placement{.worker = 0, .layout = resolve_layout(job_, 1), .hosts = {0}};
   replica_.emplace(job_, placement,
                    comm::HostMemory::alone(0, job_.networks.size() * comm::kFlagsPerNetwork),
                    device_);
@@ -82,7 +82,7 @@ OneWorker::OneWorker(const JobSpec& job)
   exchange_.emplace(worker::ExchangeSetup{.transport = transport_,
                                           .lane = *lane_,
                                           .host = replica_->host(),
-                                          .ranges = placement.ranges,
+                                          .ranges = placement.layout.shared_ranges(),
                                           .hosts = placement.hosts,
                                           .num_microbatches = job_.training.microbatches});
   reals_.emplace(job_, *dataset_, all_, 0);

@@ -18,7 +18,7 @@ namespace {
 /// As many as there are up to the last that the layout names; 0: it names none.
 int named_workers(const JobSpec& spec) {
   int count = 0;
-  for (const NetworkSpec& network : spec.networks) {
+  for (const NetworkPlacement& network : spec.layout.networks) {
     count = network.workers.empty() ? count : std::max(count, network.workers.back() + 1);
   }
   return count;
@@ -70,9 +70,11 @@ std::vector<std::string> keys_of_named_hosts(JobSources sources, const JobHosts&
                                       : hosts_of_workers(where.hosts, where.workers, is_this_host);
   const ResolvedJob job = load_job(sources);
   std::vector<std::string> keys;
-  for (const NetworkSpec& network : job.spec.networks) {
-    if (!job.named_hosts.empty() && !network.workers.empty()) {
-      keys.push_back(fmt::format("layout.{}=[{}]", network.name, fmt::join(network.workers, ",")));
+  for (const NetworkId network : job.spec.networks.ids()) {
+    const std::vector<int>& workers = job.spec.layout.networks[network].workers;
+    if (!job.named_hosts.empty() && !workers.empty()) {
+      keys.push_back(
+          fmt::format("layout.{}=[{}]", job.spec.networks[network].name, fmt::join(workers, ",")));
     }
   }
   return keys;

@@ -13,7 +13,7 @@
 
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "launch/plan/ranking/make_plan.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
@@ -84,7 +84,7 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
         "--plan, layout.plan: a profile knows its own machine; with --hostfile type what `gangway "
         "plan --cluster` prints");
   }
-  if (places_networks(job) || !loaded.named_hosts.empty()) {
+  if (job.layout.places_networks() || !loaded.named_hosts.empty()) {
     throw ConfigError(
         "--plan, layout.plan: the job says itself who holds which network; leave layout.stages, "
         "layout.cuts and the workers of networks out, or the plan");

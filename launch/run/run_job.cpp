@@ -26,7 +26,7 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "job/file/settle_precision.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "job/run_name.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/data/data_limit.hpp"
@@ -331,7 +331,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
       .program = program_folder() / "gangway",
       .hostfile = coordinator_hostfile(where, run),
       .host_messages = host_messages(workers),
-      .sends_tensors = places_networks(job.spec),
+      .sends_tensors = job.spec.layout.places_networks(),
       .exported_variables = variables_for_ranks(where, environment),
       .train_arguments = train_arguments(options, run, lines, job.spec.numerics.device)};
   let_root_use_mpirun();

@@ -20,8 +20,8 @@ using Lists = std::vector<std::vector<Instruction>>;
 /// Finds what is wrong with the lists of one step.
 class ListCheck {
  public:
-  ListCheck(const Lists& lists, const std::vector<Phase>& phases,
-            const PerNetwork<NetworkGroup>& groups, const PerNetwork<std::string>& names)
+  ListCheck(const Lists& lists, const std::vector<Phase>& phases, const Layout& groups,
+            const PerNetwork<std::string>& names)
       : lists_(lists), phases_(phases), groups_(groups), names_(names) {}
 
   void check_messages();
@@ -51,7 +51,7 @@ class ListCheck {
 
   const Lists& lists_;
   const std::vector<Phase>& phases_;
-  const PerNetwork<NetworkGroup>& groups_;
+  const Layout& groups_;
   const PerNetwork<std::string>& names_;
   std::vector<std::string> faults_;
 };
@@ -146,7 +146,7 @@ void ListCheck::check_work(std::int64_t step) {
 /// What a worker's list has come to in the order of its instructions.
 class ListCheck::Progress {
  public:
-  Progress(const std::vector<Phase>& phases, const PerNetwork<NetworkGroup>& groups, int worker)
+  Progress(const std::vector<Phase>& phases, const Layout& groups, int worker)
       : phases_(phases), groups_(groups), worker_(worker) {}
 
   /// Whether all is there that `at` takes something of.
@@ -236,7 +236,7 @@ class ListCheck::Progress {
   }
 
   const std::vector<Phase>& phases_;
-  const PerNetwork<NetworkGroup>& groups_;
+  const Layout& groups_;
   int worker_;
   std::tuple<int, int, int> entered_{-1, -1, -1};
   const Pass* pass_ = nullptr;
@@ -345,7 +345,7 @@ void ListCheck::check_updates(int worker, std::int64_t step) {
 }  // namespace
 
 std::vector<std::string> faults_of(const Lists& lists, const std::vector<Phase>& phases,
-                                   const PerNetwork<NetworkGroup>& groups, std::int64_t step,
+                                   const Layout& groups, std::int64_t step,
                                    const PerNetwork<std::string>& names) {
   ListCheck check(lists, phases, groups, names);
   check.check_messages();

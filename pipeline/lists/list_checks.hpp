@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "pipeline/schedule.hpp"
 
 namespace gangway::pipeline {
@@ -25,8 +25,7 @@ namespace gangway::pipeline {
 /// @param phases  completed, cut as the lists are
 [[nodiscard]] std::vector<std::string> faults_of(const std::vector<std::vector<Instruction>>& lists,
                                                  const std::vector<Phase>& phases,
-                                                 const PerNetwork<NetworkGroup>& groups,
-                                                 std::int64_t step,
+                                                 const Layout& groups, std::int64_t step,
                                                  const PerNetwork<std::string>& names);
 
 }  // namespace gangway::pipeline

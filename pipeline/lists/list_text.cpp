@@ -32,8 +32,7 @@ std::string line_of(const Instruction& instruction, const PerNetwork<std::string
   return line;
 }
 
-std::string heading_of(const PerNetwork<NetworkGroup>& groups, int worker,
-                       const PerNetwork<std::string>& names) {
+std::string heading_of(const Layout& groups, int worker, const PerNetwork<std::string>& names) {
   std::string text = "# rank ";
   text.append(std::to_string(worker + 1));
   const char* before = ": ";

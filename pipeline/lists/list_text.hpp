@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "pipeline/schedule.hpp"
 
 namespace gangway::pipeline {
@@ -18,7 +18,7 @@ namespace gangway::pipeline {
                                   const PerNetwork<std::string>& names);
 
 /// "# rank 2: generator chunk 1 of 2 (blocks 3-5), micro-batches 0-7; discriminator, …".
-[[nodiscard]] std::string heading_of(const PerNetwork<NetworkGroup>& groups, int worker,
+[[nodiscard]] std::string heading_of(const Layout& groups, int worker,
                                      const PerNetwork<std::string>& names);
 
 }  // namespace gangway::pipeline

@@ -36,7 +36,7 @@ bool gives_gradient_on(const Pass& pass, int node) {
 /// Which of the stations of a phase waits for which.
 class StationGraph {
  public:
-  StationGraph(const Phase& phase, const PerNetwork<NetworkGroup>& groups);
+  StationGraph(const Phase& phase, const Layout& groups);
   /// Those that wait for one another joined, and all in order.
   [[nodiscard]] std::vector<BackwardStation> ordered() const;
 
@@ -50,7 +50,7 @@ class StationGraph {
   /// Gradients of what a node makes come from its takers, through joins.
   void add_gradients(const Pass& pass, int index);
   /// One worker goes back through a pass from its end.
-  void add_workers(const Phase& phase, int index, const PerNetwork<NetworkGroup>& groups);
+  void add_workers(const Phase& phase, int index, const Layout& groups);
   void add_edge(std::size_t from, std::size_t to) {
     before_[from][to] = before_[from][to] || from != to;
   }
@@ -79,7 +79,7 @@ Key key_of(const Phase& phase, const Item& item) {
                                              : Key{.is_trained = false, .home = home, .item = item};
 }
 
-StationGraph::StationGraph(const Phase& phase, const PerNetwork<NetworkGroup>& groups) {
+StationGraph::StationGraph(const Phase& phase, const Layout& groups) {
   find_items(phase);
   before_.assign(nodes_.size(), std::vector<bool>(nodes_.size()));
   for (int index = 0; index < static_cast<int>(phase.passes.size()); ++index) {
@@ -128,8 +128,7 @@ void StationGraph::add_gradients(const Pass& pass, int index) {
   }
 }
 
-void StationGraph::add_workers(const Phase& phase, int index,
-                               const PerNetwork<NetworkGroup>& groups) {
+void StationGraph::add_workers(const Phase& phase, int index, const Layout& groups) {
   const Pass& pass = phase.passes[static_cast<std::size_t>(index)];
   const int microbatches = groups.begin()->ranges.back().end;
   for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
@@ -200,8 +199,7 @@ bool can_be_split(const Phase& phase, const BackwardStation& station) {
   });
 }
 
-std::vector<BackwardStation> backward_stations(const Phase& phase,
-                                               const PerNetwork<NetworkGroup>& groups) {
+std::vector<BackwardStation> backward_stations(const Phase& phase, const Layout& groups) {
   return StationGraph(phase, groups).ordered();
 }
 

@@ -30,7 +30,7 @@ struct BackwardStation {
 [[nodiscard]] bool can_be_split(const Phase& phase, const BackwardStation& station);
 
 /// In an order in which each finds what the others give it.
-[[nodiscard]] std::vector<BackwardStation> backward_stations(
-    const Phase& phase, const PerNetwork<NetworkGroup>& groups);
+[[nodiscard]] std::vector<BackwardStation> backward_stations(const Phase& phase,
+                                                             const Layout& groups);
 
 }  // namespace gangway::pipeline

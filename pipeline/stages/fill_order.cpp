@@ -33,7 +33,7 @@ struct Turn {
 
 /// Where several share a network's micro-batches, each one's first come first, then each one's
 /// second: all of them have work soonest.
-int place_of(int microbatch, const PerNetwork<NetworkGroup>& groups) {
+int place_of(int microbatch, const Layout& groups) {
   int place = microbatch;
   for (const NetworkGroup& group : groups) {
     for (const MicrobatchRange& range : group.ranges) {
@@ -48,7 +48,7 @@ int place_of(int microbatch, const PerNetwork<NetworkGroup>& groups) {
 /// One course that a graph's work can take: who could do something does.
 class Course {
  public:
-  Course(PieceGraph graph, const PerNetwork<NetworkGroup>& groups);
+  Course(PieceGraph graph, const Layout& groups);
   /// Once.
   [[nodiscard]] std::vector<std::vector<StagePiece>> run();
 
@@ -78,7 +78,7 @@ class Course {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 
-Course::Course(PieceGraph graph, const PerNetwork<NetworkGroup>& groups)
+Course::Course(PieceGraph graph, const Layout& groups)
     : graph_(std::move(graph)),
       ready_(static_cast<std::size_t>(graph_.workers)),
       order_(ready_.size()) {
@@ -163,7 +163,7 @@ std::vector<std::vector<StagePiece>> Course::run() {
 
 }  // namespace
 
-std::vector<std::vector<StagePiece>> fill_order(const PerNetwork<NetworkGroup>& groups,
+std::vector<std::vector<StagePiece>> fill_order(const Layout& groups,
                                                 const std::vector<StageUnit>& units,
                                                 const PieceOptions& options) {
   return Course(piece_graph(groups, units, options), groups).run();

@@ -57,7 +57,7 @@ struct PassFacts {
 };
 
 PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph,
-                   const PerNetwork<NetworkGroup>& groups) {
+                   const Layout& groups) {
   PassFacts facts{.graph = &graph, .end = first_penalty(graph)};
   facts.ahead = before == nullptr ? 0 : nodes_ahead(*unit.phase, graph, *before);
   for (int microbatch = 0; microbatch < groups.begin()->ranges.back().end; ++microbatch) {
@@ -72,8 +72,7 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
 /// Builds the graph.
 class Builder {
  public:
-  Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
-          const PieceOptions& options);
+  Builder(const Layout& groups, const std::vector<StageUnit>& units, const PieceOptions& options);
   [[nodiscard]] PieceGraph take() { return std::move(graph_); }
 
  private:
@@ -116,7 +115,7 @@ class Builder {
   /// One of its tasks, behind the one before it of the kind.
   int add_station_task(const StagePiece& piece, int worker);
 
-  const PerNetwork<NetworkGroup>& groups_;
+  const Layout& groups_;
   const std::vector<StageUnit>& units_;
   PieceOptions options_;
   std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
@@ -132,7 +131,7 @@ class Builder {
   std::map<int, std::vector<std::vector<int>>> backwards_;
 };
 
-Builder::Builder(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+Builder::Builder(const Layout& groups, const std::vector<StageUnit>& units,
                  const PieceOptions& options)
     : groups_(groups), units_(units), options_(options) {
   for (const NetworkGroup& group : groups) {
@@ -338,7 +337,7 @@ int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
   return end;
 }
 
-PieceGraph piece_graph(const PerNetwork<NetworkGroup>& groups, const std::vector<StageUnit>& units,
+PieceGraph piece_graph(const Layout& groups, const std::vector<StageUnit>& units,
                        const PieceOptions& options) {
   return Builder(groups, units, options).take();
 }

@@ -20,7 +20,7 @@ std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, boo
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
       units.push_back({.phase = &phase,
                        .repeat = repeat,
-                       .stations = backward_stations(phase, shares.groups())});
+                       .stations = backward_stations(phase, shares.layout())});
       for (BackwardStation& station : units.back().stations) {
         station.is_split = splits && can_be_split(phase, station);
       }
@@ -31,7 +31,7 @@ std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, boo
 
 /// Node after node, then station after station, each for one micro-batch after the other.
 Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
-  const MicrobatchRange local = range_of_all(shares.groups(), shares.worker());
+  const MicrobatchRange local = shares.local();
   Pieces pieces;
   for (int unit = 0; unit < static_cast<int>(units.size()); ++unit) {
     const Phase& phase = *units[static_cast<std::size_t>(unit)].phase;
@@ -66,9 +66,9 @@ std::vector<std::vector<Instruction>> stage_schedules(const std::vector<const Pa
   std::vector<Pieces> filled;
   if (is_filled) {
     filled =
-        fill_order(any.groups(), units,
+        fill_order(any.layout(), units,
                    {.awaits_at_once = options.overlap != Overlap::kAcross,
-                    .in_flight = most_in_flight(any.groups(), options.order, options.in_flight)});
+                    .in_flight = any.layout().most_in_flight(options.order, options.in_flight)});
   }
   std::vector<std::vector<Instruction>> lists;
   for (const PassShares* one : shares) {
@@ -110,8 +110,7 @@ std::vector<std::vector<Instruction>> step_schedules(const std::vector<PassShare
 std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
                                        const StageOptions& options) {
   if (!shares.are_apart()) {
-    return one_stage_schedule(shares.phases(), range_of_all(shares.groups(), shares.worker()), step,
-                              options.overlap);
+    return one_stage_schedule(shares.phases(), shares.local(), step, options.overlap);
   }
   return shares.are_cut() ? stage_schedule(shares, step, options)
                           : apart_schedule(shares, step, options.overlap);

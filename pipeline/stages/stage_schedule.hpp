@@ -20,7 +20,7 @@ struct StageOptions {
 };
 
 /// Of the job's layout.
-[[nodiscard]] inline StageOptions stage_options(const LayoutSpec& layout) {
+[[nodiscard]] inline StageOptions stage_options(const LayoutChoice& layout) {
   return {.overlap = layout.overlap, .order = layout.schedule, .in_flight = layout.in_flight};
 }
 

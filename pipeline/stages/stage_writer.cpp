@@ -9,7 +9,7 @@ namespace gangway::pipeline {
 
 StageWriter::StageWriter(const PassShares& shares, const std::vector<StageUnit>& units,
                          Overlap overlap)
-    : ListWriter(overlap), shares_(shares), local_(range_of_all(shares.groups(), shares.worker())) {
+    : ListWriter(overlap), shares_(shares), local_(shares.local()) {
   units_.reserve(units.size());
   for (const StageUnit& unit : units) {
     begin(unit);
@@ -38,7 +38,7 @@ void StageWriter::write(const StagePiece& piece) {
 }
 
 bool StageWriter::has_leaf(const Home& home) const {
-  const NetworkGroup& group = shares_.groups()[home.network];
+  const NetworkGroup& group = shares_.layout()[home.network];
   return group.chunk_of(shares_.worker()) == home.chunk &&
          group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1});
 }
@@ -211,7 +211,7 @@ void StageWriter::write_rest(const Phase& phase) {
 
 void StageWriter::write_updates(const Phase& phase) {
   for (const NetworkId network : phase.networks) {
-    if (shares_.groups()[network].has(shares_.worker())) {
+    if (shares_.layout()[network].has(shares_.worker())) {
       use(Operation::kReduce, network);
       under_way(network) = true;
       if (overlap_ != Overlap::kAcross) {

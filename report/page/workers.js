@@ -25,7 +25,7 @@ const kFares = [{ title: "State" }, { title: "Steps", right: true }, { title: "W
   { title: "Data", right: true }, { title: "Memory", right: true }];
 
 function rowOf(rank, live) {
-  const placed = [formatCount(rank.rank), rank.role ?? "worker", rank.host || "–", rank.device || "–",
+  const placed = [formatCount(rank.rank), rank.networks || (rank.role ?? "worker"), rank.host || "–", rank.device || "–",
     microbatches(rank.microbatches), String(rank.pid ?? "–")];
   if (!live) {
     return placed;

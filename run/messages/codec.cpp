@@ -5,6 +5,7 @@
 #include <climits>
 #include <functional>
 #include <limits>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -30,8 +31,12 @@ auto fields_of(T& it) {
   } else if constexpr (std::is_same_v<Plain, SettingsChange>) {
     return std::tie(it.step, it.lr_factor, it.reseed);
   } else if constexpr (std::is_same_v<Plain, MicrobatchRange> ||
-                       std::is_same_v<Plain, TraceSteps>) {
+                       std::is_same_v<Plain, BlockRange> || std::is_same_v<Plain, TraceSteps>) {
     return std::tie(it.begin, it.end);
+  } else if constexpr (std::is_same_v<Plain, NetworkGroup>) {
+    return std::tie(it.workers, it.ranges, it.chunks);
+  } else if constexpr (std::is_same_v<Plain, Layout>) {
+    return std::tie(it.list());
   } else {
     return Plain::fields(it);
   }
@@ -128,13 +133,29 @@ void check(const TraceSteps& trace) {
   require(trace.begin <= trace.end, fmt::format("traced steps [{}, {})", trace.begin, trace.end));
 }
 
-void check(const Welcome& welcome) {
-  int before = 0;
-  for (const MicrobatchRange& range : welcome.ranges) {
-    require(range.begin == before && range.end >= range.begin,
+void check(const NetworkGroup& group) {
+  const std::size_t chunks = group.chunks.size();
+  require(chunks > 0 && !group.workers.empty() && group.workers.size() % chunks == 0 &&
+              group.ranges.size() == group.workers.size(),
+          fmt::format("{} workers with {} ranges of {} chunks", group.workers.size(),
+                      group.ranges.size(), chunks));
+  const std::size_t copies = group.workers.size() / chunks;
+  for (std::size_t place = 0; place < group.ranges.size(); ++place) {
+    const MicrobatchRange range = group.ranges[place];
+    const int before = place % copies == 0 ? 0 : group.ranges[place - 1].end;
+    require(range.begin == before && range.end > range.begin,
             fmt::format("micro-batches [{}, {}) after {}", range.begin, range.end, before));
-    before = range.end;
   }
+}
+
+void check(const Layout& layout) {
+  std::set<int> workers;
+  for (const NetworkGroup& group : layout) {
+    workers.insert(group.workers.begin(), group.workers.end());
+  }
+  require(workers.empty() ||
+              (*workers.begin() == 0 && std::cmp_equal(*workers.rbegin(), workers.size() - 1)),
+          fmt::format("networks on the workers [{}] alone", fmt::join(workers, ", ")));
 }
 
 void check(const SnapshotPart& part) {

@@ -17,7 +17,7 @@
 #include "base/numbers/histogram.hpp"
 #include "base/process_identity.hpp"
 #include "job/decisions.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/layout.hpp"
 #include "run/control_protocol.hpp"
 #include "run/snapshot_id.hpp"
 #include "run/trace_steps.hpp"
@@ -54,11 +54,11 @@ struct LifelineAddress {
 /// Coordinator -> worker. Everything a worker needs before its first lease.
 struct Welcome {
   static constexpr std::string_view kName = "Welcome";
-  std::int64_t epoch = 0;               ///< that begins; all that the worker sends names it
-  std::string job_yaml;                 ///< the resolved job
-  std::string run_directory;            ///< absolute
-  std::vector<MicrobatchRange> ranges;  ///< by worker index 0..W-1; a worker's index is rank - 1
-  LifelineAddress lifeline;             ///< connected before the first lease is asked for
+  std::int64_t epoch = 0;     ///< that begins; all that the worker sends names it
+  std::string job_yaml;       ///< the resolved job
+  std::string run_directory;  ///< absolute
+  Layout layout;              ///< resolved; a worker's index in it is rank - 1
+  LifelineAddress lifeline;   ///< connected before the first lease is asked for
   TraceSteps trace;
   /// As Hello::shared_memory: whose snapshots rank 0 copies to the disk when a run fails; elsewhere
   /// workers do.
@@ -67,7 +67,7 @@ struct Welcome {
   std::int64_t incarnation = 0;  ///< counts the starts of the run; the epoch counts within one
   std::vector<SettingsChange> changes;  ///< of decisions, in their order
   static auto fields(auto& it) {
-    return std::tie(it.epoch, it.job_yaml, it.run_directory, it.ranges, it.lifeline, it.trace,
+    return std::tie(it.epoch, it.job_yaml, it.run_directory, it.layout, it.lifeline, it.trace,
                     it.coordinator_memory, it.run_id, it.incarnation, it.changes);
   }
   bool operator==(const Welcome&) const = default;

@@ -142,7 +142,7 @@ void save(CoordinatorLink& link, const messages::Lease& lease, const messages::W
                                         {.step = lease.end,
                                          .epoch = welcome.epoch,
                                          .worker = rank - 1,
-                                         .num_workers = static_cast<int>(welcome.ranges.size())},
+                                         .num_workers = welcome.layout.num_workers()},
                                         std::span(&record, 1));
       part.file = report.name;
       part.bytes = report.bytes;
@@ -169,7 +169,7 @@ messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range, 
 /// @return false when the worker has said Stop and is to leave without a Goodbye.
 bool train(CoordinatorLink& link, const messages::Welcome& welcome, const Behaviour& behaviour,
            int rank) {
-  const MicrobatchRange& range = welcome.ranges.at(static_cast<std::size_t>(rank - 1));
+  const MicrobatchRange range = welcome.layout.range_of(rank - 1);
   for (;;) {
     const messages::Lease lease = link.next_lease(kLimit);
     for (std::int64_t step = lease.begin + 1; step <= lease.end; ++step) {

@@ -13,8 +13,8 @@ class Apart : public BesideOneWorker {
   void expect_equal_bits(const JobSpec& job, std::int64_t steps, int workers,
                          const std::vector<int>& generator, const std::vector<int>& discriminator) {
     BesideOneWorker::expect_equal_bits(job, steps, workers, [&](JobSpec& divided) {
-      divided.network("generator").workers = generator;
-      divided.network("discriminator").workers = discriminator;
+      divided.placement("generator").workers = generator;
+      divided.placement("discriminator").workers = discriminator;
     });
   }
 };
@@ -41,7 +41,7 @@ TEST_P(EveryJobApart, HasOneWorkersBits) {
   const Outcome& alone = trained_alone(job, named.steps);
   // Each network on a worker of its own, all but the first on two, all but the last on two.
   const auto place = [&job](NetworkId network, std::vector<int> workers) {
-    job.networks[network].workers = std::move(workers);
+    job.layout.networks[network].workers = std::move(workers);
   };
   const auto last = static_cast<NetworkId>(job.networks.size() - 1);
   for (int layout = 0; layout < 3; ++layout) {
@@ -75,15 +75,15 @@ TEST_F(Apart, ResumingOnAnyOtherLayoutEqualsOneGo) {
   JobSpec job = small_dcgan(images());
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
   const Outcome& one_go = trained_alone(job, 6);
-  job.network("generator").workers = {0};
-  job.network("discriminator").workers = {1, 2};
+  job.placement("generator").workers = {0};
+  job.placement("discriminator").workers = {1, 2};
   const Outcome first = train({.job = job, .workers = 3, .end = 2}, next_folder());
-  job.network("generator").workers.clear();
-  job.network("discriminator").workers.clear();
+  job.placement("generator").workers.clear();
+  job.placement("discriminator").workers.clear();
   const Outcome second = train(
       {.job = job, .workers = 2, .begin = 2, .end = 4, .resume = first.checkpoint}, next_folder());
-  job.network("generator").workers = {1};
-  job.network("discriminator").workers = {0};
+  job.placement("generator").workers = {1};
+  job.placement("discriminator").workers = {0};
   const Outcome third = train(
       {.job = job, .workers = 2, .begin = 4, .end = 6, .resume = second.checkpoint}, next_folder());
   EXPECT_EQ(third.digest, one_go.digest);

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 
 namespace gangway::fidelity {
@@ -25,7 +25,7 @@ TEST_P(EveryJobRecomputed, HasTheSameBits) {
     EXPECT_TRUE(same_losses(made_again, kept)) << workers << " workers";
   }
   job.layout.stages = 2;
-  const auto chunks = chunks_of(job);
+  const auto chunks = chunks_of(job, job.layout);
   const bool is_cut = std::ranges::any_of(chunks, [](const auto& one) { return one.size() > 1; });
   if (is_cut && !job.scales_losses() && job.training.translation.pool == 0) {
     job.layout.schedule = GetParam() % 2 == 0 ? StageOrder::kFill : StageOrder::kZeroBubble;

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 
 namespace gangway::fidelity {
@@ -111,7 +111,7 @@ TEST_F(Stages, OfOneNetworkWhileTheOtherIsWholeOnAllWorkers) {
   for (const std::string whole : {"generator", "discriminator"}) {
     JobSpec job = small_dcgan(images());
     job.training.microbatches = 4;
-    job.network(whole).cuts = std::vector<int>{};
+    job.placement(whole).cuts = std::vector<int>{};
     for (const StageOrder order : kOrders) {
       job.layout.schedule = order;
       expect_equal_bits(job, 3, 2, 2);
@@ -132,7 +132,7 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
   }
   const Outcome& alone = trained_alone(job, named.steps);
   job.layout.stages = 2;
-  const auto chunks = chunks_of(job);
+  const auto chunks = chunks_of(job, job.layout);
   if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
     GTEST_SKIP() << "nothing of it may be cut";
   }
@@ -159,15 +159,15 @@ TEST_F(Stages, ResumingOnAnyOtherLayoutEqualsOneGo) {
   job.layout.stages = 2;
   const Outcome first = train({.job = job, .workers = 4, .end = 2}, next_folder());
   job.layout.stages = 1;
-  job.network("generator").workers = {1};
-  job.network("discriminator").workers = {0};
+  job.placement("generator").workers = {1};
+  job.placement("discriminator").workers = {0};
   const Outcome second = train(
       {.job = job, .workers = 2, .begin = 2, .end = 4, .resume = first.checkpoint}, next_folder());
   job.layout.stages = 3;
   job.layout.placement = StagePlacement::kV;
   job.layout.schedule = StageOrder::kOneForwardOneBackward;
-  job.network("generator").workers.clear();
-  job.network("discriminator").workers.clear();
+  job.placement("generator").workers.clear();
+  job.placement("discriminator").workers.clear();
   const Outcome third = train(
       {.job = job, .workers = 3, .begin = 4, .end = 6, .resume = second.checkpoint}, next_folder());
   EXPECT_EQ(third.digest, one_go.digest);

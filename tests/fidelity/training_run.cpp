@@ -21,7 +21,7 @@
 #include "checkpoint/tools/digest.hpp"
 #include "comm/lane.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/layout.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/scratch_folder.hpp"
 #include "worker/training.hpp"
@@ -96,7 +96,7 @@ std::deque<messages::Lease> leases_of(const Stretch& stretch, const fs::path& ch
 messages::Welcome welcome_of(const Stretch& stretch, const fs::path& run_directory) {
   messages::Welcome welcome;
   welcome.run_directory = run_directory.string();
-  welcome.ranges = microbatch_ranges(stretch.job.training.microbatches, stretch.workers);
+  welcome.layout = resolve_layout(stretch.job, stretch.workers);
   return welcome;
 }
 
@@ -154,7 +154,7 @@ void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::
         .memory = memory_of(hosts, worker, welcome.run_directory, stretch.job.networks.size())};
     device = stretch.device ? stretch.device(stretch.job, neighbours, worker)
                             : std::make_unique<worker::CpuDevice>(stretch.job);
-    replica.emplace(stretch.job, worker::Placement{worker, welcome.ranges, hosts},
+    replica.emplace(stretch.job, worker::Placement{worker, welcome.layout, hosts},
                     std::move(neighbours.memory), *device);
     lane.listen_to(&replica->host(), comm::Lane::Core::kShared);
     const worker::Training::Setup setup{
@@ -227,11 +227,7 @@ const Outcome& trained_alone(const JobSpec& job, std::int64_t steps) {
   auto found = outcomes.find(key);
   if (found == outcomes.end()) {
     JobSpec alone = job;
-    alone.layout = {};
-    for (NetworkSpec& network : alone.networks) {
-      network.workers.clear();
-      network.cuts.reset();
-    }
+    alone.layout = LayoutChoice::of(*job.training.recipe);
     const auto run = folder.path() / std::to_string(outcomes.size());
     found = outcomes.emplace(key, train({.job = alone, .end = steps}, run)).first;
   }

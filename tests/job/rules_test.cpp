@@ -339,11 +339,10 @@ TEST(Rules, EveryWorkerHasAMicrobatch) {
   EXPECT_THAT(problems_of("layout: {data: 2}"), ElementsAre());
 }
 
-TEST(Rules, OneTensorShardForNow) {
-  EXPECT_THAT(
-      problems_of("layout: {stages: 2, tensor: 4}"),
-      ElementsAre(
-          "job.yaml:1:21: layout.tensor: tensor shards above 1 are not available yet; use 1"));
+TEST(Rules, TakeTheTensorShardThatEarlierVersionsWroteDown) {
+  EXPECT_THAT(problems_of("layout: {stages: 2, tensor: 1}"), ElementsAre());
+  EXPECT_THAT(problems_of("layout: {stages: 2, tensor: 4}"),
+              ElementsAre(::testing::StartsWith("job.yaml:1:21: layout.tensor: unknown key")));
 }
 
 TEST(Rules, StepDecayNeedsALength) {

@@ -36,7 +36,7 @@ TEST(DefaultWorkers, AreAsManyAsSlotsAndMicrobatchesAllow) {
   spec.layout.data = 3;
   EXPECT_EQ(default_workers(spec, 1), 3);
   spec.layout.data = 0;
-  spec.network("discriminator").workers = {1, 4};
+  spec.placement("discriminator").workers = {1, 4};
   EXPECT_EQ(default_workers(spec, 1), 5) << "the layout names worker 4";
 }
 

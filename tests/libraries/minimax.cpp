@@ -11,7 +11,7 @@
 
 namespace {
 
-std::vector<gangway::pipeline::Phase> phases(const gangway::JobSpec& job) {
+std::vector<gangway::pipeline::Phase> phases(const gangway::Job& job) {
   std::vector<gangway::pipeline::Phase> all = gangway::gan::adversarial_phases(job);
   for (gangway::pipeline::Phase& phase : all) {
     for (gangway::pipeline::Pass& pass : phase.passes) {

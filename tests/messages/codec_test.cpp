@@ -48,7 +48,10 @@ std::vector<Message> samples_of_a_start() {
       Welcome{.epoch = kHuge,
               .job_yaml = kText,
               .run_directory = kText,
-              .ranges = {{0, 0}, {0, 5}, {5, 5}, {5, kMany}},
+              .layout = {{.workers = {0, 2}, .ranges = {{0, 5}, {5, kMany}}},
+                         {.workers = {0, 1},
+                          .ranges = {{0, kMany}, {0, kMany}},
+                          .chunks = {{0, 3}, {3, kMany}}}},
               .lifeline = {.hosts = kText, .port = 65535, .token = kText},
               .trace = {.begin = 3, .end = kHuge},
               .coordinator_memory = kHugest,
@@ -233,13 +236,18 @@ TEST(Codec, RefusesNumbersThatCannotBe) {
   const auto snapshot = [&](std::vector<std::vector<int>> holders) {
     return Begin{.step = 8, .snapshot = WholeSnapshot{id, std::move(holders)}};
   };
+  const auto shared = [](std::vector<MicrobatchRange> ranges, std::vector<int> workers = {0, 1}) {
+    return Welcome{.layout = {{.workers = std::move(workers), .ranges = std::move(ranges)}}};
+  };
   const std::vector<Refused> refused{
       {Hello{.rank = -1}, "rank -1"},
       {Hello{.process = {.pid = -1}}, "pid -1"},
       {Welcome{.epoch = -2}, "epoch -2"},
-      {Welcome{.ranges = {{0, 2}, {3, 4}}}, "micro-batches [3, 4) after 2"},
-      {Welcome{.ranges = {{0, 2}, {2, 1}}}, "micro-batches [2, 1) after 2"},
-      {Welcome{.ranges = {{-1, 2}}}, "begin -1"},
+      {shared({{0, 2}, {3, 4}}), "micro-batches [3, 4) after 2"},
+      {shared({{0, 2}, {2, 2}}), "micro-batches [2, 2) after 2"},
+      {shared({{-1, 2}, {2, 4}}), "begin -1"},
+      {shared({{0, 2}}), "2 workers with 1 ranges of 1 chunks"},
+      {shared({{0, 2}, {2, 4}}, {0, 2}), "networks on the workers [0, 2] alone"},
       {Welcome{.trace = {9, 3}}, "traced steps [9, 3)"},
       {Welcome{.trace = {-1, 3}}, "begin -1"},
       {Welcome{.incarnation = -1}, "incarnation -1"},

@@ -20,11 +20,11 @@ namespace {
 using ::testing::ElementsAre;
 
 /// Generator and discriminator of `job` on the workers given.
-PerNetwork<NetworkGroup> groups_of(JobSpec job, int workers, const std::vector<int>& generator,
-                                   const std::vector<int>& discriminator) {
-  job.network("generator").workers = generator;
-  job.network("discriminator").workers = discriminator;
-  return network_groups(job, workers);
+Layout groups_of(JobSpec job, int workers, const std::vector<int>& generator,
+                 const std::vector<int>& discriminator) {
+  job.placement("generator").workers = generator;
+  job.placement("discriminator").workers = discriminator;
+  return resolve_layout(job, workers);
 }
 
 JobSpec job_with(int microbatches) {

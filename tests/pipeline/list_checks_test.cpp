@@ -24,7 +24,7 @@ using ::testing::Not;
 /// Two workers, each with a chunk of both networks.
 struct CutLists {
   JobSpec job;
-  PerNetwork<NetworkGroup> groups;
+  Layout groups;
   std::vector<Phase> phases;
   std::vector<std::vector<Instruction>> lists;
 
@@ -34,8 +34,8 @@ struct CutLists {
     job.training.microbatches = microbatches;
     job.layout.stages = stages;
     job.layout.placement = placement;
-    groups = network_groups(job, workers);
-    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job));
+    groups = resolve_layout(job, workers);
+    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, groups));
     for (int worker = 0; worker < workers; ++worker) {
       lists.push_back(stage_schedule(PassShares(phases, groups, worker), 0, options));
     }

@@ -45,7 +45,7 @@ TEST(Homes, AreBesideWhoTakesAJoinAndWhoseOutputALossLooksAt) {
 
 TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
-  const PassShares shares(phases, {on({0}, 1), on({1}, 1)}, 0);
+  const PassShares shares(phases, Layout{on({0}, 1), on({1}, 1)}, 0);
   const PassShare& maker = shares.of(0, 0, 0);
   EXPECT_THAT(maker.mine, ElementsAre(true, true, true, false, false, false, true));
   EXPECT_THAT(maker.sends,
@@ -58,7 +58,7 @@ TEST(PassShares, KnowFromWhomToWhomTensorsGo) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
   using Edges = std::set<std::pair<int, int>>;
   const auto edges = [&](int worker) {
-    return PassShares(phases, {on({0}, 2), on({1, 2}, 2)}, worker).edges();
+    return PassShares(phases, Layout{on({0}, 2), on({1, 2}, 2)}, worker).edges();
   };
   EXPECT_EQ(edges(0), (Edges{{0, 1}, {0, 2}, {1, 0}, {2, 0}}));  // tensors, and gradients back
   EXPECT_EQ(edges(1), (Edges{{0, 1}, {1, 0}}));
@@ -67,7 +67,7 @@ TEST(PassShares, KnowFromWhomToWhomTensorsGo) {
 
 TEST(PassShares, MakeDrawsAndRealsWhereverTheyAreTaken) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
-  const PassShares shares(phases, {on({0}, 1), on({1}, 1)}, 1);
+  const PassShares shares(phases, Layout{on({0}, 1), on({1}, 1)}, 1);
   const PassShare& judge = shares.of(0, 0, 0);
   EXPECT_THAT(judge.mine, ElementsAre(false, true, false, true, true, true, false));
   EXPECT_EQ(judge.receives.size(), 1U);
@@ -76,25 +76,27 @@ TEST(PassShares, MakeDrawsAndRealsWhereverTheyAreTaken) {
 
 TEST(PassShares, LeaveAMicrobatchWholeThatOneWorkerHas) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
-  const PassShares shares(phases, {on({0, 1}, 2), on({1}, 2)}, 1);
+  const PassShares shares(phases, Layout{on({0, 1}, 2), on({1}, 2)}, 1);
   EXPECT_TRUE(shares.of(0, 0, 0).crosses());
   EXPECT_FALSE(shares.of(0, 0, 1).crosses());
 }
 
 TEST(PassShares, KnowWithWhomTensorsAreExchanged) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
-  EXPECT_THAT(PassShares(phases, {on({0, 3}, 2), on({1, 2}, 2)}, 0).peers(), ElementsAre(1));
-  EXPECT_THAT(PassShares(phases, {on({0}, 2), on({1, 2}, 2)}, 0).peers(), ElementsAre(1, 2));
-  EXPECT_THAT(PassShares(phases, {on({0}, 2), on({1, 2}, 2)}, 2).peers(), ElementsAre(0));
-  EXPECT_THAT(PassShares(phases, {on({0, 1}, 2), on({0, 1}, 2)}, 0).peers(), ElementsAre());
+  EXPECT_THAT(PassShares(phases, Layout{on({0, 3}, 2), on({1, 2}, 2)}, 0).peers(), ElementsAre(1));
+  EXPECT_THAT(PassShares(phases, Layout{on({0}, 2), on({1, 2}, 2)}, 0).peers(), ElementsAre(1, 2));
+  EXPECT_THAT(PassShares(phases, Layout{on({0}, 2), on({1, 2}, 2)}, 2).peers(), ElementsAre(0));
+  EXPECT_THAT(PassShares(phases, Layout{on({0, 1}, 2), on({0, 1}, 2)}, 0).peers(), ElementsAre());
 }
 
 TEST(PassShares, CountTheirInstructions) {
   const std::vector<Phase> phases = phases_of(mixed_pass());
   const Pass& pass = phases.front().passes.front();
   // Forward, send, gradient, backward; and receive, forward, backward, gradient.
-  EXPECT_EQ(PassShares(phases, {on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0).num_instructions(pass), 4);
-  EXPECT_EQ(PassShares(phases, {on({0}, 1), on({1}, 1)}, 1).of(0, 0, 0).num_instructions(pass), 4);
+  EXPECT_EQ(
+      PassShares(phases, Layout{on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0).num_instructions(pass), 4);
+  EXPECT_EQ(
+      PassShares(phases, Layout{on({0}, 1), on({1}, 1)}, 1).of(0, 0, 0).num_instructions(pass), 4);
 }
 
 /// Three takers of one tensor, in the order of networks.
@@ -112,7 +114,7 @@ Pass thrice_taken(const std::vector<NetworkId>& takers) {
 TEST(PassShares, RefuseASumThatWouldComeOutInAnotherOrder) {
   const auto share = [](const std::vector<NetworkId>& takers) {
     const std::vector<Phase> phases = phases_of(thrice_taken(takers));
-    return PassShares(phases, {on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0).sends.size();
+    return PassShares(phases, Layout{on({0}, 1), on({1}, 1)}, 0).of(0, 0, 0).sends.size();
   };
   // Backward: the last taker gives its gradient first.
   EXPECT_EQ(share({kMaker, kJudge, kJudge}), 1U);

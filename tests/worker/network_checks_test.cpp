@@ -15,7 +15,7 @@
 #include "gan/data/dataset.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/adversarial.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/layout.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
@@ -64,18 +64,17 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
     comm::LoopbackTransport transport(hub, worker);
     comm::Lane lane([] {});
     lane.wait(lane.submit([] { at::set_num_threads(1); }));
-    const std::vector<MicrobatchRange> ranges =
-        microbatch_ranges(job.training.microbatches, kReplicas);
-    const MicrobatchRange local = ranges[static_cast<std::size_t>(worker)];
+    const Layout layout = resolve_layout(job, kReplicas);
+    const MicrobatchRange local = layout.range_of(worker);
     const std::vector<pipeline::Phase> phases = gan::adversarial_phases(job);
     const auto dataset = data::open_dataset(job.data, job.model, job.training.seed);
     CpuDevice device(job);
-    Replica replica(job, {.worker = worker, .ranges = ranges, .hosts = {0, 1, 2}},
+    Replica replica(job, {.worker = worker, .layout = layout, .hosts = {0, 1, 2}},
                     comm::HostMemory::alone(worker, 2 * comm::kFlagsPerNetwork), device);
     const ExchangeSetup exchange{.transport = transport,
                                  .lane = lane,
                                  .host = replica.host(),
-                                 .ranges = ranges,
+                                 .ranges = layout.shared_ranges(),
                                  .hosts = {0, 1, 2},
                                  .num_microbatches = job.training.microbatches,
                                  .timeout = std::chrono::seconds(20)};

@@ -14,17 +14,17 @@ struct PlanParts {
   std::vector<comm::ArenaLayout::Tensor> generator{{"generator/0/weight", 9'000}};
   std::vector<comm::ArenaLayout::Tensor> discriminator{{"discriminator/0/weight", 9'000}};
   std::size_t buckets = 2;
-  std::vector<MicrobatchRange> ranges{{0, 2}, {2, 4}};
+  Layout layout{{.workers = {0, 1}, .ranges = {{0, 2}, {2, 4}}}};
   std::vector<int> hosts{0, 0};
   std::string device = "cpu";
   JobSpec job;
 
   [[nodiscard]] std::uint64_t hash() const {
-    const int workers = static_cast<int>(ranges.size());
+    const int workers = layout.num_workers();
     const comm::BucketPlan first({generator, {}}, workers, buckets);
     const comm::BucketPlan second({discriminator, {}}, workers, buckets);
     return plan_hash(
-        {.networks = {&first, &second}, .ranges = ranges, .hosts = hosts, .device = device}, job);
+        {.networks = {&first, &second}, .layout = layout, .hosts = hosts, .device = device}, job);
   }
 };
 
@@ -43,10 +43,10 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
       [](PlanParts& parts) { std::swap(parts.generator, parts.discriminator); },
       [](PlanParts& parts) { parts.buckets = 3; },
       [](PlanParts& parts) {
-        parts.ranges = {{0, 1}, {1, 4}};
+        parts.layout = {{.workers = {0, 1}, .ranges = {{0, 1}, {1, 4}}}};
       },
       [](PlanParts& parts) {
-        parts.ranges = {{0, 4}}, parts.hosts = {0};
+        parts.layout = {{.workers = {0}, .ranges = {{0, 4}}}}, parts.hosts = {0};
       },
       [](PlanParts& parts) {
         parts.hosts = {0, 1};

@@ -105,6 +105,23 @@ TEST_F(SnapshotServiceTest, SavesOneStepAfterAnotherBehindOneAnother) {
   });
 }
 
+TEST_F(SnapshotServiceTest, FinishesTheFilesOfWhatWasTakenWhereTrainingDiverges) {
+  const fs::path run = folder("a");
+  on_workers({.run = run}, [&](int, Worker& worker, SnapshotService& service, Parts& parts) {
+    fill(worker);
+    const auto write_behind = [&](std::int64_t step) {
+      service.write_behind(step, checkpoint::begin_checkpoint(run / "checkpoints", step).string());
+    };
+    write_behind(1);
+    service.take_now(1);
+    write_behind(2);  // its step is never done
+    service.finish_healthy_files();
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts.front().step, 1);
+    EXPECT_EQ(parts.front().error, "");
+  });
+}
+
 TEST_F(SnapshotServiceTest, SharesTheTensorsOutWithoutWritingOneTwice) {
   const fs::path checkpoint = save_on(3, folder("a"));
   const checkpoint::CheckpointReader reader(checkpoint);

@@ -89,8 +89,8 @@ class StepGraphs : public ::testing::Test {
   }
   template <typename Recorder>
   Outcome recorded(JobSpec job, std::int64_t steps, int workers = 1) {
-    if (job.numerics.cuda_graph != GraphChoice::kOff) {
-      job.numerics.cuda_graph = GraphChoice::kOn;
+    if (job.layout.cuda_graph != GraphChoice::kOff) {
+      job.layout.cuda_graph = GraphChoice::kOn;
     }
     return train({.job = job,
                   .workers = workers,
@@ -206,7 +206,7 @@ TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
 
 TEST_F(StepGraphs, IsOffWhereTheJobSaysSo) {
   JobSpec job = small_dcgan(images());
-  job.numerics.cuda_graph = GraphChoice::kOff;
+  job.layout.cuda_graph = GraphChoice::kOff;
   (void)recorded<ComputingRecorder>(job, kSteps);
   EXPECT_EQ(calls_[0].recorded, 0);
 }

@@ -31,7 +31,7 @@ class SingleWorker {
         transport_(hub_, 0),
         phases_(gan::adversarial_phases(job_)),
         dataset_(data::open_dataset(job_.data, job_.model, job_.training.seed)),
-        replica_(job_, {.ranges = {all()}, .hosts = {0}},
+        replica_(job_, {.layout = resolve_layout(job_, 1), .hosts = {0}},
                  comm::HostMemory::alone(0, 2 * comm::kFlagsPerNetwork), device_),
         exchange_{.transport = transport_,
                   .lane = lane_,

@@ -243,10 +243,6 @@ void CudaDevice::finish() {
   }
 }
 
-bool waits_for_tensors(const JobSpec& job, const Neighbours& neighbours) {
-  return are_apart(network_groups(job, static_cast<int>(neighbours.hosts.size())));
-}
-
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
   auto device = std::make_unique<CudaDevice>(
@@ -254,7 +250,7 @@ std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighb
       CudaDevice::Place{.index = neighbours.place_on_machine % num_devices(),
                         .sharing_cores = neighbours.workers_on_machine},
       std::move(pretend));
-  if (waits_for_tensors(job, neighbours)) {
+  if (job.layout.places_networks()) {
     gan::call_libraries_once(device->device());
   }
   return device;

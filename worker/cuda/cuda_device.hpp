@@ -89,10 +89,6 @@ class CudaDevice final : public ComputeDevice {
   GaugeWatch gauges_;
 };
 
-/// Whether tensors of passes come to workers from others, for which operations on their devices
-/// wait: all kernels are then to be there before.
-[[nodiscard]] bool waits_for_tensors(const JobSpec& job, const Neighbours& neighbours);
-
 /// One device for each worker of a machine, in turn; several share one where there are too few.
 /// @throws EnvironmentError where there is none.
 [[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,

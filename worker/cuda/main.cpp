@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
          int /*worker*/) {
         // What loads a kernel at its first use may wait for all that is on the device. If that is a
         // send whose receiver waits likewise, neither goes on.
-        if (gangway::worker::waits_for_tensors(job, neighbours)) {
+        if (job.layout.places_networks()) {
           (void)::setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
         }
         return gangway::worker::make_cuda_device(job, neighbours, [](const std::string& name) {

@@ -41,10 +41,15 @@ class CheckpointWriter {
   /// The snapshot of `step` is whole, or there was no room for it. The thread that took it; right
   /// then, so that no later one can overwrite it.
   void snapshot_ended(std::int64_t step, bool taken);
+  enum class Until {
+    kAllIsWritten,
+    kTakenIsWritten,  ///< of what is wanted, that whose snapshot is whole
+  };
   /// Waits until everything wanted is written and reported, however long that takes, unless the
   /// disk has taken nothing for `patience`. Compute thread.
   /// @return whether it is
-  [[nodiscard]] bool wait_idle(std::chrono::milliseconds patience);
+  [[nodiscard]] bool wait_idle(std::chrono::milliseconds patience,
+                               Until until = Until::kAllIsWritten);
 
  private:
   struct Wanted {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gan/network.hpp"
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 #include "job/spec.hpp"
 #include "worker/state/network_state.hpp"
 

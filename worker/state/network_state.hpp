@@ -21,7 +21,7 @@
 #include "comm/host/host_memory.hpp"
 #include "comm/reduce/update_counts.hpp"
 #include "gan/network.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "job/spec.hpp"
 #include "worker/state/statistic_sinks.hpp"
 

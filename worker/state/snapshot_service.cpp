@@ -23,6 +23,9 @@ namespace fs = std::filesystem;
 /// checkpoints alone, one to write from and one to fill.
 int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
+/// A state from before the trouble is worth so long a wait for a disk.
+constexpr std::chrono::seconds kHealthyFilesPatience{10};
+
 std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
   std::size_t bytes = 0;
   for (const checkpoint::TensorStretch& piece : pieces) {
@@ -181,6 +184,10 @@ void SnapshotService::finish_writing() {
         "same command again",
         setup_.run_directory.string(), std::chrono::duration<double>(patience).count()));
   }
+}
+
+void SnapshotService::finish_healthy_files() noexcept {
+  (void)writer_.wait_idle(kHealthyFilesPatience, CheckpointWriter::Until::kTakenIsWritten);
 }
 
 void SnapshotService::finish_copying() {

@@ -37,9 +37,8 @@ GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& group)
             .trace = world.trace,
             .workers = group.workers} {}
 
-GroupSetups::GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& groups)
-    : world_(std::move(world)) {
-  if (!are_apart(groups)) {
+GroupSetups::GroupSetups(ExchangeSetup world, const Layout& groups) : world_(std::move(world)) {
+  if (!groups.is_apart()) {
     return;
   }
   const auto num_workers = static_cast<std::size_t>(world_.transport.num_workers());

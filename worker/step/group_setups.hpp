@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/transport/group_transport.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "worker/step/network_exchange.hpp"
 
 namespace gangway::worker {
@@ -15,7 +15,7 @@ namespace gangway::worker {
 class GroupSetups {
  public:
   /// @param world  of all workers; what it refers to outlives this
-  GroupSetups(ExchangeSetup world, const PerNetwork<NetworkGroup>& groups);
+  GroupSetups(ExchangeSetup world, const Layout& groups);
 
   /// Of all workers, with each network's own inside (ExchangeSetup::of).
   [[nodiscard]] const ExchangeSetup& all() const { return world_; }

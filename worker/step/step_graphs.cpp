@@ -12,7 +12,7 @@
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "pipeline/unarmed.hpp"
 
 namespace gangway::worker {
@@ -68,7 +68,7 @@ std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Pha
   if (job.growth_level(0) != kFullyGrown) {
     return "its networks grow";
   }
-  if (places_networks(job)) {
+  if (job.layout.places_networks()) {
     return "tensors come from other workers and go to them";
   }
   if (job.scales_losses()) {

@@ -13,7 +13,7 @@
 
 namespace gangway::data {
 
-std::vector<float> read_style_picture(const JobSpec& job) {
+std::vector<float> read_style_picture(const Job& job) {
   const std::string file = read_style_file(job);
   const std::vector<std::uint8_t> bytes(file.begin(), file.end());
   const int side = job.model.resolution;

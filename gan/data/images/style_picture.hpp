@@ -11,6 +11,6 @@ namespace gangway::data {
 /// [channels, resolution, resolution] in [-1, 1], decoded and cropped as pictures of a data set
 /// are.
 /// @throws ConfigError naming the file: missing, another than the job's, neither PNG nor JPEG
-[[nodiscard]] std::vector<float> read_style_picture(const JobSpec& job);
+[[nodiscard]] std::vector<float> read_style_picture(const Job& job);
 
 }  // namespace gangway::data

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 
 namespace gangway::launch {
 namespace {

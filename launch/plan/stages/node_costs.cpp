@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "job/families/families.hpp"
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 #include "launch/plan/made_again.hpp"
 
 namespace gangway::launch {

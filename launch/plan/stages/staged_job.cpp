@@ -39,7 +39,7 @@ JobSpec with_layout(JobSpec job, const PlannedLayout& layout) {
   int first = 0;
   for (const NetworkId id : job.networks.ids()) {
     const auto index = static_cast<std::size_t>(id);
-    NetworkSpec& network = job.networks[id];
+    NetworkPlacement& network = job.layout.networks[id];
     network.workers.clear();
     network.cuts.reset();
     if (layout.shape == LayoutShape::kStages) {
@@ -70,8 +70,8 @@ StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& pha
                    .groups = {},
                    .cuts = {},
                    .phases = {}};
-  staged.groups = network_groups(staged.job, layout.workers);
-  staged.cuts = pipeline::cuts_of(staged.job);
+  staged.groups = resolve_layout(staged.job, layout.workers);
+  staged.cuts = pipeline::cuts_of(staged.job, staged.groups);
   staged.phases = pipeline::cut_phases(phases, staged.cuts);
   return staged;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 #include "launch/plan/planned_layout.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/phases.hpp"
@@ -26,13 +26,13 @@ struct StagedJob {
   JobSpec job;
   int workers = 1;
   Overlap overlap = Overlap::kAcross;
-  PerNetwork<NetworkGroup> groups;
+  Layout groups;
   PerNetwork<pipeline::NetworkCuts> cuts;
   std::vector<pipeline::Phase> phases;  ///< cut
 };
 
 /// @param phases  of the job's recipe, completed, not cut
-/// @throws ConfigError as network_groups and pipeline::cut_phases
+/// @throws ConfigError as resolve_layout and pipeline::cut_phases
 [[nodiscard]] StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
                                    const PlannedLayout& layout);
 

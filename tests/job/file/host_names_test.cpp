@@ -36,8 +36,9 @@ const std::vector<std::string> kHosts{"node-a", "me@node-b.cluster", "node-b.clu
 
 TEST(HostNames, StandForTheWorkersThatAreThere) {
   const ResolvedJob job = loaded(kApart + "\ntraining: {microbatches: 4}", kHosts);
-  EXPECT_THAT(job.spec.network("generator").workers, ElementsAre(0));
-  EXPECT_THAT(job.spec.network("discriminator").workers, ElementsAre(1, 2, 3));
+  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, ElementsAre(0));
+  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("discriminator")].workers,
+              ElementsAre(1, 2, 3));
   EXPECT_THAT(job.named_hosts, ElementsAre("node-a", "node-c", "node-b"));
   // The resolved job runs again as it is, anywhere.
   EXPECT_EQ(parse_job(job.yaml, "again"), job.spec);
@@ -45,14 +46,14 @@ TEST(HostNames, StandForTheWorkersThatAreThere) {
 
 TEST(HostNames, AreLeftOutWhileNobodyKnowsWhoIsWhere) {
   const ResolvedJob job = loaded(kApart, std::vector<std::string>());
-  EXPECT_THAT(job.spec.network("generator").workers, IsEmpty());
+  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, IsEmpty());
   EXPECT_THAT(job.named_hosts, ElementsAre("node-a", "node-c", "node-b"));
 }
 
 TEST(HostNames, AreNotAskedForWhereWorkersAreNamedLater) {
   const ResolvedJob job =
       loaded(kApart, std::nullopt, {"layout.generator=[1]", "layout.discriminator=[0]"});
-  EXPECT_THAT(job.spec.network("generator").workers, ElementsAre(1));
+  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, ElementsAre(1));
   EXPECT_THAT(job.named_hosts, IsEmpty());
 }
 

@@ -135,7 +135,7 @@ TEST(JobKeys, TakeBackWhatTheJobSaysOfAnotherLayout) {
     return all;
   }());
   EXPECT_EQ(told.layout.stages, 1);
-  EXPECT_FALSE(told.networks[NetworkId{0}].cuts.has_value());
+  EXPECT_FALSE(told.layout.networks[NetworkId{0}].cuts.has_value());
   EXPECT_FALSE(told.layout.recompute);
 }
 

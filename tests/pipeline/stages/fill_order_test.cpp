@@ -24,14 +24,14 @@ using Lists = std::vector<std::vector<Instruction>>;
 /// Where `workers` hold a chunk of each network.
 struct StagedGan {
   JobSpec job;
-  PerNetwork<NetworkGroup> groups;
+  Layout groups;
   std::vector<Phase> phases;
 
   StagedGan(int microbatches, int stages, int workers) {
     job.training.microbatches = microbatches;
     job.layout.stages = stages;
-    groups = network_groups(job, workers);
-    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job));
+    groups = resolve_layout(job, workers);
+    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, groups));
   }
   [[nodiscard]] Lists lists(StageOrder order) const {
     std::vector<PassShares> shares;
@@ -145,9 +145,9 @@ TEST(FillOrder, LosesLessYetWhereWeightsComeApart) {
 
 TEST(FillOrder, KeepsWhoSharesAWholeNetworkAtWorkFromTheBeginning) {
   StagedGan gan(8, 2, 2);
-  gan.job.network("discriminator").cuts = std::vector<int>{};  // each worker has all of it
-  gan.groups = network_groups(gan.job, 2);
-  gan.phases = cut_phases(gan::adversarial_phases(gan.job), cuts_of(gan.job));
+  gan.job.placement("discriminator").cuts = std::vector<int>{};  // each worker has all of it
+  gan.groups = resolve_layout(gan.job, 2);
+  gan.phases = cut_phases(gan::adversarial_phases(gan.job), cuts_of(gan.job, gan.groups));
   EXPECT_LT(waiting_share(gan.lists(StageOrder::kFill)), 0.1);
 }
 

@@ -34,16 +34,16 @@ JobSpec staged_job(int microbatches, int stages) {
   return job;
 }
 
-std::vector<Phase> cut_phases_of(const JobSpec& job, const std::vector<Phase>& whole) {
-  return cut_phases(whole, cuts_of(job));
+std::vector<Phase> cut_phases_of(const JobSpec& job, int workers) {
+  return cut_phases(gan::adversarial_phases(job), cuts_of(job, resolve_layout(job, workers)));
 }
 
 std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers,
                                                const StageOptions& options) {
-  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+  const std::vector<Phase> phases = cut_phases_of(job, workers);
   std::vector<std::vector<Instruction>> lists;
   for (int worker = 0; worker < workers; ++worker) {
-    const PassShares shares(phases, network_groups(job, workers), worker);
+    const PassShares shares(phases, resolve_layout(job, workers), worker);
     lists.push_back(stage_schedule(shares, 0, options));
   }
   return lists;
@@ -59,7 +59,7 @@ std::vector<std::string> lines_of(const std::vector<Instruction>& schedule) {
 
 TEST(CutPhases, MakeARowOfChunksOfEachApplication) {
   const JobSpec job = staged_job(2, 2);
-  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+  const std::vector<Phase> phases = cut_phases_of(job, 2);
   const Pass& fakes = phases[1].passes.front();
   std::vector<int> chunks;
   for (const Node& node : fakes.nodes) {
@@ -73,8 +73,8 @@ TEST(CutPhases, MakeARowOfChunksOfEachApplication) {
 
 TEST(BackwardStations, AreTheChunksFromTheLossOn) {
   const JobSpec job = staged_job(2, 2);
-  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
-  const auto groups = network_groups(job, 2);
+  const std::vector<Phase> phases = cut_phases_of(job, 2);
+  const auto groups = resolve_layout(job, 2);
   const auto trained = backward_stations(phases[0], groups);
   ASSERT_EQ(trained.size(), 2U);
   EXPECT_THAT(trained[0].trained, ElementsAre(Home{NetworkId{1}, 1}));
@@ -152,14 +152,14 @@ int most_kept(const std::vector<Instruction>& list, const std::vector<Phase>& ph
 std::vector<JobSpec> jobs_in_flight(int stages) {
   std::vector<JobSpec> jobs(3, staged_job(12, stages));
   jobs[1].training.penalty = {.r1_gamma = 1.0, .r2_gamma = 1.0};
-  jobs[2].network("discriminator").cuts = std::vector<int>{};
+  jobs[2].placement("discriminator").cuts = std::vector<int>{};
   return jobs;
 }
 
 TEST(StageSchedule, NoMoreIsInFlightThanMayBeWhateverTheNumberOfMicrobatches) {
   for (const int stages : {2, 3}) {
     for (const JobSpec& job : jobs_in_flight(stages)) {
-      const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+      const std::vector<Phase> phases = cut_phases_of(job, stages);
       const auto most_of = [&](const StageOptions& options) {
         const auto lists = lists_of(job, stages, options);
         EXPECT_TRUE(come_to_an_end(lists));
@@ -192,8 +192,7 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
       }
     }
   };
-  count(alone, one_stage_schedule(cut_phases_of(job, gan::adversarial_phases(job)), {0, 6}, 0,
-                                  Overlap::kNone));
+  count(alone, one_stage_schedule(cut_phases_of(job, 4), {0, 6}, 0, Overlap::kNone));
   for (const StageOrder order : kOrders) {
     staged.clear();
     for (const std::vector<Instruction>& list : lists_of(job, 4, {Overlap::kNone, order})) {
@@ -255,7 +254,7 @@ std::vector<std::string> parts_of(const Pass& pass) {
 TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
   JobSpec job = staged_job(2, 3);
   job.training.penalty = {.r1_gamma = 1.0};
-  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
+  const std::vector<Phase> phases = cut_phases_of(job, 3);
   const Pass& r1 = phases[0].passes.back();
   EXPECT_THAT(parts_of(r1),
               ElementsAre("0 forward", "1 forward", "2 forward back", "1 back", "0 back measured"));
@@ -268,8 +267,8 @@ TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
 TEST(BackwardStations, OfAPenaltyGoForwardBeforeTheyGoBack) {
   JobSpec job = staged_job(2, 2);
   job.training.penalty = {.r1_gamma = 1.0};
-  const std::vector<Phase> phases = cut_phases_of(job, gan::adversarial_phases(job));
-  const auto stations = backward_stations(phases[0], network_groups(job, 2));
+  const std::vector<Phase> phases = cut_phases_of(job, 2);
+  const auto stations = backward_stations(phases[0], resolve_layout(job, 2));
   ASSERT_EQ(stations.size(), 3U);
   EXPECT_TRUE(stations[0].trained.empty());  // the third sweep through the first chunk
   EXPECT_THAT(stations[1].trained, ElementsAre(Home{NetworkId{1}, 1}));

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/worker/cuda/cuda_training.hpp"
 
@@ -33,7 +33,7 @@ TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStages) {
   job.training.translation.pool = 0;
   const Outcome reference = on_cpu(job, named.steps);
   job.layout.stages = 2;
-  const auto chunks = chunks_of(job);
+  const auto chunks = chunks_of(job, job.layout);
   if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
     GTEST_SKIP() << "nothing of it may be cut";
   }
@@ -57,7 +57,7 @@ TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerWithNetworksApart) {
   int workers = 0;
   for (const NetworkId network : job.networks.ids()) {  // the first on one, the others on two each
     const int index = static_cast<int>(network);
-    job.networks[network].workers =
+    job.layout.networks[network].workers =
         index == 0 ? std::vector<int>{0} : std::vector<int>{index, index + 1};
     workers = index + (index == 0 ? 1 : 2);
   }
@@ -78,8 +78,8 @@ TEST_F(CudaTraining, GoesOnInStagesAndApartFromWhatOneWorkerLeft) {
   job.layout.stages = 2;
   const Outcome second = on_devices(job, 4, 2, 4, first.checkpoint);
   job.layout.stages = 1;
-  job.network("generator").workers = {1};
-  job.network("discriminator").workers = {0};
+  job.placement("generator").workers = {1};
+  job.placement("discriminator").workers = {0};
   EXPECT_EQ(on_devices(job, 2, 4, 6, second.checkpoint).digest, one_go.digest);
 }
 

@@ -39,7 +39,7 @@ TEST_F(CudaTraining, GoesOnFromACheckpointOnAnotherNumberOfWorkers) {
 /// The stand-in's graphs have nothing of what LibTorch computes.
 TEST_F(CudaTraining, PlaysNoGraphsThatLeaveOtherGradients) {
   JobSpec job = small_dcgan(images());
-  job.numerics.cuda_graph = GraphChoice::kOn;
+  job.layout.cuda_graph = GraphChoice::kOn;
   EXPECT_EQ(on_devices(job, 2, 0, 6).digest, on_cpu(job, 6).digest);
 }
 

@@ -187,7 +187,7 @@ TEST(PredictStages, AVIsChosenWhereBothNetworksBeginDearlyAndIsWhatARunWouldDo) 
             0.95 * StagePlanner(planner.input()).predict(stages(2)).step_seconds);
   const std::vector<std::string> keys = job_keys(first, job);
   EXPECT_THAT(keys, ::testing::Contains("layout.placement=v"));
-  const PerNetwork<NetworkGroup> of_a_run = network_groups(sample_job(16, keys), 2);
+  const Layout of_a_run = resolve_layout(sample_job(16, keys), 2);
   const StagedJob planned = staged_job(job, planner.input().costs.phases(), first);
   for (const NetworkId network : of_a_run.ids()) {
     EXPECT_EQ(of_a_run[network], planned.groups[network]);

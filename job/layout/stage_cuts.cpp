@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/stage_cuts.hpp"
+#include "job/layout/stage_cuts.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -25,13 +25,13 @@ std::vector<BlockRange> ranges_between(const std::vector<int>& ends) {
 }
 
 /// @throws ConfigError
-std::vector<BlockRange> chunks_at(const NetworkSpec& network, const std::vector<int>& cuts,
+std::vector<BlockRange> chunks_at(const std::string& name, const std::vector<int>& cuts,
                                   int num_blocks) {
   if (!cuts.empty() && cuts.back() >= num_blocks) {
     throw ConfigError(
         fmt::format("layout.cuts.{} cuts before block {}, and the last of {} is block {}; name "
                     "blocks that there are",
-                    network.name, cuts.back(), num_blocks, num_blocks - 1));
+                    name, cuts.back(), num_blocks, num_blocks - 1));
   }
   std::vector<int> ends = cuts;
   ends.push_back(num_blocks);
@@ -90,19 +90,9 @@ std::vector<double> guessed_costs(const Architecture& network) {
   return costs;
 }
 
-bool wants_cut(const JobSpec& job, NetworkId network) {
-  const NetworkSpec& spec = job.networks[network];
-  return spec.cuts ? !spec.cuts->empty() : job.layout.stages > 1;
-}
-
-bool cuts_networks(const JobSpec& job) {
-  return std::ranges::any_of(job.networks.ids(),
-                             [&job](NetworkId network) { return wants_cut(job, network); });
-}
-
-PerNetwork<std::vector<BlockRange>> chunks_of(const JobSpec& job) {
+PerNetwork<std::vector<BlockRange>> chunks_of(const Job& job, const LayoutChoice& choice) {
   PerNetwork<std::vector<BlockRange>> chunks;
-  if (!cuts_networks(job)) {
+  if (!choice.cuts_networks()) {
     for (std::size_t i = 0; i < job.networks.size(); ++i) {
       chunks.add({BlockRange{}});
     }
@@ -110,14 +100,14 @@ PerNetwork<std::vector<BlockRange>> chunks_of(const JobSpec& job) {
   }
   const PerNetwork<Architecture> architectures = job.architectures();
   for (const NetworkId network : job.networks.ids()) {
-    const NetworkSpec& spec = job.networks[network];
+    const auto& cuts = choice.networks[network].cuts;
     const Architecture& architecture = architectures[network];
     const auto num_blocks = static_cast<int>(architecture.blocks.size());
-    if (spec.cuts) {
-      chunks.add(chunks_at(spec, *spec.cuts, num_blocks));
+    if (cuts) {
+      chunks.add(chunks_at(job.networks[network].name, *cuts, num_blocks));
     } else {
       chunks.add(ranges_between(
-          balanced_ends(guessed_costs(architecture), std::min(job.layout.stages, num_blocks))));
+          balanced_ends(guessed_costs(architecture), std::min(choice.stages, num_blocks))));
     }
   }
   return chunks;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job/block_range.hpp"
+#include "job/layout/block_range.hpp"
 #include "job/models/architecture.hpp"
 #include "job/spec.hpp"
 
@@ -22,12 +22,8 @@ namespace gangway {
 
 /// By network, its chunks in their order; one that is whole has one.
 /// @throws ConfigError, one line with the remedy, where a network has no such block
-[[nodiscard]] PerNetwork<std::vector<BlockRange>> chunks_of(const JobSpec& job);
-
-/// Whether the layout cuts some network.
-[[nodiscard]] bool cuts_networks(const JobSpec& job);
-/// Whether it cuts `network`, which the job may have too few blocks for.
-[[nodiscard]] bool wants_cut(const JobSpec& job, NetworkId network);
+[[nodiscard]] PerNetwork<std::vector<BlockRange>> chunks_of(const Job& job,
+                                                            const LayoutChoice& choice);
 
 /// By block, names of the tensors that flow out of it (live_behind).
 [[nodiscard]] std::vector<std::vector<std::string>> live_tensors(const Architecture& network);

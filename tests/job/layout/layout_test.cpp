@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 
 #include <string>
 
@@ -16,14 +16,14 @@ using ::testing::ElementsAre;
 JobSpec job_with(const std::vector<int>& generator, const std::vector<int>& discriminator) {
   JobSpec job;
   job.training.microbatches = 6;
-  job.network("generator").workers = generator;
-  job.network("discriminator").workers = discriminator;
+  job.placement("generator").workers = generator;
+  job.placement("discriminator").workers = discriminator;
   return job;
 }
 
 std::string refusal(const JobSpec& job, int workers) {
   try {
-    (void)network_groups(job, workers);
+    (void)resolve_layout(job, workers);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -31,8 +31,8 @@ std::string refusal(const JobSpec& job, int workers) {
 }
 
 TEST(NetworkGroups, HoldAllByAllUnlessTheLayoutSaysOtherwise) {
-  const auto groups = network_groups(job_with({}, {}), 3);
-  EXPECT_FALSE(are_apart(groups));
+  const auto groups = resolve_layout(job_with({}, {}), 3);
+  EXPECT_FALSE(groups.is_apart());
   for (const NetworkGroup& group : groups) {
     EXPECT_THAT(group.workers, ElementsAre(0, 1, 2));
     EXPECT_EQ(group.range_of(1), (MicrobatchRange{2, 4}));
@@ -41,8 +41,8 @@ TEST(NetworkGroups, HoldAllByAllUnlessTheLayoutSaysOtherwise) {
 
 TEST(NetworkGroups, OfUnequalSizesHaveRangesOfTheirOwn) {
   const JobSpec job = job_with({0}, {1, 2, 3});
-  const auto groups = network_groups(job, 4);
-  EXPECT_TRUE(are_apart(groups));
+  const auto groups = resolve_layout(job, 4);
+  EXPECT_TRUE(groups.is_apart());
   const NetworkGroup& generator = groups[job.id_of("generator")];
   const NetworkGroup& discriminator = groups[job.id_of("discriminator")];
   EXPECT_EQ(generator.range_of(0), (MicrobatchRange{0, 6}));
@@ -50,7 +50,7 @@ TEST(NetworkGroups, OfUnequalSizesHaveRangesOfTheirOwn) {
   EXPECT_EQ(discriminator.range_of(2), (MicrobatchRange{2, 4}));
   EXPECT_EQ(discriminator.worker_of(5), 3);
   EXPECT_THROW((void)discriminator.worker_of(6), InvariantError);
-  EXPECT_EQ(range_of_all(groups, 0), (MicrobatchRange{0, 6}));
+  EXPECT_EQ(groups.range_of(0), (MicrobatchRange{0, 6}));
 }
 
 TEST(NetworkGroups, RefuseWhatCannotBeSharedOut) {
@@ -75,8 +75,8 @@ JobSpec staged_job(int stages) {
 
 TEST(NetworkGroups, OfCutNetworksHaveEachChunkOnAsManyWorkers) {
   const JobSpec job = staged_job(2);
-  const auto groups = network_groups(job, 4);
-  EXPECT_TRUE(are_apart(groups));
+  const auto groups = resolve_layout(job, 4);
+  EXPECT_TRUE(groups.is_apart());
   const NetworkGroup& group = groups[job.id_of("generator")];
   EXPECT_EQ(group.num_chunks(), 2);
   EXPECT_EQ(group.chunk_of(1), 0);
@@ -92,7 +92,7 @@ TEST(NetworkGroups, InAVHaveTheChunksOfOthersTheOtherWayRound) {
   JobSpec job = job_with({}, {});
   job.layout.stages = 2;
   job.layout.placement = StagePlacement::kV;
-  const auto groups = network_groups(job, 4);
+  const auto groups = resolve_layout(job, 4);
   const NetworkGroup& generator = groups[NetworkId{0}];
   const NetworkGroup& discriminator = groups[NetworkId{1}];
   EXPECT_THAT(generator.workers, ElementsAre(0, 1, 2, 3));
@@ -102,17 +102,17 @@ TEST(NetworkGroups, InAVHaveTheChunksOfOthersTheOtherWayRound) {
   for (int microbatch = 0; microbatch < 6; ++microbatch) {  // images stay where they are
     EXPECT_EQ(generator.worker_of(microbatch, 1), discriminator.worker_of(microbatch, 0));
   }
-  job.network("discriminator").cuts = std::vector<int>{};
-  EXPECT_THAT(network_groups(job, 4)[NetworkId{1}].workers, ElementsAre(0, 1, 2, 3));
-  job.network("discriminator").cuts = {1};
-  job.network("discriminator").workers = {1, 3};
-  EXPECT_THAT(network_groups(job, 4)[NetworkId{1}].workers, ElementsAre(3, 1));
+  job.placement("discriminator").cuts = std::vector<int>{};
+  EXPECT_THAT(resolve_layout(job, 4)[NetworkId{1}].workers, ElementsAre(0, 1, 2, 3));
+  job.placement("discriminator").cuts = {1};
+  job.placement("discriminator").workers = {1, 3};
+  EXPECT_THAT(resolve_layout(job, 4)[NetworkId{1}].workers, ElementsAre(3, 1));
 }
 
 TEST(NetworkGroups, KeepANetworkWholeThatIsToBe) {
   JobSpec job = staged_job(2);
-  job.network("discriminator").cuts = std::vector<int>();
-  const auto groups = network_groups(job, 2);
+  job.placement("discriminator").cuts = std::vector<int>();
+  const auto groups = resolve_layout(job, 2);
   EXPECT_TRUE(groups[job.id_of("generator")].is_cut());
   EXPECT_FALSE(groups[job.id_of("discriminator")].is_cut());
   EXPECT_THAT(groups[job.id_of("discriminator")].workers, ElementsAre(0, 1));
@@ -122,10 +122,10 @@ TEST(NetworkGroups, RefuseCutsThatCannotBe) {
   EXPECT_THAT(refusal(staged_job(2), 3),
               ::testing::HasSubstr("3 workers cannot hold 2 chunks of the generator"));
   JobSpec job = staged_job(1);
-  job.network("generator").cuts = std::vector<int>{99};
+  job.placement("generator").cuts = std::vector<int>{99};
   EXPECT_THAT(refusal(job, 2), ::testing::HasSubstr("layout.cuts.generator cuts before block 99"));
   JobSpec whole = staged_job(2);
-  for (NetworkSpec& network : whole.networks) {
+  for (NetworkPlacement& network : whole.layout.networks) {
     network.cuts = std::vector<int>();
   }
   EXPECT_THAT(refusal(whole, 2), ::testing::HasSubstr("none has two blocks or more"));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "job/network_groups.hpp"
+#include "job/layout/layout.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/errors.hpp"
 
@@ -61,28 +63,30 @@ std::vector<int> mirrored(const std::vector<int>& of, int stages) {
 }
 
 /// Those of `all` that hold a network of so many chunks, as the layout places it.
-std::vector<int> placed(const std::vector<int>& all, const JobSpec& job, NetworkId id, int chunks) {
-  const NetworkSpec& network = job.networks[id];
+std::vector<int> placed(const std::vector<int>& all, const LayoutChoice& choice, NetworkId id,
+                        int chunks) {
+  const NetworkPlacement& network = choice.networks[id];
   const bool is_named = !network.workers.empty();
   const std::vector<int>& members = is_named ? network.workers : all;
-  const int stages = is_named || network.cuts ? chunks : job.layout.stages;
-  const bool is_mirrored = job.layout.placement == StagePlacement::kV && id != NetworkId{0} &&
+  const int stages = is_named || network.cuts ? chunks : choice.stages;
+  const bool is_mirrored = choice.placement == StagePlacement::kV && id != NetworkId{0} &&
                            static_cast<int>(members.size()) % stages == 0;
   return last_stages(is_mirrored ? mirrored(members, stages) : members, stages, chunks);
 }
 
 /// @throws ConfigError
-void require_members(const NetworkSpec& network, int workers, int microbatches) {
-  if (network.workers.back() >= workers) {
+void require_members(const std::string& name, const std::vector<int>& members, int workers,
+                     int microbatches) {
+  if (members.back() >= workers) {
     throw ConfigError(fmt::format(
         "layout.{} names worker {}, and the last of {} is worker {}; use -n {} or other workers",
-        network.name, network.workers.back(), workers, workers - 1, network.workers.back() + 1));
+        name, members.back(), workers, workers - 1, members.back() + 1));
   }
-  if (static_cast<int>(network.workers.size()) > microbatches) {
+  if (static_cast<int>(members.size()) > microbatches) {
     throw ConfigError(fmt::format(
         "layout.{} names {} workers, which cannot share training.microbatches {}: some would have "
         "none; name fewer, or use more micro-batches (that changes the numbers)",
-        network.name, network.workers.size(), microbatches));
+        name, members.size(), microbatches));
   }
 }
 
@@ -128,65 +132,23 @@ NetworkGroup NetworkGroup::group_of(int chunk) const {
           .chunks = {chunks[static_cast<std::size_t>(chunk)]}};
 }
 
-bool places_networks(const JobSpec& job) {
-  return cuts_networks(job) || std::ranges::any_of(job.networks, [](const NetworkSpec& network) {
-           return !network.workers.empty();
-         });
+int Layout::num_workers() const {
+  int last = -1;
+  for (const NetworkGroup& group : *this) {
+    last = std::max(last, std::ranges::max(group.workers));
+  }
+  return last + 1;
 }
 
-bool are_apart(const PerNetwork<NetworkGroup>& groups) {
-  return std::ranges::any_of(groups, [&](const NetworkGroup& group) {
-    return group.is_cut() || group.workers != groups.begin()->workers;
+bool Layout::is_apart() const {
+  return std::ranges::any_of(*this, [&](const NetworkGroup& group) {
+    return group.is_cut() || group.workers != begin()->workers;
   });
 }
 
-PerNetwork<NetworkGroup> network_groups(const JobSpec& job, int workers) {
-  const int microbatches = job.training.microbatches;
-  std::vector<int> all(static_cast<std::size_t>(workers));
-  std::iota(all.begin(), all.end(), 0);
-  PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job);
-  PerNetwork<NetworkGroup> groups;
-  for (const NetworkId id : job.networks.ids()) {
-    const NetworkSpec& network = job.networks[id];
-    const auto num_chunks = static_cast<int>(chunks[id].size());
-    if (!network.workers.empty()) {
-      require_members(network, workers, microbatches * num_chunks);
-    } else if (num_chunks == 1 && workers > microbatches) {
-      throw ConfigError(fmt::format(
-          "{} workers cannot share training.microbatches {}: some would have none; use -n {} or "
-          "fewer, or more micro-batches (that changes the numbers)",
-          workers, microbatches, microbatches));
-    }
-    std::vector<int> members = placed(all, job, id, num_chunks);
-    require_shares(network, static_cast<int>(members.size()), num_chunks, microbatches);
-    groups.add(group_of(std::move(members), std::move(chunks[id]), microbatches));
-  }
-  if (job.layout.stages > 1 && std::ranges::none_of(groups, &NetworkGroup::is_cut)) {
-    throw ConfigError(
-        "layout.stages asks for chunks of networks of which none has two blocks or more, or may be "
-        "cut (layout.cuts); use layout.stages 1");
-  }
-  for (const int worker : all) {
-    if (std::ranges::none_of(groups, [worker](const auto& group) { return group.has(worker); })) {
-      throw ConfigError(
-          fmt::format("the layout places no network on worker {} of {}; name it in layout.{}, or "
-                      "start fewer workers",
-                      worker, workers, job.networks.begin()->name));
-    }
-  }
-  return groups;
-}
-
-int most_in_flight(const PerNetwork<NetworkGroup>& groups, StageOrder order, int in_flight) {
-  if (in_flight > 0 || order != StageOrder::kOneForwardOneBackward) {
-    return in_flight;
-  }
-  return std::ranges::max_element(groups, {}, &NetworkGroup::num_chunks)->num_chunks();
-}
-
-MicrobatchRange range_of_all(const PerNetwork<NetworkGroup>& groups, int worker) {
+MicrobatchRange Layout::range_of(int worker) const {
   MicrobatchRange all;
-  for (const NetworkGroup& group : groups) {
+  for (const NetworkGroup& group : *this) {
     const MicrobatchRange own = group.range_of(worker);
     if (own.size() > 0 && all.size() > 0) {
       all = {std::min(all.begin, own.begin), std::max(all.end, own.end)};
@@ -195,6 +157,74 @@ MicrobatchRange range_of_all(const PerNetwork<NetworkGroup>& groups, int worker)
     }
   }
   return all;
+}
+
+std::vector<MicrobatchRange> Layout::shared_ranges() const {
+  const auto found = std::ranges::find_if(*this, [all = num_workers()](const NetworkGroup& group) {
+    return !group.is_cut() && std::cmp_equal(group.workers.size(), all);
+  });
+  return found == end() ? std::vector<MicrobatchRange>{} : found->ranges;
+}
+
+int Layout::most_in_flight(StageOrder order, int in_flight) const {
+  if (in_flight > 0 || order != StageOrder::kOneForwardOneBackward) {
+    return in_flight;
+  }
+  return std::ranges::max_element(*this, {}, &NetworkGroup::num_chunks)->num_chunks();
+}
+
+std::string Layout::held_by(int worker, const PerNetwork<std::string>& names) const {
+  if (!is_apart()) {
+    return {};
+  }
+  std::vector<std::string> held;
+  for (const NetworkId network : ids()) {
+    const NetworkGroup& group = (*this)[network];
+    if (const auto chunk = group.chunk_of(worker)) {
+      held.push_back(group.is_cut()
+                         ? fmt::format("{} {}/{}", names[network], *chunk + 1, group.num_chunks())
+                         : names[network]);
+    }
+  }
+  return fmt::format("{}", fmt::join(held, ", "));
+}
+
+Layout resolve_layout(const Job& job, const LayoutChoice& choice, int workers) {
+  const int microbatches = job.training.microbatches;
+  std::vector<int> all(static_cast<std::size_t>(workers));
+  std::iota(all.begin(), all.end(), 0);
+  PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job, choice);
+  Layout layout;
+  for (const NetworkId id : job.networks.ids()) {
+    const NetworkSpec& network = job.networks[id];
+    const std::vector<int>& named = choice.networks[id].workers;
+    const auto num_chunks = static_cast<int>(chunks[id].size());
+    if (!named.empty()) {
+      require_members(network.name, named, workers, microbatches * num_chunks);
+    } else if (num_chunks == 1 && workers > microbatches) {
+      throw ConfigError(fmt::format(
+          "{} workers cannot share training.microbatches {}: some would have none; use -n {} or "
+          "fewer, or more micro-batches (that changes the numbers)",
+          workers, microbatches, microbatches));
+    }
+    std::vector<int> members = placed(all, choice, id, num_chunks);
+    require_shares(network, static_cast<int>(members.size()), num_chunks, microbatches);
+    layout.add(group_of(std::move(members), std::move(chunks[id]), microbatches));
+  }
+  if (choice.stages > 1 && std::ranges::none_of(layout, &NetworkGroup::is_cut)) {
+    throw ConfigError(
+        "layout.stages asks for chunks of networks of which none has two blocks or more, or may be "
+        "cut (layout.cuts); use layout.stages 1");
+  }
+  for (const int worker : all) {
+    if (std::ranges::none_of(layout, [worker](const auto& group) { return group.has(worker); })) {
+      throw ConfigError(
+          fmt::format("the layout places no network on worker {} of {}; name it in layout.{}, or "
+                      "start fewer workers",
+                      worker, workers, job.networks.begin()->name));
+    }
+  }
+  return layout;
 }
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/microbatch_ranges.hpp"
+#include "job/layout/microbatch_ranges.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Part `layout` of a job file. Nothing in it can change a weight (docs/numerics.md). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/models/network_id.hpp"
+#include "job/models/recipes.hpp"
+#include "job/transports.hpp"
+
+namespace gangway {
+
+/// What the exchange of gradients and weights runs beside. Only the speed depends on it.
+enum class Overlap { kNone, kWithin, kAcross };
+/// In which order the workers of networks that are cut do their work (docs/pipeline-stages.md).
+/// Only speed and memory depend on it.
+enum class StageOrder {
+  /// As by phase, and between a phase's forwards and its backwards the next phase's forwards, as
+  /// far as they need nothing that this one trains: who waits for the first gradient has those to
+  /// do. Their graphs are kept longer.
+  kFill,
+  kByPhase,  ///< a phase's forwards of all micro-batches, then its backwards (GPipe, Huang et al.,
+             ///< 2019, by phase)
+  /// As filled, with no more micro-batches under way than there are stages (1F1B, PipeDream-flush,
+  /// Narayanan et al., 2021).
+  kOneForwardOneBackward,
+  /// As filled, and the gradients of a chunk's weights come some time behind those of what it
+  /// takes, for which the worker before it waits (zero bubble, Qi et al., 2024).
+  kZeroBubble,
+};
+
+/// Whether steps are recorded as CUDA graphs.
+enum class GraphChoice { kAuto, kOn, kOff };
+
+/// Which worker has which chunk of networks that are cut.
+enum class StagePlacement {
+  kLoop,  ///< the first workers have the first chunk of each
+  kV,     ///< of the job's first network; of the others the last one
+};
+
+/// What the layout says of one network.
+struct NetworkPlacement {
+  std::vector<int> workers;  ///< layout.NETWORK: who holds it, ascending; empty: all
+  /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages
+  /// says
+  std::optional<std::vector<int>> cuts;
+  bool operator==(const NetworkPlacement&) const = default;
+};
+
+/// What somebody typed of who does what, and what a plan considers: it decides the speed alone.
+/// job/layout/layout.hpp resolves it.
+struct LayoutChoice {
+  /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
+  /// it fits; empty: nobody chooses.
+  std::string plan;
+  int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
+  int stages = 1;  ///< chunks of each network that has as many blocks
+  TransportKind transport = TransportKind::kAuto;
+  Overlap overlap = Overlap::kAcross;
+  StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
+  /// Micro-batches of which a worker keeps what their backwards need, at most; 0: as the schedule.
+  int in_flight = 0;
+  StagePlacement placement = StagePlacement::kLoop;
+  double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
+  int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
+  bool audit = false;     ///< whether others recompute random slices of updates, as often
+  /// Activation checkpointing: whether what networks make inside is not kept for backward, but made
+  /// again.
+  bool recompute = false;
+  GraphChoice cuda_graph = GraphChoice::kAuto;  ///< numerics.cuda_graph
+  PerNetwork<NetworkPlacement> networks;
+  bool operator==(const LayoutChoice&) const = default;
+
+  /// Whether it cuts `network`, which may have too few blocks for that.
+  [[nodiscard]] bool wants_cut(NetworkId network) const;
+  /// Whether it cuts some network.
+  [[nodiscard]] bool cuts_networks() const;
+  /// Whether it names workers of a network, or cuts one.
+  [[nodiscard]] bool places_networks() const;
+  /// What a job of `recipe` has that says nothing about it.
+  [[nodiscard]] static LayoutChoice of(const Recipe& recipe);
+};
+
+}  // namespace gangway

@@ -55,17 +55,35 @@ class Steered(Trainings):
         self.train("job.yaml", *SHORT, run="undisturbed", workers=3)
         return self.digest("undisturbed")
 
+    def require_one_placement(self, run, *networks):
+        """The command, the page's source and the file say alike who holds what. @param networks  by rank"""
+        placed = [(rank["rank"], rank.get("networks", ""), rank["microbatches"])
+                  for rank in json.loads((run / "placement.json").read_text())["ranks"] if rank["rank"] > 0]
+        told = [(worker["rank"], worker["networks"], [worker["first_microbatch"], worker["end_microbatch"]])
+                for worker in json.loads(self.gangway("status", run, "--json"))["workers"]]
+        self.assertEqual(told, placed)
+        self.assertEqual([one for _, one, _ in placed], list(networks))
+
     def finish(self, running):
         self.assertEqual(running.end(), 0, running.said()[-3000:])
 
 
 class Verbs(Steered):
+    def test_say_of_stages_what_the_placement_says(self):
+        """Eight workers of four micro-batches: no worker index has a share of its own."""
+        running, run = self.begin("layout.stages=2", workers=8)
+        halves = [f"generator {half}, discriminator {half}" for half in ("1/2", "2/2")]
+        self.require_one_placement(run, *4 * halves[:1], *4 * halves[1:])
+        self.assertIn("generator 2/2", self.gangway("status", run))
+        running.kill_all()
+
     def test_are_answered_from_another_process_and_recorded(self):
         running, run = self.begin()
         status = json.loads(self.gangway("status", "job", "--json"))
         self.assertEqual((status["phase"], len(status["workers"])), ("training", 3))
         self.assertEqual([w["device"] for w in status["workers"]], ["cpu"] * 3)
         self.assertIn("phase   training", self.gangway("status", run))
+        self.require_one_placement(run, "", "", "")
         paused = int(re.fullmatch(r"pauses after step (\d+)\n", self.gangway("pause", "job"))[1])
         with Control(run) as control:
             control.wait_until(lambda now: now.phase == "paused" and now.step == paused, "the pause")

@@ -52,9 +52,9 @@ const std::vector<NamedJob>& named_jobs() {
   return jobs;
 }
 
-TEST_P(EveryJob, HasEqualBitsOnOneToFourWorkers) {
+TEST_P(EveryJob, HasEqualBitsOnSeveralWorkers) {
   const NamedJob named = job_breadth(images())[GetParam()];
-  expect_equal_bits(named.job, named.steps, {2, 3, 4});
+  expect_equal_bits(named.job, named.steps, {3, GetParam() % 2 == 0 ? 2 : 4});
 }
 
 /// Who shares memory: nobody, all, pairs, one beside three.
@@ -64,15 +64,15 @@ const std::vector<std::vector<int>> kHosts = {
 TEST_P(EveryJob, HasEqualBitsWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
   NamedJob named = job_breadth(images())[GetParam()];
   const Outcome& alone = trained_alone(named.job, named.steps);
-  // Every overlap with every kind of host over the jobs; each job with half of them.
-  for (std::size_t i = GetParam() % 2; i < 3 * kHosts.size(); i += 2) {
-    const auto overlap = static_cast<Overlap>(i % 3);
-    const std::vector<int>& hosts = kHosts[i % kHosts.size()];
+  // Every overlap with every kind of host over any four jobs; each job with all overlaps.
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto overlap = static_cast<Overlap>(i);
+    const std::vector<int>& hosts = kHosts[(GetParam() + i) % kHosts.size()];
     named.job.layout.overlap = overlap;
     const Outcome shared =
         train({.job = named.job, .workers = 4, .end = named.steps, .hosts = hosts}, next_folder());
     EXPECT_EQ(shared.digest, alone.digest)
-        << "overlap " << i % 3 << ", hosts " << ::testing::PrintToString(hosts);
+        << "overlap " << i << ", hosts " << ::testing::PrintToString(hosts);
     EXPECT_TRUE(same_losses(shared, alone));
     std::filesystem::remove_all(shared.checkpoint);
   }

@@ -30,8 +30,8 @@ class CudaTraining : public ::testing::Test {
   ~CudaTraining() override { fake::dawdle(0); }
 
   [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
-  Outcome on_cpu(const JobSpec& job, std::int64_t steps) {
-    return train({.job = job, .end = steps}, next_folder());
+  static const Outcome& on_cpu(const JobSpec& job, std::int64_t steps) {
+    return trained_alone(job, steps);
   }
   Outcome on_devices(const JobSpec& job, int workers, std::int64_t begin, std::int64_t end,
                      const std::filesystem::path& resume = {}) {

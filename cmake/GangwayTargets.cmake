@@ -160,8 +160,9 @@ function(gangway_open_to_libraries)
   endforeach()
 endfunction()
 
-# A test that takes that many seconds hangs; a slow machine that others use too needs a tenth of it.
-set(GANGWAY_TEST_TIMEOUT 900)
+# A test that takes that many seconds hangs: three times what the longest needs beside a whole build, of programs and of scripts.
+set(GANGWAY_TEST_TIMEOUT 600)
+set(GANGWAY_UNIT_TIMEOUT 300)
 
 # gangway_test(name LABEL unit SOURCES a_test.cpp … LINKS targets …): a GoogleTest program, one ctest
 # entry (starting a program costs more than most of its cases).
@@ -171,8 +172,12 @@ function(gangway_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   gangway_common(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  set(timeout ${GANGWAY_TEST_TIMEOUT})
+  if(arg_LABEL STREQUAL unit)
+    set(timeout ${GANGWAY_UNIT_TIMEOUT})
+  endif()
   add_test(NAME ${arg_LABEL}.${name} COMMAND ${name})
-  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${GANGWAY_TEST_TIMEOUT}
+  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout}
     FIXTURES_REQUIRED shared_memory WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endfunction()
 
@@ -180,7 +185,9 @@ endfunction()
 function(gangway_script_test name)
   cmake_parse_arguments(arg "" "LABEL" "COMMAND" ${ARGN})
   set(timeout ${GANGWAY_TEST_TIMEOUT})
-  if(arg_LABEL MATCHES "slow|gpu")
+  if(arg_LABEL STREQUAL unit)
+    set(timeout ${GANGWAY_UNIT_TIMEOUT})
+  elseif(arg_LABEL MATCHES "slow|gpu")
     set(timeout 7200)
   endif()
   add_test(NAME ${arg_LABEL}.${name} COMMAND ${arg_COMMAND})

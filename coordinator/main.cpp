@@ -200,6 +200,19 @@ std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& lo
   }
 }
 
+ConductorSettings settings_of(const Options& options, const StartedRun& run, int num_workers,
+                              const LifelineServer& lifelines) {
+  ConductorSettings settings = conductor_settings(run, num_workers);
+  settings.build = build_id();
+  settings.welcome.lifeline = {
+      .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
+  settings.welcome.coordinator_memory = shared_memory_identity();
+  settings.go_on = go_on_advice(options.start, run.directory);
+  settings.is_supervised = options.tether.socket >= 0;
+  settings.limits.start = options.start_deadline();
+  return settings;
+}
+
 Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
   LifelineServer lifelines(
       parts.io,
@@ -230,14 +243,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
       [&run](std::int64_t step) {
         return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
       });
-  ConductorSettings settings = conductor_settings(run, parts.session.size() - 1);
-  settings.build = build_id();
-  settings.welcome.lifeline = {
-      .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
-  settings.welcome.coordinator_memory = shared_memory_identity();
-  settings.go_on = go_on_advice(options.start, run.directory);
-  settings.is_supervised = options.tether.socket >= 0;
-  settings.limits.start = options.start_deadline();
+  ConductorSettings settings = settings_of(options, run, parts.session.size() - 1, lifelines);
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
        .run_directory = run.directory,

@@ -27,6 +27,9 @@ class CutPass {
   void add(const Application& application);
   /// @param name  of what its parts make in the pass begins with it
   void add(const Penalty& penalty, const std::string& name);
+  /// Its first two sweeps, up the chunks. @return by chunk, what flows into it from the one before
+  std::vector<std::vector<Input>> add_forwards(const Penalty& penalty, const std::string& name);
+  [[nodiscard]] Penalty part_of(const Penalty& penalty, int chunk) const;
 
   const Pass& pass_;
   const PerNetwork<NetworkCuts>& cuts_;
@@ -91,21 +94,23 @@ void CutPass::add(const Application& application) {
   }
 }
 
-void CutPass::add(const Penalty& penalty, const std::string& name) {
+Penalty CutPass::part_of(const Penalty& penalty, int chunk) const {
+  const NetworkCuts& cuts = cuts_[penalty.network];
+  Penalty part = penalty;
+  part.shown_with.reset();
+  part.harvests = penalty.harvests && chunk == cuts.chunk_that_makes(penalty.looks_inside);
+  part.part = PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
+  return part;
+}
+
+std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
+                                                      const std::string& name) {
   const NetworkCuts& cuts = cuts_[penalty.network];
   const auto last = static_cast<int>(cuts.chunks.size()) - 1;
-  const int first = cuts.chunk_that_makes(penalty.looks_inside);
-  const auto part_of = [&](int chunk) {
-    Penalty part = penalty;
-    part.shown_with.reset();
-    part.harvests = penalty.harvests && chunk == first;
-    part.part = PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
-    return part;
-  };
-  std::vector<std::vector<Input>> flowing;  // into each chunk, from the one before
+  std::vector<std::vector<Input>> flowing;
   std::vector<Input> inputs = penalty.inputs;
   for (int chunk = 0; chunk <= last; ++chunk) {
-    Penalty part = part_of(chunk);
+    Penalty part = part_of(penalty, chunk);
     part.inputs = inputs;
     part.part->goes_forward = true;
     flowing.emplace_back();
@@ -134,9 +139,17 @@ void CutPass::add(const Penalty& penalty, const std::string& name) {
     }
     nodes_.emplace_back(std::move(part));
   }
+  return flowing;
+}
+
+void CutPass::add(const Penalty& penalty, const std::string& name) {
+  const NetworkCuts& cuts = cuts_[penalty.network];
+  const auto last = static_cast<int>(cuts.chunks.size()) - 1;
+  const int first = cuts.chunk_that_makes(penalty.looks_inside);
+  const std::vector<std::vector<Input>> flowing = add_forwards(penalty, name);
   for (int chunk = last; chunk >= first; --chunk) {
     if (chunk < last) {
-      Penalty part = part_of(chunk);
+      Penalty part = part_of(penalty, chunk);
       part.inputs = std::get<Penalty>(nodes_.back()).part->makes;
       nodes_.emplace_back(std::move(part));
     }

@@ -69,7 +69,7 @@ messages::Stop stop_for(const Error& error) {
   const auto* diverged = dynamic_cast<const DivergedError*>(&error);
   return {.exit_code = static_cast<int>(error.code()),
           .reason = error.what(),
-          .accused = accused ? *accused + 1 : 0,  // its rank
+          .accused = accused ? comm::rank_of(*accused) : 0,
           .step = diverged == nullptr ? 0 : diverged->step()};
 }
 
@@ -199,7 +199,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   const messages::Welcome welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
-  log->info("worker {} of {}, pid {}", session.rank() - 1, welcome.layout.num_workers(),
+  log->info("rank {}, one of {} workers, pid {}", session.rank(), welcome.layout.num_workers(),
             hello.process.pid);
   Rescue rescue(welcome.coordinator_memory != hello.shared_memory);
   Lifeline lifeline(

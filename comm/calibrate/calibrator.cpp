@@ -123,7 +123,8 @@ void wait_for_flag(const HostGroup& group, std::size_t member, std::uint64_t val
   while (group.published(member, 0) < value) {
     if (deadline.expired()) {
       const int worker = group.members()[member];
-      throw PeerError(worker, fmt::format("worker {} is silent ({}); is it alive?", worker, kWhat));
+      throw PeerError(worker,
+                      fmt::format("rank {} is silent ({}); is it alive?", rank_of(worker), kWhat));
     }
     (void)::sched_yield();
   }

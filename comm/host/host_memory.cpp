@@ -117,15 +117,16 @@ void HostMemory::State::fail_silent(int worker, const Deadline& deadline) const 
   const std::optional<std::int64_t> epoch = other_epoch_of(worker);
   if (epoch && *epoch != setup.epoch) {
     throw CommError(fmt::format(
-        "worker {} on this host shares memory in epoch {}, worker {} in epoch {}: one of them was "
+        "rank {} on this host shares memory in epoch {}, rank {} in epoch {}: one of them was "
         "given up; start the run again from its last checkpoint",
-        worker, *epoch, setup.worker, setup.epoch));
+        rank_of(worker), *epoch, rank_of(setup.worker), setup.epoch));
   }
-  throw PeerError(worker,
-                  fmt::format("worker {}: worker {} on this host shared no memory within {:.1f} s "
-                              "(epoch {}): it died or "
-                              "stopped; its log file says more",
-                              setup.worker, worker, deadline.allowed_seconds(), setup.epoch));
+  throw PeerError(
+      worker,
+      fmt::format("rank {}: rank {} on this host shared no memory within {:.1f} s "
+                  "(epoch {}): it died or "
+                  "stopped; its log file says more",
+                  rank_of(setup.worker), rank_of(worker), deadline.allowed_seconds(), setup.epoch));
 }
 
 MappedMemory HostMemory::State::await_name(int worker, std::string_view what, SegmentAccess access,
@@ -145,10 +146,10 @@ MappedMemory HostMemory::State::await_name(int worker, std::string_view what, Se
 
 void HostMemory::State::fail_layout(int worker) const {
   throw CommError(
-      fmt::format("worker {} on this host lays out shared memory unlike worker {}: do all run the "
+      fmt::format("rank {} on this host lays out shared memory unlike rank {}: do all run the "
                   "same build of "
                   "gangway and the same job?",
-                  worker, setup.worker));
+                  rank_of(worker), rank_of(setup.worker)));
 }
 
 void HostMemory::State::report(Progress progress) {
@@ -192,10 +193,10 @@ void HostMemory::State::compare_controls() const {
     if (other.fingerprint != first.fingerprint || other.num_own != first.num_own ||
         other.num_shared != first.num_shared) {
       throw CommError(fmt::format(
-          "worker {} on this host has plan {:016x} with {} segments, worker {} has plan {:016x} "
+          "rank {} on this host has plan {:016x} with {} segments, rank {} has plan {:016x} "
           "with {}: were the workers built from one job?",
-          other.worker, other.fingerprint, other.num_own + other.num_shared, first.worker,
-          first.fingerprint, first.num_own + first.num_shared));
+          rank_of(other.worker), other.fingerprint, other.num_own + other.num_shared,
+          rank_of(first.worker), first.fingerprint, first.num_own + first.num_shared));
     }
   }
 }
@@ -209,9 +210,9 @@ void HostMemory::State::map_own_memory_of(std::size_t m) {
     if (size > 0) {
       mapping = map_segment(path(worker, fmt::format("own{}", i)), SegmentAccess::kRead);
       if (mapping.get().bytes != size * sizeof(float)) {
-        throw PeerError(worker, fmt::format("worker {}: memory {} of worker {} on this host is "
+        throw PeerError(worker, fmt::format("rank {}: memory {} of rank {} on this host is "
                                             "gone: it died or gave up; its log file says more",
-                                            setup.worker, i, worker));
+                                            rank_of(setup.worker), i, rank_of(worker)));
       }
     }
     member.own.push_back(static_cast<const float*>(mapping.get().data));
@@ -256,9 +257,9 @@ Arena HostMemory::allocate_shared(std::size_t elements, const Deadline& deadline
   MappedMemory memory = state_->await_name(first, name, SegmentAccess::kReadWrite, deadline);
   if (memory.get().bytes != bytes) {
     throw CommError(fmt::format(
-        "worker {} shares {} bytes on this host where worker {} expects {}: were the workers built "
+        "rank {} shares {} bytes on this host where rank {} expects {}: were the workers built "
         "from one job?",
-        first, memory.get().bytes, state_->setup.worker, bytes));
+        rank_of(first), memory.get().bytes, rank_of(state_->setup.worker), bytes));
   }
   return adopted(std::move(memory));
 }

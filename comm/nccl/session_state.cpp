@@ -21,9 +21,10 @@ constexpr std::chrono::milliseconds kPatience{1000};
 
 std::string NcclState::who() const {
   return setup.group.empty()
-             ? fmt::format("worker {} of {}", setup.worker, setup.num_workers)
-             : fmt::format("worker {}, in a group of {}",
-                           setup.group[static_cast<std::size_t>(setup.worker)], setup.num_workers);
+             ? fmt::format("rank {}, of {} workers", rank_of(setup.worker), setup.num_workers)
+             : fmt::format("rank {}, in a group of {}",
+                           rank_of(setup.group[static_cast<std::size_t>(setup.worker)]),
+                           setup.num_workers);
 }
 
 std::optional<int> NcclState::other() const {

@@ -5,6 +5,7 @@
 
 #include "base/errors.hpp"
 #include "comm/nccl/check_nccl.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::comm {
 namespace {
@@ -40,9 +41,9 @@ TensorEdges::Ticket TensorEdges::submit(Direction direction, Edge edge, Memory m
   const auto session = setup_.sessions.find(edge);
   if (session == setup_.sessions.end()) {
     throw InvariantError(
-        fmt::format("a tensor goes from worker {} to worker {}, between whom there is nothing over "
+        fmt::format("a tensor goes from rank {} to rank {}, between whom there is nothing over "
                     "NCCL; please report this",
-                    edge.first, edge.second));
+                    rank_of(edge.first), rank_of(edge.second)));
   }
   Operation operation{.ticket = next_++,
                       .direction = direction,

@@ -350,11 +350,9 @@ void Reducer::check_deadline() {
     return;
   }
   const Missing lacking = missing();
-  const std::string text = fmt::format(
-      "worker {} waited {:.1f} s for worker {} ({}); is it alive, and is the network up? The limit "
-      "is layout.timeout_seconds",
-      transport_.number_of(transport_.worker()), std::chrono::duration<double>(waited).count(),
-      lacking.worker, lacking.what);
+  const std::string text =
+      silence_text(transport_.number_of(transport_.worker()),
+                   std::chrono::duration<double>(waited).count(), lacking.worker, lacking.what);
   if (waited >= setup_.timeout) {
     throw PeerError(lacking.worker, text);
   }

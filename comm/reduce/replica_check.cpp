@@ -135,11 +135,8 @@ bool ReplicaCheck::advance() {
       const int silent = transport_.number_of(pending_.front().peer);
       throw PeerError(
           silent,
-          fmt::format("worker {} waited {:.0f} s for worker {} (hashes of the weights of network "
-                      "{}); is it "
-                      "alive, and is the network up? The limit is layout.timeout_seconds",
-                      transport_.number_of(transport_.worker()), deadline_.allowed_seconds(),
-                      silent, setup_.network));
+          silence_text(transport_.number_of(transport_.worker()), deadline_.allowed_seconds(),
+                       silent, fmt::format("hashes of the weights of network {}", setup_.network)));
     }
     return false;
   }
@@ -154,9 +151,9 @@ void ReplicaCheck::compare() const {
     if (const auto step = static_cast<std::int64_t>(hashes_[shares_[worker].begin]);
         step != step_) {
       throw InvariantError(fmt::format(
-          "worker {} compares weights after step {}, worker {} after step {}; please report this",
-          transport_.number_of(transport_.worker()), step_,
-          transport_.number_of(static_cast<int>(worker)), step));
+          "rank {} compares weights after step {}, rank {} after step {}; please report this",
+          rank_of(transport_.number_of(transport_.worker())), step_,
+          rank_of(transport_.number_of(static_cast<int>(worker))), step));
     }
   }
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
@@ -170,12 +167,12 @@ void ReplicaCheck::compare() const {
 }
 
 std::string ReplicaCheck::describe(std::size_t replica) const {
-  std::vector<int> workers = replicas_[replica];
-  for (int& worker : workers) {
-    worker = transport_.number_of(worker);
+  std::vector<int> ranks = replicas_[replica];
+  for (int& rank : ranks) {
+    rank = rank_of(transport_.number_of(rank));
   }
-  return workers.size() == 1 ? fmt::format("worker {}", workers.front())
-                             : fmt::format("workers {} (one memory)", fmt::join(workers, ", "));
+  return ranks.size() == 1 ? fmt::format("rank {}", ranks.front())
+                           : fmt::format("ranks {} (one memory)", fmt::join(ranks, ", "));
 }
 
 std::string ReplicaCheck::difference(std::size_t piece) const {

@@ -122,7 +122,8 @@ void TensorChannel::take_over() {
 void TensorChannel::arrived(int peer, const TensorKey& key, ReceivedTensor tensor) {
   const MutexLock lock(mutex_);
   if (!here_.emplace(std::pair(peer, key), std::move(tensor)).second) {
-    throw InvariantError(fmt::format("worker {} sent a tensor twice; please report this", peer));
+    throw InvariantError(
+        fmt::format("rank {} sent a tensor twice; please report this", rank_of(peer)));
   }
 }
 
@@ -163,10 +164,7 @@ std::string TensorChannel::describe(const Wait& wait, double seconds) const {
                                              wait.key->is_gradient != 0 ? "a gradient" : "a tensor",
                                              wait.key->step, wait.key->microbatch)
                                : "which takes no tensors";
-  return fmt::format(
-      "worker {} waited {:.1f} s for worker {} ({}); is it alive, and is the network up? The limit "
-      "is layout.timeout_seconds",
-      transport_.worker(), seconds, wait.peer, what);
+  return silence_text(transport_.worker(), seconds, wait.peer, what);
 }
 
 void TensorChannel::settle(bool moved) {

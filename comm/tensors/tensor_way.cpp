@@ -30,9 +30,9 @@ std::shared_ptr<std::byte> aligned_memory(std::size_t bytes) {
 
 ReceivedTensor room_for(const TensorShape& shape, int worker, int peer) {
   if (shape.axes > static_cast<int>(TensorShape::kMostAxes)) {
-    throw PeerError(peer, fmt::format("worker {}: worker {} sent a tensor of {} axes; were the "
+    throw PeerError(peer, fmt::format("rank {}: rank {} sent a tensor of {} axes; were the "
                                       "workers built from one job?",
-                                      worker, peer, shape.axes));
+                                      rank_of(worker), rank_of(peer), shape.axes));
   }
   return {.shape = shape, .memory = aligned_memory(shape.bytes)};
 }

@@ -156,10 +156,8 @@ void exchange_streams(Transport& transport, std::span<const int> to, std::span<c
     if (deadline.expired()) {
       const Incoming* silent = open_one(incoming);
       const int peer = silent != nullptr ? silent->peer() : open_one(outgoing)->peer();
-      throw PeerError(peer, fmt::format("worker {} waited {:.0f} s for worker {} (state at the "
-                                        "start); is it alive, and is the "
-                                        "network up? The limit is layout.timeout_seconds",
-                                        transport.worker(), deadline.allowed_seconds(), peer));
+      throw PeerError(peer, silence_text(transport.worker(), deadline.allowed_seconds(), peer,
+                                         "state at the start"));
     }
     transport.idle();
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::comm {
 
@@ -24,7 +25,7 @@ RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
                                         std::span<const std::byte> bytes) {
   const MutexLock lock(hub_.mutex_);
   if (hub_.dead_[static_cast<std::size_t>(worker_)]) {
-    throw CommError(fmt::format("worker {} is dead", worker_));
+    throw CommError(fmt::format("rank {} is dead", rank_of(worker_)));
   }
   count_sent(tag, bytes.size());
   const LoopbackHub::Fate fate =
@@ -73,10 +74,10 @@ bool LoopbackTransport::done(RequestId request) {
     receives_.erase(found);
     if (message.bytes.size() > receive.bytes.size() ||
         (message.bytes.size() < receive.bytes.size() && !receive.may_be_shorter)) {
-      throw CommError(
-          fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
-                      "built from one job?",
-                      worker_, receive.peer, message.bytes.size(), receive.bytes.size()));
+      throw CommError(fmt::format(
+          "rank {}: rank {} sent {} bytes where {} were expected; were the workers "
+          "built from one job?",
+          rank_of(worker_), rank_of(receive.peer), message.bytes.size(), receive.bytes.size()));
     }
     std::ranges::copy(message.bytes, receive.bytes.begin());
     return true;
@@ -84,7 +85,7 @@ bool LoopbackTransport::done(RequestId request) {
   for (const int rank : {worker_, receive.peer}) {
     if (hub_.dead_[static_cast<std::size_t>(rank)]) {
       receives_.erase(found);
-      throw CommError(fmt::format("worker {}: worker {} is dead", worker_, rank));
+      throw CommError(fmt::format("rank {}: rank {} is dead", rank_of(worker_), rank_of(rank)));
     }
   }
   return false;

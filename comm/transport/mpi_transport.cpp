@@ -20,7 +20,8 @@ void check(int code, const char* what, int peer) {
     std::array<char, MPI_MAX_ERROR_STRING> text{};
     int length = 0;
     MPI_Error_string(code, text.data(), &length);
-    throw PeerError(peer, fmt::format("{} with worker {} failed: {}", what, peer, text.data()));
+    throw PeerError(peer,
+                    fmt::format("{} with rank {} failed: {}", what, rank_of(peer), text.data()));
   }
 }
 
@@ -183,9 +184,9 @@ bool MpiTransport::done(RequestId request) {
       forget(request);
       check(code, "a message", peer);
       throw CommError(
-          fmt::format("worker {}: worker {} sent {} bytes where {} were expected; were the workers "
+          fmt::format("rank {}: rank {} sent {} bytes where {} were expected; were the workers "
                       "built from one job?",
-                      worker(), peer, received, expected));
+                      rank_of(worker()), rank_of(peer), received, expected));
     }
   }
   operation.active = false;

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/errors.hpp"
 
@@ -20,6 +21,12 @@ class PeerError : public CommError {
  private:
   int worker_;
 };
+
+/// What people read of a worker: rank 0 is the coordinator.
+[[nodiscard]] constexpr int rank_of(int worker) { return worker + 1; }
+
+/// "rank 2 waited 60.0 s for rank 3 (a tensor of step 4); is it alive, …": of workers.
+[[nodiscard]] std::string silence_text(int worker, double seconds, int peer, std::string_view what);
 
 /// The worker that a failure names; nothing where it names none.
 [[nodiscard]] inline std::optional<int> accused_by(const Error& error) {

@@ -18,13 +18,9 @@ void wait_all(Transport& transport, std::vector<PendingRequest>& pending, const 
   while (!poll_all(transport, pending)) {
     if (deadline.expired()) {
       const int silent = pending.front().peer;
-      throw PeerError(
-          transport.number_of(silent),
-          fmt::format(
-              "worker {} waited {:.0f} s for worker {} ({}); is it alive, and is the network up? "
-              "The limit is layout.timeout_seconds",
-              transport.number_of(transport.worker()), deadline.allowed_seconds(),
-              transport.number_of(silent), what));
+      throw PeerError(transport.number_of(silent),
+                      silence_text(transport.number_of(transport.worker()),
+                                   deadline.allowed_seconds(), transport.number_of(silent), what));
     }
     transport.idle();
   }

@@ -209,6 +209,33 @@ double seconds_to_wake(comm::Lane& lane) {
   return timing_of(std::move(samples)).seconds;
 }
 
+Profile profile_of_this_machine(const ProfileOptions& options, const JobSpec& job) {
+  return {.job = options.job.string(),
+          .costs_hash = costs_fingerprint(job),
+          .model_hash = model_fingerprint(job),
+          .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+          .host = host_name(),
+          .processor = processor_name(),
+          .libtorch = TORCH_VERSION,
+          .cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+          .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
+          .images_per_microbatch = job.images_per_microbatch(),
+          .threads = job.numerics.threads};
+}
+
+/// What the worker's arenas take, where it is the only one.
+std::int64_t arenas_bytes(const JobSpec& measured, const Profile& profile,
+                          const OneWorker& worker) {
+  const int microbatches = measured.training.microbatches;
+  const PartialSums sums = partial_sums({0, microbatches}, microbatches);
+  return worker_memory(measured, profile,
+                       {.sums = sums,
+                        .partials_of_host = sums.partials,
+                        .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
+                       microbatches)
+      .arenas_bytes;
+}
+
 }  // namespace
 
 int measure_profile(const ProfileOptions& options, const Environment& environment) {
@@ -222,19 +249,8 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
     links = measure_host_links(options.hostfile, environment);
   }
   keep_freed_memory();
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const int together = std::clamp(cores / job.numerics.threads, 1, kMostTogether);
-  Profile profile{.job = options.job.string(),
-                  .costs_hash = costs_fingerprint(job),
-                  .model_hash = model_fingerprint(job),
-                  .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
-                  .host = host_name(),
-                  .processor = processor_name(),
-                  .libtorch = TORCH_VERSION,
-                  .cores = cores,
-                  .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
-                  .images_per_microbatch = job.images_per_microbatch(),
-                  .threads = job.numerics.threads};
+  Profile profile = profile_of_this_machine(options, job);
+  const int together = std::clamp(profile.cores / job.numerics.threads, 1, kMostTogether);
   const double rounds = together * (together + 1.0);
   profile.together =
       slowdown_together(measured, together, options.seconds * kTogetherShare / rounds);
@@ -250,20 +266,12 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
     (void)worker.run_step();
     profile.memory.working_bytes = live.most();
   }
-  const PartialSums sums =
-      partial_sums({0, measured.training.microbatches}, measured.training.microbatches);
-  const std::int64_t arenas_bytes =
-      worker_memory(measured, profile,
-                    {.sums = sums,
-                     .partials_of_host = sums.partials,
-                     .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
-                    measured.training.microbatches)
-          .arenas_bytes;
+  const std::int64_t arenas = arenas_bytes(measured, profile, worker);
   measure_steps(worker, options.seconds * kStepsShare, profile);
   // What the allocator keeps grows for some steps.
   profile.memory.other_bytes =
       std::max<std::int64_t>(0, status_bytes("VmHWM:") - profile.memory.process_bytes -
-                                    profile.memory.working_bytes - arenas_bytes);
+                                    profile.memory.working_bytes - arenas);
   profile.data_seconds_per_image = seconds_per_image(worker);
   profile.wake_seconds = seconds_to_wake(worker.lane());
   profile.add_seconds_per_byte = seconds_to_add_a_byte();

@@ -264,6 +264,41 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
   }
 }
 
+/// What can be said of the job before anything is made. @throws ConfigError, EnvironmentError
+void require_possible(ResolvedJob& job, const JobHosts& where) {
+  require_workers(job.spec, where.workers);
+  inspect_own_networks(job);
+  require_style_picture(job.spec);
+  if (where.hosts.empty()) {  // other hosts may have other data, or this one none
+    require_data_limit(job.spec);
+  }
+}
+
+int dry_run(ResolvedJob job, const RunOptions& options, int workers) {
+  require_initial_weights(job.spec);
+  if (const std::string line = settle_precision(job, job_before(options, job.name));
+      !line.empty()) {
+    std::cout << line << '\n';
+  }
+  std::cout << describe_dry_run(job.spec, workers) << std::flush;
+  return static_cast<int>(ExitCode::kDone);
+}
+
+/// The run directory, with nothing of a start before in the way. @throws ConfigError,
+/// EnvironmentError
+fs::path claim_run(const RunOptions& options, const ResolvedJob& job) {
+  require_programs(job.spec.numerics.device);
+  require_network_interface();
+  if (!goes_on(options, job.name)) {
+    require_initial_weights(job.spec);  // later the checkpoints count
+  }
+  fs::path run = choose_run(options, job.name);
+  require_free(run);
+  clear_status(run);
+  fs::remove(run / kPlacementFile);
+  return run;
+}
+
 }  // namespace
 
 std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
@@ -300,30 +335,11 @@ int run_job(const RunOptions& asked, const Environment& environment,
   if (!where.found.empty()) {
     std::cout << where.found << std::endl;
   }
-  require_workers(job.spec, workers);
-  inspect_own_networks(job);
-  require_style_picture(job.spec);
-  if (where.hosts.empty()) {  // other hosts may have other data, or this one none
-    require_data_limit(job.spec);
-  }
+  require_possible(job, where);
   if (options.dry_run) {
-    require_initial_weights(job.spec);
-    if (const std::string line = settle_precision(job, job_before(options, job.name));
-        !line.empty()) {
-      std::cout << line << '\n';
-    }
-    std::cout << describe_dry_run(job.spec, workers) << std::flush;
-    return static_cast<int>(ExitCode::kDone);
+    return dry_run(std::move(job), options, workers);
   }
-  require_programs(job.spec.numerics.device);
-  require_network_interface();
-  if (!goes_on(options, job.name)) {
-    require_initial_weights(job.spec);  // later the checkpoints count
-  }
-  const fs::path run = choose_run(options, job.name);
-  require_free(run);
-  clear_status(run);
-  fs::remove(run / kPlacementFile);
+  const fs::path run = claim_run(options, job);
   const ResumeLines lines = resume_lines(options, run, typed);
   MpirunRequest request{
       .workers = workers,

@@ -96,7 +96,7 @@ TEST(ByteStreams, NamesWhoIsSilent) {
     exchange_streams(transport, {}, from, letters, 50ms);
     FAIL() << "nobody sent anything";
   } catch (const CommError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("worker 0 waited 0 s for worker 1 (state at the start)"));
+    EXPECT_THAT(error.what(), HasSubstr("rank 1 waited 0.1 s for rank 2 (state at the start)"));
   }
 }
 

@@ -274,8 +274,8 @@ TEST(HostGroup, NamesBothPlansWhereTheyDiffer) {
                   (void)std::move(memory).connect(position == 2 ? 0xbad : kPlan,
                                                   Deadline(kPatience));
                 }),
-                AllOf(HasSubstr("worker 2 on this host has plan 0000000000000bad"),
-                      HasSubstr("worker 0 has plan 0000000000000abc")));
+                AllOf(HasSubstr("rank 3 on this host has plan 0000000000000bad"),
+                      HasSubstr("rank 1 has plan 0000000000000abc")));
   });
 }
 
@@ -289,7 +289,7 @@ TEST(HostGroup, NamesTheMemberThatAllocatedAnotherNumberOfSegments) {
       one_too_many.emplace(memory.allocate_own(4));
     }
     EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kPatience)); }),
-                AllOf(HasSubstr("worker 1"), HasSubstr("with 3 segments"), HasSubstr("with 2")));
+                AllOf(HasSubstr("rank 2"), HasSubstr("with 3 segments"), HasSubstr("with 2")));
   });
 }
 
@@ -299,7 +299,7 @@ TEST(HostGroup, NamesTheMemberWhoseSharedMemoryHasAnotherSize) {
   const Arena made = first.allocate_shared(16, Deadline(kSoon));
   HostMemory second(host.setup(1));
   EXPECT_THAT(comm_error_of([&] { (void)second.allocate_shared(17, Deadline(kSoon)); }),
-              AllOf(HasSubstr("worker 0 shares 64 bytes"), HasSubstr("worker 1 expects 68")));
+              AllOf(HasSubstr("rank 1 shares 64 bytes"), HasSubstr("rank 2 expects 68")));
 }
 
 TEST(HostGroup, NamesTheMemberThatHasAnotherNumberOfFlags) {
@@ -309,16 +309,16 @@ TEST(HostGroup, NamesTheMemberThatHasAnotherNumberOfFlags) {
   setup.num_flags = 5;
   HostMemory second(std::move(setup));
   EXPECT_THAT(comm_error_of([&] { (void)std::move(second).connect(kPlan, Deadline(kSoon)); }),
-              AllOf(HasSubstr("worker 0"), HasSubstr("unlike worker 1")));
+              AllOf(HasSubstr("rank 1"), HasSubstr("unlike rank 2")));
 }
 
 TEST(HostGroup, NamesTheMemberThatNeverComes) {
   const Host host{.members = {3, 4}};
   HostMemory memory(host.setup(4));
   EXPECT_THAT(comm_error_of([&] { (void)memory.allocate_shared(16, Deadline(kSoon)); }),
-              AllOf(HasSubstr("worker 4: worker 3"), HasSubstr("within 0.0 s")));
+              AllOf(HasSubstr("rank 5: rank 4"), HasSubstr("within 0.0 s")));
   EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kSoon)); }),
-              HasSubstr("worker 3 on this host shared no memory"));
+              HasSubstr("rank 4 on this host shared no memory"));
 }
 
 TEST(HostGroup, NamesTheMemberThatNeverConnects) {
@@ -326,7 +326,7 @@ TEST(HostGroup, NamesTheMemberThatNeverConnects) {
   const HostMemory silent(host.setup(3));
   HostMemory memory(host.setup(4));
   EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kSoon)); }),
-              HasSubstr("worker 3 on this host shared no memory"));
+              HasSubstr("rank 4 on this host shared no memory"));
 }
 
 TEST(HostGroup, NamesTheEpochOfAMemberThatWaitsInAnother) {
@@ -334,8 +334,8 @@ TEST(HostGroup, NamesTheEpochOfAMemberThatWaitsInAnother) {
   const HostMemory old(host.setup(0, 4));
   HostMemory memory(host.setup(1, 5));
   EXPECT_THAT(comm_error_of([&] { (void)std::move(memory).connect(kPlan, Deadline(kSoon)); }),
-              AllOf(HasSubstr("worker 0 on this host shares memory in epoch 4"),
-                    HasSubstr("worker 1 in epoch 5")));
+              AllOf(HasSubstr("rank 1 on this host shares memory in epoch 4"),
+                    HasSubstr("rank 2 in epoch 5")));
 }
 
 TEST(HostGroup, TakesTheNamesOverThatADeadMemberLeft) {

@@ -74,7 +74,7 @@ TEST_F(PendingTest, WaitsUntilEverythingHasArrived) {
 TEST_F(PendingTest, NamesTheSilentWorkerAndWhatIsMissingAtTheDeadline) {
   send_from(1);
   EXPECT_THAT(wait_failure(kShort),
-              AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 2"),
+              AllOf(HasSubstr("rank 1 waited"), HasSubstr("for rank 3"),
                     HasSubstr("gradients of bucket 5"), HasSubstr("layout.timeout_seconds")));
 }
 

@@ -84,7 +84,7 @@ TEST_F(ConductorTest, BelievesAComplaintWhenNobodyDied) {
 
 TEST_F(ConductorTest, NamesTheAccusedAndNotTheComplainer) {
   begin();
-  stop(1, ExitCode::kWorkerLost, "worker 0 waited 60 s for worker 1", /*accused=*/2);
+  stop(1, ExitCode::kWorkerLost, "rank 1 waited 60 s for rank 2", /*accused=*/2);
   clock(milliseconds(400));
   EXPECT_FALSE(conductor_.ended()) << "the accused may have a word to say";
   clock(milliseconds(300));
@@ -95,7 +95,7 @@ TEST_F(ConductorTest, NamesTheAccusedAndNotTheComplainer) {
 
 TEST_F(ConductorTest, BelievesNoAccusationOfARankThatThereIsNot) {
   begin();
-  stop(1, ExitCode::kWorkerLost, "worker 0 waited 60 s for worker 7", /*accused=*/8);
+  stop(1, ExitCode::kWorkerLost, "rank 1 waited 60 s for rank 8", /*accused=*/8);
   clock(milliseconds(2'000));
   EXPECT_EQ(outcome().rank, 1);
 }

@@ -221,7 +221,7 @@ TEST_F(MpiPairTest, RefusesAMessageThatIsTooShort) {
   }
   std::vector<float> values(4);
   EXPECT_THAT(failure_of_receive(kValues, values),
-              AllOf(HasSubstr("worker 0 sent 12 bytes"), HasSubstr("where 16 were expected")));
+              AllOf(HasSubstr("rank 1 sent 12 bytes"), HasSubstr("where 16 were expected")));
 }
 
 TEST_F(MpiPairTest, RefusesAMessageThatIsTooLong) {
@@ -231,7 +231,7 @@ TEST_F(MpiPairTest, RefusesAMessageThatIsTooLong) {
   }
   std::vector<float> values(4);
   EXPECT_THAT(failure_of_receive(kValues, values),
-              AllOf(HasSubstr("worker 0"), HasSubstr("truncated")));
+              AllOf(HasSubstr("rank 1"), HasSubstr("truncated")));
 }
 
 TEST_F(MpiPairTest, NamesASilentWorkerAtTheDeadlineAndStillTakesALateMessage) {
@@ -249,7 +249,7 @@ TEST_F(MpiPairTest, NamesASilentWorkerAtTheDeadlineAndStillTakesALateMessage) {
     ADD_FAILURE() << "the silent worker was not noticed";
   } catch (const CommError& failure) {
     EXPECT_THAT(failure.what(),
-                AllOf(HasSubstr("worker 1 waited"), HasSubstr("for worker 0 (what nobody sent)")));
+                AllOf(HasSubstr("rank 2 waited"), HasSubstr("for rank 1 (what nobody sent)")));
   }
   send(0, kGo, std::vector<float>(4));
   wait_all(transport_, pending, Deadline(60s), "a late message");

@@ -91,7 +91,7 @@ class FlippedBits(Trainings):
         # A bit of worker 1's own slice that changes between its two sends is right on one other worker and wrong on
         # two: then the wrong one is named, or nobody. The bits are set once and for all, so that it can happen only
         # when they change first; that run is tried again.
-        named = rf"after step \d+: '{TENSOR}' has other bits on worker 1 than on the other"
+        named = rf"after step \d+: '{TENSOR}' has other bits on rank 2 than on the other"
         for attempt in range(3):
             said = self.said_by_a_run_with_flipped_bits(f"run{attempt}", weights)
             if re.search(named, said):

@@ -130,7 +130,7 @@ class Trainings(unittest.TestCase):
         with open(self.folder / "out", "w+") as out, open(self.folder / "err", "w+") as err:
             process = subprocess.Popen([str(word) for word in words], cwd=self.folder, stdout=out, stderr=err,
                                        env=environment(**variables))
-            self.addCleanup(lambda: process.poll() is None and process.kill())
+            self.addCleanup(lambda: process.poll() is None and kill_all(process))
             code = process.wait(timeout=self.deadline)
             out.seek(0)
             err.seek(0)

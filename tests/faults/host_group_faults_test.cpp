@@ -120,8 +120,8 @@ TEST(HostGroupFaults, NamesAMemberThatWasKilledBeforeItConnected) {
   ASSERT_EQ(killed.line().hear(), "(end)");
   const Child first(survive(0));
   const Child third(survive(2));
-  EXPECT_THAT(first.line().hear(), AllOf(StartsWith("CommError: worker 0"), HasSubstr("worker 1")));
-  EXPECT_THAT(third.line().hear(), AllOf(StartsWith("CommError: worker 2"), HasSubstr("worker 1")));
+  EXPECT_THAT(first.line().hear(), AllOf(StartsWith("CommError: rank 1"), HasSubstr("rank 2")));
+  EXPECT_THAT(third.line().hear(), AllOf(StartsWith("CommError: rank 3"), HasSubstr("rank 2")));
   EXPECT_EQ(first.line().hear(), "(end)");
   EXPECT_EQ(third.line().hear(), "(end)");
   EXPECT_THAT(host.folder.names(), Not(IsEmpty()));

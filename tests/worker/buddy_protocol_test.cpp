@@ -153,7 +153,7 @@ TEST_F(SnapshotCopyTest, IsRefusedWhereItArrivesDamagedAndSentAgain) {
     sender_.want(step);
     run();
     EXPECT_THAT(said_,
-                ElementsAre(HasSubstr("arrived damaged at worker 1: refused, and sent again")));
+                ElementsAre(HasSubstr("arrived damaged at rank 2: refused, and sent again")));
     EXPECT_EQ(sender_.copied(), step);
     EXPECT_EQ(copy_.pin(step)->find_damage(), std::nullopt);
     said_.clear();
@@ -172,7 +172,7 @@ TEST_F(SnapshotCopyTest, IsGivenUpWhereItArrivesDamagedAgainAndAgain) {
   EXPECT_EQ(sender_.copied(), 7);
   EXPECT_EQ(sender_.tried(), 9);
   ASSERT_THAT(said_, SizeIs(3));
-  EXPECT_THAT(said_.back(), HasSubstr("is not copied to worker 1: it arrived damaged 3 times"));
+  EXPECT_THAT(said_.back(), HasSubstr("is not copied to rank 2: it arrived damaged 3 times"));
   EXPECT_FALSE(copy_.pin(9));
   EXPECT_EQ(copy_.pin(7)->find_damage(), std::nullopt) << "the generation before stays";
 }

@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "comm/transport/loopback_transport.hpp"
+#include "comm/transport/peer_error.hpp"
 #include "tests/worker/small_network.hpp"
 
 namespace gangway::worker {
@@ -171,10 +172,11 @@ TEST_P(UpdateAuditOf, CatchesAFlippedBitInTheOptimisersResult) {
   corruption.arena = arenas[GetParam()];
   corruption.element = chosen.range.begin + 3;
   update(step);
-  EXPECT_THAT(verdict(), AllOf(HasSubstr("step " + std::to_string(step) + ": worker " +
-                                         std::to_string(chosen.owner) + " updated 'generator/"),
-                               HasSubstr(names[GetParam()]),
-                               HasSubstr("than worker " + std::to_string(chosen.auditor))));
+  EXPECT_THAT(verdict(),
+              AllOf(HasSubstr("step " + std::to_string(step) + ": rank " +
+                              std::to_string(comm::rank_of(chosen.owner)) + " updated 'generator/"),
+                    HasSubstr(names[GetParam()]),
+                    HasSubstr("than rank " + std::to_string(comm::rank_of(chosen.auditor)))));
 }
 
 INSTANTIATE_TEST_SUITE_P(EachPart, UpdateAuditOf, ::testing::Values(0U, 1U, 2U, 3U));
@@ -194,10 +196,11 @@ TEST_F(UpdateAuditTest, CatchesARateThatIsNotTheAuditors) {
 }
 
 TEST_F(UpdateAuditTest, NamesASilentOwner) {
+  const auto rank = [](int worker) { return "rank " + std::to_string(comm::rank_of(worker)); };
   hub().inject([](int, int, comm::MessageTag) { return comm::LoopbackHub::Fate{.lost = true}; });
   update(0);
-  EXPECT_THAT(verdict(), AllOf(HasSubstr("worker " + std::to_string(choice(0).auditor) + " waited"),
-                               HasSubstr("for worker " + std::to_string(choice(0).owner))));
+  EXPECT_THAT(verdict(), AllOf(HasSubstr(rank(choice(0).auditor) + " waited"),
+                               HasSubstr("for " + rank(choice(0).owner))));
 }
 
 }  // namespace

@@ -90,11 +90,8 @@ void BuddyCopies::finish() {
         deadline = comm::Deadline(setup_.timeout);
       } else if (deadline.expired()) {
         throw comm::PeerError(
-            setup_.buddy,
-            fmt::format("worker {} waited {:.0f} s for the end of the snapshots' copies with "
-                        "worker {}; is it "
-                        "alive, and is the network up? The limit is layout.timeout_seconds",
-                        setup_.transport.worker(), deadline.allowed_seconds(), setup_.buddy));
+            setup_.buddy, comm::silence_text(setup_.transport.worker(), deadline.allowed_seconds(),
+                                             setup_.buddy, "the end of the snapshots' copies"));
       } else {
         setup_.transport.idle();
       }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -159,9 +160,9 @@ bool CopySender::take_answer() {
   const std::int64_t step = current_->id().step;
   if (answer_.kind == CopyAnswer::kDamaged && ++tries_ < kMostTries) {
     say_(
-        fmt::format("the copy of the snapshot of step {} arrived damaged at worker {}: refused, "
+        fmt::format("the copy of the snapshot of step {} arrived damaged at rank {}: refused, "
                     "and sent again",
-                    step, buddy_));
+                    step, comm::rank_of(buddy_)));
     restart();
     return true;
   }
@@ -171,7 +172,8 @@ bool CopySender::take_answer() {
     is_copied_ = true;  // and stays until all are known to have theirs
     return true;
   }
-  say_(fmt::format("the snapshot of step {} is not copied to worker {}: {}", step, buddy_,
+  say_(fmt::format("the snapshot of step {} is not copied to rank {}: {}", step,
+                   comm::rank_of(buddy_),
                    answer_.kind == CopyAnswer::kDamaged
                        ? fmt::format("it arrived damaged {} times; test the network and the "
                                      "memory of its host",
@@ -231,15 +233,15 @@ void CopyReceiver::take_header() {
       break;
     default:
       throw CommError(
-          fmt::format("worker {} sent no part of a snapshot: start all ranks from one "
+          fmt::format("rank {} sent no part of a snapshot: start all ranks from one "
                       "build",
-                      owner_));
+                      comm::rank_of(owner_)));
   }
   if (header_.bytes > buffer_.size()) {
     throw CommError(
-        fmt::format("worker {} announced {} bytes of a snapshot at once: start all "
+        fmt::format("rank {} announced {} bytes of a snapshot at once: start all "
                     "ranks from one build",
-                    owner_, header_.bytes));
+                    comm::rank_of(owner_), header_.bytes));
   }
   if (header_.bytes == 0) {
     take_bytes();

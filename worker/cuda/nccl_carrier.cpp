@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "comm/transport/peer_error.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -55,10 +56,10 @@ at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
   while (!incoming.coming.contains(key)) {
     if (incoming.num_announced == 0) {
       throw InvariantError(fmt::format(
-          "worker {} has sent all that it should, and not {} of step {}, phase {}, micro-batch {}; "
+          "rank {} has sent all that it should, and not {} of step {}, phase {}, micro-batch {}; "
           "please report this",
-          peer, key.is_gradient != 0 ? "a gradient" : "a tensor", key.step, key.phase,
-          key.microbatch));
+          comm::rank_of(peer), key.is_gradient != 0 ? "a gradient" : "a tensor", key.step,
+          key.phase, key.microbatch));
     }
     ask_for_next(peer, key.step, incoming);
   }
@@ -85,7 +86,8 @@ void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) 
                                        .owner = std::make_shared<const at::Tensor>(one.tensor)});
   }
   if (!incoming.coming.emplace(notice.key, std::move(one)).second) {
-    throw InvariantError(fmt::format("worker {} sent a tensor twice; please report this", peer));
+    throw InvariantError(
+        fmt::format("rank {} sent a tensor twice; please report this", comm::rank_of(peer)));
   }
 }
 

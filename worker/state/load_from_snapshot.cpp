@@ -12,6 +12,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/transport/byte_streams.hpp"
+#include "comm/transport/peer_error.hpp"
 #include "run/snapshot_id.hpp"
 #include "worker/state/owned_state.hpp"
 #include "worker/state/snapshot_taker.hpp"
@@ -176,9 +177,9 @@ class SnapshotLoader final : public comm::StreamEnds {
     const auto memory = memory_of(words);
     if (memory.size() != bytes) {
       throw CommError(
-          fmt::format("worker {} sent state that was not asked for: start all ranks "
+          fmt::format("rank {} sent state that was not asked for: start all ranks "
                       "from one build",
-                      peer));
+                      comm::rank_of(peer)));
     }
     return memory;
   }
@@ -191,8 +192,8 @@ class SnapshotLoader final : public comm::StreamEnds {
     const auto memory = memory_of(words);
     filled_ += memory.size();
     if (checkpoint::hash_bytes(memory) != PieceHash{words[kHashLow], words[kHashHigh]}) {
-      fail(fmt::format("'{}' of the snapshot arrived damaged from worker {}",
-                       own_.list[words[kWish]].piece.name, peer),
+      fail(fmt::format("'{}' of the snapshot arrived damaged from rank {}",
+                       own_.list[words[kWish]].piece.name, comm::rank_of(peer)),
            static_cast<int>(words[kPart]), peer);
     }
   }

@@ -16,6 +16,7 @@
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "comm/reduce/reduction_routes.hpp"
+#include "comm/transport/peer_error.hpp"
 #include "job/transports.hpp"
 #include "run/control_protocol.hpp"
 
@@ -46,9 +47,9 @@ std::vector<int> sharing(TransportKind transport, const std::vector<int>& machin
       std::ranges::find_if(machines, [&](int machine) { return machine != machines.front(); });
   if (traits.sharing == MemorySharing::kEverybody && elsewhere != machines.end()) {
     throw ConfigError(fmt::format(
-        "layout.transport: {}, but worker {} shares no memory with worker 0 (another host or "
+        "layout.transport: {}, but rank {} shares no memory with rank 1 (another host or "
         "container); use hierarchical, mpi or auto",
-        traits.name, elsewhere - machines.begin()));
+        traits.name, comm::rank_of(static_cast<int>(elsewhere - machines.begin()))));
   }
   return machines;
 }

@@ -159,12 +159,9 @@ bool UpdateAudit::advance() {
     if (deadline_.expired()) {
       const int silent = transport_.number_of(pending_.front().peer);
       throw comm::PeerError(
-          silent,
-          fmt::format(
-              "worker {} waited {:.0f} s for worker {} (audit of an update of network {}); is it "
-              "alive, and is the network up? The limit is layout.timeout_seconds",
-              transport_.number_of(transport_.worker()), deadline_.allowed_seconds(), silent,
-              setup_.network));
+          silent, comm::silence_text(
+                      transport_.number_of(transport_.worker()), deadline_.allowed_seconds(),
+                      silent, fmt::format("audit of an update of network {}", setup_.network)));
     }
     return false;
   }
@@ -202,11 +199,12 @@ void UpdateAudit::judge() {
       ++at;
     }
     throw InvariantError(fmt::format(
-        "step {}: worker {} updated {} ({}) to other bits than worker {}, which recomputed it: bad "
+        "step {}: rank {} updated {} ({}) to other bits than rank {}, which recomputed it: bad "
         "memory or arithmetic on one of the two, or a mistake of ours (if it happens again on "
         "other machines, please report it); go on from the last checkpoint",
-        step_, transport_.number_of(choice_.owner), place_of(choice_.range.begin + at),
-        changed_[i].name, transport_.number_of(choice_.auditor)));
+        step_, comm::rank_of(transport_.number_of(choice_.owner)),
+        place_of(choice_.range.begin + at), changed_[i].name,
+        comm::rank_of(transport_.number_of(choice_.auditor))));
   }
 }
 

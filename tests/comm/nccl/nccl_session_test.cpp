@@ -66,8 +66,9 @@ TEST_F(NcclSessions, SayThatTheOthersDidNotCome) {
   const std::string failure = failure_of([&] {
     const NcclSession session({.id = id, .worker = 1, .num_workers = 2, .meeting_timeout = 50ms});
   });
-  EXPECT_THAT(failure, AllOf(HasSubstr("worker 1 of 2"), HasSubstr("meeting the other workers"),
-                             HasSubstr("layout.timeout_seconds")));
+  EXPECT_THAT(failure,
+              AllOf(HasSubstr("rank 2, of 2 workers"), HasSubstr("meeting the other workers"),
+                    HasSubstr("layout.timeout_seconds")));
 }
 
 TEST_F(NcclSessions, NoticeAWorkerThatGoesSilent) {
@@ -146,7 +147,7 @@ TEST_F(NcclSessions, ReportWhatNcclFindsOutByItself) {
   while (failure.empty() && !deadline.expired()) {
     failure = failure_of([&] { session.throw_if_failed(); });
   }
-  EXPECT_THAT(failure, AllOf(HasSubstr("worker 0 of 1"), HasSubstr("remote error"),
+  EXPECT_THAT(failure, AllOf(HasSubstr("rank 1, of 1 workers"), HasSubstr("remote error"),
                              HasSubstr("said by the stand-in")));
   EXPECT_THROW(session.group("a test's group", [](ncclComm_t) {}), CommError);
 }

@@ -100,7 +100,7 @@ TEST(RangeGather, NamesTheSilentWorkerAtTheDeadline) {
         {.plan = &plan, .arena = &arena, .wanted = {{0, layout.size()}, {}}, .timeout = 20ms});
     FAIL() << "the silent worker was not noticed";
   } catch (const CommError& failure) {
-    EXPECT_THAT(failure.what(), HasSubstr("for worker 1 (state for a checkpoint or a picture)"));
+    EXPECT_THAT(failure.what(), HasSubstr("for rank 2 (state for a checkpoint or a picture)"));
   }
 }
 
@@ -117,7 +117,7 @@ TEST(RangeGather, NamesADeadWorker) {
         {.plan = &plan, .arena = &arena, .wanted = {{0, layout.size()}, {}, {}}, .timeout = 60s});
     FAIL() << "the dead worker was not noticed";
   } catch (const CommError& failure) {
-    EXPECT_THAT(failure.what(), HasSubstr("worker 2 is dead"));
+    EXPECT_THAT(failure.what(), HasSubstr("rank 3 is dead"));
   }
 }
 

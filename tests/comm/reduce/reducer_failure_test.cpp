@@ -75,7 +75,7 @@ TEST_P(DeathTest, IsNamedByEverySurvivorLongBeforeTheDeadline) {
         train_until_death(hub, rank, m, worker);
       });
   for (const std::string& failure : failures) {
-    EXPECT_THAT(failure, HasSubstr("worker 2 is dead"));
+    EXPECT_THAT(failure, HasSubstr("rank 3 is dead"));
   }
   EXPECT_FALSE(long_before.expired());
 }
@@ -110,7 +110,7 @@ TEST_P(LossTest, IsAnErrorAtTheDeadlineThatNamesTheSilentWorker) {
       throw;
     }
   });
-  EXPECT_THAT(failures[0], AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 1"),
+  EXPECT_THAT(failures[0], AllOf(HasSubstr("rank 1 waited"), HasSubstr("for rank 2"),
                                  HasSubstr(GetParam().what)));
   EXPECT_THAT(failures[1], HasSubstr("is dead"));
   EXPECT_THAT(failures[2], HasSubstr("is dead"));
@@ -136,10 +136,9 @@ TEST(Reducer, RefusesAMessageOfAnotherLength) {
                     {{2, 1, Clipping::kNone}, 1, 60s})
         .run();
   });
-  EXPECT_THAT(failures[0],
-              AllOf(HasSubstr("worker 1 sent"), HasSubstr("where 98304 were expected")));
+  EXPECT_THAT(failures[0], AllOf(HasSubstr("rank 2 sent"), HasSubstr("where 98304 were expected")));
   EXPECT_THAT(failures[1],
-              AllOf(HasSubstr("worker 0 sent"), HasSubstr("where 114688 were expected")));
+              AllOf(HasSubstr("rank 1 sent"), HasSubstr("where 114688 were expected")));
 }
 
 /// What a reducer is built from, on worker 0 of 2.

@@ -84,10 +84,10 @@ class StallTest : public testing::Test {
 
 TEST_F(StallTest, IsToldOnceAndThenAnErrorThatNamesWorkerNetworkBucketAndSeconds) {
   begin(1);
-  EXPECT_THAT(failure_of(1), AllOf(MatchesRegex("worker 1 waited [0-9.]+ s for worker 2 .*"),
+  EXPECT_THAT(failure_of(1), AllOf(MatchesRegex("rank 2 waited [0-9.]+ s for rank 3 .*"),
                                    HasSubstr("gradients of network 1, bucket 0"),
                                    HasSubstr("layout.timeout_seconds")));
-  EXPECT_THAT(stalls_, ElementsAre(AllOf(HasSubstr("for worker 2"),
+  EXPECT_THAT(stalls_, ElementsAre(AllOf(HasSubstr("for rank 3"),
                                          HasSubstr("gradients of network 1, bucket 0"))));
 }
 
@@ -100,7 +100,7 @@ TEST_F(StallTest, NamesTheFirstBucketThatIsMissing) {
   reducer(2).bucket_ready(1);
   advance({0, 1, 2});
   EXPECT_THAT(failure_of(1),
-              AllOf(HasSubstr("for worker 2"), HasSubstr("gradients of network 1, bucket 2")));
+              AllOf(HasSubstr("for rank 3"), HasSubstr("gradients of network 1, bucket 2")));
 }
 
 TEST_F(StallTest, NamesAWorkerThatStopsAfterItsGradients) {
@@ -110,7 +110,7 @@ TEST_F(StallTest, NamesAWorkerThatStopsAfterItsGradients) {
   ASSERT_TRUE(reducer(2).advance());  // its gradients are there, its sums never will be
   advance({0, 1});
   EXPECT_THAT(failure_of(1),
-              AllOf(HasSubstr("for worker 2"), HasSubstr("new weights of network 1, bucket 0")));
+              AllOf(HasSubstr("for rank 3"), HasSubstr("new weights of network 1, bucket 0")));
 }
 
 TEST_F(StallTest, NamesAWorkerOfAnotherHost) {
@@ -120,7 +120,7 @@ TEST_F(StallTest, NamesAWorkerOfAnotherHost) {
   EXPECT_EQ(reducer(1).needs(), Exchange::Need::kMessages);
   EXPECT_EQ(reducer(2).needs(), Exchange::Need::kMessages);
   EXPECT_THAT(failure_of(2),
-              AllOf(HasSubstr("for worker 0"), HasSubstr("gradients of network 1, bucket 0")));
+              AllOf(HasSubstr("for rank 1"), HasSubstr("gradients of network 1, bucket 0")));
 }
 
 TEST_F(StallTest, IsNoneWhileTheOthersWaitForThisWorker) {
@@ -154,7 +154,7 @@ TEST_F(StallTest, ReachesTheComputeThreadThroughTheLane) {
     lane.wait(reducer(1));
     ADD_FAILURE() << "the silent worker was not noticed";
   } catch (const CommError& failure) {
-    EXPECT_THAT(failure.what(), HasSubstr("for worker 2"));
+    EXPECT_THAT(failure.what(), HasSubstr("for rank 3"));
   }
 }
 

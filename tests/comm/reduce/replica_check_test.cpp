@@ -117,9 +117,8 @@ TEST(ReplicaCheckTest, NamesTheWorkerWithAFlippedBitAndTensorAndStepOnEveryWorke
       Replicas replicas({0, 1, 2});
       replicas.flip_bit(2, tensor, random() % 64, static_cast<int>(random() % 32));
       for (const std::string& said : replicas.run(700)) {
-        EXPECT_THAT(said,
-                    AllOf(HasSubstr("after step 700"), HasSubstr("'" + tensor + "'"),
-                          HasSubstr("other bits on worker 2 than"), Not(HasSubstr("worker 1"))));
+        EXPECT_THAT(said, AllOf(HasSubstr("after step 700"), HasSubstr("'" + tensor + "'"),
+                                HasSubstr("other bits on rank 3 than"), Not(HasSubstr("rank 2"))));
       }
     }
   }
@@ -128,21 +127,20 @@ TEST(ReplicaCheckTest, NamesTheWorkerWithAFlippedBitAndTensorAndStepOnEveryWorke
 TEST(ReplicaCheckTest, FindsABitAtTheEndOfALargeTensor) {
   Replicas replicas({0, 1, 2});
   replicas.flip_bit(0, "net/0/weight", 599'999, 0);
-  EXPECT_THAT(replicas.run(1), ::testing::Each(HasSubstr("other bits on worker 0 than")));
+  EXPECT_THAT(replicas.run(1), ::testing::Each(HasSubstr("other bits on rank 1 than")));
 }
 
 TEST(ReplicaCheckTest, NamesAllWorkersOfAMemory) {
   Replicas replicas({0, 0, 2, 2, 4});
   replicas.flip_bit(1, "net/0/bias", 0, 31);
-  EXPECT_THAT(replicas.run(9), ::testing::Each(HasSubstr("on workers 2, 3 (one memory) than")));
+  EXPECT_THAT(replicas.run(9), ::testing::Each(HasSubstr("on ranks 3, 4 (one memory) than")));
 }
 
 TEST(ReplicaCheckTest, TakesNoSideBetweenTwo) {
   Replicas replicas({0, 1});
   replicas.flip_bit(1, "net/0/bias", 0, 0);
-  EXPECT_THAT(
-      replicas.run(9),
-      ::testing::Each(HasSubstr("different bits on worker 0 and worker 1, and no majority")));
+  EXPECT_THAT(replicas.run(9),
+              ::testing::Each(HasSubstr("different bits on rank 1 and rank 2, and no majority")));
 }
 
 TEST(ReplicaCheckTest, NamesASilentWorker) {
@@ -150,7 +148,7 @@ TEST(ReplicaCheckTest, NamesASilentWorker) {
   replicas.hub().inject(
       [](int from, int, MessageTag) { return LoopbackHub::Fate{.lost = from == 1}; });
   EXPECT_THAT(replicas.run(9).front(),
-              AllOf(HasSubstr("worker 0 waited"), HasSubstr("for worker 1"), HasSubstr("hashes")));
+              AllOf(HasSubstr("rank 1 waited"), HasSubstr("for rank 2"), HasSubstr("hashes")));
 }
 
 TEST(ReplicaCheckTest, RefusesWeightsOfAnotherStep) {

@@ -241,7 +241,7 @@ TEST_P(TensorChannelTest, NamesWhoIsSilent) {
     }
     channel.expect(1, 1);
     EXPECT_THAT(accusation(1, [&] { (void)channel.receive(1, {.step = 3, .microbatch = 2}); }),
-                HasSubstr("for worker 1 (a tensor of step 3, micro-batch 2)"));
+                HasSubstr("for rank 2 (a tensor of step 3, micro-batch 2)"));
   });
   EXPECT_THAT(stall, HasSubstr("waited"));
 }
@@ -254,7 +254,7 @@ TEST(TensorChannel, NamesWhoTakesNothingOfAFullRing) {
                 }
                 send(channel, 1, {}, bytes_of(2 * kRing, 0));
                 EXPECT_THAT(accusation(1, [&] { channel.finish_sending(); }),
-                            HasSubstr("for worker 1 (which takes no tensors)"));
+                            HasSubstr("for rank 2 (which takes no tensors)"));
               });
 }
 

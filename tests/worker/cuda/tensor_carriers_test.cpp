@@ -299,7 +299,7 @@ TEST_P(TensorCarriers, NameWhoIsSilent) {
     FAIL() << "nothing was sent";
   } catch (const comm::PeerError& error) {
     EXPECT_EQ(error.worker(), 0);
-    EXPECT_THAT(error.what(), HasSubstr("for worker 0 (a tensor of step 7"));
+    EXPECT_THAT(error.what(), HasSubstr("for rank 1 (a tensor of step 7"));
   }
 }
 
@@ -338,7 +338,7 @@ TEST_P(TensorsOverNccl, AreGivenUpWhereNobodyTakesThem) {
     FAIL() << "nobody took it";
   } catch (const CommError& error) {
     EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("worker 0, in a group of 2"), HasSubstr("sending a tensor"),
+                AllOf(HasSubstr("rank 1, in a group of 2"), HasSubstr("sending a tensor"),
                       HasSubstr("is a worker stopped?")));
   }
 }

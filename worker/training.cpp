@@ -15,6 +15,7 @@
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/apart_schedule.hpp"
 #include "pipeline/cut_phases.hpp"
+#include "pipeline/lists/list_checks.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::worker {
@@ -161,6 +162,10 @@ Training::Training(const Setup& setup, const BegunState& begun)
                  .lane = setup.lane,
                  .run_directory = setup.welcome.run_directory,
                  .timeout = exchange_.timeout}) {
+  if (shares_.are_apart() && shares_.worker() == 0) {
+    pipeline::require_sound_lists(phases_, shares_.layout(), pipeline::stage_options(job_.layout),
+                                  job_.network_names());
+  }
   begin_graphs();
   if (ImagePools* pools = replica_.pools()) {
     pools->take_up();

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "pipeline/lists/list_text.hpp"
 #include "pipeline/pass_share.hpp"
 
@@ -45,6 +46,7 @@ class ListCheck {
   [[nodiscard]] const std::vector<Instruction>& list(int worker) const {
     return lists_[static_cast<std::size_t>(worker)];
   }
+  [[nodiscard]] bool is_added_later(const Instruction& at) const;
   /// By phase and repeat of the step, of those that train `network`.
   [[nodiscard]] std::vector<std::pair<int, int>> updates_of(NetworkId network,
                                                             std::int64_t step) const;
@@ -268,6 +270,19 @@ std::vector<std::pair<int, int>> ListCheck::updates_of(NetworkId network, std::i
   return updates;
 }
 
+/// Of a penalty that is cut, what the third sweep makes is added with the fourth
+/// (gan/losses/block_sweeps.hpp).
+bool ListCheck::is_added_later(const Instruction& at) const {
+  const std::vector<Pass>& passes = phases_[static_cast<std::size_t>(at.phase)].passes;
+  if (std::cmp_greater_equal(at.pass, passes.size()) ||
+      std::cmp_greater_equal(at.node, passes[static_cast<std::size_t>(at.pass)].nodes.size())) {
+    return false;  // check_work says so
+  }
+  const auto* penalty =
+      std::get_if<Penalty>(&node_of(passes[static_cast<std::size_t>(at.pass)], at.node));
+  return penalty != nullptr && penalty->part && !penalty->part->goes_forward;
+}
+
 void ListCheck::check_leaves(int worker, std::int64_t step) {
   std::map<NetworkId, std::tuple<int, int, int>> open;  // phase, repeat and micro-batch
   std::map<NetworkId, int> closed;
@@ -289,8 +304,8 @@ void ListCheck::check_leaves(int worker, std::int64_t step) {
       }
       last.insert_or_assign(at.network, place);
       open.erase(at.network);
-    } else if (at.adds() && trains(phases_[static_cast<std::size_t>(at.phase)], at.network) &&
-               !is_its) {
+    } else if (at.adds() && !is_added_later(at) &&
+               trains(phases_[static_cast<std::size_t>(at.phase)], at.network) && !is_its) {
       add(worker, at, "its leaf is not open");
     }
   }
@@ -356,6 +371,21 @@ std::vector<std::string> faults_of(const Lists& lists, const std::vector<Phase>&
     check.check_updates(worker, step);
   }
   return check.take();
+}
+
+void require_sound_lists(const std::vector<Phase>& phases, const Layout& layout,
+                         const StageOptions& options, const PerNetwork<std::string>& names) {
+  std::vector<PassShares> workers;
+  for (int worker = 0; worker < layout.num_workers(); ++worker) {
+    workers.emplace_back(phases, layout, worker);
+  }
+  for (const std::int64_t step : {0, 1}) {
+    const auto faults =
+        faults_of(step_schedules(workers, step, options), phases, layout, step, names);
+    if (!faults.empty()) {
+      throw InvariantError(faults.front() + "; please report this");
+    }
+  }
 }
 
 }  // namespace gangway::pipeline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What must hold of the training workers' lists of a step together: that they come to their end,
-// and do what one worker's list does. Asked before anybody is shown them. No third party.
+// and do what one worker's list does. Asked before anybody is shown them, and before training. No
+// third party.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "job/layout/layout.hpp"
 #include "pipeline/schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::pipeline {
 
@@ -27,5 +29,11 @@ namespace gangway::pipeline {
                                                  const std::vector<Phase>& phases,
                                                  const Layout& groups, std::int64_t step,
                                                  const PerNetwork<std::string>& names);
+
+/// Of the lists of all workers: of step 0, in which every phase runs, and of step 1, in which those
+/// run that are in every step.
+/// @throws InvariantError with the first fault
+void require_sound_lists(const std::vector<Phase>& phases, const Layout& layout,
+                         const StageOptions& options, const PerNetwork<std::string>& names);
 
 }  // namespace gangway::pipeline

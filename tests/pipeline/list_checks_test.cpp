@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/lists/list_text.hpp"
@@ -57,6 +58,31 @@ TEST(ListChecks, PassListsThatWorkersRun) {
       EXPECT_THAT(CutLists(8, stages, 2 * stages, {.order = order}).faults(), IsEmpty());
     }
   }
+}
+
+TEST(ListChecks, PassListsWithPenaltiesOnNetworksThatAreCut) {
+  for (const int interval : {1, 4}) {
+    JobSpec job;
+    job.training.microbatches = 4;
+    job.training.penalty = {.r1_gamma = 1.0, .r1_interval = interval, .r2_gamma = 1.0};
+    for (const int stages : {2, 3}) {
+      job.layout.stages = stages;
+      const Layout layout = resolve_layout(job, 2 * stages);
+      const std::vector<Phase> phases =
+          cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
+      for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
+                                     StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
+        EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, kNetworkNames));
+      }
+    }
+  }
+}
+
+TEST(ListChecks, RefuseToTrainByLists) {
+  const CutLists sound;
+  EXPECT_NO_THROW(require_sound_lists(sound.phases, sound.groups, {}, kNetworkNames));
+  const std::vector<Phase> uncut = gan::adversarial_phases(sound.job);
+  EXPECT_THROW(require_sound_lists(uncut, sound.groups, {}, kNetworkNames), InvariantError);
 }
 
 TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {

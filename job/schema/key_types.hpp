@@ -62,7 +62,7 @@ struct Read {
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 [[nodiscard]] Key make_key(KeyText text, std::string type, std::string allowed);
 
-/// Of a key file's whole, the part `Part`.
+/// The part of a job file that is a `Part`.
 template <typename Part, typename Whole>
 [[nodiscard]] auto& part_of(Whole& job) {
   if constexpr (std::same_as<Part, LayoutChoice>) {

@@ -46,11 +46,11 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
   }
 }
 
-bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience, Until until) {
+bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience) {
   MutexLock lock(mutex_);
   got_on_ = std::chrono::steady_clock::now();
-  const auto is_idle = [this, until]() GANGWAY_REQUIRES(mutex_) {
-    return (wanted_.empty() || until == Until::kTakenIsWritten) && ready_.empty() && !is_writing_;
+  const auto is_idle = [this]() GANGWAY_REQUIRES(mutex_) {
+    return wanted_.empty() && ready_.empty() && !is_writing_;
   };
   while (!changed_.wait_until(lock, got_on_ + patience, is_idle)) {
     if (std::chrono::steady_clock::now() >= got_on_ + patience) {
@@ -58,6 +58,12 @@ bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience, Until until
     }
   }
   return true;
+}
+
+void CheckpointWriter::wait_taken(std::chrono::milliseconds most) {
+  MutexLock lock(mutex_);
+  (void)changed_.wait_for(
+      lock, most, [this]() GANGWAY_REQUIRES(mutex_) { return ready_.empty() && !is_writing_; });
 }
 
 void CheckpointWriter::got_on(std::int64_t step) {

@@ -41,15 +41,12 @@ class CheckpointWriter {
   /// The snapshot of `step` is whole, or there was no room for it. The thread that took it; right
   /// then, so that no later one can overwrite it.
   void snapshot_ended(std::int64_t step, bool taken);
-  enum class Until {
-    kAllIsWritten,
-    kTakenIsWritten,  ///< of what is wanted, that whose snapshot is whole
-  };
   /// Waits until everything wanted is written and reported, however long that takes, unless the
   /// disk has taken nothing for `patience`. Compute thread.
   /// @return whether it is
-  [[nodiscard]] bool wait_idle(std::chrono::milliseconds patience,
-                               Until until = Until::kAllIsWritten);
+  [[nodiscard]] bool wait_idle(std::chrono::milliseconds patience);
+  /// Waits until that is whose snapshot is whole, at most so long in all. Compute thread.
+  void wait_taken(std::chrono::milliseconds most);
 
  private:
   struct Wanted {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/state/snapshot_service.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
 /// A state from before the trouble is worth so long a wait for a disk.
-constexpr std::chrono::seconds kHealthyFilesPatience{10};
+constexpr std::chrono::milliseconds kHealthyFilesPatience{10'000};
 
 std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
   std::size_t bytes = 0;
@@ -187,7 +188,7 @@ void SnapshotService::finish_writing() {
 }
 
 void SnapshotService::finish_healthy_files() noexcept {
-  (void)writer_.wait_idle(kHealthyFilesPatience, CheckpointWriter::Until::kTakenIsWritten);
+  writer_.wait_taken(std::min(kHealthyFilesPatience, setup_.timeout / 2));
 }
 
 void SnapshotService::finish_copying() {

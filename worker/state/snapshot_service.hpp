@@ -43,9 +43,9 @@ class SnapshotService {
   /// for kTimeoutsToWrite timeouts; DivergedError where one of those could not be taken, for a
   /// value was not finite.
   void finish_writing();
-  /// Training diverged: waits for the files of snapshots that are whole, which are of healthy
-  /// steps, unless the disk takes nothing of them for a while. So which checkpoints a rollback
-  /// leaves does not depend on how fast a disk is.
+  /// Training diverged: waits some seconds for the files of snapshots that are whole, which are of
+  /// healthy steps, so that which of them there are seldom depends on how fast a disk is. No longer
+  /// than half of what others wait for this worker before they accuse it.
   void finish_healthy_files() noexcept;
   /// The run fails, and this host's memory may be gone before somebody goes on: copies to the run
   /// directory what all are known to have, and what is newer (all may have that by now), as far as

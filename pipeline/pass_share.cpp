@@ -260,8 +260,8 @@ int PassShare::num_instructions(const Pass& pass) const {
   return count;
 }
 
-PassShares::PassShares(const std::vector<Phase>& phases, Layout groups, int worker)
-    : phases_(phases), layout_(std::move(groups)), worker_(worker) {
+PassShares::PassShares(const std::vector<Phase>& phases, Layout layout, int worker)
+    : phases_(phases), layout_(std::move(layout)), worker_(worker) {
   if (!are_apart()) {
     return;
   }

@@ -30,9 +30,13 @@ namespace gangway::pipeline {
                                                  const Layout& groups, std::int64_t step,
                                                  const PerNetwork<std::string>& names);
 
-/// Of the lists of all workers: of step 0, in which every phase runs, and of step 1, in which those
-/// run that are in every step.
-/// @throws InvariantError with the first fault
+/// @throws InvariantError with the first of faults_of
+void require_no_faults(const std::vector<std::vector<Instruction>>& lists,
+                       const std::vector<Phase>& phases, const Layout& layout, std::int64_t step,
+                       const PerNetwork<std::string>& names);
+
+/// The same of the lists of all workers: of step 0, in which every phase runs, and where some do
+/// not always, of step 1.
 void require_sound_lists(const std::vector<Phase>& phases, const Layout& layout,
                          const StageOptions& options, const PerNetwork<std::string>& names);
 

@@ -46,11 +46,7 @@ std::vector<std::string> schedule_texts(const PlanInput& input, const PlannedLay
     texts.push_back(pipeline::heading_of(staged.groups, worker, names) + "\n");
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::vector<std::string> faults =
-        pipeline::faults_of(lists[i], staged.phases, staged.groups, steps[i], names);
-    if (!faults.empty()) {
-      throw InvariantError(fmt::format("{}; please report this", faults.front()));
-    }
+    pipeline::require_no_faults(lists[i], staged.phases, staged.groups, steps[i], names);
     for (std::size_t worker = 0; worker < texts.size(); ++worker) {
       texts[worker] += fmt::format("# step {}\n", steps[i]);
       for (const pipeline::Instruction& at : lists[i][worker]) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -94,21 +95,18 @@ TEST(HostStreams, KeepThoseOfSeveralWorkersApart) {
 }
 
 TEST(HostStreams, TakeNoMoreThanThereIsRoomFor) {
-  run_host(2, the_other, [](int worker, HostStreams& streams) {
+  std::latch full(2);  // nothing is taken before the second write has found no room
+  run_host(2, the_other, [&](int worker, HostStreams& streams) {
+    std::vector<std::byte> bytes(2 * kCapacity, std::byte{9});
     if (worker == 0) {
-      const std::vector<std::byte> bytes(2 * kCapacity, std::byte{9});
       EXPECT_EQ(streams.write(1, bytes), kCapacity);
       EXPECT_EQ(streams.write(1, bytes), 0U);
       EXPECT_EQ(streams.write(1, {}), 0U);
+      full.arrive_and_wait();
       return;
     }
-    std::vector<std::byte> bytes(2 * kCapacity);
-    const Deadline deadline(kPatience);
-    std::size_t count = 0;
-    while (count == 0 && !deadline.expired()) {
-      count = streams.read(0, bytes);
-    }
-    EXPECT_EQ(count, kCapacity);
+    full.arrive_and_wait();
+    EXPECT_EQ(streams.read(0, bytes), kCapacity);
     EXPECT_EQ(streams.read(0, bytes), 0U);
   });
 }

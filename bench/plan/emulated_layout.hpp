@@ -8,8 +8,8 @@
 
 #include "comm/arena/arena_layout.hpp"
 #include "comm/arena/bucket_plan.hpp"
-#include "launch/plan/stages/node_costs.hpp"
-#include "launch/plan/stages/staged_job.hpp"
+#include "launch/plan/node_costs.hpp"
+#include "launch/plan/staged_job.hpp"
 
 namespace gangway::bench {
 

@@ -3,6 +3,8 @@
 // needs for that (comm/reduce/partial_stack.hpp does it). Pure.
 #pragma once
 
+#include <compare>
+
 #include "job/layout/microbatch_ranges.hpp"
 
 namespace gangway::launch {
@@ -12,7 +14,7 @@ struct PartialSums {
   int partials = 0;      ///< sums that are left: the fewest whole subtrees
   int early_merges = 0;  ///< additions of whole arenas between micro-batches, by compute
   int last_merges = 0;   ///< behind the last one, bucket by bucket, by the lane
-  bool operator==(const PartialSums&) const = default;
+  auto operator<=>(const PartialSums&) const = default;
 };
 
 /// Of a worker that holds `range` of [0, num_microbatches).

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: MIT
-// How long a step takes under a layout, and how much memory it needs: the workers' programs on
-// simulated devices, lanes and links. Workers that are alike are simulated once. Pure.
+// How long a step takes under a data-parallel layout, and how much memory it needs: the workers'
+// lists on simulated devices, lanes and links. Workers that are alike are simulated once. Pure.
 #pragma once
 
 #include <cstdint>
 
-#include "launch/plan/machines/cluster.hpp"
 #include "launch/plan/memory.hpp"
+#include "launch/plan/plan_input.hpp"
 #include "launch/plan/planned_layout.hpp"
-#include "launch/plan/profiles/profile.hpp"
-#include "launch/plan/step_program.hpp"
-#include "launch/plan/step_simulation.hpp"
+#include "launch/plan/simulation.hpp"
 
 namespace gangway::launch {
-
-/// What a plan is made of; all outlive it.
-struct PlanInput {
-  const JobSpec& job;
-  const Profile& profile;
-  const StepCosts& costs;
-  const Cluster& cluster;
-};
 
 struct Prediction {
   PlannedLayout layout;
@@ -40,11 +30,6 @@ struct Prediction {
 /// Of a data-parallel layout.
 /// @pre it has no more workers than the cluster devices, nor than the job micro-batches
 [[nodiscard]] Prediction predict(const PlanInput& input, const PlannedLayout& layout);
-
-/// Factor of compute where `workers` of a node's devices compute at once.
-[[nodiscard]] double slowdown_of(const Profile& profile, const ClusterNode& node, int workers);
-/// Share of a lane's work that compute loses there: nothing while cores are free.
-[[nodiscard]] double lane_steal(const ClusterNode& node, int workers);
 
 /// Rate, efficiency and price, which follow from step_seconds and who takes part.
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,

@@ -2,7 +2,6 @@
 #include "launch/plan/ranking/plan_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,15 +19,6 @@ namespace {
 using report::Table;
 
 constexpr double kMilliseconds = 1e3;
-
-std::array<std::pair<const char*, double>, 6> named_parts(const StepParts& parts) {
-  return {{{"compute", parts.compute},
-           {"workers and lanes of one host", parts.beside},
-           {"waits for slower workers", parts.imbalance},
-           {"waits for sums and updates", parts.sums},
-           {"waits for the wire", parts.wire},
-           {"bubble", parts.bubble}}};
-}
 
 /// Of the step that no micro-batch is computed in.
 double share_of_step(double seconds, const Prediction& prediction) {
@@ -82,9 +72,10 @@ std::string ranking_table(const Search& search, bool is_priced) {
 
 std::string first_text(const Prediction& best) {
   std::vector<std::string> parts;
-  for (const auto& [name, seconds] : named_parts(best.parts)) {
-    if (seconds > 0.0) {
-      parts.push_back(fmt::format("{} {}", name, percent_text(share_of_step(seconds, best))));
+  for (const auto& [name, part] : kStepParts) {
+    constexpr double kShown = 0.0005;
+    if (const double share = share_of_step(best.parts.*part, best); share >= kShown) {
+      parts.push_back(fmt::format("{} {}", name, percent_text(share)));
     }
   }
   const WorkerMemory& memory = best.memory;
@@ -144,8 +135,8 @@ std::string host_order(const Prediction& best, const Cluster& cluster) {
 
 nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
   nlohmann::json parts;
-  for (const auto& [name, seconds] : named_parts(one.parts)) {
-    parts[name] = seconds;
+  for (const auto& [name, part] : kStepParts) {
+    parts[name] = one.parts.*part;
   }
   return {{"workers", one.layout.workers},
           {"overlap", name_of(one.layout.overlap)},

@@ -2,7 +2,6 @@
 #include "launch/plan/ranking/search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -244,15 +243,11 @@ std::string why_behind(const Prediction& other, const Prediction& best) {
   if (slower <= kSame * best.step_seconds) {
     return "as fast";
   }
-  const std::array parts{
-      std::pair{"compute", other.parts.compute - best.parts.compute},
-      std::pair{"workers and lanes of one host", other.parts.beside - best.parts.beside},
-      std::pair{"waits for slower workers", other.parts.imbalance - best.parts.imbalance},
-      std::pair{"waits for sums and updates", other.parts.sums - best.parts.sums},
-      std::pair{"waits for the wire", other.parts.wire - best.parts.wire},
-      std::pair{"bubble", other.parts.bubble - best.parts.bubble}};
-  const auto most = std::ranges::max_element(parts, {}, &std::pair<const char*, double>::second);
-  return fmt::format("{} +{:.3g} ms", most->first, most->second * 1e3);
+  const auto more = [&](const StepPart& part) {
+    return other.parts.*part.seconds - best.parts.*part.seconds;
+  };
+  const auto most = std::ranges::max_element(kStepParts, {}, more);
+  return fmt::format("{} +{:.3g} ms", most->name, more(*most) * 1e3);
 }
 
 }  // namespace gangway::launch

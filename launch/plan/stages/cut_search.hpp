@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "launch/plan/stages/node_costs.hpp"
+#include "launch/plan/node_costs.hpp"
 
 namespace gangway::launch {
 

@@ -9,7 +9,6 @@
 
 #include "launch/plan/stages/cut_search.hpp"
 #include "launch/plan/stages/held_bytes.hpp"
-#include "launch/plan/stages/list_simulation.hpp"
 #include "launch/plan/stages/shown_layout.hpp"
 
 namespace gangway::launch {
@@ -36,8 +35,7 @@ double carried_on(double low, double high, double share) { return low + (high - 
 Simulated carried_on(const Simulated& low, const Simulated& high, double share) {
   Simulated result = high;
   result.seconds = carried_on(low.seconds, high.seconds, share);
-  for (double StepParts::*part : {&StepParts::compute, &StepParts::beside, &StepParts::imbalance,
-                                  &StepParts::sums, &StepParts::wire, &StepParts::bubble}) {
+  for (const auto& [name, part] : kStepParts) {
     result.parts.*part = carried_on(low.parts.*part, high.parts.*part, share);
   }
   result.sent_bytes = carried_on(low.sent_bytes, high.sent_bytes, share);
@@ -48,40 +46,19 @@ Simulated carried_on(const Simulated& low, const Simulated& high, double share) 
   return result;
 }
 
-Simulated simulated(const PlanInput& input, const BlockCosts& costs, const ShownLayout& shown) {
+Simulated simulated(const ShownLayout& shown, const BlockCosts& costs) {
   const BlockCosts::Table table = costs.table(shown.staged());
   const StepLists lists = step_lists(shown.staged());
-  ListSimulation simulation(shown.setup(table));
-  constexpr int kFillingSteps = 3;
-  constexpr int kSteps = 2;
-  for (int step = 0; step < kFillingSteps; ++step) {
-    simulation.run(lists.usual);
-  }
-  (void)simulation.take();
-  for (int step = 0; step < kSteps; ++step) {
-    simulation.run(lists.usual);
-  }
-  const StepSimulation::Stretch both = simulation.take();
-  Simulated result{.seconds = both.seconds / kSteps,
-                   .parts = both.parts,
+  const Simulation::Stretch step = mean_step(shown.setup(table), lists);
+  Simulated result{.seconds = step.seconds,
+                   .parts = step.parts,
                    .sent_bytes = shown.sent_bytes(lists.usual, table),
                    .held_bytes = {}};
-  for (double StepParts::*part : {&StepParts::compute, &StepParts::beside, &StepParts::imbalance,
-                                  &StepParts::sums, &StepParts::wire, &StepParts::bubble}) {
-    result.parts.*part /= kSteps;
-  }
-  const double usual = result.seconds;
-  for (const auto& list : lists.usual) {
-    result.held_bytes.push_back(most_held_bytes(list, table));
-  }
-  for (const auto& [phase, with] : lists.lazy) {
-    simulation.run(with);
-    simulation.run(lists.usual);
-    const double more = simulation.take().seconds - 2.0 * usual;
-    result.seconds += std::max(0.0, more) / input.costs.interval_of(phase);
-    for (std::size_t worker = 0; worker < with.size(); ++worker) {
-      result.held_bytes[worker] =
-          std::max(result.held_bytes[worker], most_held_bytes(with[worker], table));
+  for (std::size_t worker = 0; worker < lists.usual.size(); ++worker) {
+    std::int64_t& held = result.held_bytes.emplace_back();
+    held = most_held_bytes(lists.usual[worker], table);
+    for (const StepLists::Lazy& lazy : lists.lazy) {
+      held = std::max(held, most_held_bytes(lazy.lists[worker], table));
     }
   }
   return result;
@@ -89,8 +66,7 @@ Simulated simulated(const PlanInput& input, const BlockCosts& costs, const Shown
 
 }  // namespace
 
-StagePlanner::StagePlanner(const PlanInput& input)
-    : input_(input), costs_(input.job, input.profile, input.costs.phases()) {
+StagePlanner::StagePlanner(const PlanInput& input) : input_(input), costs_(input.costs.blocks()) {
   JobSpec one = input.job;
   one.training.microbatches = 1;
   one.training.batch = static_cast<int>(input.job.images_per_microbatch());
@@ -98,8 +74,8 @@ StagePlanner::StagePlanner(const PlanInput& input)
   const BlockCosts::Table table = costs_.table(alone);
   const StepLists lists = step_lists(alone);
   std::int64_t kept = most_held_bytes(lists.usual.front(), table);
-  for (const auto& [phase, with] : lists.lazy) {
-    kept = std::max(kept, most_held_bytes(with.front(), table));
+  for (const StepLists::Lazy& lazy : lists.lazy) {
+    kept = std::max(kept, most_held_bytes(lazy.lists.front(), table));
   }
   transient_bytes_ = std::max<std::int64_t>(0, input.profile.memory.working_bytes - kept);
 }
@@ -289,11 +265,11 @@ Prediction StagePlanner::predict(const PlannedLayout& layout) const {
   const int others = ShownLayout::is_row(layout) ? 1 : layout.workers;
   const int unit = others * std::max(1, kFewMicrobatches / 3 / others);
   const bool is_long = microbatches > 3 * unit;
-  const ShownLayout shown(input_, costs_, layout, is_long ? 3 * unit : microbatches);
-  Simulated step = simulated(input_, costs_, shown);
+  const ShownLayout shown(input_, layout, is_long ? 3 * unit : microbatches);
+  Simulated step = simulated(shown, costs_);
   if (is_long) {
-    const ShownLayout shorter(input_, costs_, layout, 2 * unit);
-    step = carried_on(simulated(input_, costs_, shorter), step,
+    const ShownLayout shorter(input_, layout, 2 * unit);
+    step = carried_on(simulated(shorter, costs_), step,
                       static_cast<double>(microbatches - 2 * unit) / unit);
   }
   Prediction prediction{.layout = layout, .step_seconds = step.seconds, .parts = step.parts};

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "launch/plan/node_costs.hpp"
 #include "launch/plan/predict.hpp"
-#include "launch/plan/stages/node_costs.hpp"
 
 namespace gangway::launch {
 
@@ -48,7 +48,7 @@ class StagePlanner {
   [[nodiscard]] double fastest() const;
 
   PlanInput input_;
-  BlockCosts costs_;
+  const BlockCosts& costs_;
   /// Of a step's compute beside what waits for a backward: gradients on their way, workspaces.
   std::int64_t transient_bytes_ = 0;
 };

@@ -10,7 +10,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "launch/plan/stages/staged_job.hpp"
+#include "launch/plan/staged_job.hpp"
 #include "pipeline/lists/list_checks.hpp"
 #include "pipeline/lists/list_text.hpp"
 
@@ -37,7 +37,7 @@ std::vector<std::string> schedule_texts(const PlanInput& input, const PlannedLay
   const StagedJob staged = staged_job(input.job, input.costs.phases(), layout);
   const PerNetwork<std::string> names = input.job.network_names();
   std::vector<std::int64_t> steps{0};
-  if (!input.costs.lazy_phases().empty()) {
+  if (std::ranges::any_of(staged.phases, [](const auto& one) { return one.interval > 1; })) {
     steps.push_back(1);
   }
   const std::vector<Lists> lists = lists_of_steps(staged, steps);

@@ -6,16 +6,14 @@
 #include <map>
 #include <vector>
 
-#include "launch/plan/predict.hpp"
-#include "launch/plan/stages/list_simulation.hpp"
+#include "launch/plan/exchange.hpp"
 
 namespace gangway::launch {
 
 class ShownLayout {
  public:
   /// @param microbatches  of the shown workers together
-  ShownLayout(const PlanInput& input, const BlockCosts& costs, const PlannedLayout& layout,
-              int microbatches);
+  ShownLayout(const PlanInput& input, const PlannedLayout& layout, int microbatches);
 
   /// Whether one row is shown, since all networks are cut alike.
   [[nodiscard]] static bool is_row(const PlannedLayout& layout);
@@ -26,7 +24,7 @@ class ShownLayout {
   [[nodiscard]] const std::vector<WorkerPlace>& all_places() const { return places_; }
   /// Of shown worker `worker`.
   [[nodiscard]] const WorkerPlace& place(int worker) const;
-  [[nodiscard]] ListSimulation::Setup setup(BlockCosts::Table table) const;
+  [[nodiscard]] Simulation::Setup setup(BlockCosts::Table table) const;
   [[nodiscard]] std::int64_t arenas_bytes(int worker) const;
   [[nodiscard]] std::int64_t snapshots_bytes(int worker) const;
   /// Of gradients and weights, by all workers in a step, between nodes.
@@ -35,34 +33,28 @@ class ShownLayout {
   [[nodiscard]] double sent_bytes(const Lists& lists, const BlockCosts::Table& table) const;
 
  private:
-  /// The workers that hold a network's chunk together with a shown one.
-  struct Members {
+  /// The workers that hold a network, or a chunk of one.
+  struct Holders {
+    BlockRange blocks;
     double share = 1.0;  ///< of the network's weights
-    int workers = 1;
-    int on_node = 1;        ///< of them, beside the shown one and itself
-    int shown_on_node = 1;  ///< of those, shown ones
-    int nodes = 1;
-    int node_sums = 1;              ///< whole subtrees of those on its node
-    int all_sums = 1;               ///< and of each node, added up
-    double seconds_per_byte = 0.0;  ///< of the slowest link between them
-    double latency_seconds = 0.0;
-    MicrobatchRange range;  ///< of the shown one
+    ExchangeGroup group;
   };
-  [[nodiscard]] Members members_of(NetworkId network, int worker) const;
-  void set_nodes(const std::vector<int>& workers, Members& members, int worker) const;
+  void add_holders(NetworkId network, int chunk);
+  /// Those with whom a shown worker holds `network`; null: it holds nothing of it.
+  [[nodiscard]] const Holders* holders_of(NetworkId network, int worker) const;
+  [[nodiscard]] ExchangeMember member_of(const Holders& holders, int worker) const;
   [[nodiscard]] ExchangePart part_of(NetworkId network, int worker) const;
   [[nodiscard]] int real_worker(int worker) const { return is_row_ ? worker * copies_ : worker; }
   [[nodiscard]] MessageLink link_between(int from, int to) const;
-  [[nodiscard]] int on_node(int node) const { return workers_on_.at(node); }
+  [[nodiscard]] SimulatedDevice device_of(int worker) const;
 
   PlanInput input_;
-  const BlockCosts& costs_;
-  PlannedLayout layout_;
   bool is_row_;
   int copies_;  ///< rows
   StagedJob staged_;
   std::vector<WorkerPlace> places_;
-  std::map<int, int> workers_on_;  ///< by node
+  std::map<int, int> workers_on_;             ///< by node
+  PerNetwork<std::vector<Holders>> holders_;  ///< by chunk
 };
 
 }  // namespace gangway::launch

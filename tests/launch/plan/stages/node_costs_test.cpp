@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/stages/node_costs.hpp"
+#include "launch/plan/node_costs.hpp"
 
 #include <algorithm>
 #include <variant>

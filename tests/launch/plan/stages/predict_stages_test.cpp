@@ -8,8 +8,8 @@
 
 #include "launch/plan/ranking/plan_text.hpp"
 #include "launch/plan/ranking/search.hpp"
+#include "launch/plan/staged_job.hpp"
 #include "launch/plan/stages/schedule_text.hpp"
-#include "launch/plan/stages/staged_job.hpp"
 #include "tests/launch/plan/sample_plan.hpp"
 
 namespace gangway::launch {
@@ -29,14 +29,15 @@ Prediction staged(int microbatches, const Cluster& cluster, const PlannedLayout&
   return StagePlanner(planner->input()).predict(layout);
 }
 
-TEST(PredictStages, AgreesWithTheOtherSimulationOnWhatBothKnow) {
-  const auto planner = sample_planner(8, sample_cluster(2, 2));
-  for (const int workers : {1, 2, 4}) {
+TEST(PredictStages, TakeAsLongEachByItselfAsTheOneThatIsSimulatedForAll) {
+  const auto planner = sample_planner(14, sample_cluster(2, 2));
+  for (const int workers : {1, 2, 3, 4}) {
     const PlannedLayout layout{.workers = workers};
-    const Prediction known = predict(planner->input(), layout);
-    const Prediction same = StagePlanner(planner->input()).predict(layout);
-    EXPECT_NEAR(same.step_seconds, known.step_seconds, 0.02 * known.step_seconds) << workers;
-    EXPECT_EQ(same.memory.arenas_bytes, known.memory.arenas_bytes) << workers;
+    const Prediction at_once = predict(planner->input(), layout);
+    const Prediction each = StagePlanner(planner->input()).predict(layout);
+    EXPECT_NEAR(each.step_seconds, at_once.step_seconds, 1e-4 * at_once.step_seconds) << workers;
+    EXPECT_EQ(each.memory.arenas_bytes, at_once.memory.arenas_bytes) << workers;
+    EXPECT_EQ(each.bytes_between_hosts, at_once.bytes_between_hosts) << workers;
   }
 }
 
@@ -115,8 +116,11 @@ TEST(PredictStages, LoseWhereLinksCostNothing) {
   const auto planner = sample_planner(8, sample_cluster(1, 2));
   const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
   EXPECT_EQ(search.ranking.front().layout.shape, LayoutShape::kWhole);
-  const auto cut = std::ranges::find(search.ranking, LayoutShape::kStages,
-                                     [](const Prediction& one) { return one.layout.shape; });
+  // Of stages that do not share their work evenly, an order may leave none.
+  const auto cut = std::ranges::find_if(search.ranking, [](const Prediction& one) {
+    return one.layout.shape == LayoutShape::kStages &&
+           one.layout.schedule != StageOrder::kZeroBubble;
+  });
   ASSERT_NE(cut, search.ranking.end());
   EXPECT_THAT(why_behind(*cut, search.ranking.front()), HasSubstr("bubble"));
 }

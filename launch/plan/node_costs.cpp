@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/stages/node_costs.hpp"
+#include "launch/plan/node_costs.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -176,9 +176,8 @@ std::vector<BucketLoad> BlockCosts::buckets(NetworkId network) const {
   const std::vector<double> ready = ready_shares(profile_, cost);
   std::vector<BucketLoad> buckets;
   for (std::size_t i = 0; i < ready.size(); ++i) {
-    buckets.push_back({.size_share = static_cast<double>(cost.buckets[i].elements) /
-                                     static_cast<double>(cost.arena_elements),
-                       .ready_share = ready[i]});
+    buckets.push_back(
+        {.elements = static_cast<double>(cost.buckets[i].elements), .ready_share = ready[i]});
   }
   return buckets;
 }
@@ -188,7 +187,9 @@ std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange 
   // The one at the end is the smallest, a fourth of the others (comm/arena/bucket_plan.cpp).
   constexpr double kOthers = 4.0;
   const auto others = static_cast<double>(std::max<std::size_t>(1, count) - 1);
-  const double all = kOthers * others + 1.0;
+  const double unit = share_of(network, blocks) *
+                      static_cast<double>(profile_.network(names_[network]).arena_elements) /
+                      (kOthers * others + 1.0);
   std::vector<double> parameters;
   std::vector<double> seconds;
   for (int i = blocks.begin; i < blocks.end; ++i) {
@@ -200,7 +201,7 @@ std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange 
   seconds = shares(std::move(seconds));
   std::vector<BucketLoad> buckets;
   for (double left = others; left >= 0.0; left -= 1.0) {
-    const double begin = kOthers * left / all;
+    const double begin = kOthers * left / (kOthers * others + 1.0);
     double end_of_block = 0.0;
     double done = 0.0;
     for (std::size_t block = 0; block < parameters.size(); ++block) {
@@ -208,7 +209,7 @@ std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange 
       done += end_of_block > begin + 1e-9 ? seconds[block] : 0.0;
     }
     buckets.push_back(
-        {.size_share = (left == others ? 1.0 : kOthers) / all, .ready_share = std::min(1.0, done)});
+        {.elements = (left == others ? 1.0 : kOthers) * unit, .ready_share = std::min(1.0, done)});
   }
   return buckets;
 }

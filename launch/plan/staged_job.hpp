@@ -44,8 +44,12 @@ using Lists = std::vector<std::vector<pipeline::Instruction>>;  // by worker
 
 /// Lists of a step of each of several kinds: without lazy phases, and by lazy phase with it alone.
 struct StepLists {
+  struct Lazy {
+    int interval = 1;  ///< of the phase
+    Lists lists;
+  };
   Lists usual;
-  std::vector<std::pair<int, Lists>> lazy;  ///< by index of the phase
+  std::vector<Lazy> lazy;
 };
 [[nodiscard]] StepLists step_lists(const StagedJob& job);
 

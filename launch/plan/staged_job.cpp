@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/plan/stages/staged_job.hpp"
+#include "launch/plan/staged_job.hpp"
 
 #include <numeric>
 #include <utility>
@@ -94,8 +94,8 @@ StepLists step_lists(const StagedJob& job) {
   for (pipeline::Phase& phase : phases) {
     if (phase.interval > 1) {
       const int interval = std::exchange(phase.interval, 1);
-      lists.lazy.emplace_back(phase.index,
-                              pipeline::step_schedules(shares, kUsualStep, options_of(job)));
+      lists.lazy.push_back(
+          {interval, pipeline::step_schedules(shares, kUsualStep, options_of(job))});
       phase.interval = interval;
     }
   }

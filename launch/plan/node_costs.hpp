@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/plan/profiles/profile.hpp"
-#include "launch/plan/stages/staged_job.hpp"
+#include "launch/plan/staged_job.hpp"
 
 namespace gangway::launch {
 
@@ -44,7 +44,7 @@ struct BlockLoad {
 
 /// Of what is reduced together, one bucket of several.
 struct BucketLoad {
-  double size_share = 1.0;   ///< of all of them
+  double elements = 0.0;
   double ready_share = 1.0;  ///< of the last backward, behind which it is complete
 };
 

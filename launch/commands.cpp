@@ -19,7 +19,7 @@
 #include "launch/doctor.hpp"
 #include "launch/init/init_command.hpp"
 #include "launch/mpirun/host_check.hpp"
-#include "launch/plan/ranking/plan_command.hpp"
+#include "launch/plan_command.hpp"
 #include "launch/process/command_line.hpp"
 #include "launch/rates/find_lr_command.hpp"
 #include "launch/report/compare_command.hpp"

@@ -14,8 +14,8 @@
 namespace gangway::bench {
 namespace {
 
-using launch::Cluster;
-using launch::Profile;
+using plan::Cluster;
+using plan::Profile;
 
 /// Seconds of a whole network over one micro-batch.
 struct Costs {
@@ -87,11 +87,11 @@ void add_network(const JobSpec& job, NetworkId network, BlockShape shape, const 
                               .parameters = kParameters});
   }
   const comm::ArenaLayout arena(tensors, {});
-  launch::NetworkCost cost{.name = name,
-                           .parameters = kParameters * static_cast<std::int64_t>(shares.size()),
-                           .arena_elements = static_cast<std::int64_t>(arena.size()),
-                           .moments = 2,
-                           .update = {.seconds = costs.update}};
+  plan::NetworkCost cost{.name = name,
+                         .parameters = kParameters * static_cast<std::int64_t>(shares.size()),
+                         .arena_elements = static_cast<std::int64_t>(arena.size()),
+                         .moments = 2,
+                         .update = {.seconds = costs.update}};
   const comm::BucketPlan plan(arena, 1, kBuckets);
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
     cost.buckets.push_back(
@@ -104,7 +104,7 @@ void add_network(const JobSpec& job, NetworkId network, BlockShape shape, const 
 
 Profile emulated_profile(const JobSpec& job, BlockShape shape, double slower) {
   Profile profile{.job = "emulated",
-                  .costs_hash = launch::costs_fingerprint(job),
+                  .costs_hash = plan::costs_fingerprint(job),
                   .images_per_microbatch = job.images_per_microbatch()};
   const Costs costs{
       .forward = Costs{}.forward * slower,
@@ -146,10 +146,10 @@ Cluster cluster_of(const Machines& machines, double slower) {
 
 }  // namespace
 
-std::unique_ptr<launch::Planner> emulated_planner(const PlanCase& of, double slower) {
+std::unique_ptr<plan::Planner> emulated_planner(const PlanCase& of, double slower) {
   const JobSpec job = emulated_job(of.shape, of.microbatches);
-  return std::make_unique<launch::Planner>(job, emulated_profile(job, of.shape, slower), "emulated",
-                                           cluster_of(of.machines, slower));
+  return std::make_unique<plan::Planner>(job, emulated_profile(job, of.shape, slower), "emulated",
+                                         cluster_of(of.machines, slower));
 }
 
 }  // namespace gangway::bench

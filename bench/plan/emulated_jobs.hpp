@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "launch/plan/ranking/make_plan.hpp"
+#include "plan/ranking/make_plan.hpp"
 
 namespace gangway::bench {
 
@@ -37,6 +37,6 @@ struct PlanCase {
 };
 
 /// @param slower  factor on all costs
-[[nodiscard]] std::unique_ptr<launch::Planner> emulated_planner(const PlanCase& of, double slower);
+[[nodiscard]] std::unique_ptr<plan::Planner> emulated_planner(const PlanCase& of, double slower);
 
 }  // namespace gangway::bench

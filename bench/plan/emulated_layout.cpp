@@ -9,11 +9,11 @@
 namespace gangway::bench {
 namespace {
 
-using launch::BlockCost;
-using launch::NetworkCost;
+using plan::BlockCost;
+using plan::NetworkCost;
 
 /// In their order.
-std::vector<BlockCost> blocks_of(const launch::PlanInput& input, NetworkId network) {
+std::vector<BlockCost> blocks_of(const plan::PlanInput& input, NetworkId network) {
   std::vector<BlockCost> blocks;
   std::ranges::copy_if(input.profile.blocks, std::back_inserter(blocks), [&](const BlockCost& one) {
     return one.network == input.job.networks[network].name;
@@ -27,13 +27,13 @@ double backward_seconds(const BlockCost& block) {
 
 }  // namespace
 
-EmulatedLayout::EmulatedLayout(const launch::PlanInput& input,
+EmulatedLayout::EmulatedLayout(const plan::PlanInput& input,
                                const std::vector<pipeline::Phase>& phases,
-                               const launch::PlannedLayout& layout)
+                               const plan::PlannedLayout& layout)
     : input_(input),
-      staged_(launch::staged_job(input.job, phases, layout)),
+      staged_(plan::staged_job(input.job, phases, layout)),
       places_(places_of(layout, input.cluster, input.job.training.microbatches)),
-      table_(launch::BlockCosts(input.job, input.profile, phases).table(staged_)) {
+      table_(plan::BlockCosts(input.job, input.profile, phases).table(staged_)) {
   for (const NetworkId network : input.job.networks.ids()) {
     arenas_.add(arena_of(network));
   }
@@ -44,19 +44,19 @@ EmulatedLayout::EmulatedLayout(const launch::PlanInput& input,
 
 std::vector<int> EmulatedLayout::hosts() const {
   std::vector<int> hosts;
-  for (const launch::WorkerPlace& place : places_) {
+  for (const plan::WorkerPlace& place : places_) {
     hosts.push_back(place.host);
   }
   return hosts;
 }
 
-std::vector<launch::Lists> EmulatedLayout::lists(int steps) const {
+std::vector<plan::Lists> EmulatedLayout::lists(int steps) const {
   std::vector<std::int64_t> all(static_cast<std::size_t>(steps));
   std::iota(all.begin(), all.end(), 0);
   return lists_of_steps(staged_, all);
 }
 
-const launch::NodeCost& EmulatedLayout::cost_of(const pipeline::Instruction& at) const {
+const plan::NodeCost& EmulatedLayout::cost_of(const pipeline::Instruction& at) const {
   return table_[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
                [static_cast<std::size_t>(at.node)];
 }

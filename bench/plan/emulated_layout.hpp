@@ -8,8 +8,8 @@
 
 #include "comm/arena/arena_layout.hpp"
 #include "comm/arena/bucket_plan.hpp"
-#include "launch/plan/node_costs.hpp"
-#include "launch/plan/staged_job.hpp"
+#include "plan/node_costs.hpp"
+#include "plan/staged_job.hpp"
 
 namespace gangway::bench {
 
@@ -25,16 +25,16 @@ struct EmulatedPart {
 class EmulatedLayout {
  public:
   /// All outlive this.
-  EmulatedLayout(const launch::PlanInput& input, const std::vector<pipeline::Phase>& phases,
-                 const launch::PlannedLayout& layout);
+  EmulatedLayout(const plan::PlanInput& input, const std::vector<pipeline::Phase>& phases,
+                 const plan::PlannedLayout& layout);
 
-  [[nodiscard]] const launch::PlanInput& input() const { return input_; }
-  [[nodiscard]] const launch::StagedJob& staged() const { return staged_; }
-  [[nodiscard]] const std::vector<launch::WorkerPlace>& places() const { return places_; }
+  [[nodiscard]] const plan::PlanInput& input() const { return input_; }
+  [[nodiscard]] const plan::StagedJob& staged() const { return staged_; }
+  [[nodiscard]] const std::vector<plan::WorkerPlace>& places() const { return places_; }
   [[nodiscard]] std::vector<int> hosts() const;
   /// The steps' lists, by worker. @param steps  of them from the first
-  [[nodiscard]] std::vector<launch::Lists> lists(int steps) const;
-  [[nodiscard]] const launch::NodeCost& cost_of(const pipeline::Instruction& at) const;
+  [[nodiscard]] std::vector<plan::Lists> lists(int steps) const;
+  [[nodiscard]] const plan::NodeCost& cost_of(const pipeline::Instruction& at) const;
   [[nodiscard]] const comm::ArenaLayout& arena(NetworkId network) const { return arenas_[network]; }
   /// By chunk.
   [[nodiscard]] const std::vector<EmulatedPart>& parts(NetworkId network) const {
@@ -49,10 +49,10 @@ class EmulatedLayout {
   [[nodiscard]] std::vector<double> ready_shares(NetworkId network, BlockRange blocks,
                                                  const comm::BucketPlan& plan) const;
 
-  const launch::PlanInput& input_;
-  launch::StagedJob staged_;
-  std::vector<launch::WorkerPlace> places_;
-  launch::BlockCosts::Table table_;
+  const plan::PlanInput& input_;
+  plan::StagedJob staged_;
+  std::vector<plan::WorkerPlace> places_;
+  plan::BlockCosts::Table table_;
   PerNetwork<comm::ArenaLayout> arenas_;
   PerNetwork<std::vector<EmulatedPart>> parts_;
 };

@@ -20,15 +20,15 @@ namespace gangway::bench {
 namespace {
 
 /// What a worker computes in a step of `lists`, on average.
-double mean_work_seconds(const EmulatedLayout& layout, std::span<const launch::Lists> lists) {
+double mean_work_seconds(const EmulatedLayout& layout, std::span<const plan::Lists> lists) {
   double seconds = 0.0;
   std::size_t count = 0;
-  for (const launch::Lists& step : lists) {
+  for (const plan::Lists& step : lists) {
     for (const std::vector<pipeline::Instruction>& list : step) {
       ++count;
       for (const pipeline::Instruction& at : list) {
         if (at.is_work()) {
-          const launch::NodeCost& cost = layout.cost_of(at);
+          const plan::NodeCost& cost = layout.cost_of(at);
           seconds += cost.seconds_of(at) + cost.again_seconds_of(at);
         }
       }
@@ -39,14 +39,13 @@ double mean_work_seconds(const EmulatedLayout& layout, std::span<const launch::L
 
 }  // namespace
 
-EmulatedStep emulated_step(const launch::PlanInput& input,
-                           const std::vector<pipeline::Phase>& phases,
-                           const launch::PlannedLayout& layout, int steps) {
+EmulatedStep emulated_step(const plan::PlanInput& input, const std::vector<pipeline::Phase>& phases,
+                           const plan::PlannedLayout& layout, int steps) {
   constexpr int kWarmUp = 2;
   static std::atomic<int> runs = 0;
   const std::string token = fmt::format("plan{}x{}", ::getpid(), runs++);
   const EmulatedLayout emulated(input, phases, layout);
-  const std::vector<launch::Lists> lists = emulated.lists(kWarmUp + steps);
+  const std::vector<plan::Lists> lists = emulated.lists(kWarmUp + steps);
   EmulatedWires wires(emulated);
   comm::LoopbackHub hub(layout.workers);
   hub.inject(
@@ -84,7 +83,7 @@ EmulatedStep emulated_step(const launch::PlanInput& input,
   for (std::size_t step = kWarmUp; step < ends.size(); ++step) {
     seconds.push_back(std::chrono::duration<double>(ends[step] - ends[step - 1]).count());
   }
-  return {.seconds = launch::timing_of(std::move(seconds)).seconds,
+  return {.seconds = plan::timing_of(std::move(seconds)).seconds,
           .late_seconds = std::chrono::duration<double>(latest).count(),
           .work_seconds = mean_work_seconds(emulated, std::span(lists).subspan(kWarmUp))};
 }

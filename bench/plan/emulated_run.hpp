@@ -5,7 +5,7 @@
 // So many devices can be timed on few cores.
 #pragma once
 
-#include "launch/plan/predict.hpp"
+#include "plan/predict.hpp"
 
 namespace gangway::bench {
 
@@ -19,8 +19,8 @@ struct EmulatedStep {
 
 /// @param input   its profile is what operations cost; blocks have parameters of whole arena blocks
 /// @param phases  of the job, not cut
-[[nodiscard]] EmulatedStep emulated_step(const launch::PlanInput& input,
+[[nodiscard]] EmulatedStep emulated_step(const plan::PlanInput& input,
                                          const std::vector<pipeline::Phase>& phases,
-                                         const launch::PlannedLayout& layout, int steps);
+                                         const plan::PlannedLayout& layout, int steps);
 
 }  // namespace gangway::bench

@@ -21,7 +21,7 @@ EmulatedWires::Clock::time_point EmulatedWires::arrival(int from, int to, double
                                                         Clock::time_point moment) {
   const int sender = layout_.places()[static_cast<std::size_t>(from)].node;
   const int receiver = layout_.places()[static_cast<std::size_t>(to)].node;
-  const launch::Link& link = layout_.input().cluster.link(sender, receiver);
+  const plan::Link& link = layout_.input().cluster.link(sender, receiver);
   const Clock::duration taken = duration_of(bytes / link.bytes_per_second);
   const Clock::duration latency = duration_of(link.latency_seconds);
   if (sender == receiver) {

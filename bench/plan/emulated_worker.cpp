@@ -90,8 +90,7 @@ void EmulatedWorker::connect(NetworkId network) {
   lane_->attach(*own.reducer);
 }
 
-std::vector<Sleeper::Clock::time_point> EmulatedWorker::run(
-    const std::vector<launch::Lists>& lists) {
+std::vector<Sleeper::Clock::time_point> EmulatedWorker::run(const std::vector<plan::Lists>& lists) {
   std::vector<Sleeper::Clock::time_point> ends;
   compute_.wait_until(Sleeper::Clock::now());
   for (step_ = 0; step_ < static_cast<std::int64_t>(lists.size()); ++step_) {
@@ -156,7 +155,7 @@ void EmulatedWorker::await(Held& network) {
 }
 
 void EmulatedWorker::compute(const Instruction& at) {
-  const launch::NodeCost& cost = layout_.cost_of(at);
+  const plan::NodeCost& cost = layout_.cost_of(at);
   const double seconds = cost.seconds_of(at) / place().speed;
   compute_.work(cost.again_seconds_of(at) / place().speed);
   double done = 0.0;

@@ -39,7 +39,7 @@ class EmulatedWorker final : public pipeline::Operations {
 
   /// @param lists  by step, then worker
   /// @return when each step was over
-  std::vector<Sleeper::Clock::time_point> run(const std::vector<launch::Lists>& lists);
+  std::vector<Sleeper::Clock::time_point> run(const std::vector<plan::Lists>& lists);
 
   /// By how much its compute came late at most.
   [[nodiscard]] Sleeper::Clock::duration latest() const { return latest_; }
@@ -74,7 +74,7 @@ class EmulatedWorker final : public pipeline::Operations {
     bool is_armed = false;  ///< of the backward that follows
   };
 
-  [[nodiscard]] const launch::WorkerPlace& place() const {
+  [[nodiscard]] const plan::WorkerPlace& place() const {
     return layout_.places()[static_cast<std::size_t>(worker_)];
   }
   [[nodiscard]] Held& held(NetworkId network) { return *held_[static_cast<std::size_t>(network)]; }

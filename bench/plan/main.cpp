@@ -13,15 +13,15 @@
 #include "base/errors.hpp"
 #include "bench/plan/emulated_jobs.hpp"
 #include "bench/plan/emulated_run.hpp"
-#include "launch/plan/ranking/search.hpp"
-#include "launch/plan/stages/predict_stages.hpp"
+#include "plan/ranking/search.hpp"
+#include "plan/stages/predict_stages.hpp"
 
 namespace gangway::bench {
 namespace {
 
-using launch::LayoutShape;
-using launch::PlanInput;
-using launch::PlannedLayout;
+using plan::LayoutShape;
+using plan::PlanInput;
+using plan::PlannedLayout;
 
 struct Options {
   int steps = 5;
@@ -46,8 +46,8 @@ EmulatedStep least_disturbed(const PlanInput& input, const PlannedLayout& layout
 
 double predicted_seconds(const PlanInput& input, const PlannedLayout& layout) {
   return layout.shape == LayoutShape::kWhole
-             ? launch::predict(input, layout).step_seconds
-             : launch::StagePlanner(input).predict(layout).step_seconds;
+             ? plan::predict(input, layout).step_seconds
+             : plan::StagePlanner(input).predict(layout).step_seconds;
 }
 
 /// Errors so far.
@@ -123,12 +123,12 @@ void compare_layouts(const Options& options) {
   Errors staged;
   for (const PlanCase& of : staged_cases()) {
     const auto planner = emulated_planner(of, options.slower);
-    const launch::StagePlanner stages(planner->input());
+    const plan::StagePlanner stages(planner->input());
     for (const PlannedLayout& layout :
          stages.candidates(of.machines.nodes * of.machines.devices).layouts) {
       compare(of, planner->input(), layout, options, staged);
       const bool are_all_cut = std::ranges::none_of(layout.cuts, &std::vector<int>::empty);
-      for (const PlannedLayout& other : launch::StagePlanner::with_other_schedules(layout)) {
+      for (const PlannedLayout& other : plan::StagePlanner::with_other_schedules(layout)) {
         if (are_all_cut) {
           compare(of, planner->input(), other, options, staged);
         }
@@ -161,10 +161,10 @@ void search_and_measure(const Options& options) {
   for (const PlanCase& of : search_cases()) {
     const auto planner = emulated_planner(of, options.slower);
     const PlanInput input = planner->input();
-    const launch::Search search =
-        launch::search_layouts(input, {.rows = kMostEmulated, .shapes = launch::Shapes::kAll});
+    const plan::Search search =
+        plan::search_layouts(input, {.rows = kMostEmulated, .shapes = plan::Shapes::kAll});
     std::vector<double> seconds;
-    for (const launch::Prediction& one : search.ranking) {
+    for (const plan::Prediction& one : search.ranking) {
       seconds.push_back(least_disturbed(input, one.layout, options).seconds);
     }
     const auto best = std::ranges::min_element(seconds);
@@ -189,13 +189,13 @@ void measure_bubbles(const Options& options) {
     const auto planner = emulated_planner(of, options.slower);
     const PlanInput input = planner->input();
     std::vector<PlannedLayout> layouts;
-    for (const PlannedLayout& one : launch::StagePlanner(input).candidates(stages).layouts) {
+    for (const PlannedLayout& one : plan::StagePlanner(input).candidates(stages).layouts) {
       const auto is_in_all = [&](const std::vector<int>& cuts) {
         return static_cast<int>(cuts.size()) == stages - 1;
       };
       if (std::ranges::all_of(one.cuts, is_in_all) && one.cuts.size() > 0) {
         layouts.push_back(one);
-        std::ranges::move(launch::StagePlanner::with_other_schedules(one),
+        std::ranges::move(plan::StagePlanner::with_other_schedules(one),
                           std::back_inserter(layouts));
       }
     }

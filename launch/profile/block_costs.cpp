@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kFewestTries = 5;
 constexpr std::size_t kMostTries = 50;
 
-Timing timed(const std::function<void()>& work, double seconds) {
+plan::Timing timed(const std::function<void()>& work, double seconds) {
   work();  // the first one allocates
   std::vector<double> samples;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -28,7 +28,7 @@ Timing timed(const std::function<void()>& work, double seconds) {
     work();
     samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return timing_of(std::move(samples));
+  return plan::timing_of(std::move(samples));
 }
 
 bool can_have_gradient(const at::Tensor& tensor) { return tensor.is_floating_point(); }
@@ -53,17 +53,17 @@ class LoneBlock {
     }
   }
 
-  [[nodiscard]] BlockCost measured(double seconds) {
-    BlockCost cost{.network = network_.name(),
-                   .block = static_cast<int>(index_),
-                   .forward = timed([this] { (void)forward(); }, seconds),
-                   .parameters = num_weights_};
+  [[nodiscard]] plan::BlockCost measured(double seconds) {
+    plan::BlockCost cost{.network = network_.name(),
+                         .block = static_cast<int>(index_),
+                         .forward = timed([this] { (void)forward(); }, seconds),
+                         .parameters = num_weights_};
     measure_memory(cost);
     const std::vector<at::Tensor> made = made_by(forward());
     std::vector<at::Tensor> both = leaves_;
     both.insert(both.end(), weights_.begin(), weights_.end());
     cost.input_gradient = backward(made, leaves_, seconds);
-    const Timing all = backward(made, both, seconds);
+    const plan::Timing all = backward(made, both, seconds);
     cost.weight_gradient = {.seconds = std::max(0.0, all.seconds - cost.input_gradient.seconds),
                             .scatter = weights_.empty() ? 0.0 : all.scatter};
     if (weights_.empty()) {
@@ -86,7 +86,7 @@ class LoneBlock {
     }
     return made;
   }
-  void measure_memory(BlockCost& cost) {
+  void measure_memory(plan::BlockCost& cost) {
     const LiveBytes live;
     const std::vector<at::Tensor> made = made_by(forward());
     cost.kept_bytes = std::max<std::int64_t>(0, live.now());
@@ -94,8 +94,9 @@ class LoneBlock {
       cost.output_bytes += static_cast<std::int64_t>(tensor.nbytes());
     }
   }
-  [[nodiscard]] static Timing backward(const std::vector<at::Tensor>& made,
-                                       const std::vector<at::Tensor>& wanted, double seconds) {
+  [[nodiscard]] static plan::Timing backward(const std::vector<at::Tensor>& made,
+                                             const std::vector<at::Tensor>& wanted,
+                                             double seconds) {
     std::vector<at::Tensor> roots;
     std::vector<at::Tensor> gradients;
     for (const at::Tensor& tensor : made) {
@@ -126,10 +127,10 @@ class LoneBlock {
 
 }  // namespace
 
-std::vector<BlockCost> block_costs(OneWorker& worker, double seconds) {
+std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds) {
   const PerNetwork<worker::NetworkState*> networks = worker.networks();
   const PerNetwork<std::vector<std::optional<BlockInput>>> inputs = block_inputs(worker);
-  std::vector<BlockCost> costs;
+  std::vector<plan::BlockCost> costs;
   for (const NetworkId id : networks.ids()) {
     for (std::size_t block = 0; block < inputs[id].size(); ++block) {
       if (inputs[id][block]) {

@@ -5,13 +5,13 @@
 
 #include <vector>
 
-#include "launch/plan/profiles/profile.hpp"
 #include "launch/profile/one_worker.hpp"
+#include "plan/profiles/profile.hpp"
 
 namespace gangway::launch {
 
 /// Each block by itself. @pre `worker` has run a step
 /// @param seconds  about how long each measurement of a block may take; five tries in any case
-[[nodiscard]] std::vector<BlockCost> block_costs(OneWorker& worker, double seconds);
+[[nodiscard]] std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds);
 
 }  // namespace gangway::launch

@@ -21,15 +21,15 @@
 #include "gan/data/loader.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
-#include "launch/plan/memory.hpp"
-#include "launch/plan/partial_sums.hpp"
-#include "launch/plan/profiles/profile.hpp"
-#include "launch/plan/profiles/profile_text.hpp"
 #include "launch/profile/block_costs.hpp"
 #include "launch/profile/host_links.hpp"
 #include "launch/profile/live_bytes.hpp"
 #include "launch/profile/one_worker.hpp"
 #include "launch/profile/together.hpp"
+#include "plan/memory.hpp"
+#include "plan/partial_sums.hpp"
+#include "plan/profiles/profile.hpp"
+#include "plan/profiles/profile_text.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -104,14 +104,14 @@ JobSpec load(const ProfileOptions& options, const Environment& environment) {
   return job;
 }
 
-std::vector<BucketSize> buckets_of(worker::NetworkState& state) {
+std::vector<plan::BucketSize> buckets_of(worker::NetworkState& state) {
   // By parameter, in the order of the layout: the block whose gradient it is.
   const std::vector<gan::Network::NamedParameter> parameters = state.network().parameters();
   const std::vector<comm::ArenaEntry>& entries = state.layout().parameters();
-  std::vector<BucketSize> buckets;
+  std::vector<plan::BucketSize> buckets;
   for (std::size_t i = 0; i < state.plan().num_buckets(); ++i) {
     const comm::ElementRange range = state.plan().bucket(i);
-    BucketSize bucket{.elements = static_cast<std::int64_t>(range.size())};
+    plan::BucketSize bucket{.elements = static_cast<std::int64_t>(range.size())};
     for (std::size_t entry = 0; entry < entries.size() && entry < parameters.size(); ++entry) {
       if (entries[entry].offset + entries[entry].elements > range.begin) {
         bucket.first_block = static_cast<int>(parameters[entry].block);
@@ -123,8 +123,8 @@ std::vector<BucketSize> buckets_of(worker::NetworkState& state) {
   return buckets;
 }
 
-std::vector<NetworkCost> network_costs(OneWorker& worker) {
-  std::vector<NetworkCost> costs;
+std::vector<plan::NetworkCost> network_costs(OneWorker& worker) {
+  std::vector<plan::NetworkCost> costs;
   const PerNetwork<worker::NetworkState*> states = worker.networks();
   for (const NetworkId id : states.ids()) {
     worker::NetworkState& state = *states[id];
@@ -140,7 +140,7 @@ std::vector<NetworkCost> network_costs(OneWorker& worker) {
 }
 
 /// Runs steps until `seconds` are over and takes down what they cost.
-void measure_steps(OneWorker& worker, double seconds, Profile& profile) {
+void measure_steps(OneWorker& worker, double seconds, plan::Profile& profile) {
   InstructionSamples samples;
   std::vector<double> steps;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -148,7 +148,7 @@ void measure_steps(OneWorker& worker, double seconds, Profile& profile) {
          (static_cast<int>(steps.size()) < kMostSteps && Clock::now() < end)) {
     steps.push_back(worker.run_step(&samples));
   }
-  profile.step = timing_of(std::move(steps));
+  profile.step = plan::timing_of(std::move(steps));
   std::map<NetworkId, std::vector<double>> updates;
   for (const auto& [kind, seconds_of] : samples) {
     const std::string& network = worker.job().networks[kind.network].name;
@@ -157,13 +157,13 @@ void measure_steps(OneWorker& worker, double seconds, Profile& profile) {
                                     .phase = kind.phase,
                                     .pass = kind.pass,
                                     .node = kind.node,
-                                    .time = timing_of(seconds_of)});
+                                    .time = plan::timing_of(seconds_of)});
     if (kind.operation == pipeline::Operation::kReduce) {
       std::ranges::copy(seconds_of, std::back_inserter(updates[kind.network]));
     }
   }
   for (const auto& [network, seconds_of] : updates) {
-    profile.networks[static_cast<std::size_t>(network)].update = timing_of(seconds_of);
+    profile.networks[static_cast<std::size_t>(network)].update = plan::timing_of(seconds_of);
   }
 }
 
@@ -183,7 +183,7 @@ double seconds_per_image(OneWorker& worker) {
                      {.first_sample = std::int64_t{i} * count, .count = count}, batch);
     samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / count);
   }
-  return timing_of(std::move(samples)).seconds;
+  return plan::timing_of(std::move(samples)).seconds;
 }
 
 double seconds_to_add_a_byte() {
@@ -196,7 +196,7 @@ double seconds_to_add_a_byte() {
     samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count() /
                       static_cast<double>(kAddedElements * sizeof(float)));
   }
-  return timing_of(std::move(samples)).seconds;
+  return plan::timing_of(std::move(samples)).seconds;
 }
 
 double seconds_to_wake(comm::Lane& lane) {
@@ -206,12 +206,12 @@ double seconds_to_wake(comm::Lane& lane) {
     lane.wait(lane.submit([] {}));
     samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return timing_of(std::move(samples)).seconds;
+  return plan::timing_of(std::move(samples)).seconds;
 }
 
-Profile profile_of_this_machine(const ProfileOptions& options, const JobSpec& job) {
+plan::Profile profile_of_this_machine(const ProfileOptions& options, const JobSpec& job) {
   return {.job = options.job.string(),
-          .costs_hash = costs_fingerprint(job),
+          .costs_hash = plan::costs_fingerprint(job),
           .model_hash = model_fingerprint(job),
           .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
           .host = host_name(),
@@ -224,15 +224,16 @@ Profile profile_of_this_machine(const ProfileOptions& options, const JobSpec& jo
 }
 
 /// What the worker's arenas take, where it is the only one.
-std::int64_t arenas_bytes(const JobSpec& measured, const Profile& profile,
+std::int64_t arenas_bytes(const JobSpec& measured, const plan::Profile& profile,
                           const OneWorker& worker) {
   const int microbatches = measured.training.microbatches;
-  const PartialSums sums = partial_sums({0, microbatches}, microbatches);
-  return worker_memory(measured, profile,
-                       {.sums = sums,
-                        .partials_of_host = sums.partials,
-                        .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
-                       microbatches)
+  const plan::PartialSums sums = plan::partial_sums({0, microbatches}, microbatches);
+  return plan::worker_memory(
+             measured, profile,
+             {.sums = sums,
+              .partials_of_host = sums.partials,
+              .agrees = std::ranges::any_of(worker.phases(), &pipeline::Phase::agrees)},
+             microbatches)
       .arenas_bytes;
 }
 
@@ -242,14 +243,14 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   const JobSpec job = load(options, environment);
   const JobSpec measured = measured_job(job);
   const std::filesystem::path output =
-      options.output.empty() ? default_profile_file(options.job) : options.output;
+      options.output.empty() ? plan::default_profile_file(options.job) : options.output;
   AtomicFile file(output);               // refused before anything is measured
   std::optional<comm::LinkTable> links;  // before anything of this process is under way
   if (!options.hostfile.empty()) {
     links = measure_host_links(options.hostfile, environment);
   }
   keep_freed_memory();
-  Profile profile = profile_of_this_machine(options, job);
+  plan::Profile profile = profile_of_this_machine(options, job);
   const int together = std::clamp(profile.cores / job.numerics.threads, 1, kMostTogether);
   const double rounds = together * (together + 1.0);
   profile.together =

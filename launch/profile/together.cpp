@@ -14,8 +14,8 @@
 
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
-#include "launch/plan/profiles/profile.hpp"
 #include "launch/profile/one_worker.hpp"
+#include "plan/profiles/profile.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -52,7 +52,7 @@ double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
   while (steps.size() < kFewestBeside || std::chrono::steady_clock::now() < end) {
     steps.push_back(worker.run_step());
   }
-  return timing_of(std::move(steps)).seconds;
+  return plan::timing_of(std::move(steps)).seconds;
 }
 
 /// A process of its own that measures.

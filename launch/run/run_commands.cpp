@@ -14,9 +14,9 @@
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
 #include "job/layout/layout.hpp"
-#include "launch/plan/ranking/make_plan.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
+#include "plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -47,13 +47,13 @@ void add_resume(CLI::App& command, std::string& resume) {
 /// Nothing, and a line about why, where there is none that fits.
 std::optional<std::filesystem::path> found_profile(const JobSpec& job,
                                                    const std::filesystem::path& job_file) {
-  const std::filesystem::path name = default_profile_file(job_file);
+  const std::filesystem::path name = plan::default_profile_file(job_file);
   for (const std::filesystem::path& file : {job_file.parent_path() / name, name}) {
     if (!std::filesystem::exists(file)) {
       continue;
     }
     try {
-      require_fitting(read_profile(file), file.string(), job);
+      plan::require_fitting(plan::read_profile(file), file.string(), job);
       return file;
     } catch (const ConfigError& error) {
       std::cout << "plan: none, every worker has all networks: " << error.what() << '\n';
@@ -96,7 +96,7 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
     return options;
   }
   const int workers = options.workers > 0 ? options.workers : job.layout.data;
-  const PlannedLayout layout = first_layout(job, *file, workers);
+  const plan::PlannedLayout layout = plan::first_layout(job, *file, workers);
   std::cout << "plan: " << describe(layout) << '\n';
   options.workers = layout.workers;
   const std::vector<std::string> keys = job_keys(layout, job);

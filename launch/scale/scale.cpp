@@ -16,9 +16,9 @@
 #include "launch/bench/overlap_figures.hpp"
 #include "launch/bench/quiet_machine.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
-#include "launch/plan/ranking/make_plan.hpp"
 #include "launch/process/child.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -63,7 +63,7 @@ class ScaleBench {
       }
     }
     if (profile_) {  // refused before anything is trained
-      require_fitting(*profile_, profile_name(), job_);
+      plan::require_fitting(*profile_, profile_name(), job_);
     }
   }
 
@@ -97,15 +97,15 @@ class ScaleBench {
     return std::ranges::find(options_.kinds, kind) != options_.kinds.end();
   }
   [[nodiscard]] std::string profile_name() const {
-    return (options_.profile.empty() ? default_profile_file(options_.job) : options_.profile)
+    return (options_.profile.empty() ? plan::default_profile_file(options_.job) : options_.profile)
         .string();
   }
-  static std::optional<Profile> profile_of(const ScaleOptions& options) {
+  static std::optional<plan::Profile> profile_of(const ScaleOptions& options) {
     if (!options.profile.empty()) {
-      return read_profile(options.profile);
+      return plan::read_profile(options.profile);
     }
-    const fs::path usual = default_profile_file(options.job);
-    return fs::exists(usual) ? std::optional(read_profile(usual)) : std::nullopt;
+    const fs::path usual = plan::default_profile_file(options.job);
+    return fs::exists(usual) ? std::optional(plan::read_profile(usual)) : std::nullopt;
   }
 
   [[nodiscard]] std::vector<ScaleRow> rows_of(ScalingKind kind) const {
@@ -124,11 +124,11 @@ class ScaleBench {
     if (!profile_) {
       return std::nullopt;
     }
-    Cluster host = profiled_host(*profile_);
+    plan::Cluster host = plan::profiled_host(*profile_);
     if (host.num_devices() < workers) {
       host.nodes.front().speeds.resize(static_cast<std::size_t>(workers), 1.0);
     }
-    const Planner planner(job, *profile_, profile_name(), host);
+    const plan::Planner planner(job, *profile_, profile_name(), host);
     const TransportKind transport =
         job.layout.transport == TransportKind::kMpi ? TransportKind::kMpi : TransportKind::kShm;
     return predict(planner.input(), {workers, job.layout.overlap, transport}).step_seconds;
@@ -232,7 +232,7 @@ class ScaleBench {
   const Environment& environment_;
   fs::path outdir_;
   JobSpec job_;
-  std::optional<Profile> profile_;
+  std::optional<plan::Profile> profile_;
   std::vector<std::pair<ScalingKind, std::vector<ScaleRow>>> rows_;
 };
 

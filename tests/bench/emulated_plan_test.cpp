@@ -4,7 +4,7 @@
 
 #include "bench/plan/emulated_jobs.hpp"
 #include "bench/plan/emulated_run.hpp"
-#include "launch/plan/stages/predict_stages.hpp"
+#include "plan/stages/predict_stages.hpp"
 
 namespace gangway::bench {
 namespace {
@@ -14,12 +14,12 @@ constexpr double kQuick = 0.05;
 TEST(EmulatedPlan, RunsEveryShapeOfLayout) {
   const PlanCase of{{"2 hosts of 2", 2, 2, 5e8}, 4, BlockShape::kDense};
   const auto planner = emulated_planner(of, kQuick);
-  const launch::PlanInput input = planner->input();
-  const launch::StagePlanner stages(input);
-  std::vector<launch::PlannedLayout> layouts = stages.candidates(4).layouts;
+  const plan::PlanInput input = planner->input();
+  const plan::StagePlanner stages(input);
+  std::vector<plan::PlannedLayout> layouts = stages.candidates(4).layouts;
   ASSERT_GE(layouts.size(), 5U) << "apart, rows of two and one of four, in a loop and in a V";
-  layouts.push_back(launch::StagePlanner::with_other_schedules(layouts.back()).back());
-  for (const launch::PlannedLayout& layout : layouts) {
+  layouts.push_back(plan::StagePlanner::with_other_schedules(layouts.back()).back());
+  for (const plan::PlannedLayout& layout : layouts) {
     EXPECT_GE(emulated_step(input, input.costs.phases(), layout, 1).seconds,
               0.9 * stages.least_seconds(layout))
         << describe(layout);
@@ -28,10 +28,10 @@ TEST(EmulatedPlan, RunsEveryShapeOfLayout) {
 
 TEST(EmulatedPlan, TakesLongerWhereForwardsAreMadeAgain) {
   const auto planner = emulated_planner({{"one device", 1, 1}, 2, BlockShape::kEven}, kQuick);
-  const launch::PlanInput input = planner->input();
-  const launch::PlannedLayout again{.workers = 1, .recompute = true};
+  const plan::PlanInput input = planner->input();
+  const plan::PlannedLayout again{.workers = 1, .recompute = true};
   EXPECT_GE(emulated_step(input, input.costs.phases(), again, 1).seconds,
-            0.99 * launch::predict(input, again).parts.compute);
+            0.99 * plan::predict(input, again).parts.compute);
 }
 
 }  // namespace

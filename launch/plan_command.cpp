@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "launch/plan_command.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "plan/ranking/make_plan.hpp"
+
+namespace gangway::launch {
+
+void add_plan_command(CLI::App& app, CommandLine& line) {
+  const auto options = std::make_shared<plan::PlanOptions>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Rank layouts of a job for a cluster by what they would cost, without running one");
+  command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
+  command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--profile", options->profile,
+                      "What `gangway profile` has written; default: JOB.profile.json here");
+  command->add_option("--cluster", options->cluster,
+                      "Nodes, devices and links (examples/clusters/); default: the machine of the "
+                      "profile, or the hosts whose links it has");
+  command
+      ->add_option(
+          "--links", options->links,
+          "Links as a run measured them when it began: its folder, or the calibration.json "
+          "in it; or as a profile has them that was made with --hostfile")
+      ->type_name("RUN|PROFILE");
+  command
+      ->add_option("--what-if", options->what_ifs,
+                   "slow:NODE/DEVICE=1.5, lost:NODE, link:A-B=0.1x or link:between=0.1x; may be "
+                   "given again")
+      ->allow_extra_args(false);
+  command->add_option("-n,--workers", options->workers, "Layouts of so many workers alone")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rows", options->rows, "Layouts that are shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--schedule", options->schedule,
+                   "Write the first layout's lists of instructions, one file a rank; -: print them")
+      ->type_name("FOLDER");
+  command->add_flag("--whole", options->whole,
+                    "Only layouts in which every worker has all networks: none apart, none cut");
+  command->add_flag("--json", options->json, "JSON instead of text");
+  command->footer(
+      "Examples:\n"
+      "  gangway plan examples/fashion-mnist.yaml\n"
+      "  gangway plan job.yaml --cluster examples/clusters/eight-by-eight.yaml\n"
+      "  gangway plan job.yaml --cluster cluster.yaml --what-if slow:node-3/0=1.5\n"
+      "docs/planning.md says how it is predicted, and how far that is right.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return plan::make_plan(*options, line.environment); };
+  });
+}
+
+}  // namespace gangway::launch

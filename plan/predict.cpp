@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "plan/predict.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "pipeline/schedule.hpp"
+#include "plan/exchange.hpp"
+
+namespace gangway::plan {
+namespace {
+
+constexpr double kSecondsPerHour = 3600.0;
+
+/// As many micro-batches as have instructions of their own: the first one, the last one, and those
+/// between, which are all alike.
+constexpr int kDistinctMicrobatches = 3;
+
+/// By number of micro-batches up to that, lists of one_stage_schedule().
+StepLists distinct_lists(const std::vector<pipeline::Phase>& phases, Overlap overlap) {
+  const auto lists_of = [&](int lazy) {
+    std::vector<pipeline::Phase> chosen;
+    for (pipeline::Phase phase : phases) {
+      if (phase.interval == 1 || phase.index == lazy) {
+        phase.interval = 1;
+        chosen.push_back(std::move(phase));
+      }
+    }
+    Lists lists;
+    for (int listed = 1; listed <= kDistinctMicrobatches; ++listed) {
+      lists.push_back(pipeline::one_stage_schedule(chosen, {0, listed}, 0, overlap));
+    }
+    return lists;
+  };
+  StepLists lists{.usual = lists_of(-1), .lazy = {}};
+  for (const pipeline::Phase& phase : phases) {
+    if (phase.interval > 1) {
+      lists.lazy.push_back({.interval = phase.interval, .lists = lists_of(phase.index)});
+    }
+  }
+  return lists;
+}
+
+/// One for all workers that are alike.
+std::vector<SimulatedWorker> workers_of(const PlanInput& input, const ExchangeGroup& all) {
+  std::vector<Exchanged> networks;
+  for (const NetworkId id : input.job.networks.ids()) {
+    if (!input.job.networks[id].is_frozen) {
+      networks.push_back({.network = id, .buckets = input.costs.blocks().buckets(id)});
+    }
+  }
+  const std::map<int, int> on_node = workers_by_node(all.places());
+  std::set<std::pair<SimulatedDevice, ExchangeMember>> classes;
+  for (std::size_t i = 0; i < all.places().size(); ++i) {
+    const WorkerPlace& place = all.places()[i];
+    classes.emplace(device_at(input, place, on_node.at(place.node)), all.member(i));
+  }
+  std::vector<SimulatedWorker> workers;
+  for (const auto& [device, member] : classes) {
+    const int listed = std::min(member.microbatches, kDistinctMicrobatches);
+    SimulatedWorker worker{.device = device,
+                           .list = static_cast<std::size_t>(listed - 1),
+                           .link = static_cast<int>(workers.size()),
+                           .middle_microbatches = member.microbatches - listed + 1.0,
+                           .parts = {}};
+    for (const Exchanged& what : networks) {
+      ExchangePart part = exchange_part(input, what, member, device);
+      part.group = static_cast<int>(what.network);
+      worker.parts.emplace(what.network, std::move(part));
+    }
+    workers.push_back(std::move(worker));
+  }
+  return workers;
+}
+
+/// Of the worker that needs most of its device.
+void set_memory(const PlanInput& input, const ExchangeGroup& all, Prediction& prediction) {
+  double fullest = -1.0;
+  for (std::size_t i = 0; i < all.places().size(); ++i) {
+    const ExchangeMember member = all.member(i);
+    const std::int64_t limit =
+        input.cluster.nodes[static_cast<std::size_t>(all.places()[i].node)].memory_bytes;
+    const WorkerMemory memory = worker_memory(input.job, input.profile,
+                                              {.sums = member.sums,
+                                               .workers = member.workers,
+                                               .partials_of_host = member.host_partials,
+                                               .agrees = input.costs.agrees()},
+                                              member.microbatches);
+    const auto bytes = static_cast<double>(memory.total_bytes());
+    const double fullness = limit > 0 ? bytes / static_cast<double>(limit) : bytes * 1e-18;
+    if (fullness > fullest) {
+      fullest = fullness;
+      prediction.memory = memory;
+      prediction.memory_limit = limit;
+    }
+  }
+  prediction.fits =
+      prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
+}
+
+/// Of one micro-batch after the other on the profiled device, with nobody to exchange anything.
+double alone_seconds(const PlanInput& input) {
+  double updates = 0.0;
+  for (const NetworkId id : input.job.networks.ids()) {
+    updates += input.costs.updates_in_step(id) *
+               input.profile.network(input.job.networks[id].name).update.seconds;
+  }
+  return input.job.training.microbatches * input.costs.microbatch_seconds() + updates;
+}
+
+}  // namespace
+
+void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
+                      Prediction& prediction) {
+  double speed = 0.0;
+  double price = 0.0;
+  std::set<int> nodes;
+  for (const WorkerPlace& place : places) {
+    speed += place.speed;
+    if (nodes.insert(place.node).second) {
+      price += input.cluster.nodes[static_cast<std::size_t>(place.node)].price_per_hour;
+    }
+  }
+  prediction.images_per_second =
+      static_cast<double>(input.job.images_per_step()) / prediction.step_seconds;
+  prediction.efficiency = alone_seconds(input) / (prediction.step_seconds * speed);
+  prediction.price_per_kimg = price / kSecondsPerHour * 1000.0 / prediction.images_per_second;
+}
+
+Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
+  const int microbatches = input.job.training.microbatches;
+  const ExchangeGroup all(input.cluster, places_of(layout, input.cluster, microbatches),
+                          microbatches);
+  const Simulation::Stretch step = mean_step({.costs = input.costs.whole(layout.recompute),
+                                              .workers = workers_of(input, all),
+                                              .links = {},
+                                              .wake_seconds = input.profile.wake_seconds},
+                                             distinct_lists(input.costs.phases(), layout.overlap));
+  Prediction prediction{.layout = layout, .step_seconds = step.seconds, .parts = step.parts};
+  set_step_figures(input, all.places(), prediction);
+  for (const NetworkId id : input.job.networks.ids()) {
+    const NetworkSpec& network = input.job.networks[id];
+    const auto elements = static_cast<double>(input.profile.network(network.name).arena_elements);
+    prediction.bytes_between_hosts +=
+        static_cast<std::int64_t>(input.costs.updates_in_step(id) * all.sent_elements(elements) *
+                                  wire_bytes_of(network.wire));
+  }
+  set_memory(input, all, prediction);
+  return prediction;
+}
+
+double least_seconds(const PlanInput& input, int workers) {
+  const int microbatches = input.job.training.microbatches;
+  double fastest = 0.0;
+  for (const ClusterNode& node : input.cluster.nodes) {
+    fastest = std::max(fastest, *std::ranges::max_element(node.speeds));
+  }
+  const int largest = (microbatches + workers - 1) / workers;
+  return largest * input.costs.microbatch_seconds() / fastest;
+}
+
+}  // namespace gangway::plan

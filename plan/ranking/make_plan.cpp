@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "plan/ranking/make_plan.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "job/file/parse.hpp"
+#include "plan/machines/measured_links.hpp"
+#include "plan/machines/what_if.hpp"
+#include "plan/ranking/plan_text.hpp"
+#include "plan/ranking/search.hpp"
+#include "plan/stages/schedule_text.hpp"
+
+namespace gangway::plan {
+namespace {
+
+/// Checked before the members that are made of it.
+Profile fitting(Profile profile, const std::string& name, const JobSpec& job) {
+  require_fitting(profile, name, job);
+  return profile;
+}
+
+}  // namespace
+
+Cluster profiled_host(const Profile& profile) {
+  // In memory, at the speed at which one core adds: messages within a host are copies.
+  constexpr double kFastest = 1e10;
+  const double rate =
+      profile.add_seconds_per_byte > 0.0 ? 1.0 / profile.add_seconds_per_byte : kFastest;
+  const int devices = std::max(1, profile.cores / profile.threads);
+  return {.name = profile.host,
+          .nodes = {{.name = profile.host,
+                     .speeds = std::vector<double>(static_cast<std::size_t>(devices), 1.0),
+                     .memory_bytes = profile.memory_bytes / devices,
+                     .cores = profile.cores}},
+          .inside = {.latency_seconds = profile.wake_seconds, .bytes_per_second = rate}};
+}
+
+Cluster profiled_hosts(const Profile& profile) {
+  Cluster cluster = profiled_host(profile);
+  if (!profile.links) {
+    return cluster;
+  }
+  const ClusterNode like = cluster.nodes.front();
+  cluster.nodes.clear();
+  for (const std::string& host : profile.links->hosts) {
+    cluster.nodes.push_back(like);
+    cluster.nodes.back().name = host;
+  }
+  cluster.name = fmt::format("{} hosts", cluster.nodes.size());
+  return with_links(std::move(cluster), *profile.links);
+}
+
+Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster)
+    : job_(std::move(job)),
+      profile_(fitting(std::move(profile), profile_name, job_)),
+      cluster_(std::move(cluster)),
+      costs_(profile_, gan::phases_of(job_), job_) {}
+
+PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& profile, int workers) {
+  Profile read = read_profile(profile);
+  Cluster host = profiled_host(read);
+  const Planner planner(job, std::move(read), profile.string(), std::move(host));
+  const Search search =
+      search_layouts(planner.input(), {.rows = 1, .workers = workers, .shapes = Shapes::kAll});
+  if (!search.ranking.front().fits) {
+    throw ConfigError(fmt::format(
+        "{}: no layout of this job fits into this machine's memory, the nearest is {}; use more "
+        "micro-batches of fewer images each, or run it without a plan",
+        profile.string(), describe(search.ranking.front().layout)));
+  }
+  return search.ranking.front().layout;
+}
+
+int make_plan(const PlanOptions& options, const Environment& environment) {
+  JobSpec job = load_job({.file = options.job,
+                          .text = std::nullopt,
+                          .overrides = options.overrides,
+                          .environment = gangway_variables(environment)})
+                    .spec;
+  const std::filesystem::path file =
+      options.profile.empty() ? default_profile_file(options.job) : options.profile;
+  Profile profile = read_profile(file);
+  Cluster cluster =
+      options.cluster.empty() ? profiled_hosts(profile) : read_cluster(options.cluster);
+  if (!options.links.empty()) {
+    cluster = with_links_of(std::move(cluster), options.links);
+  }
+  for (const std::string& what_if : options.what_ifs) {
+    cluster = with_what_if(std::move(cluster), what_if);
+  }
+  const Planner planner(std::move(job), std::move(profile), file.string(), std::move(cluster));
+  const PlanInput input = planner.input();
+  const Search search =
+      search_layouts(input, {.rows = options.rows,
+                             .workers = options.workers,
+                             .shapes = options.whole ? Shapes::kWhole : Shapes::kAll});
+  const std::string job_file = options.job.string();
+  std::cout << (options.json ? plan_json(search, input, job_file)
+                             : plan_text(search, input, job_file))
+            << std::flush;
+  if (!options.schedule.empty()) {
+    write_schedule(schedule_texts(input, search.ranking.front().layout), options.schedule);
+  }
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace gangway::plan

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "plan/ranking/plan_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/units.hpp"
+#include "job/choices.hpp"
+#include "plan/predict.hpp"
+#include "report/table.hpp"
+
+namespace gangway::plan {
+namespace {
+
+using report::Table;
+
+constexpr double kMilliseconds = 1e3;
+
+/// Of the step that no micro-batch is computed in.
+double share_of_step(double seconds, const Prediction& prediction) {
+  const double all = prediction.parts.total();
+  return all > 0.0 ? seconds / all : 0.0;
+}
+
+/// Differences of sums may be a little below nothing.
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", 100.0 * std::max(0.0, share));
+}
+
+std::string memory_text(const Prediction& one) {
+  const double mebibytes = static_cast<double>(one.memory.total_bytes()) / kMebibyte;
+  return fmt::format("{:.0f} MiB{}", mebibytes, one.fits ? "" : " !");
+}
+
+std::string ranking_table(const Search& search, bool is_priced) {
+  std::vector<report::Column> columns{{"layout"},
+                                      {"step ms", Align::kRight},
+                                      {"images/s", Align::kRight},
+                                      {"efficiency", Align::kRight},
+                                      {"waits", Align::kRight},
+                                      {"wire", Align::kRight},
+                                      {"bubble", Align::kRight},
+                                      {"memory a worker", Align::kRight},
+                                      {"behind the first by"}};
+  if (is_priced) {
+    columns.insert(columns.end() - 1, {"a kimg", Align::kRight});
+  }
+  Table table(columns);
+  for (const Prediction& one : search.ranking) {
+    const bool is_first = &one == &search.ranking.front();
+    std::vector<std::string> cells{
+        describe(one.layout),
+        fmt::format("{:.3f}", one.step_seconds * kMilliseconds),
+        fmt::format("{:.0f}", one.images_per_second),
+        percent_text(one.efficiency),
+        percent_text(share_of_step(one.parts.total() - one.parts.compute - one.parts.beside, one)),
+        percent_text(share_of_step(one.parts.wire, one)),
+        percent_text(share_of_step(one.parts.bubble, one)),
+        memory_text(one),
+        is_first ? "-" : why_behind(one, search.ranking.front())};
+    if (is_priced) {
+      cells.insert(cells.end() - 1, fmt::format("{:.4g}", one.price_per_kimg));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string first_text(const Prediction& best) {
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : kStepParts) {
+    constexpr double kShown = 0.0005;
+    if (const double share = share_of_step(best.parts.*part, best); share >= kShown) {
+      parts.push_back(fmt::format("{} {}", name, percent_text(share)));
+    }
+  }
+  const WorkerMemory& memory = best.memory;
+  const auto mebibytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / kMebibyte; };
+  return fmt::format(
+      "A step of the first: {}; {:.1f} MiB between hosts.\n"
+      "Its memory: {:.0f} MiB process, {:.0f} arenas, {:.0f} snapshots, {:.0f} compute, {:.0f} "
+      "other.\n",
+      fmt::join(parts, ", "), mebibytes(best.bytes_between_hosts), mebibytes(memory.process_bytes),
+      mebibytes(memory.arenas_bytes), mebibytes(memory.snapshots_bytes),
+      mebibytes(memory.working_bytes), mebibytes(memory.other_bytes));
+}
+
+/// Why forwards are made again; nothing where they are not.
+std::string recompute_text(const Prediction& best) {
+  if (!best.layout.recompute) {
+    return "";
+  }
+  return fmt::format(
+      "layout.recompute, which costs forwards: what is kept without it would need {:.0f} MiB, and "
+      "a device has {:.0f}.\n",
+      static_cast<double>(best.kept_memory_bytes) / kMebibyte,
+      static_cast<double>(best.memory_limit) / kMebibyte);
+}
+
+/// That stages need more memory than a worker with whole networks would; nothing where they do not.
+std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
+  if (best.layout.shape != LayoutShape::kStages) {
+    return "";
+  }
+  const std::int64_t whole = predict(input, {.workers = 1}).memory.total_bytes();
+  const std::int64_t staged = best.memory.total_bytes();
+  if (staged <= whole) {
+    return "";
+  }
+  return fmt::format(
+      "Stages keep what several micro-batches need for their backwards: {:.0f} MiB a worker, where "
+      "one with whole networks has {:.0f}; layout.in_flight holds less, and waits more.\n",
+      static_cast<double>(staged) / kMebibyte, static_cast<double>(whole) / kMebibyte);
+}
+
+/// Hosts in the order in which a hostfile should name them, where that is not theirs.
+std::string host_order(const Prediction& best, const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const WorkerPlace& place : places_of(best.layout, cluster, best.layout.workers)) {
+    const std::string& name = cluster.nodes[static_cast<std::size_t>(place.node)].name;
+    if (names.empty() || names.back() != name) {
+      names.push_back(name);
+    }
+  }
+  constexpr std::size_t kMostNames = 8;
+  if (names.size() <= 1 || names.size() > kMostNames) {
+    return "";
+  }
+  return fmt::format("Hosts in this order: {}\n", fmt::join(names, " "));
+}
+
+nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
+  nlohmann::json parts;
+  for (const auto& [name, part] : kStepParts) {
+    parts[name] = one.parts.*part;
+  }
+  return {{"workers", one.layout.workers},
+          {"overlap", name_of(one.layout.overlap)},
+          {"transport", name_of(one.layout.transport)},
+          {"layout", describe(one.layout)},
+          {"recompute", one.layout.recompute},
+          {"arguments", run_arguments(one.layout, input.job)},
+          {"step_seconds", one.step_seconds},
+          {"images_per_second", one.images_per_second},
+          {"efficiency", one.efficiency},
+          {"parts_seconds", parts},
+          {"bytes_between_hosts", one.bytes_between_hosts},
+          {"memory_bytes", one.memory.total_bytes()},
+          {"fits", one.fits},
+          {"price_per_kimg", one.price_per_kimg}};
+}
+
+}  // namespace
+
+std::string plan_text(const Search& search, const PlanInput& input, const std::string& job_file) {
+  const Prediction& best = search.ranking.front();
+  const bool is_priced = std::ranges::any_of(
+      search.ranking, [](const Prediction& one) { return one.price_per_kimg > 0.0; });
+  std::string text = fmt::format(
+      "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} cannot be "
+      "among these{}\n\n{}\n",
+      job_file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
+      input.job.images_per_microbatch(), search.simulated, search.pruned,
+      search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
+      ranking_table(search, is_priced));
+  text += first_text(best);
+  text += best.fits ? recompute_text(best) + stages_memory_text(best, input) : "";
+  if (!best.fits) {
+    text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
+  }
+  text += host_order(best, input.cluster);
+  if (best.fits) {
+    text +=
+        fmt::format("Run it: gangway run {} {}\n", job_file, run_arguments(best.layout, input.job));
+  }
+  return text;
+}
+
+std::string plan_json(const Search& search, const PlanInput& input, const std::string& job_file) {
+  nlohmann::json ranking = nlohmann::json::array();
+  for (const Prediction& one : search.ranking) {
+    ranking.push_back(json_of(one, input));
+  }
+  const nlohmann::json all = {{"job", job_file},
+                              {"cluster", input.cluster.name},
+                              {"devices", input.cluster.num_devices()},
+                              {"simulated", search.simulated},
+                              {"pruned", search.pruned},
+                              {"left_out", search.left_out},
+                              {"ranking", ranking}};
+  return all.dump(2) + "\n";
+}
+
+}  // namespace gangway::plan

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// A plan as people and as programs read it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/ranking/search.hpp"
+
+namespace gangway::plan {
+
+/// The ranking, why the rows behind the first lose, what the first one's step goes to, and how to
+/// run it. Each line ended. @param job_file  for the command
+[[nodiscard]] std::string plan_text(const Search& search, const PlanInput& input,
+                                    const std::string& job_file);
+
+/// The same as one JSON object.
+[[nodiscard]] std::string plan_json(const Search& search, const PlanInput& input,
+                                    const std::string& job_file);
+
+}  // namespace gangway::plan

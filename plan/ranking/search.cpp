@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "plan/ranking/search.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "base/units.hpp"
+#include "plan/stages/predict_stages.hpp"
+
+namespace gangway::plan {
+namespace {
+
+/// Of a step: nobody would see the difference.
+constexpr double kSame = 1e-3;
+/// Rows that are ranked at least, of which a ranking may show fewer: their lists are tried in each
+/// order.
+constexpr std::size_t kLeastRows = 4;
+
+/// Numbers of workers that could be best: of those with the same largest share, the fewest; and
+/// all devices, since somebody has paid for them.
+std::vector<int> worker_counts(const PlanInput& input) {
+  const int microbatches = input.job.training.microbatches;
+  const int most = std::min(input.cluster.num_devices(), microbatches);
+  std::vector<int> counts;
+  int share = 0;
+  for (int workers = 1; workers <= most; ++workers) {
+    const int largest = (microbatches + workers - 1) / workers;
+    if (largest != share || workers == most) {
+      counts.push_back(workers);
+    }
+    share = largest;
+  }
+  return counts;
+}
+
+/// The ways in which so many workers can be run, each with all networks.
+std::vector<PlannedLayout> whole_layouts(int workers, const Cluster& cluster) {
+  if (workers == 1) {
+    return {{.workers = 1}};
+  }
+  const bool could_share = std::ranges::any_of(
+      cluster.nodes, [](const ClusterNode& node) { return node.num_devices() > 1; });
+  std::vector<PlannedLayout> layouts;
+  for (const TransportKind transport : {TransportKind::kShm, TransportKind::kMpi}) {
+    for (const Overlap overlap : {Overlap::kAcross, Overlap::kWithin, Overlap::kNone}) {
+      if (transport == TransportKind::kShm || could_share) {
+        layouts.push_back({workers, overlap, transport});
+      }
+    }
+  }
+  return layouts;
+}
+
+/// In the order of the ranking. Where two are as fast, fewer workers, and what comes first.
+bool is_before(const Prediction& a, const Prediction& b) {
+  return std::tuple(!a.fits, a.step_seconds, a.layout.workers) <
+         std::tuple(!b.fits, b.step_seconds, b.layout.workers);
+}
+
+/// Whether `known` is the same rows with other lists, or the same lists, as fast and no larger.
+bool is_as_good_in_another_order(const Prediction& known, const Prediction& other) {
+  PlannedLayout same = other.layout;
+  same.schedule = known.layout.schedule;
+  same.in_flight = known.layout.in_flight;
+  return known.layout == same && known.step_seconds <= other.step_seconds * (1.0 + kSame) &&
+         known.memory.total_bytes() <= other.memory.total_bytes();
+}
+
+void require_possible(const PlanInput& input, const SearchOptions& options) {
+  const int workers = options.workers;
+  if (workers > input.cluster.num_devices()) {
+    throw ConfigError(fmt::format("-n {}: {} has {} devices", workers, input.cluster.name,
+                                  input.cluster.num_devices()));
+  }
+  if (options.shapes == Shapes::kWhole && workers > input.job.training.microbatches) {
+    throw ConfigError(fmt::format(
+        "-n {}: training.microbatches {} cannot be shared by so many; use fewer, or more "
+        "micro-batches (that changes the numbers, and wants a profile of its own)",
+        workers, input.job.training.microbatches));
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// The best so far.
+class Ranking {
+ public:
+  Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
+
+  /// Each worker all networks.
+  void try_whole(const PlannedLayout& layout) { (void)try_layout(layout); }
+  /// Networks apart and stages. Where they do not fit: what holds less, and is slower.
+  void try_stages(int workers) {
+    StagePlanner::Candidates candidates = stages().candidates(workers);
+    search_.left_out += candidates.left_out;
+    for (const PlannedLayout& layout : candidates.layouts) {
+      const std::optional<Tried> tried = try_layout(layout);
+      if (!tried || tried->fits) {
+        continue;
+      }
+      const PlannedLayout spare = stages().with_least_memory(layout);
+      const std::optional<Tried> spared = spare != layout ? try_layout(spare) : tried;
+      bool fits = spared && spared->fits;
+      for (const PlannedLayout& other : StagePlanner::with_other_schedules(spare)) {
+        const std::optional<Tried> ordered = try_layout(other);
+        fits = fits || (ordered && ordered->fits);
+      }
+      if (!fits) {
+        for (const PlannedLayout& fewer : StagePlanner::with_less_in_flight(spare)) {
+          (void)try_layout(fewer);
+        }
+        try_again(layout, *tried);
+      }
+    }
+  }
+  /// Of the rows that are ranked, the other orders of their lists, where these are faster or hold
+  /// less.
+  void try_schedules() {
+    const std::vector<Prediction> ranked = search_.ranking;
+    for (const Prediction& one : ranked) {
+      for (const PlannedLayout& other : StagePlanner::with_other_schedules(one.layout)) {
+        (void)try_layout(other);
+      }
+    }
+  }
+  [[nodiscard]] Search take(std::size_t rows) {
+    search_.ranking.resize(std::min(search_.ranking.size(), rows));
+    return std::move(search_);
+  }
+
+ private:
+  struct Tried {
+    bool fits = false;
+    std::int64_t bytes = 0;
+  };
+  /// @param kept_bytes  what it would hold without layout.recompute, where it has that
+  /// @return nothing where it cannot be among the first
+  std::optional<Tried> try_layout(const PlannedLayout& layout, std::int64_t kept_bytes = 0) {
+    std::vector<Prediction>& ranking = search_.ranking;
+    if (ranking.size() == most_ && ranking.back().fits &&
+        bound_of(layout) > ranking.back().step_seconds) {
+      ++search_.pruned;
+      return std::nullopt;
+    }
+    Prediction prediction =
+        layout.shape == LayoutShape::kWhole ? predict(input_, layout) : stages().predict(layout);
+    prediction.kept_memory_bytes = kept_bytes;
+    ++search_.simulated;
+    const Tried tried{.fits = prediction.fits, .bytes = prediction.memory.needed_bytes()};
+    if (std::ranges::none_of(ranking, [&](const Prediction& one) {
+          return is_as_good_in_another_order(one, prediction);
+        })) {
+      ranking.insert(std::ranges::upper_bound(ranking, prediction, is_before),
+                     std::move(prediction));
+      ranking.resize(std::min(ranking.size(), most_));
+    }
+    return tried;
+  }
+  /// With what networks make inside made again, in every order.
+  void try_again(PlannedLayout layout, const Tried& kept) {
+    layout.recompute = true;
+    (void)try_layout(layout, kept.bytes);
+    for (const PlannedLayout& other : StagePlanner::with_other_schedules(layout)) {
+      (void)try_layout(other, kept.bytes);
+    }
+    for (const PlannedLayout& fewer : StagePlanner::with_less_in_flight(layout)) {
+      (void)try_layout(fewer, kept.bytes);
+    }
+  }
+
+  [[nodiscard]] double bound_of(const PlannedLayout& layout) {
+    return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
+                                               : stages().least_seconds(layout);
+  }
+  StagePlanner& stages() {
+    if (!stages_) {
+      stages_.emplace(input_);
+    }
+    return *stages_;
+  }
+
+  std::optional<StagePlanner> stages_;
+  const PlanInput& input_;
+  std::size_t most_;
+  Search search_;
+};
+
+/// Of rows of stages and networks apart: all devices, and so few that each number can be tried.
+std::vector<int> staged_counts(const PlanInput& input, int workers) {
+  constexpr int kFew = 8;
+  if (workers > 0) {
+    return {workers};
+  }
+  std::vector<int> counts;
+  for (int count = 2; count <= std::min(kFew, input.cluster.num_devices()); ++count) {
+    counts.push_back(count);
+  }
+  if (input.cluster.num_devices() > kFew) {
+    counts.push_back(input.cluster.num_devices());
+  }
+  return counts;
+}
+
+}  // namespace
+
+Search search_layouts(const PlanInput& input, const SearchOptions& options) {
+  require_possible(input, options);
+  const int workers = options.workers;
+  const std::vector<int> counts = workers > 0 ? std::vector{workers} : worker_counts(input);
+  Ranking ranking(input, std::max(options.rows, kLeastRows));
+  // Most workers first: what they reach prunes those that cannot.
+  for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
+    if (*count > input.job.training.microbatches) {
+      continue;
+    }
+    for (const PlannedLayout& layout : whole_layouts(*count, input.cluster)) {
+      ranking.try_whole(layout);
+    }
+  }
+  if (options.shapes == Shapes::kAll) {
+    for (const int count : staged_counts(input, workers)) {
+      ranking.try_stages(count);
+    }
+    ranking.try_schedules();
+  }
+  return ranking.take(options.rows);
+}
+
+std::string why_behind(const Prediction& other, const Prediction& best) {
+  if (!other.fits) {
+    return fmt::format("does not fit: {:.1f} of {:.1f} GiB",
+                       static_cast<double>(other.memory.needed_bytes()) / kGibibyte,
+                       static_cast<double>(other.memory_limit) / kGibibyte);
+  }
+  const double slower = other.step_seconds - best.step_seconds;
+  if (slower <= kSame * best.step_seconds) {
+    return "as fast";
+  }
+  const auto more = [&](const StepPart& part) {
+    return other.parts.*part.seconds - best.parts.*part.seconds;
+  };
+  const auto most = std::ranges::max_element(kStepParts, {}, more);
+  return fmt::format("{} +{:.3g} ms", most->name, more(*most) * 1e3);
+}
+
+}  // namespace gangway::plan

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A job under a layout that a plan considers, as its workers would set it up: who holds what, the
+// phases cut where the layout cuts networks, and the very lists of instructions that they would
+// run. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "job/layout/layout.hpp"
+#include "pipeline/cut_phases.hpp"
+#include "pipeline/phases.hpp"
+#include "pipeline/schedule.hpp"
+#include "plan/planned_layout.hpp"
+
+namespace gangway::plan {
+
+/// `job` with what `layout` says, and nothing else of a layout.
+[[nodiscard]] JobSpec with_layout(JobSpec job, const PlannedLayout& layout);
+
+/// Why workers would refuse `job`'s layout, by its rules (job/rules/); empty: they would not.
+[[nodiscard]] std::string why_refused(const JobSpec& job);
+
+struct StagedJob {
+  JobSpec job;
+  int workers = 1;
+  Overlap overlap = Overlap::kAcross;
+  Layout groups;
+  PerNetwork<pipeline::NetworkCuts> cuts;
+  std::vector<pipeline::Phase> phases;  ///< cut
+};
+
+/// @param phases  of the job's recipe, completed, not cut
+/// @throws ConfigError as resolve_layout and pipeline::cut_phases
+[[nodiscard]] StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
+                                   const PlannedLayout& layout);
+
+using Lists = std::vector<std::vector<pipeline::Instruction>>;  // by worker
+
+/// Of each of `steps`. @throws ConfigError as pipeline::PassShares
+[[nodiscard]] std::vector<Lists> lists_of_steps(const StagedJob& job,
+                                                const std::vector<std::int64_t>& steps);
+
+/// Lists of a step of each of several kinds: without lazy phases, and by lazy phase with it alone.
+struct StepLists {
+  struct Lazy {
+    int interval = 1;  ///< of the phase
+    Lists lists;
+  };
+  Lists usual;
+  std::vector<Lazy> lazy;
+};
+[[nodiscard]] StepLists step_lists(const StagedJob& job);
+
+}  // namespace gangway::plan

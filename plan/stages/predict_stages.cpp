@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include "plan/stages/predict_stages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "plan/stages/cut_search.hpp"
+#include "plan/stages/held_bytes.hpp"
+#include "plan/stages/shown_layout.hpp"
+
+namespace gangway::plan {
+namespace {
+
+constexpr std::array kStages{2, 3, 4, 6, 8};
+/// Of layouts whose rows are not alike, all workers are simulated.
+constexpr int kMostShown = 16;
+/// Fewer micro-batches than these are simulated as they are; of more, so many, and from there on
+/// each more takes as long as one did between two thirds of them and all.
+constexpr int kFewMicrobatches = 24;
+
+/// Of a step of the shown part.
+struct Simulated {
+  double seconds = 0.0;
+  StepParts parts;
+  double sent_bytes = 0.0;
+  std::vector<std::int64_t> held_bytes;  ///< by shown worker
+};
+
+/// `low` of so many micro-batches and `high` of so many more, carried on to `at`.
+double carried_on(double low, double high, double share) { return low + (high - low) * share; }
+
+Simulated carried_on(const Simulated& low, const Simulated& high, double share) {
+  Simulated result = high;
+  result.seconds = carried_on(low.seconds, high.seconds, share);
+  for (const auto& [name, part] : kStepParts) {
+    result.parts.*part = carried_on(low.parts.*part, high.parts.*part, share);
+  }
+  result.sent_bytes = carried_on(low.sent_bytes, high.sent_bytes, share);
+  for (std::size_t i = 0; i < result.held_bytes.size(); ++i) {
+    result.held_bytes[i] = static_cast<std::int64_t>(carried_on(
+        static_cast<double>(low.held_bytes[i]), static_cast<double>(high.held_bytes[i]), share));
+  }
+  return result;
+}
+
+Simulated simulated(const ShownLayout& shown, const BlockCosts& costs) {
+  const BlockCosts::Table table = costs.table(shown.staged());
+  const StepLists lists = step_lists(shown.staged());
+  const Simulation::Stretch step = mean_step(shown.setup(table), lists);
+  Simulated result{.seconds = step.seconds,
+                   .parts = step.parts,
+                   .sent_bytes = shown.sent_bytes(lists.usual, table),
+                   .held_bytes = {}};
+  for (std::size_t worker = 0; worker < lists.usual.size(); ++worker) {
+    std::int64_t& held = result.held_bytes.emplace_back();
+    held = most_held_bytes(lists.usual[worker], table);
+    for (const StepLists::Lazy& lazy : lists.lazy) {
+      held = std::max(held, most_held_bytes(lazy.lists[worker], table));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+StagePlanner::StagePlanner(const PlanInput& input) : input_(input), costs_(input.costs.blocks()) {
+  JobSpec one = input.job;
+  one.training.microbatches = 1;
+  one.training.batch = static_cast<int>(input.job.images_per_microbatch());
+  const StagedJob alone = staged_job(one, input.costs.phases(), {.workers = 1});
+  const BlockCosts::Table table = costs_.table(alone);
+  const StepLists lists = step_lists(alone);
+  std::int64_t kept = most_held_bytes(lists.usual.front(), table);
+  for (const StepLists::Lazy& lazy : lists.lazy) {
+    kept = std::max(kept, most_held_bytes(lazy.lists.front(), table));
+  }
+  transient_bytes_ = std::max<std::int64_t>(0, input.profile.memory.working_bytes - kept);
+}
+
+double StagePlanner::seconds_of(NetworkId network) const {
+  double seconds = 0.0;
+  for (const BlockLoad& load : costs_.loads(network)) {
+    seconds += load.seconds;
+  }
+  return seconds;
+}
+
+double StagePlanner::fastest() const {
+  double fastest = 0.0;
+  for (const ClusterNode& node : input_.cluster.nodes) {
+    fastest = std::max(fastest, *std::ranges::max_element(node.speeds));
+  }
+  return fastest;
+}
+
+std::vector<int> StagePlanner::apart_groups(int workers) const {
+  const auto networks = static_cast<int>(input_.job.networks.size());
+  const int microbatches = input_.job.training.microbatches;
+  if (networks < 2 || workers < networks || workers > networks * microbatches) {
+    return {};
+  }
+  std::vector<int> groups(static_cast<std::size_t>(networks), 1);
+  const auto dearness = [&](NetworkId id) {
+    const int members = groups[static_cast<std::size_t>(id)];
+    return members < microbatches ? seconds_of(id) / members : -1.0;
+  };
+  const std::vector<NetworkId> ids = input_.job.networks.ids();
+  for (int left = workers - networks; left > 0; --left) {
+    ++groups[static_cast<std::size_t>(*std::ranges::max_element(ids, {}, dearness))];
+  }
+  return groups;
+}
+
+PlannedLayout StagePlanner::cut_layout(int workers, int stages,
+                                       const std::vector<NetworkId>& networks,
+                                       StagePlacement placement, bool are_alone) const {
+  const int on_first =
+      input_.cluster.nodes[static_cast<std::size_t>(nodes_by_speed(input_.cluster).front())]
+          .num_devices();
+  const Link& link = workers > on_first ? input_.cluster.between : input_.cluster.inside;
+  const std::vector<std::vector<int>> cuts =
+      cuts_by(costs_, {.networks = networks,
+                       .stages = stages,
+                       .placement = placement,
+                       .are_alone = are_alone,
+                       .seconds_per_byte = 1.0 / link.bytes_per_second});
+  PlannedLayout layout{.workers = workers,
+                       .shape = LayoutShape::kStages,
+                       .stages = stages,
+                       .cuts = std::vector<std::vector<int>>(input_.job.networks.size()),
+                       .placement = placement};
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    layout.cuts[static_cast<std::size_t>(networks[i])] = cuts[i];
+  }
+  return layout;
+}
+
+PlannedLayout StagePlanner::with_least_memory(PlannedLayout layout) const {
+  if (layout.shape != LayoutShape::kStages) {
+    return layout;
+  }
+  std::vector<NetworkId> networks;
+  for (const NetworkId id : input_.job.networks.ids()) {
+    if (!layout.cuts[static_cast<std::size_t>(id)].empty()) {
+      networks.push_back(id);
+    }
+  }
+  const int copies = layout.workers / layout.stages;
+  const auto cuts =
+      cuts_by(costs_, {.networks = networks,
+                       .stages = layout.stages,
+                       .placement = layout.placement,
+                       .goal = CutGoal::kMemory,
+                       .microbatches = (input_.job.training.microbatches + copies - 1) / copies});
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    layout.cuts[static_cast<std::size_t>(networks[i])] = cuts[i];
+  }
+  return layout;
+}
+
+std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayout& layout) {
+  std::vector<PlannedLayout> others;
+  for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
+                                 StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
+    if (layout.shape == LayoutShape::kStages && order != layout.schedule) {
+      others.push_back(layout);
+      others.back().schedule = order;
+      others.back().in_flight = 0;
+    }
+  }
+  return others;
+}
+
+std::vector<PlannedLayout> StagePlanner::with_less_in_flight(const PlannedLayout& layout) {
+  std::vector<PlannedLayout> fewer;
+  for (int most = 2 * layout.stages; layout.shape == LayoutShape::kStages && most > 0; most /= 2) {
+    fewer.push_back(layout);
+    fewer.back().schedule = StageOrder::kOneForwardOneBackward;
+    fewer.back().in_flight = most;
+  }
+  return fewer;
+}
+
+StagePlanner::Candidates StagePlanner::candidates(int workers) const {
+  Candidates found;
+  const auto offer = [&](PlannedLayout layout) {
+    if (std::ranges::find(found.layouts, layout) != found.layouts.end()) {
+      return;
+    }
+    if (!why_refused(with_layout(input_.job, layout)).empty()) {
+      return;
+    }
+    if (ShownLayout::is_row(layout) || workers <= kMostShown) {
+      found.layouts.push_back(std::move(layout));
+    } else {
+      ++found.left_out;
+    }
+  };
+  if (std::vector<int> groups = apart_groups(workers); !groups.empty()) {
+    offer({.workers = workers, .shape = LayoutShape::kApart, .groups = std::move(groups)});
+  }
+  const int microbatches = input_.job.training.microbatches;
+  std::vector<NetworkId> trained;
+  for (const NetworkId id : input_.job.networks.ids()) {
+    if (!input_.job.networks[id].is_frozen) {
+      trained.push_back(id);
+    }
+  }
+  std::vector<std::vector<NetworkId>> choices{input_.job.networks.ids()};
+  for (const NetworkId id : trained) {
+    choices.push_back({id});
+  }
+  for (const int stages : kStages) {
+    if (workers % stages != 0 || workers / stages > microbatches) {
+      continue;
+    }
+    for (const std::vector<NetworkId>& networks : choices) {
+      const bool are_all = networks.size() == input_.job.networks.size();
+      const bool have_blocks = std::ranges::all_of(
+          networks, [&](NetworkId id) { return costs_.num_blocks(id) >= stages; });
+      // What is not cut is on all workers, each with micro-batches of its own.
+      if (have_blocks && (are_all || workers <= microbatches)) {
+        offer(cut_layout(workers, stages, networks, StagePlacement::kLoop, false));
+        if (networks.size() > 1) {
+          offer(cut_layout(workers, stages, networks, StagePlacement::kLoop, true));
+          offer(cut_layout(workers, stages, networks, StagePlacement::kV, false));
+        }
+      }
+    }
+  }
+  return found;
+}
+
+double StagePlanner::least_seconds(const PlannedLayout& layout) const {
+  const int microbatches = input_.job.training.microbatches;
+  double all = 0.0;
+  double apart = 0.0;
+  std::vector<double> stages(static_cast<std::size_t>(layout.stages), 0.0);
+  for (const NetworkId id : input_.job.networks.ids()) {
+    const auto index = static_cast<std::size_t>(id);
+    all += seconds_of(id);
+    if (layout.shape == LayoutShape::kApart) {
+      const int members = layout.groups[index];
+      apart = std::max(apart, seconds_of(id) * ((microbatches + members - 1) / members));
+    } else if (layout.shape == LayoutShape::kStages && !layout.cuts[index].empty()) {
+      std::size_t chunk = 0;
+      const bool is_turned = layout.placement == StagePlacement::kV && id != NetworkId{0};
+      for (int block = 0; block < costs_.num_blocks(id); ++block) {
+        chunk += chunk < layout.cuts[index].size() && block == layout.cuts[index][chunk] ? 1 : 0;
+        stages[is_turned ? stages.size() - 1 - chunk : chunk] +=
+            costs_.loads(id)[static_cast<std::size_t>(block)].seconds;
+      }
+    }
+  }
+  const int rows = layout.workers / layout.stages;
+  const double busiest = *std::ranges::max_element(stages) * ((microbatches + rows - 1) / rows);
+  return std::max({busiest, apart, all * microbatches / layout.workers}) / fastest();
+}
+
+Prediction StagePlanner::predict(const PlannedLayout& layout) const {
+  const int microbatches = ShownLayout::microbatches_of(layout, input_.job.training.microbatches);
+  const int others = ShownLayout::is_row(layout) ? 1 : layout.workers;
+  const int unit = others * std::max(1, kFewMicrobatches / 3 / others);
+  const bool is_long = microbatches > 3 * unit;
+  const ShownLayout shown(input_, layout, is_long ? 3 * unit : microbatches);
+  Simulated step = simulated(shown, costs_);
+  if (is_long) {
+    const ShownLayout shorter(input_, layout, 2 * unit);
+    step = carried_on(simulated(shorter, costs_), step,
+                      static_cast<double>(microbatches - 2 * unit) / unit);
+  }
+  Prediction prediction{.layout = layout, .step_seconds = step.seconds, .parts = step.parts};
+  set_step_figures(input_, shown.all_places(), prediction);
+  prediction.bytes_between_hosts =
+      static_cast<std::int64_t>(step.sent_bytes + shown.exchanged_bytes());
+  double fullest = -1.0;
+  for (int worker = 0; worker < shown.staged().workers; ++worker) {
+    const WorkerMemory memory{
+        .process_bytes = input_.profile.memory.process_bytes + kWorkerProgramBytes,
+        .arenas_bytes = shown.arenas_bytes(worker),
+        .snapshots_bytes = shown.snapshots_bytes(worker),
+        .working_bytes = transient_bytes_ + step.held_bytes[static_cast<std::size_t>(worker)],
+        .other_bytes = input_.profile.memory.other_bytes +
+                       kept_bytes(input_.job, input_.profile, microbatches)};
+    const std::int64_t limit =
+        input_.cluster.nodes[static_cast<std::size_t>(shown.place(worker).node)].memory_bytes;
+    const double fullness =
+        static_cast<double>(memory.total_bytes()) / (limit > 0 ? static_cast<double>(limit) : 1e18);
+    if (fullness > fullest) {
+      fullest = fullness;
+      prediction.memory = memory;
+      prediction.memory_limit = limit;
+    }
+  }
+  prediction.fits =
+      prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
+  return prediction;
+}
+
+}  // namespace gangway::plan

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The part of a layout that is simulated for all of it: one row of stages where rows are alike,
+// some micro-batches where there are many. Pure.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "plan/exchange.hpp"
+
+namespace gangway::plan {
+
+class ShownLayout {
+ public:
+  /// @param microbatches  of the shown workers together
+  ShownLayout(const PlanInput& input, const PlannedLayout& layout, int microbatches);
+
+  /// Whether one row is shown, since all networks are cut alike.
+  [[nodiscard]] static bool is_row(const PlannedLayout& layout);
+  /// Micro-batches of a row, or of all.
+  [[nodiscard]] static int microbatches_of(const PlannedLayout& layout, int microbatches);
+
+  [[nodiscard]] const StagedJob& staged() const { return staged_; }
+  [[nodiscard]] const std::vector<WorkerPlace>& all_places() const { return places_; }
+  /// Of shown worker `worker`.
+  [[nodiscard]] const WorkerPlace& place(int worker) const;
+  [[nodiscard]] Simulation::Setup setup(BlockCosts::Table table) const;
+  [[nodiscard]] std::int64_t arenas_bytes(int worker) const;
+  [[nodiscard]] std::int64_t snapshots_bytes(int worker) const;
+  /// Of gradients and weights, by all workers in a step, between nodes.
+  [[nodiscard]] double exchanged_bytes() const;
+  /// Of what the shown workers' lists of a step send to workers on other nodes, by all workers.
+  [[nodiscard]] double sent_bytes(const Lists& lists, const BlockCosts::Table& table) const;
+
+ private:
+  /// The workers that hold a network, or a chunk of one.
+  struct Holders {
+    BlockRange blocks;
+    double share = 1.0;  ///< of the network's weights
+    ExchangeGroup group;
+  };
+  void add_holders(NetworkId network, int chunk);
+  /// Those with whom a shown worker holds `network`; null: it holds nothing of it.
+  [[nodiscard]] const Holders* holders_of(NetworkId network, int worker) const;
+  [[nodiscard]] ExchangeMember member_of(const Holders& holders, int worker) const;
+  [[nodiscard]] ExchangePart part_of(NetworkId network, int worker) const;
+  [[nodiscard]] int real_worker(int worker) const { return is_row_ ? worker * copies_ : worker; }
+  [[nodiscard]] MessageLink link_between(int from, int to) const;
+  [[nodiscard]] SimulatedDevice device_of(int worker) const;
+
+  PlanInput input_;
+  bool is_row_;
+  int copies_;  ///< rows
+  StagedJob staged_;
+  std::vector<WorkerPlace> places_;
+  std::map<int, int> workers_on_;             ///< by node
+  PerNetwork<std::vector<Holders>> holders_;  ///< by chunk
+};
+
+}  // namespace gangway::plan

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "plan/ranking/search.hpp"
+
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/errors.hpp"
+#include "plan/ranking/plan_text.hpp"
+#include "tests/plan/sample_plan.hpp"
+
+namespace gangway::plan {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(Search, RanksAllDevicesFirstWhereLinksCostNothing) {
+  const auto planner = sample_planner(8, sample_cluster(1, 8));
+  const Search search = search_layouts(planner->input(), {.rows = 10});
+  ASSERT_FALSE(search.ranking.empty());
+  EXPECT_EQ(search.ranking.front().layout.workers, 8);
+  for (std::size_t i = 1; i < search.ranking.size(); ++i) {
+    EXPECT_GE(search.ranking[i].step_seconds, search.ranking[i - 1].step_seconds);
+  }
+}
+
+TEST(Search, StaysOnOneHostWhereTheLinkIsTooSlow) {
+  Cluster cluster = sample_cluster(2, 2);
+  cluster.between.bytes_per_second = 1e4;
+  const auto planner = sample_planner(4, cluster);
+  const Search search = search_layouts(planner->input(), {.rows = 10});
+  EXPECT_EQ(search.ranking.front().layout.workers, 2);
+  const auto four = std::ranges::find_if(
+      search.ranking, [](const Prediction& one) { return one.layout.workers == 4; });
+  if (four != search.ranking.end()) {
+    EXPECT_THAT(why_behind(*four, search.ranking.front()), HasSubstr("wire"));
+  }
+}
+
+TEST(Search, LeavesOutSlowDevicesThatOnlyHoldOthersUp) {
+  Cluster cluster = sample_cluster(2, 2);
+  cluster.nodes[0].speeds = {0.1, 0.1};
+  const auto planner = sample_planner(4, cluster);
+  const Search search = search_layouts(planner->input(), {.rows = 10});
+  EXPECT_EQ(search.ranking.front().layout.workers, 2);
+  EXPECT_EQ(places_of(search.ranking.front().layout, cluster, 4).front().node, 1);
+}
+
+TEST(Search, PutsWhatFitsFirst) {
+  Cluster cluster = sample_cluster(1, 2);
+  const auto probe = sample_planner(2, cluster);
+  const auto needs = [&](int workers) {
+    return predict(probe->input(), {.workers = workers}).memory.needed_bytes();
+  };
+  cluster.nodes[0].memory_bytes = (needs(1) + needs(2)) / 2;
+  const auto planner = sample_planner(2, cluster);
+  const Search search = search_layouts(planner->input(), {.rows = 10});
+  const Prediction& first = search.ranking.front();
+  EXPECT_TRUE(first.fits);
+  EXPECT_EQ(first.layout.workers, needs(1) < needs(2) ? 1 : 2);
+  EXPECT_THAT(why_behind(search.ranking.back(), first), HasSubstr("does not fit"));
+}
+
+TEST(Search, RefusesMoreWorkersThanThereCanBe) {
+  const auto planner = sample_planner(4, sample_cluster(1, 8));
+  EXPECT_THROW((void)search_layouts(planner->input(), {.rows = 10, .workers = 9}), ConfigError);
+  EXPECT_THROW((void)search_layouts(planner->input(), {.rows = 10, .workers = 5}), ConfigError);
+  EXPECT_EQ(
+      search_layouts(planner->input(), {.rows = 10, .workers = 3}).ranking.front().layout.workers,
+      3);
+}
+
+TEST(Search, PruningChangesNoRankingOfTheFirst) {
+  Cluster cluster = sample_cluster(4, 4);
+  cluster.between.bytes_per_second = 1e7;
+  const auto planner = sample_planner(24, cluster);
+  const Search few = search_layouts(planner->input(), {.rows = 3});
+  const Search all = search_layouts(planner->input(), {.rows = 1000});
+  EXPECT_GT(few.pruned, 0U);
+  EXPECT_EQ(all.pruned, 0U);
+  for (std::size_t i = 0; i < few.ranking.size(); ++i) {
+    EXPECT_EQ(few.ranking[i].layout, all.ranking[i].layout) << i;
+  }
+}
+
+TEST(Search, TakesLessThanASecondFor4096Devices) {
+  Cluster cluster = sample_cluster(512, 8);
+  cluster.between.bytes_per_second = 1e9;
+  const auto planner = sample_planner(4096, cluster);
+  const auto begin = std::chrono::steady_clock::now();
+  const Search search = search_layouts(planner->input(), {.rows = 10});
+  RecordProperty("seconds", std::to_string(seconds_since(begin)));
+  EXPECT_EQ(search.ranking.size(), 10U);
+}
+
+TEST(Search, Plans16384DevicesAndAnAsymmetricStepOf4096) {
+  const auto large = sample_planner(16384, sample_cluster(2048, 8));
+  EXPECT_FALSE(search_layouts(large->input(), {.rows = 10}).ranking.empty());
+  Cluster uneven = sample_cluster(512, 8);
+  for (std::size_t i = 0; i < uneven.nodes.size(); ++i) {
+    for (std::size_t device = 0; device < uneven.nodes[i].speeds.size(); ++device) {
+      uneven.nodes[i].speeds[device] = 1.0 + 1e-4 * static_cast<double>(8 * i + device);
+    }
+  }
+  const auto planner = sample_planner(4096, uneven);
+  const auto begin = std::chrono::steady_clock::now();
+  const Prediction step = predict(planner->input(), {.workers = 4096});
+  RecordProperty("seconds", std::to_string(seconds_since(begin)));
+  EXPECT_GT(step.step_seconds, 0.0);
+}
+
+TEST(Search, SaysOfWholeNetworksThatTheyHoldAsMuchWhereActivationsAreMadeAgain) {
+  const auto planner = sample_planner(2, sample_cluster(1, 1));
+  const Prediction kept = predict(planner->input(), {.workers = 1});
+  const Prediction made = predict(planner->input(), {.workers = 1, .recompute = true});
+  EXPECT_EQ(kept.memory, made.memory);
+  // Forwards that have a backward: of the discriminator's three and of one of the generator's.
+  EXPECT_NEAR(made.step_seconds - kept.step_seconds, 2 * 4 * 0.001, 1e-9);
+}
+
+TEST(JobKeys, TakeBackWhatTheJobSaysOfAnotherLayout) {
+  const JobSpec job =
+      sample_job(4, {"layout.stages=2", "layout.cuts.generator=[1]", "layout.recompute=true"});
+  const std::vector<std::string> keys = job_keys({.workers = 2}, job);
+  const JobSpec told = sample_job(4, [&] {
+    std::vector<std::string> all{"layout.stages=2", "layout.cuts.generator=[1]",
+                                 "layout.recompute=true"};
+    all.insert(all.end(), keys.begin(), keys.end());
+    return all;
+  }());
+  EXPECT_EQ(told.layout.stages, 1);
+  EXPECT_FALSE(told.layout.networks[NetworkId{0}].cuts.has_value());
+  EXPECT_FALSE(told.layout.recompute);
+}
+
+TEST(PlanText, SaysWhatToRunAndWhatTheStepGoesTo) {
+  const auto planner = sample_planner(4, sample_cluster(1, 2));
+  const std::string text =
+      plan_text(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
+  EXPECT_THAT(text, HasSubstr("Run it: gangway run j.yaml -n 2 layout.overlap=across "));
+  EXPECT_THAT(text, ContainsRegex("A step of the first: compute [0-9.]+ %"));
+  EXPECT_THAT(text, HasSubstr("waits for sums and updates +"));
+  const std::string json =
+      plan_json(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
+  EXPECT_THAT(json, HasSubstr("\"workers\": 2"));
+}
+
+}  // namespace
+}  // namespace gangway::plan

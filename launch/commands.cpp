@@ -10,7 +10,7 @@
 #include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/text/suggestion.hpp"
-#include "launch/bench/bench_commands.hpp"
+#include "launch/bench_commands.hpp"
 #include "launch/checkpoints/checkpoint_commands.hpp"
 #include "launch/checkpoints/digest_command.hpp"
 #include "launch/checkpoints/events_command.hpp"

@@ -17,7 +17,7 @@
 #include "gan/pictures/line_plot.hpp"
 #include "job/file/parse.hpp"
 #include "job/schema/key.hpp"
-#include "launch/bench/measured_run.hpp"
+#include "launch/mpirun/measured_run.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "launch/rates/range_figures.hpp"
 

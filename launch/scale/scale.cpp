@@ -10,13 +10,13 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "bench/command/overlap_figures.hpp"
 #include "gan/pictures/line_plot.hpp"
 #include "job/file/parse.hpp"
-#include "launch/bench/measured_run.hpp"
-#include "launch/bench/overlap_figures.hpp"
-#include "launch/bench/quiet_machine.hpp"
+#include "launch/mpirun/measured_run.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "plan/ranking/make_plan.hpp"
 
@@ -160,7 +160,7 @@ class ScaleBench {
         fmt::format("{}-{}-{}", is_weak ? "weak" : "strong", row.workers, round);
     const std::vector<std::string> sizes = sized(job_, is_weak ? row.workers : 1, 1);
     const MeasuredRun run = measured_run(command(sizes, row.workers, name), outdir_, name);
-    row.steps.push_back(step_figures(run.stats, options_.steps / 4).seconds);
+    row.steps.push_back(bench::step_figures(run.stats, options_.steps / 4).seconds);
     const int parts = is_weak ? 1 : row.workers;
     if (job_.training.microbatches % parts == 0) {
       row.ceilings.push_back(apart(sized(job_, 1, parts), row.workers, name));
@@ -178,8 +178,8 @@ class ScaleBench {
     const ChildOutput output = output_of_child({"sh", "-c", fmt::format("{} wait", script)});
     double sum = 0.0;
     for (int i = 0; i < count; ++i) {
-      sum += step_figures(stats_of(fmt::format("{}-apart{}", name, i), output.text),
-                          options_.steps / 4)
+      sum += bench::step_figures(stats_of(fmt::format("{}-apart{}", name, i), output.text),
+                                 options_.steps / 4)
                  .seconds;
     }
     return sum / count;

@@ -74,18 +74,20 @@ RULES = (
     Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
     Rule("plan/", (*JOB, "comm/arena/reduction_tree.hpp", "comm/calibrate/calibration.hpp",
                    "comm/calibrate/link_table.hpp", "gan/recipes/", "pipeline/", "report/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/", (*RUN, "checkpoint/", "plan/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
+    Rule("launch/", (*RUN, "bench/command/", "checkpoint/", "plan/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/"), COMPUTES_NOT + ("MPI",)),
     Rule("launch/data/", ("base/", "job/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/rates/", (*RUN, "gan/pictures/", "launch/bench/", "launch/mpirun/", "launch/process/", "report/"),
+    Rule("launch/rates/", (*RUN, "gan/pictures/", "launch/mpirun/", "launch/process/", "report/"),
          COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/profile/", (*JOB, "comm/", "gan/", "launch/mpirun/", "plan/", "launch/process/", "pipeline/",
                              "worker/"), NO_PROCESSES),
-    Rule("launch/scale/", (*RUN, "gan/pictures/", "launch/bench/", "launch/mpirun/", "plan/", "launch/process/",
+    Rule("launch/scale/", (*RUN, "gan/pictures/", "bench/command/", "launch/mpirun/", "plan/", "launch/process/",
                            "report/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/model/", (*JOB, "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
+    Rule("bench/command/", (*RUN, "checkpoint/", "launch/mpirun/", "launch/process/", "report/"),
+         COMPUTES_NOT + NO_PROCESSES),
 )
 # Libraries that must not meet in one translation unit.
 APART = ("LibTorch", "Protobuf")
@@ -205,7 +207,7 @@ def check_circles(tree):
     for what, key in (("folders", os.path.dirname), ("files", lambda name: os.path.splitext(name)[0])):
         arrows = {}
         for name, headers in tree.project_includes.items():
-            if not name.startswith(("tests/", "bench/")):
+            if not name.startswith("tests/"):
                 arrows.setdefault(key(name), set()).update(key(header) for header in headers if key(header) != key(name))
         for group in circles(arrows):
             yield f"{what} that need one another: {', '.join(group)}"

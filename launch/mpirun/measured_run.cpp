@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/measured_run.hpp"
+#include "launch/mpirun/measured_run.hpp"
 
 #include <algorithm>
 #include <fstream>

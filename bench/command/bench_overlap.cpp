@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/bench_overlap.hpp"
+#include "bench/command/bench_overlap.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "bench/command/overlap_figures.hpp"
 #include "job/file/parse.hpp"
-#include "launch/bench/measured_run.hpp"
-#include "launch/bench/overlap_figures.hpp"
-#include "launch/bench/quiet_machine.hpp"
 #include "launch/mpirun/hostfile.hpp"
+#include "launch/mpirun/measured_run.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "run/line_rate.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,7 +91,7 @@ class OverlapBench {
     const bool is_share = way.workers != options_.workers;
     const double images = static_cast<double>(spec_.images_per_step()) /
                           (is_share ? static_cast<double>(options_.workers) : 1.0);
-    std::vector<std::string> words{(program_folder() / "gangway").string(), "run",
+    std::vector<std::string> words{(launch::program_folder() / "gangway").string(), "run",
                                    options_.job.string()};
     words.insert(words.end(), options_.overrides.begin(), options_.overrides.end());
     words.insert(words.end(), way.overrides.begin(), way.overrides.end());
@@ -111,7 +111,8 @@ class OverlapBench {
   }
 
   [[nodiscard]] StepFigures measure(const Way& way) const {
-    return step_figures(measured_run(command(way), outdir_, way.name).stats, options_.steps / 4);
+    return step_figures(launch::measured_run(command(way), outdir_, way.name).stats,
+                        options_.steps / 4);
   }
 
   /// Hosts that the workers fill one after the other.
@@ -121,7 +122,7 @@ class OverlapBench {
     }
     int hosts = 0;
     int slots = 0;
-    for (const Host& host : read_hostfile(options_.hostfile)) {
+    for (const launch::Host& host : launch::read_hostfile(options_.hostfile)) {
       hosts += slots < options_.workers ? 1 : 0;
       slots += host.slots;
     }
@@ -158,12 +159,12 @@ class OverlapBench {
 }  // namespace
 
 int bench_overlap(const OverlapOptions& options, const Environment& environment) {
-  require_programs(DeviceKind::kCpu);
-  const BenchFolder folder(options.outdir);
+  launch::require_programs(DeviceKind::kCpu);
+  const launch::BenchFolder folder(options.outdir);
   OverlapBench bench(options, environment, folder.path());
-  require_quiet_machine(options.anyway);
+  launch::require_quiet_machine(options.anyway);
   bench.run();
   return 0;
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -9,7 +9,7 @@
 
 #include "launch/process/environment.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 struct CheckpointBenchOptions {
   std::vector<std::string> overrides;
@@ -36,4 +36,4 @@ struct BenchModel {
 [[nodiscard]] int bench_checkpoint(const CheckpointBenchOptions& options,
                                    const Environment& environment);
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -9,7 +9,7 @@
 
 #include "launch/process/environment.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 struct AllreduceOptions {
   std::vector<int> workers{2, 4};  ///< one measurement each
@@ -28,4 +28,4 @@ struct AllreduceOptions {
 /// @return exit code of the first measurement that failed, or 0. @throws Error.
 [[nodiscard]] int bench_allreduce(const AllreduceOptions& options, const Environment& environment);
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 inline constexpr double kMegabyte = 1e6;  // as disks are sold
 
@@ -86,4 +86,4 @@ struct CheckpointRounds {
 /// @throws EnvironmentError naming a line that is none.
 void add_rivals(std::string_view lines, std::vector<RivalRow>& rows);
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

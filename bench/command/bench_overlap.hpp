@@ -9,7 +9,7 @@
 
 #include "launch/process/environment.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 struct OverlapOptions {
   std::filesystem::path job = "examples/fashion-mnist.yaml";
@@ -28,4 +28,4 @@ struct OverlapOptions {
 /// @return exit code. @throws Error, with the last words of a run that failed.
 [[nodiscard]] int bench_overlap(const OverlapOptions& options, const Environment& environment);
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "bench/command/checkpoint_figures.hpp"
 #include "checkpoint/format/manifest.hpp"
-#include "launch/bench/checkpoint_figures.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 class StoreBench {
  public:
@@ -49,4 +49,4 @@ class StoreBench {
   bool plain_first_ = false;
 };
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

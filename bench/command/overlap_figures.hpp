@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 /// Of one run, per step.
 struct StepFigures {
@@ -42,4 +42,4 @@ struct OverlapBound {
 [[nodiscard]] std::string overlap_table(const std::vector<OverlapRow>& rows,
                                         const OverlapBound& bound);
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -8,7 +8,7 @@
 
 #include "checkpoint/files/aligned_buffer.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 
 /// One file, and the block that it is written from and read into, made before anything is timed.
 class PlainFile {
@@ -29,4 +29,4 @@ class PlainFile {
   checkpoint::AlignedBuffer block_;
 };
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

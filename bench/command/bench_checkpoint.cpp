@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/bench_checkpoint.hpp"
+#include "bench/command/bench_checkpoint.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,20 +12,20 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "bench/command/checkpoint_figures.hpp"
+#include "bench/command/store_bench.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "job/file/parse.hpp"
-#include "launch/bench/checkpoint_figures.hpp"
-#include "launch/bench/measured_run.hpp"
-#include "launch/bench/quiet_machine.hpp"
-#include "launch/bench/store_bench.hpp"
+#include "launch/mpirun/measured_run.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_output.hpp"
+#include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "run/run_files.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,7 +114,8 @@ class CheckpointBench {
     const fs::path job = outdir_ / fmt::format("{}-mb.yaml", megabytes_);
     write_file_atomically(job, job_);
     const double kimg = static_cast<double>(spec_.images_per_step()) / 1000.0;
-    std::vector<std::string> words{(program_folder() / "gangway").string(), "run", job.string()};
+    std::vector<std::string> words{(launch::program_folder() / "gangway").string(), "run",
+                                   job.string()};
     words.insert(words.end(), options_.overrides.begin(), options_.overrides.end());
     for (const std::string& more :
          {fmt::format("training.kimg={}", kimg * num_steps()),
@@ -133,7 +134,7 @@ class CheckpointBench {
   [[nodiscard]] CheckpointRun train(int round, Saves saves) {
     const std::string name = fmt::format("{}-mb-{}-{}", megabytes_,
                                          saves == Saves::kYes ? "with" : "without", round + 1);
-    const MeasuredRun run = measured_run(command(name, saves), outdir_, name);
+    const launch::MeasuredRun run = launch::measured_run(command(name, saves), outdir_, name);
     const CheckpointRun figures = checkpoint_run(run.stats, num_warmup_steps());
     if (saves == Saves::kYes && !store_) {
       begin_store(run.directory / kCheckpointsFolder);
@@ -177,11 +178,11 @@ class CheckpointBench {
   }
 
   [[nodiscard]] std::string rival_lines() const {
-    const std::string line =
-        fmt::format("{} {}", options_.rival,
-                    shell_line({"--tensors", tensor_list().string(), "--processes",
-                                std::to_string(options_.workers), "--folder", outdir_.string()}));
-    const CommandOutput output = output_of(line + " 2>/dev/null");
+    const std::string line = fmt::format(
+        "{} {}", options_.rival,
+        launch::shell_line({"--tensors", tensor_list().string(), "--processes",
+                            std::to_string(options_.workers), "--folder", outdir_.string()}));
+    const launch::CommandOutput output = launch::output_of(line + " 2>/dev/null");
     if (output.code != 0) {
       throw EnvironmentError(fmt::format("'{}' failed: start it by hand", line));
     }
@@ -234,13 +235,13 @@ BenchModel bench_model(int megabytes) {
 }
 
 int bench_checkpoint(const CheckpointBenchOptions& options, const Environment& environment) {
-  require_programs(DeviceKind::kCpu);
-  const BenchFolder folder(options.outdir);
+  launch::require_programs(DeviceKind::kCpu);
+  const launch::BenchFolder folder(options.outdir);
   std::vector<CheckpointBench> benches;
   for (const int megabytes : options.sizes) {
     benches.emplace_back(options, environment, megabytes, folder.path());
   }
-  require_quiet_machine(options.anyway);
+  launch::require_quiet_machine(options.anyway);
   std::cout << fmt::format("load before: {}; disk of {}", load_average(), folder.path().string())
             << std::endl;
   for (CheckpointBench& bench : benches) {
@@ -248,8 +249,8 @@ int bench_checkpoint(const CheckpointBenchOptions& options, const Environment& e
   }
   std::cout << fmt::format("load after: {} (mostly this benchmark's own)", load_average())
             << std::endl;
-  require_quiet_machine(/*anyway=*/true);
+  launch::require_quiet_machine(/*anyway=*/true);
   return 0;
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/overlap_figures.hpp"
+#include "bench/command/overlap_figures.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "report/table.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 struct TickFigures {
@@ -20,7 +20,7 @@ struct TickFigures {
   double sent_mib = 0.0;
 };
 
-TickFigures tick_of(std::string_view line) {
+TickFigures figures_in(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const auto number = [&](const char* key) {
     if (!json.is_object() || !json.contains(key) || !json[key].is_number()) {
@@ -35,7 +35,7 @@ TickFigures tick_of(std::string_view line) {
           .sent_mib = number("sent_mib_per_step")};
 }
 
-double median(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
@@ -59,8 +59,8 @@ std::string hidden(const OverlapRow& row, const std::vector<OverlapRow>& rows) {
   if (row.overlap == "none" || blocking == rows.end()) {
     return "-";
   }
-  const double exposed = median(all(*blocking, &StepFigures::exposed_seconds));
-  return exposed > 0.0 ? percent(1.0 - median(all(row, &StepFigures::exposed_seconds)) / exposed)
+  const double exposed = middle_of(all(*blocking, &StepFigures::exposed_seconds));
+  return exposed > 0.0 ? percent(1.0 - middle_of(all(row, &StepFigures::exposed_seconds)) / exposed)
                        : "-";
 }
 
@@ -73,7 +73,7 @@ StepFigures step_figures(std::string_view stats, std::int64_t warmup_steps) {
   std::int64_t before = 0;
   while (!stats.empty()) {
     const std::size_t end = std::min(stats.find('\n'), stats.size());
-    const TickFigures tick = tick_of(stats.substr(0, end));
+    const TickFigures tick = figures_in(stats.substr(0, end));
     stats.remove_prefix(std::min(end + 1, stats.size()));
     if (before >= warmup_steps && tick.step > before) {
       const auto in_tick = static_cast<double>(tick.step - before);
@@ -87,7 +87,7 @@ StepFigures step_figures(std::string_view stats, std::int64_t warmup_steps) {
   if (step_seconds.empty()) {
     throw EnvironmentError("the runs are too short to measure: use more --steps");
   }
-  figures.seconds = median(step_seconds);
+  figures.seconds = middle_of(step_seconds);
   figures.exposed_seconds /= steps;
   figures.sent_bytes /= steps;
   return figures;
@@ -105,17 +105,17 @@ std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBoun
                        {"bound / step", Align::kRight}});
   for (const OverlapRow& row : rows) {
     const std::vector<double> seconds = all(row, &StepFigures::seconds);
-    const double step = median(seconds);
-    const double sent = median(all(row, &StepFigures::sent_bytes)) / bound.num_hosts;
+    const double step = middle_of(seconds);
+    const double sent = middle_of(all(row, &StepFigures::sent_bytes)) / bound.num_hosts;
     const double wire =
         bound.link_bytes_per_second > 0.0 ? sent / bound.link_bytes_per_second : 0.0;
     table.add_row({row.transport, row.overlap, in_milliseconds(step),
                    in_milliseconds(*std::ranges::min_element(seconds)),
-                   in_milliseconds(median(all(row, &StepFigures::exposed_seconds))),
+                   in_milliseconds(middle_of(all(row, &StepFigures::exposed_seconds))),
                    hidden(row, rows), in_milliseconds(bound.compute_seconds), in_milliseconds(wire),
                    percent(std::max(bound.compute_seconds, wire) / step)});
   }
   return table.text();
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/bench_allreduce.hpp"
+#include "bench/command/bench_allreduce.hpp"
 
 #include <iostream>
 
@@ -7,13 +7,13 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "launch/bench/quiet_machine.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -45,32 +45,34 @@ std::vector<std::string> arguments_of(const AllreduceOptions& options) {
 }  // namespace
 
 int bench_allreduce(const AllreduceOptions& options, const Environment& environment) {
-  const fs::path program = program_folder() / kProgram;
+  const fs::path program = launch::program_folder() / kProgram;
   if (!fs::exists(program)) {
     throw EnvironmentError(
         fmt::format("{} is missing: build all programs (./launch/build)", program.string()));
   }
-  const TemporaryFolder folder;
+  const launch::TemporaryFolder folder;
   fs::path hostfile;
   if (!options.hostfile.empty()) {
     hostfile = folder.path() / "hostfile";
-    write_file_atomically(hostfile,
-                          hostfile_with_coordinator(read_hostfile(options.hostfile), is_this_host));
+    write_file_atomically(
+        hostfile,
+        hostfile_with_coordinator(launch::read_hostfile(options.hostfile), launch::is_this_host));
   }
-  require_quiet_machine(options.anyway);
-  let_root_use_mpirun();
+  launch::require_quiet_machine(options.anyway);
+  launch::let_root_use_mpirun();
   for (const int workers : options.workers) {
-    const auto command = measuring_command({.workers = workers,
-                                            .program = program,
-                                            .hostfile = hostfile,
-                                            .exported_variables = exported_variables(environment)},
-                                           arguments_of(options));
-    std::cout << "$ " << shell_line(command) << std::endl;
-    if (const int code = run_child(command); code != 0) {
+    const auto command =
+        launch::measuring_command({.workers = workers,
+                                   .program = program,
+                                   .hostfile = hostfile,
+                                   .exported_variables = launch::exported_variables(environment)},
+                                  arguments_of(options));
+    std::cout << "$ " << launch::shell_line(command) << std::endl;
+    if (const int code = launch::run_child(command); code != 0) {
       return code;
     }
   }
   return 0;
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/checkpoint_figures.hpp"
+#include "bench/command/checkpoint_figures.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "base/units.hpp"
 #include "report/table.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 struct StepTick {
@@ -259,4 +259,4 @@ void add_rivals(std::string_view lines, std::vector<RivalRow>& rows) {
   }
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

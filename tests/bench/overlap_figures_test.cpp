@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/overlap_figures.hpp"
+#include "bench/command/overlap_figures.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -55,4 +55,4 @@ TEST(OverlapTable, TakesTheWireWhereItIsTheLarger) {
 }
 
 }  // namespace
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The parts of `gangway bench` that are no figures: whether a machine is quiet, a child, a
-// temporary folder.
+// Whether a machine is quiet, a child, a temporary folder.
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "launch/bench/quiet_machine.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "run/line_rate.hpp"
 

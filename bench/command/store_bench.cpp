@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/store_bench.hpp"
+#include "bench/command/store_bench.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +14,7 @@
 
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
+#include "bench/command/plain_disk.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
@@ -21,9 +22,8 @@
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
 #include "checkpoint/store/commit.hpp"
-#include "launch/bench/plain_disk.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ StoreTimes StoreBench::write_and_read() {
   return times;
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/quiet_machine.hpp"
+#include "launch/process/quiet_machine.hpp"
 
 #include <array>
 #include <fstream>

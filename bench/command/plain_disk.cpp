@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/plain_disk.hpp"
+#include "bench/command/plain_disk.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +15,7 @@
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -92,4 +92,4 @@ void PlainFile::read() {
   }
 }
 
-}  // namespace gangway::launch
+}  // namespace gangway::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/bench_commands.hpp"
+#include "launch/bench_commands.hpp"
 
 #include <memory>
 #include <string>
@@ -7,17 +7,17 @@
 
 #include <CLI/CLI.hpp>
 
-#include "launch/bench/bench_allreduce.hpp"
-#include "launch/bench/bench_checkpoint.hpp"
-#include "launch/bench/bench_overlap.hpp"
-#include "launch/bench/quiet_machine.hpp"
+#include "bench/command/bench_allreduce.hpp"
+#include "bench/command/bench_checkpoint.hpp"
+#include "bench/command/bench_overlap.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/quiet_machine.hpp"
 
 namespace gangway::launch {
 namespace {
 
 void add_allreduce(CLI::App& bench, CommandLine& line) {
-  const auto options = std::make_shared<AllreduceOptions>();
+  const auto options = std::make_shared<bench::AllreduceOptions>();
   CLI::App* command = bench.add_subcommand(
       "allreduce", "Every transport's all-reduce beside MPI_Allreduce and what the machine allows");
   command->add_option("-n,--workers", options->workers, "Workers; several for several tables")
@@ -55,12 +55,12 @@ void add_allreduce(CLI::App& bench, CommandLine& line) {
       "  gangway bench allreduce -n 2 --hostfile hosts --line-rate 1gbit\n"
       "docs/benchmarks.md says what is measured, and how it is fair.");
   command->callback([options, &line] {
-    line.action = [options, &line] { return bench_allreduce(*options, line.environment); };
+    line.action = [options, &line] { return bench::bench_allreduce(*options, line.environment); };
   });
 }
 
 void add_overlap(CLI::App& bench, CommandLine& line) {
-  const auto options = std::make_shared<OverlapOptions>();
+  const auto options = std::make_shared<bench::OverlapOptions>();
   CLI::App* command = bench.add_subcommand(
       "overlap", "Steps of a job with its communication exposed, and hidden in each way");
   command->add_option("overrides", options->overrides, "Keys of the job file, as training.batch=64")
@@ -97,12 +97,12 @@ void add_overlap(CLI::App& bench, CommandLine& line) {
       "  gangway bench overlap -n 2 --hostfile hosts --line-rate 1gbit --outdir /shared/bench\n"
       "docs/benchmarks.md says what is measured, and how it is fair.");
   command->callback([options, &line] {
-    line.action = [options, &line] { return bench_overlap(*options, line.environment); };
+    line.action = [options, &line] { return bench::bench_overlap(*options, line.environment); };
   });
 }
 
 void add_checkpoint(CLI::App& bench, CommandLine& line) {
-  const auto options = std::make_shared<CheckpointBenchOptions>();
+  const auto options = std::make_shared<bench::CheckpointBenchOptions>();
   CLI::App* command = bench.add_subcommand(
       "checkpoint",
       "What snapshots and checkpoints cost a training, and the store beside the disk");
@@ -141,7 +141,7 @@ void add_checkpoint(CLI::App& bench, CommandLine& line) {
       "  gangway bench checkpoint --rival '.venv/bin/python bench/torch_async_save.py'\n"
       "docs/benchmarks.md says what is measured, and how it is fair.");
   command->callback([options, &line] {
-    line.action = [options, &line] { return bench_checkpoint(*options, line.environment); };
+    line.action = [options, &line] { return bench::bench_checkpoint(*options, line.environment); };
   });
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "launch/bench/checkpoint_figures.hpp"
+#include "bench/command/checkpoint_figures.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "launch/bench/bench_checkpoint.hpp"
+#include "bench/command/bench_checkpoint.hpp"
 
-namespace gangway::launch {
+namespace gangway::bench {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -125,4 +125,4 @@ TEST(BenchModel, HasTheSizeAskedFor) {
 }
 
 }  // namespace
-}  // namespace gangway::launch
+}  // namespace gangway::bench

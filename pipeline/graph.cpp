@@ -133,4 +133,17 @@ std::vector<bool> gradient_flow(const Pass& pass, const std::vector<NetworkId>& 
   return matters;
 }
 
+bool wants_input_gradient(const Pass& pass, const Application& application) {
+  for (std::size_t before = 0; before < pass.nodes.size(); ++before) {
+    for (const std::string& made : outputs_of(pass.nodes[before])) {
+      if (pass.has_gradient[before] &&
+          std::ranges::any_of(application.inputs,
+                              [&](const Input& input) { return input.tensor == made; })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace gangway::pipeline

@@ -208,4 +208,7 @@ struct Pass {
 [[nodiscard]] std::vector<std::string> inputs_of(const Node& node);
 [[nodiscard]] std::vector<std::string> outputs_of(const Node& node);
 
+/// Whether a gradient of one of the tensors that `application` of the pass takes is wanted.
+[[nodiscard]] bool wants_input_gradient(const Pass& pass, const Application& application);
+
 }  // namespace gangway::pipeline

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "plan/candidate.hpp"
 #include "plan/partial_sums.hpp"
 #include "plan/plan_input.hpp"
-#include "plan/planned_layout.hpp"
 #include "plan/simulation.hpp"
 
 namespace gangway::plan {

@@ -19,19 +19,6 @@ using pipeline::Operation;
 using pipeline::Pass;
 using pipeline::Phase;
 
-bool wants_input_gradient(const Pass& pass, const Application& application) {
-  for (std::size_t before = 0; before < pass.nodes.size(); ++before) {
-    for (const std::string& made : pipeline::outputs_of(pass.nodes[before])) {
-      if (pass.has_gradient[before] &&
-          std::ranges::any_of(application.inputs,
-                              [&](const pipeline::Input& input) { return input.tensor == made; })) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 /// `parts` as shares of their sum; equal ones where there is none.
 std::vector<double> shares(std::vector<double> parts) {
   const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
@@ -234,7 +221,7 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
   const Pass& cut = phase.passes[static_cast<std::size_t>(of.pass)];
   const auto& here = std::get<Application>(cut.nodes[static_cast<std::size_t>(node)]);
   const NetworkId id = here.network;
-  const NetworkGroup& group = staged.groups[id];
+  const NetworkGroup& group = staged.layout[id];
   const BlockRange blocks = group.is_cut()
                                 ? group.chunks[static_cast<std::size_t>(here.part->chunk)]
                                 : BlockRange{0, num_blocks(id)};

@@ -129,16 +129,17 @@ void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& pl
   prediction.price_per_kimg = price / kSecondsPerHour * 1000.0 / prediction.images_per_second;
 }
 
-Prediction predict(const PlanInput& input, const PlannedLayout& layout) {
+Prediction predict(const PlanInput& input, const Candidate& candidate) {
   const int microbatches = input.job.training.microbatches;
-  const ExchangeGroup all(input.cluster, places_of(layout, input.cluster, microbatches),
+  const ExchangeGroup all(input.cluster, places_of(candidate, input.cluster, microbatches),
                           microbatches);
-  const Simulation::Stretch step = mean_step({.costs = input.costs.whole(layout.recompute),
-                                              .workers = workers_of(input, all),
-                                              .links = {},
-                                              .wake_seconds = input.profile.wake_seconds},
-                                             distinct_lists(input.costs.phases(), layout.overlap));
-  Prediction prediction{.layout = layout, .step_seconds = step.seconds, .parts = step.parts};
+  const Simulation::Stretch step =
+      mean_step({.costs = input.costs.whole(candidate.choice.recompute),
+                 .workers = workers_of(input, all),
+                 .links = {},
+                 .wake_seconds = input.profile.wake_seconds},
+                distinct_lists(input.costs.phases(), candidate.choice.overlap));
+  Prediction prediction{.candidate = candidate, .step_seconds = step.seconds, .parts = step.parts};
   set_step_figures(input, all.places(), prediction);
   for (const NetworkId id : input.job.networks.ids()) {
     const NetworkSpec& network = input.job.networks[id];

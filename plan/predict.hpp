@@ -5,15 +5,15 @@
 
 #include <cstdint>
 
+#include "plan/candidate.hpp"
 #include "plan/memory.hpp"
 #include "plan/plan_input.hpp"
-#include "plan/planned_layout.hpp"
 #include "plan/simulation.hpp"
 
 namespace gangway::plan {
 
 struct Prediction {
-  PlannedLayout layout;
+  Candidate candidate;
   double step_seconds = 0.0;
   StepParts parts;  ///< of a step without lazy phases
   double images_per_second = 0.0;
@@ -29,7 +29,7 @@ struct Prediction {
 
 /// Of a data-parallel layout.
 /// @pre it has no more workers than the cluster devices, nor than the job micro-batches
-[[nodiscard]] Prediction predict(const PlanInput& input, const PlannedLayout& layout);
+[[nodiscard]] Prediction predict(const PlanInput& input, const Candidate& candidate);
 
 /// Rate, efficiency and price, which follow from step_seconds and who takes part.
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,

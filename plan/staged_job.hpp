@@ -12,12 +12,9 @@
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/phases.hpp"
 #include "pipeline/schedule.hpp"
-#include "plan/planned_layout.hpp"
+#include "plan/candidate.hpp"
 
 namespace gangway::plan {
-
-/// `job` with what `layout` says, and nothing else of a layout.
-[[nodiscard]] JobSpec with_layout(JobSpec job, const PlannedLayout& layout);
 
 /// Why workers would refuse `job`'s layout, by its rules (job/rules/); empty: they would not.
 [[nodiscard]] std::string why_refused(const JobSpec& job);
@@ -25,8 +22,7 @@ namespace gangway::plan {
 struct StagedJob {
   JobSpec job;
   int workers = 1;
-  Overlap overlap = Overlap::kAcross;
-  Layout groups;
+  Layout layout;
   PerNetwork<pipeline::NetworkCuts> cuts;
   std::vector<pipeline::Phase> phases;  ///< cut
 };
@@ -34,7 +30,7 @@ struct StagedJob {
 /// @param phases  of the job's recipe, completed, not cut
 /// @throws ConfigError as resolve_layout and pipeline::cut_phases
 [[nodiscard]] StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
-                                   const PlannedLayout& layout);
+                                   const Candidate& candidate);
 
 using Lists = std::vector<std::vector<pipeline::Instruction>>;  // by worker
 

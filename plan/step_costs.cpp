@@ -6,13 +6,23 @@
 #include "pipeline/schedule.hpp"
 
 namespace gangway::plan {
+namespace {
+
+StagedJob whole_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
+                    bool recompute) {
+  Candidate one = whole_candidate(job, 1);
+  one.choice.recompute = recompute;
+  return staged_job(job, phases, one);
+}
+
+}  // namespace
 
 StepCosts::StepCosts(const Profile& profile, const std::vector<pipeline::Phase>& phases,
                      const JobSpec& job)
     : phases_(phases),
       blocks_(job, profile, phases_),
-      kept_(blocks_.table(staged_job(job, phases_, {.workers = 1}))),
-      made_again_(blocks_.table(staged_job(job, phases_, {.workers = 1, .recompute = true}))) {
+      kept_(blocks_.table(whole_job(job, phases_, false))),
+      made_again_(blocks_.table(whole_job(job, phases_, true))) {
   const PerNetwork<std::string> names = job.network_names();
   for (const pipeline::Phase& phase : phases_) {
     for (const pipeline::Instruction& at :

@@ -29,10 +29,10 @@ double backward_seconds(const BlockCost& block) {
 
 EmulatedLayout::EmulatedLayout(const plan::PlanInput& input,
                                const std::vector<pipeline::Phase>& phases,
-                               const plan::PlannedLayout& layout)
+                               const plan::Candidate& candidate)
     : input_(input),
-      staged_(plan::staged_job(input.job, phases, layout)),
-      places_(places_of(layout, input.cluster, input.job.training.microbatches)),
+      staged_(plan::staged_job(input.job, phases, candidate)),
+      places_(places_of(candidate, input.cluster, input.job.training.microbatches)),
       table_(plan::BlockCosts(input.job, input.profile, phases).table(staged_)) {
   for (const NetworkId network : input.job.networks.ids()) {
     arenas_.add(arena_of(network));
@@ -62,7 +62,7 @@ const plan::NodeCost& EmulatedLayout::cost_of(const pipeline::Instruction& at) c
 }
 
 const EmulatedPart* EmulatedLayout::part_of(NetworkId network, int worker) const {
-  const auto chunk = staged_.groups[network].chunk_of(worker);
+  const auto chunk = staged_.layout[network].chunk_of(worker);
   return chunk ? &parts_[network][static_cast<std::size_t>(*chunk)] : nullptr;
 }
 
@@ -100,7 +100,7 @@ std::vector<double> EmulatedLayout::ready_shares(NetworkId network, BlockRange b
 }
 
 std::vector<EmulatedPart> EmulatedLayout::parts_of(NetworkId network) const {
-  const NetworkGroup& group = staged_.groups[network];
+  const NetworkGroup& group = staged_.layout[network];
   const comm::ArenaLayout& arena = arenas_[network];
   const NetworkCost& cost = input_.profile.network(input_.job.networks[network].name);
   const auto num_blocks = static_cast<int>(arena.parameters().size());

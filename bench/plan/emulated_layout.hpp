@@ -26,7 +26,7 @@ class EmulatedLayout {
  public:
   /// All outlive this.
   EmulatedLayout(const plan::PlanInput& input, const std::vector<pipeline::Phase>& phases,
-                 const plan::PlannedLayout& layout);
+                 const plan::Candidate& candidate);
 
   [[nodiscard]] const plan::PlanInput& input() const { return input_; }
   [[nodiscard]] const plan::StagedJob& staged() const { return staged_; }

@@ -40,23 +40,23 @@ double mean_work_seconds(const EmulatedLayout& layout, std::span<const plan::Lis
 }  // namespace
 
 EmulatedStep emulated_step(const plan::PlanInput& input, const std::vector<pipeline::Phase>& phases,
-                           const plan::PlannedLayout& layout, int steps) {
+                           const plan::Candidate& candidate, int steps) {
   constexpr int kWarmUp = 2;
   static std::atomic<int> runs = 0;
   const std::string token = fmt::format("plan{}x{}", ::getpid(), runs++);
-  const EmulatedLayout emulated(input, phases, layout);
+  const EmulatedLayout emulated(input, phases, candidate);
   const std::vector<plan::Lists> lists = emulated.lists(kWarmUp + steps);
   EmulatedWires wires(emulated);
-  comm::LoopbackHub hub(layout.workers);
+  comm::LoopbackHub hub(candidate.workers);
   hub.inject(
       [&wires](int from, int to, comm::MessageTag tag) { return wires.fate(from, to, tag); });
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(layout.workers));
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(candidate.workers));
   std::vector<Sleeper::Clock::time_point> ends(lists.size());
   Sleeper::Clock::duration latest = Sleeper::Clock::duration::zero();
   std::mutex mutex;  // guards `ends` and `latest`
   {
     std::vector<std::jthread> threads;
-    for (int worker = 0; worker < layout.workers; ++worker) {
+    for (int worker = 0; worker < candidate.workers; ++worker) {
       threads.emplace_back([&, worker] {
         try {
           EmulatedWorker own(

@@ -21,6 +21,6 @@ struct EmulatedStep {
 /// @param phases  of the job, not cut
 [[nodiscard]] EmulatedStep emulated_step(const plan::PlanInput& input,
                                          const std::vector<pipeline::Phase>& phases,
-                                         const plan::PlannedLayout& layout, int steps);
+                                         const plan::Candidate& candidate, int steps);
 
 }  // namespace gangway::bench

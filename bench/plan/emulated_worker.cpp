@@ -55,7 +55,7 @@ void EmulatedWorker::allocate(comm::HostMemory& memory) {
     const std::size_t size = layout_.arena(network).size();
     const EmulatedPart* part = layout_.part_of(network, worker_);
     comm::Arena weights = memory.allocate_shared(size, comm::Deadline(kPatience));
-    comm::PartialStack stack(memory, size, layout_.staged().groups[network].range_of(worker_),
+    comm::PartialStack stack(memory, size, layout_.staged().layout[network].range_of(worker_),
                              layout_.input().job.training.microbatches,
                              part != nullptr ? part->ranges : std::vector<comm::ElementRange>());
     held_.push_back(std::make_unique<Held>(std::move(weights), std::move(stack)));

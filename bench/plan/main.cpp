@@ -15,13 +15,13 @@
 #include "bench/plan/emulated_run.hpp"
 #include "plan/ranking/search.hpp"
 #include "plan/stages/predict_stages.hpp"
+#include "plan/stages/shown_layout.hpp"
 
 namespace gangway::bench {
 namespace {
 
-using plan::LayoutShape;
+using plan::Candidate;
 using plan::PlanInput;
-using plan::PlannedLayout;
 
 struct Options {
   int steps = 5;
@@ -32,22 +32,21 @@ struct Options {
 };
 
 /// Again, a few times, while others have the machine: the run that was disturbed least.
-EmulatedStep least_disturbed(const PlanInput& input, const PlannedLayout& layout,
+EmulatedStep least_disturbed(const PlanInput& input, const Candidate& candidate,
                              const Options& options) {
   constexpr int kTries = 4;
   constexpr double kQuietSeconds = 0.003;  // what is overslept so far is made up for
   EmulatedStep best{.late_seconds = 1e9};
   for (int i = 0; i < kTries && best.late_seconds > kQuietSeconds; ++i) {
-    const EmulatedStep step = emulated_step(input, input.costs.phases(), layout, options.steps);
+    const EmulatedStep step = emulated_step(input, input.costs.phases(), candidate, options.steps);
     best = step.late_seconds < best.late_seconds ? step : best;
   }
   return best;
 }
 
-double predicted_seconds(const PlanInput& input, const PlannedLayout& layout) {
-  return layout.shape == LayoutShape::kWhole
-             ? plan::predict(input, layout).step_seconds
-             : plan::StagePlanner(input).predict(layout).step_seconds;
+double predicted_seconds(const PlanInput& input, const Candidate& candidate) {
+  return candidate.is_whole() ? plan::predict(input, candidate).step_seconds
+                              : plan::StagePlanner(input).predict(candidate).step_seconds;
 }
 
 /// Errors so far.
@@ -70,15 +69,15 @@ class Errors {
 };
 
 /// Emulates it and prints its row.
-void compare(const PlanCase& of, const PlanInput& input, const PlannedLayout& layout,
+void compare(const PlanCase& of, const PlanInput& input, const Candidate& candidate,
              const Options& options, Errors& errors) {
-  const EmulatedStep emulated = least_disturbed(input, layout, options);
-  const double predicted = predicted_seconds(input, layout);
+  const EmulatedStep emulated = least_disturbed(input, candidate, options);
+  const double predicted = predicted_seconds(input, candidate);
   const double error = predicted / emulated.seconds - 1.0;
   errors.add(error);
   fmt::print("{:<30}{:>4}  {:<58}{:>12.2f}{:>9.1f}{:>13.2f}{:>+8.1f} %\n", of.machines.name,
-             of.microbatches, describe(layout), emulated.seconds * 1e3, emulated.late_seconds * 1e3,
-             predicted * 1e3, error * 100.0);
+             of.microbatches, describe(candidate), emulated.seconds * 1e3,
+             emulated.late_seconds * 1e3, predicted * 1e3, error * 100.0);
   (void)std::fflush(stdout);
 }
 
@@ -116,19 +115,20 @@ void compare_layouts(const Options& options) {
     const auto planner = emulated_planner(of, options.slower);
     for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
       compare(of, planner->input(),
-              {of.machines.nodes * of.machines.devices, overlap, TransportKind::kShm}, options,
-              whole);
+              plan::whole_candidate(planner->input().job, of.machines.nodes * of.machines.devices,
+                                    overlap),
+              options, whole);
     }
   }
   Errors staged;
   for (const PlanCase& of : staged_cases()) {
     const auto planner = emulated_planner(of, options.slower);
     const plan::StagePlanner stages(planner->input());
-    for (const PlannedLayout& layout :
+    for (const Candidate& candidate :
          stages.candidates(of.machines.nodes * of.machines.devices).layouts) {
-      compare(of, planner->input(), layout, options, staged);
-      const bool are_all_cut = std::ranges::none_of(layout.cuts, &std::vector<int>::empty);
-      for (const PlannedLayout& other : plan::StagePlanner::with_other_schedules(layout)) {
+      compare(of, planner->input(), candidate, options, staged);
+      const bool are_all_cut = plan::ShownLayout::is_row(candidate);
+      for (const Candidate& other : plan::StagePlanner::with_other_schedules(candidate)) {
         if (are_all_cut) {
           compare(of, planner->input(), other, options, staged);
         }
@@ -165,15 +165,16 @@ void search_and_measure(const Options& options) {
         plan::search_layouts(input, {.rows = kMostEmulated, .shapes = plan::Shapes::kAll});
     std::vector<double> seconds;
     for (const plan::Prediction& one : search.ranking) {
-      seconds.push_back(least_disturbed(input, one.layout, options).seconds);
+      seconds.push_back(least_disturbed(input, one.candidate, options).seconds);
     }
     const auto best = std::ranges::min_element(seconds);
     const double regret = seconds.front() / *best - 1.0;
     worst = std::max(worst, regret);
-    fmt::print("{:<26}{:>4}  {:<52}{:>10.2f}{:>+7.1f} %  {} of {}: {}\n", of.machines.name,
-               of.microbatches, describe(search.ranking.front().layout), seconds.front() * 1e3,
-               regret * 100.0, best - seconds.begin() + 1, seconds.size(),
-               describe(search.ranking[static_cast<std::size_t>(best - seconds.begin())].layout));
+    fmt::print(
+        "{:<26}{:>4}  {:<52}{:>10.2f}{:>+7.1f} %  {} of {}: {}\n", of.machines.name,
+        of.microbatches, describe(search.ranking.front().candidate), seconds.front() * 1e3,
+        regret * 100.0, best - seconds.begin() + 1, seconds.size(),
+        describe(search.ranking[static_cast<std::size_t>(best - seconds.begin())].candidate));
     (void)std::fflush(stdout);
   }
   fmt::print("{} searches: regret {:.1f} % at most\n", search_cases().size(), worst * 100.0);
@@ -188,22 +189,23 @@ void measure_bubbles(const Options& options) {
     const PlanCase of{{"one host", 1, stages}, microbatches, BlockShape::kSixteen};
     const auto planner = emulated_planner(of, options.slower);
     const PlanInput input = planner->input();
-    std::vector<PlannedLayout> layouts;
-    for (const PlannedLayout& one : plan::StagePlanner(input).candidates(stages).layouts) {
-      const auto is_in_all = [&](const std::vector<int>& cuts) {
-        return static_cast<int>(cuts.size()) == stages - 1;
+    std::vector<Candidate> layouts;
+    for (const Candidate& one : plan::StagePlanner(input).candidates(stages).layouts) {
+      const auto is_in_all = [&](const NetworkPlacement& network) {
+        return network.cuts && static_cast<int>(network.cuts->size()) == stages - 1;
       };
-      if (std::ranges::all_of(one.cuts, is_in_all) && one.cuts.size() > 0) {
+      if (std::ranges::all_of(one.choice.networks, is_in_all)) {
         layouts.push_back(one);
         std::ranges::move(plan::StagePlanner::with_other_schedules(one),
                           std::back_inserter(layouts));
       }
     }
-    for (const PlannedLayout& layout : layouts) {
-      const EmulatedStep step = least_disturbed(input, layout, options);
+    for (const Candidate& candidate : layouts) {
+      const EmulatedStep step = least_disturbed(input, candidate, options);
       fmt::print("{:<12}{:<66}{:>12.2f}{:>13.2f}{:>7.1f} %\n",
-                 fmt::format("{} x {}", stages, microbatches), describe(layout), step.seconds * 1e3,
-                 predicted_seconds(input, layout) * 1e3, step.bubble() * 100.0);
+                 fmt::format("{} x {}", stages, microbatches), describe(candidate),
+                 step.seconds * 1e3, predicted_seconds(input, candidate) * 1e3,
+                 step.bubble() * 100.0);
       (void)std::fflush(stdout);
     }
   }

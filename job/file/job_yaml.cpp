@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_yaml of job/file/parse.hpp.
+// to_yaml and changed_keys of job/file/parse.hpp.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -43,6 +43,22 @@ std::string to_yaml(const JobSpec& spec) {
     yaml += std::string(2 * depth, ' ') + parts.back() + ": " + key.get(spec) + "\n";
   }
   return yaml;
+}
+
+std::vector<std::string> changed_keys(const JobSpec& from, const JobSpec& to) {
+  std::vector<std::string> changed;
+  for (const Key& key : key_table(*to.training.recipe)) {
+    if (key.is_variant || !key.applies(to)) {
+      continue;
+    }
+    if (std::string value = key.get(to); value != key.get(from)) {
+      if (value.starts_with('[')) {
+        std::erase(value, ' ');  // one word for a shell
+      }
+      changed.push_back(key.path + "=" + value);
+    }
+  }
+  return changed;
 }
 
 }  // namespace gangway

@@ -69,4 +69,8 @@ class JobFileError : public ConfigError {
 /// an equal JobSpec.
 [[nodiscard]] std::string to_yaml(const JobSpec& spec);
 
+/// What `from` is to be told to be `to`, as overrides: "layout.stages=2", "layout.generator=[0,1]".
+/// @pre they are of one recipe
+[[nodiscard]] std::vector<std::string> changed_keys(const JobSpec& from, const JobSpec& to);
+
 }  // namespace gangway

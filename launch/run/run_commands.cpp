@@ -96,10 +96,10 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
     return options;
   }
   const int workers = options.workers > 0 ? options.workers : job.layout.data;
-  const plan::PlannedLayout layout = plan::first_layout(job, *file, workers);
-  std::cout << "plan: " << describe(layout) << '\n';
-  options.workers = layout.workers;
-  const std::vector<std::string> keys = job_keys(layout, job);
+  const plan::Candidate first = plan::first_layout(job, *file, workers);
+  std::cout << "plan: " << describe(first) << '\n';
+  options.workers = first.workers;
+  const std::vector<std::string> keys = changed_keys(job, with_layout(job, first));
   options.overrides.insert(options.overrides.begin(), keys.begin(), keys.end());
   return options;
 }

@@ -131,7 +131,9 @@ class ScaleBench {
     const plan::Planner planner(job, *profile_, profile_name(), host);
     const TransportKind transport =
         job.layout.transport == TransportKind::kMpi ? TransportKind::kMpi : TransportKind::kShm;
-    return predict(planner.input(), {workers, job.layout.overlap, transport}).step_seconds;
+    return predict(planner.input(),
+                   plan::whole_candidate(job, workers, job.layout.overlap, transport))
+        .step_seconds;
   }
 
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& sizes, int workers,

@@ -29,20 +29,6 @@ std::string shown_mib(std::int64_t bytes) {
   return fmt::format("{:.2f}", static_cast<double>(bytes) / kMebibyte);
 }
 
-/// Whether a gradient of one of the tensors that `application` takes is wanted.
-bool wants_input_gradient(const pipeline::Pass& pass, const Application& application) {
-  for (std::size_t before = 0; before < pass.nodes.size(); ++before) {
-    for (const std::string& made : pipeline::outputs_of(pass.nodes[before])) {
-      const bool is_taken = std::ranges::any_of(
-          application.inputs, [&](const pipeline::Input& input) { return input.tensor == made; });
-      if (is_taken && pass.has_gradient[before]) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 std::string blocks_table(const Profile& profile) {
   Table table({{"network"},
                {"block", Align::kRight},

@@ -62,19 +62,19 @@ Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, 
       cluster_(std::move(cluster)),
       costs_(profile_, gan::phases_of(job_), job_) {}
 
-PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& profile, int workers) {
+Candidate first_layout(const JobSpec& job, const std::filesystem::path& profile, int workers) {
   Profile read = read_profile(profile);
   Cluster host = profiled_host(read);
   const Planner planner(job, std::move(read), profile.string(), std::move(host));
-  const Search search =
+  Search search =
       search_layouts(planner.input(), {.rows = 1, .workers = workers, .shapes = Shapes::kAll});
   if (!search.ranking.front().fits) {
     throw ConfigError(fmt::format(
         "{}: no layout of this job fits into this machine's memory, the nearest is {}; use more "
         "micro-batches of fewer images each, or run it without a plan",
-        profile.string(), describe(search.ranking.front().layout)));
+        profile.string(), describe(search.ranking.front().candidate)));
   }
-  return search.ranking.front().layout;
+  return std::move(search.ranking.front().candidate);
 }
 
 int make_plan(const PlanOptions& options, const Environment& environment) {
@@ -105,7 +105,7 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
                              : plan_text(search, input, job_file))
             << std::flush;
   if (!options.schedule.empty()) {
-    write_schedule(schedule_texts(input, search.ranking.front().layout), options.schedule);
+    write_schedule(schedule_texts(input, search.ranking.front().candidate), options.schedule);
   }
   return static_cast<int>(ExitCode::kDone);
 }

@@ -54,8 +54,8 @@ class Planner {
 /// @param job      with the overrides and environment of its run
 /// @param workers  0: any number
 /// @throws ConfigError, also where no layout fits into memory
-[[nodiscard]] PlannedLayout first_layout(const JobSpec& job, const std::filesystem::path& profile,
-                                         int workers);
+[[nodiscard]] Candidate first_layout(const JobSpec& job, const std::filesystem::path& profile,
+                                     int workers);
 
 /// @return exit code. @throws ConfigError
 [[nodiscard]] int make_plan(const PlanOptions& options, const Environment& environment);

@@ -53,7 +53,7 @@ std::string ranking_table(const Search& search, bool is_priced) {
   for (const Prediction& one : search.ranking) {
     const bool is_first = &one == &search.ranking.front();
     std::vector<std::string> cells{
-        describe(one.layout),
+        describe(one.candidate),
         fmt::format("{:.3f}", one.step_seconds * kMilliseconds),
         fmt::format("{:.0f}", one.images_per_second),
         percent_text(one.efficiency),
@@ -91,7 +91,7 @@ std::string first_text(const Prediction& best) {
 
 /// Why forwards are made again; nothing where they are not.
 std::string recompute_text(const Prediction& best) {
-  if (!best.layout.recompute) {
+  if (!best.candidate.choice.recompute) {
     return "";
   }
   return fmt::format(
@@ -103,10 +103,10 @@ std::string recompute_text(const Prediction& best) {
 
 /// That stages need more memory than a worker with whole networks would; nothing where they do not.
 std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
-  if (best.layout.shape != LayoutShape::kStages) {
+  if (!best.candidate.has_stages()) {
     return "";
   }
-  const std::int64_t whole = predict(input, {.workers = 1}).memory.total_bytes();
+  const std::int64_t whole = predict(input, whole_candidate(input.job, 1)).memory.total_bytes();
   const std::int64_t staged = best.memory.total_bytes();
   if (staged <= whole) {
     return "";
@@ -120,7 +120,7 @@ std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
 /// Hosts in the order in which a hostfile should name them, where that is not theirs.
 std::string host_order(const Prediction& best, const Cluster& cluster) {
   std::vector<std::string> names;
-  for (const WorkerPlace& place : places_of(best.layout, cluster, best.layout.workers)) {
+  for (const WorkerPlace& place : places_of(best.candidate, cluster, best.candidate.workers)) {
     const std::string& name = cluster.nodes[static_cast<std::size_t>(place.node)].name;
     if (names.empty() || names.back() != name) {
       names.push_back(name);
@@ -138,12 +138,12 @@ nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
   for (const auto& [name, part] : kStepParts) {
     parts[name] = one.parts.*part;
   }
-  return {{"workers", one.layout.workers},
-          {"overlap", name_of(one.layout.overlap)},
-          {"transport", name_of(one.layout.transport)},
-          {"layout", describe(one.layout)},
-          {"recompute", one.layout.recompute},
-          {"arguments", run_arguments(one.layout, input.job)},
+  return {{"workers", one.candidate.workers},
+          {"overlap", name_of(one.candidate.choice.overlap)},
+          {"transport", name_of(one.candidate.choice.transport)},
+          {"layout", describe(one.candidate)},
+          {"recompute", one.candidate.choice.recompute},
+          {"arguments", run_arguments(one.candidate, input.job)},
           {"step_seconds", one.step_seconds},
           {"images_per_second", one.images_per_second},
           {"efficiency", one.efficiency},
@@ -174,8 +174,8 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
   }
   text += host_order(best, input.cluster);
   if (best.fits) {
-    text +=
-        fmt::format("Run it: gangway run {} {}\n", job_file, run_arguments(best.layout, input.job));
+    text += fmt::format("Run it: gangway run {} {}\n", job_file,
+                        run_arguments(best.candidate, input.job));
   }
   return text;
 }

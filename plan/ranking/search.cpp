@@ -39,35 +39,35 @@ std::vector<int> worker_counts(const PlanInput& input) {
 }
 
 /// The ways in which so many workers can be run, each with all networks.
-std::vector<PlannedLayout> whole_layouts(int workers, const Cluster& cluster) {
+std::vector<Candidate> whole_candidates(int workers, const PlanInput& input) {
   if (workers == 1) {
-    return {{.workers = 1}};
+    return {whole_candidate(input.job, 1)};
   }
   const bool could_share = std::ranges::any_of(
-      cluster.nodes, [](const ClusterNode& node) { return node.num_devices() > 1; });
-  std::vector<PlannedLayout> layouts;
+      input.cluster.nodes, [](const ClusterNode& node) { return node.num_devices() > 1; });
+  std::vector<Candidate> candidates;
   for (const TransportKind transport : {TransportKind::kShm, TransportKind::kMpi}) {
     for (const Overlap overlap : {Overlap::kAcross, Overlap::kWithin, Overlap::kNone}) {
       if (transport == TransportKind::kShm || could_share) {
-        layouts.push_back({workers, overlap, transport});
+        candidates.push_back(whole_candidate(input.job, workers, overlap, transport));
       }
     }
   }
-  return layouts;
+  return candidates;
 }
 
 /// In the order of the ranking. Where two are as fast, fewer workers, and what comes first.
 bool is_before(const Prediction& a, const Prediction& b) {
-  return std::tuple(!a.fits, a.step_seconds, a.layout.workers) <
-         std::tuple(!b.fits, b.step_seconds, b.layout.workers);
+  return std::tuple(!a.fits, a.step_seconds, a.candidate.workers) <
+         std::tuple(!b.fits, b.step_seconds, b.candidate.workers);
 }
 
 /// Whether `known` is the same rows with other lists, or the same lists, as fast and no larger.
 bool is_as_good_in_another_order(const Prediction& known, const Prediction& other) {
-  PlannedLayout same = other.layout;
-  same.schedule = known.layout.schedule;
-  same.in_flight = known.layout.in_flight;
-  return known.layout == same && known.step_seconds <= other.step_seconds * (1.0 + kSame) &&
+  Candidate same = other.candidate;
+  same.choice.schedule = known.candidate.choice.schedule;
+  same.choice.in_flight = known.candidate.choice.in_flight;
+  return known.candidate == same && known.step_seconds <= other.step_seconds * (1.0 + kSame) &&
          known.memory.total_bytes() <= other.memory.total_bytes();
 }
 
@@ -95,28 +95,28 @@ class Ranking {
   Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
 
   /// Each worker all networks.
-  void try_whole(const PlannedLayout& layout) { (void)try_layout(layout); }
+  void try_whole(const Candidate& candidate) { (void)try_layout(candidate); }
   /// Networks apart and stages. Where they do not fit: what holds less, and is slower.
   void try_stages(int workers) {
     StagePlanner::Candidates candidates = stages().candidates(workers);
     search_.left_out += candidates.left_out;
-    for (const PlannedLayout& layout : candidates.layouts) {
-      const std::optional<Tried> tried = try_layout(layout);
+    for (const Candidate& candidate : candidates.layouts) {
+      const std::optional<Tried> tried = try_layout(candidate);
       if (!tried || tried->fits) {
         continue;
       }
-      const PlannedLayout spare = stages().with_least_memory(layout);
-      const std::optional<Tried> spared = spare != layout ? try_layout(spare) : tried;
+      const Candidate spare = stages().with_least_memory(candidate);
+      const std::optional<Tried> spared = spare != candidate ? try_layout(spare) : tried;
       bool fits = spared && spared->fits;
-      for (const PlannedLayout& other : StagePlanner::with_other_schedules(spare)) {
+      for (const Candidate& other : StagePlanner::with_other_schedules(spare)) {
         const std::optional<Tried> ordered = try_layout(other);
         fits = fits || (ordered && ordered->fits);
       }
       if (!fits) {
-        for (const PlannedLayout& fewer : StagePlanner::with_less_in_flight(spare)) {
+        for (const Candidate& fewer : StagePlanner::with_less_in_flight(spare)) {
           (void)try_layout(fewer);
         }
-        try_again(layout, *tried);
+        try_again(candidate, *tried);
       }
     }
   }
@@ -125,7 +125,7 @@ class Ranking {
   void try_schedules() {
     const std::vector<Prediction> ranked = search_.ranking;
     for (const Prediction& one : ranked) {
-      for (const PlannedLayout& other : StagePlanner::with_other_schedules(one.layout)) {
+      for (const Candidate& other : StagePlanner::with_other_schedules(one.candidate)) {
         (void)try_layout(other);
       }
     }
@@ -142,15 +142,15 @@ class Ranking {
   };
   /// @param kept_bytes  what it would hold without layout.recompute, where it has that
   /// @return nothing where it cannot be among the first
-  std::optional<Tried> try_layout(const PlannedLayout& layout, std::int64_t kept_bytes = 0) {
+  std::optional<Tried> try_layout(const Candidate& candidate, std::int64_t kept_bytes = 0) {
     std::vector<Prediction>& ranking = search_.ranking;
     if (ranking.size() == most_ && ranking.back().fits &&
-        bound_of(layout) > ranking.back().step_seconds) {
+        bound_of(candidate) > ranking.back().step_seconds) {
       ++search_.pruned;
       return std::nullopt;
     }
     Prediction prediction =
-        layout.shape == LayoutShape::kWhole ? predict(input_, layout) : stages().predict(layout);
+        candidate.is_whole() ? predict(input_, candidate) : stages().predict(candidate);
     prediction.kept_memory_bytes = kept_bytes;
     ++search_.simulated;
     const Tried tried{.fits = prediction.fits, .bytes = prediction.memory.needed_bytes()};
@@ -164,20 +164,20 @@ class Ranking {
     return tried;
   }
   /// With what networks make inside made again, in every order.
-  void try_again(PlannedLayout layout, const Tried& kept) {
-    layout.recompute = true;
-    (void)try_layout(layout, kept.bytes);
-    for (const PlannedLayout& other : StagePlanner::with_other_schedules(layout)) {
+  void try_again(Candidate candidate, const Tried& kept) {
+    candidate.choice.recompute = true;
+    (void)try_layout(candidate, kept.bytes);
+    for (const Candidate& other : StagePlanner::with_other_schedules(candidate)) {
       (void)try_layout(other, kept.bytes);
     }
-    for (const PlannedLayout& fewer : StagePlanner::with_less_in_flight(layout)) {
+    for (const Candidate& fewer : StagePlanner::with_less_in_flight(candidate)) {
       (void)try_layout(fewer, kept.bytes);
     }
   }
 
-  [[nodiscard]] double bound_of(const PlannedLayout& layout) {
-    return layout.shape == LayoutShape::kWhole ? least_seconds(input_, layout.workers)
-                                               : stages().least_seconds(layout);
+  [[nodiscard]] double bound_of(const Candidate& candidate) {
+    return candidate.is_whole() ? least_seconds(input_, candidate.workers)
+                                : stages().least_seconds(candidate);
   }
   StagePlanner& stages() {
     if (!stages_) {
@@ -220,8 +220,8 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
     if (*count > input.job.training.microbatches) {
       continue;
     }
-    for (const PlannedLayout& layout : whole_layouts(*count, input.cluster)) {
-      ranking.try_whole(layout);
+    for (const Candidate& candidate : whole_candidates(*count, input)) {
+      ranking.try_whole(candidate);
     }
   }
   if (options.shapes == Shapes::kAll) {

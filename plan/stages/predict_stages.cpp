@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "plan/stages/cut_search.hpp"
@@ -70,7 +71,7 @@ StagePlanner::StagePlanner(const PlanInput& input) : input_(input), costs_(input
   JobSpec one = input.job;
   one.training.microbatches = 1;
   one.training.batch = static_cast<int>(input.job.images_per_microbatch());
-  const StagedJob alone = staged_job(one, input.costs.phases(), {.workers = 1});
+  const StagedJob alone = staged_job(one, input.costs.phases(), whole_candidate(one, 1));
   const BlockCosts::Table table = costs_.table(alone);
   const StepLists lists = step_lists(alone);
   std::int64_t kept = most_held_bytes(lists.usual.front(), table);
@@ -96,11 +97,20 @@ double StagePlanner::fastest() const {
   return fastest;
 }
 
-std::vector<int> StagePlanner::apart_groups(int workers) const {
+Candidate StagePlanner::unplaced(int workers) const {
+  Candidate candidate =
+      whole_candidate(input_.job, workers, Overlap::kAcross, input_.job.layout.transport);
+  candidate.choice.placement = StagePlacement::kLoop;
+  candidate.choice.schedule = StageOrder::kFill;
+  candidate.choice.in_flight = 0;
+  return candidate;
+}
+
+std::optional<Candidate> StagePlanner::apart_candidate(int workers) const {
   const auto networks = static_cast<int>(input_.job.networks.size());
   const int microbatches = input_.job.training.microbatches;
   if (networks < 2 || workers < networks || workers > networks * microbatches) {
-    return {};
+    return std::nullopt;
   }
   std::vector<int> groups(static_cast<std::size_t>(networks), 1);
   const auto dearness = [&](NetworkId id) {
@@ -111,12 +121,20 @@ std::vector<int> StagePlanner::apart_groups(int workers) const {
   for (int left = workers - networks; left > 0; --left) {
     ++groups[static_cast<std::size_t>(*std::ranges::max_element(ids, {}, dearness))];
   }
-  return groups;
+  Candidate candidate = unplaced(workers);
+  int first = 0;
+  for (const NetworkId id : ids) {
+    std::vector<int>& own = candidate.choice.networks[id].workers;
+    own.resize(static_cast<std::size_t>(groups[static_cast<std::size_t>(id)]));
+    std::iota(own.begin(), own.end(), first);
+    first += static_cast<int>(own.size());
+  }
+  return candidate;
 }
 
-PlannedLayout StagePlanner::cut_layout(int workers, int stages,
-                                       const std::vector<NetworkId>& networks,
-                                       StagePlacement placement, bool are_alone) const {
+Candidate StagePlanner::cut_candidate(int workers, int stages,
+                                      const std::vector<NetworkId>& networks,
+                                      StagePlacement placement, bool are_alone) const {
   const int on_first =
       input_.cluster.nodes[static_cast<std::size_t>(nodes_by_speed(input_.cluster).front())]
           .num_devices();
@@ -127,80 +145,81 @@ PlannedLayout StagePlanner::cut_layout(int workers, int stages,
                        .placement = placement,
                        .are_alone = are_alone,
                        .seconds_per_byte = 1.0 / link.bytes_per_second});
-  PlannedLayout layout{.workers = workers,
-                       .shape = LayoutShape::kStages,
-                       .stages = stages,
-                       .cuts = std::vector<std::vector<int>>(input_.job.networks.size()),
-                       .placement = placement};
-  for (std::size_t i = 0; i < networks.size(); ++i) {
-    layout.cuts[static_cast<std::size_t>(networks[i])] = cuts[i];
+  Candidate candidate = unplaced(workers);
+  candidate.choice.stages = stages;
+  candidate.choice.placement = placement;
+  for (NetworkPlacement& network : candidate.choice.networks) {
+    network.cuts.emplace();
   }
-  return layout;
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    candidate.choice.networks[networks[i]].cuts = cuts[i];
+  }
+  return candidate;
 }
 
-PlannedLayout StagePlanner::with_least_memory(PlannedLayout layout) const {
-  if (layout.shape != LayoutShape::kStages) {
-    return layout;
+Candidate StagePlanner::with_least_memory(Candidate candidate) const {
+  if (!candidate.has_stages()) {
+    return candidate;
   }
   std::vector<NetworkId> networks;
   for (const NetworkId id : input_.job.networks.ids()) {
-    if (!layout.cuts[static_cast<std::size_t>(id)].empty()) {
+    if (candidate.choice.wants_cut(id)) {
       networks.push_back(id);
     }
   }
-  const int copies = layout.workers / layout.stages;
+  const int rows = candidate.rows();
   const auto cuts =
       cuts_by(costs_, {.networks = networks,
-                       .stages = layout.stages,
-                       .placement = layout.placement,
+                       .stages = candidate.choice.stages,
+                       .placement = candidate.choice.placement,
                        .goal = CutGoal::kMemory,
-                       .microbatches = (input_.job.training.microbatches + copies - 1) / copies});
+                       .microbatches = (input_.job.training.microbatches + rows - 1) / rows});
   for (std::size_t i = 0; i < networks.size(); ++i) {
-    layout.cuts[static_cast<std::size_t>(networks[i])] = cuts[i];
+    candidate.choice.networks[networks[i]].cuts = cuts[i];
   }
-  return layout;
+  return candidate;
 }
 
-std::vector<PlannedLayout> StagePlanner::with_other_schedules(const PlannedLayout& layout) {
-  std::vector<PlannedLayout> others;
+std::vector<Candidate> StagePlanner::with_other_schedules(const Candidate& candidate) {
+  std::vector<Candidate> others;
   for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
                                  StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
-    if (layout.shape == LayoutShape::kStages && order != layout.schedule) {
-      others.push_back(layout);
-      others.back().schedule = order;
-      others.back().in_flight = 0;
+    if (candidate.has_stages() && order != candidate.choice.schedule) {
+      others.push_back(candidate);
+      others.back().choice.schedule = order;
+      others.back().choice.in_flight = 0;
     }
   }
   return others;
 }
 
-std::vector<PlannedLayout> StagePlanner::with_less_in_flight(const PlannedLayout& layout) {
-  std::vector<PlannedLayout> fewer;
-  for (int most = 2 * layout.stages; layout.shape == LayoutShape::kStages && most > 0; most /= 2) {
-    fewer.push_back(layout);
-    fewer.back().schedule = StageOrder::kOneForwardOneBackward;
-    fewer.back().in_flight = most;
+std::vector<Candidate> StagePlanner::with_less_in_flight(const Candidate& candidate) {
+  std::vector<Candidate> fewer;
+  for (int most = 2 * candidate.choice.stages; candidate.has_stages() && most > 0; most /= 2) {
+    fewer.push_back(candidate);
+    fewer.back().choice.schedule = StageOrder::kOneForwardOneBackward;
+    fewer.back().choice.in_flight = most;
   }
   return fewer;
 }
 
 StagePlanner::Candidates StagePlanner::candidates(int workers) const {
   Candidates found;
-  const auto offer = [&](PlannedLayout layout) {
-    if (std::ranges::find(found.layouts, layout) != found.layouts.end()) {
+  const auto offer = [&](Candidate candidate) {
+    if (std::ranges::find(found.layouts, candidate) != found.layouts.end()) {
       return;
     }
-    if (!why_refused(with_layout(input_.job, layout)).empty()) {
+    if (!why_refused(with_layout(input_.job, candidate)).empty()) {
       return;
     }
-    if (ShownLayout::is_row(layout) || workers <= kMostShown) {
-      found.layouts.push_back(std::move(layout));
+    if (ShownLayout::is_row(candidate) || workers <= kMostShown) {
+      found.layouts.push_back(std::move(candidate));
     } else {
       ++found.left_out;
     }
   };
-  if (std::vector<int> groups = apart_groups(workers); !groups.empty()) {
-    offer({.workers = workers, .shape = LayoutShape::kApart, .groups = std::move(groups)});
+  if (std::optional<Candidate> apart = apart_candidate(workers)) {
+    offer(*std::move(apart));
   }
   const int microbatches = input_.job.training.microbatches;
   std::vector<NetworkId> trained;
@@ -223,10 +242,10 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
           networks, [&](NetworkId id) { return costs_.num_blocks(id) >= stages; });
       // What is not cut is on all workers, each with micro-batches of its own.
       if (have_blocks && (are_all || workers <= microbatches)) {
-        offer(cut_layout(workers, stages, networks, StagePlacement::kLoop, false));
+        offer(cut_candidate(workers, stages, networks, StagePlacement::kLoop, false));
         if (networks.size() > 1) {
-          offer(cut_layout(workers, stages, networks, StagePlacement::kLoop, true));
-          offer(cut_layout(workers, stages, networks, StagePlacement::kV, false));
+          offer(cut_candidate(workers, stages, networks, StagePlacement::kLoop, true));
+          offer(cut_candidate(workers, stages, networks, StagePlacement::kV, false));
         }
       }
     }
@@ -234,45 +253,46 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
   return found;
 }
 
-double StagePlanner::least_seconds(const PlannedLayout& layout) const {
+double StagePlanner::least_seconds(const Candidate& candidate) const {
   const int microbatches = input_.job.training.microbatches;
   double all = 0.0;
   double apart = 0.0;
-  std::vector<double> stages(static_cast<std::size_t>(layout.stages), 0.0);
+  std::vector<double> stages(static_cast<std::size_t>(candidate.choice.stages), 0.0);
   for (const NetworkId id : input_.job.networks.ids()) {
-    const auto index = static_cast<std::size_t>(id);
+    const NetworkPlacement& network = candidate.choice.networks[id];
     all += seconds_of(id);
-    if (layout.shape == LayoutShape::kApart) {
-      const int members = layout.groups[index];
+    if (!network.workers.empty()) {
+      const auto members = static_cast<int>(network.workers.size());
       apart = std::max(apart, seconds_of(id) * ((microbatches + members - 1) / members));
-    } else if (layout.shape == LayoutShape::kStages && !layout.cuts[index].empty()) {
+    } else if (candidate.choice.wants_cut(id)) {
       std::size_t chunk = 0;
-      const bool is_turned = layout.placement == StagePlacement::kV && id != NetworkId{0};
+      const bool is_turned = candidate.choice.placement == StagePlacement::kV && id != NetworkId{0};
       for (int block = 0; block < costs_.num_blocks(id); ++block) {
-        chunk += chunk < layout.cuts[index].size() && block == layout.cuts[index][chunk] ? 1 : 0;
+        chunk += chunk < network.cuts->size() && block == (*network.cuts)[chunk] ? 1 : 0;
         stages[is_turned ? stages.size() - 1 - chunk : chunk] +=
             costs_.loads(id)[static_cast<std::size_t>(block)].seconds;
       }
     }
   }
-  const int rows = layout.workers / layout.stages;
+  const int rows = candidate.rows();
   const double busiest = *std::ranges::max_element(stages) * ((microbatches + rows - 1) / rows);
-  return std::max({busiest, apart, all * microbatches / layout.workers}) / fastest();
+  return std::max({busiest, apart, all * microbatches / candidate.workers}) / fastest();
 }
 
-Prediction StagePlanner::predict(const PlannedLayout& layout) const {
-  const int microbatches = ShownLayout::microbatches_of(layout, input_.job.training.microbatches);
-  const int others = ShownLayout::is_row(layout) ? 1 : layout.workers;
+Prediction StagePlanner::predict(const Candidate& candidate) const {
+  const int microbatches =
+      ShownLayout::microbatches_of(candidate, input_.job.training.microbatches);
+  const int others = ShownLayout::is_row(candidate) ? 1 : candidate.workers;
   const int unit = others * std::max(1, kFewMicrobatches / 3 / others);
   const bool is_long = microbatches > 3 * unit;
-  const ShownLayout shown(input_, layout, is_long ? 3 * unit : microbatches);
+  const ShownLayout shown(input_, candidate, is_long ? 3 * unit : microbatches);
   Simulated step = simulated(shown, costs_);
   if (is_long) {
-    const ShownLayout shorter(input_, layout, 2 * unit);
+    const ShownLayout shorter(input_, candidate, 2 * unit);
     step = carried_on(simulated(shorter, costs_), step,
                       static_cast<double>(microbatches - 2 * unit) / unit);
   }
-  Prediction prediction{.layout = layout, .step_seconds = step.seconds, .parts = step.parts};
+  Prediction prediction{.candidate = candidate, .step_seconds = step.seconds, .parts = step.parts};
   set_step_figures(input_, shown.all_places(), prediction);
   prediction.bytes_between_hosts =
       static_cast<std::int64_t>(step.sent_bytes + shown.exchanged_bytes());

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plan/node_costs.hpp"
@@ -18,7 +19,7 @@ class StagePlanner {
   explicit StagePlanner(const PlanInput& input);
 
   struct Candidates {
-    std::vector<PlannedLayout> layouts;
+    std::vector<Candidate> layouts;
     std::size_t left_out = 0;  ///< too large to be simulated in no time
   };
   /// Those of `workers` workers that could be worth it, and that workers would not refuse: each
@@ -26,24 +27,27 @@ class StagePlanner {
   /// of one, in a loop and in a V, cut where the busiest stage has least to do.
   [[nodiscard]] Candidates candidates(int workers) const;
   /// The same rows with the other orders of forwards and backwards.
-  [[nodiscard]] static std::vector<PlannedLayout> with_other_schedules(const PlannedLayout& layout);
+  [[nodiscard]] static std::vector<Candidate> with_other_schedules(const Candidate& candidate);
   /// With no more micro-batches under way than twice the number of stages, half of that and so on
   /// down to one. They hold less, and take longer.
-  [[nodiscard]] static std::vector<PlannedLayout> with_less_in_flight(const PlannedLayout& layout);
+  [[nodiscard]] static std::vector<Candidate> with_less_in_flight(const Candidate& candidate);
   /// Cut where the fullest stage holds least; the same layout where that is where it is cut.
-  [[nodiscard]] PlannedLayout with_least_memory(PlannedLayout layout) const;
+  [[nodiscard]] Candidate with_least_memory(Candidate candidate) const;
 
   /// @pre any shape; of kWhole one worker, or a few: all of them are simulated
-  [[nodiscard]] Prediction predict(const PlannedLayout& layout) const;
+  [[nodiscard]] Prediction predict(const Candidate& candidate) const;
   /// What no schedule goes below: what the busiest worker computes.
-  [[nodiscard]] double least_seconds(const PlannedLayout& layout) const;
+  [[nodiscard]] double least_seconds(const Candidate& candidate) const;
 
  private:
-  [[nodiscard]] std::vector<int> apart_groups(int workers) const;
+  /// With nothing said yet of who has what.
+  [[nodiscard]] Candidate unplaced(int workers) const;
+  /// Nothing where there are too few networks, or workers, or micro-batches.
+  [[nodiscard]] std::optional<Candidate> apart_candidate(int workers) const;
   /// @param are_alone  CutQuestion
-  [[nodiscard]] PlannedLayout cut_layout(int workers, int stages,
-                                         const std::vector<NetworkId>& networks,
-                                         StagePlacement placement, bool are_alone) const;
+  [[nodiscard]] Candidate cut_candidate(int workers, int stages,
+                                        const std::vector<NetworkId>& networks,
+                                        StagePlacement placement, bool are_alone) const;
   [[nodiscard]] double seconds_of(NetworkId network) const;
   [[nodiscard]] double fastest() const;
 

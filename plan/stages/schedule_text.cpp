@@ -20,21 +20,21 @@ namespace {
 /// Workers times micro-batches.
 constexpr std::int64_t kMostWork = 1 << 16;
 
-void require_readable(const PlanInput& input, const PlannedLayout& layout) {
-  const std::int64_t work = std::int64_t{layout.workers} * input.job.training.microbatches;
+void require_readable(const PlanInput& input, const Candidate& candidate) {
+  const std::int64_t work = std::int64_t{candidate.workers} * input.job.training.microbatches;
   if (work > kMostWork) {
     throw ConfigError(fmt::format(
         "--schedule: {} workers and {} micro-batches are more than anybody reads; plan for fewer "
         "with -n, lists of a layout differ in little else",
-        layout.workers, input.job.training.microbatches));
+        candidate.workers, input.job.training.microbatches));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> schedule_texts(const PlanInput& input, const PlannedLayout& layout) {
-  require_readable(input, layout);
-  const StagedJob staged = staged_job(input.job, input.costs.phases(), layout);
+std::vector<std::string> schedule_texts(const PlanInput& input, const Candidate& candidate) {
+  require_readable(input, candidate);
+  const StagedJob staged = staged_job(input.job, input.costs.phases(), candidate);
   const PerNetwork<std::string> names = input.job.network_names();
   std::vector<std::int64_t> steps{0};
   if (std::ranges::any_of(staged.phases, [](const auto& one) { return one.interval > 1; })) {
@@ -43,10 +43,10 @@ std::vector<std::string> schedule_texts(const PlanInput& input, const PlannedLay
   const std::vector<Lists> lists = lists_of_steps(staged, steps);
   std::vector<std::string> texts;
   for (int worker = 0; worker < staged.workers; ++worker) {
-    texts.push_back(pipeline::heading_of(staged.groups, worker, names) + "\n");
+    texts.push_back(pipeline::heading_of(staged.layout, worker, names) + "\n");
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    pipeline::require_no_faults(lists[i], staged.phases, staged.groups, steps[i], names);
+    pipeline::require_no_faults(lists[i], staged.phases, staged.layout, steps[i], names);
     for (std::size_t worker = 0; worker < texts.size(); ++worker) {
       texts[worker] += fmt::format("# step {}\n", steps[i]);
       for (const pipeline::Instruction& at : lists[i][worker]) {

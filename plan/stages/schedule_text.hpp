@@ -15,7 +15,7 @@ namespace gangway::plan {
 /// @throws ConfigError where there are too many to be read
 /// @throws InvariantError naming rank and instruction, where they are not sound
 [[nodiscard]] std::vector<std::string> schedule_texts(const PlanInput& input,
-                                                      const PlannedLayout& layout);
+                                                      const Candidate& candidate);
 
 /// Into `folder`, which is made: rank-1.txt and so on; "-": to standard output. Main thread.
 /// @throws EnvironmentError where it cannot be written

@@ -10,45 +10,46 @@
 namespace gangway::plan {
 namespace {
 
-StagedJob shown_job(const PlanInput& input, PlannedLayout layout, int microbatches) {
+StagedJob shown_job(const PlanInput& input, Candidate candidate, int microbatches) {
   JobSpec job = input.job;
   job.training.microbatches = microbatches;
   job.training.batch = static_cast<int>(microbatches * input.job.images_per_microbatch());
-  if (ShownLayout::is_row(layout)) {
-    layout.workers = layout.stages;
+  if (ShownLayout::is_row(candidate)) {
+    candidate.workers = candidate.choice.stages;
   }
-  return staged_job(job, input.costs.phases(), layout);
+  return staged_job(job, input.costs.phases(), candidate);
 }
 
 }  // namespace
 
-bool ShownLayout::is_row(const PlannedLayout& layout) {
-  return layout.shape == LayoutShape::kStages &&
-         std::ranges::none_of(layout.cuts, &std::vector<int>::empty);
+bool ShownLayout::is_row(const Candidate& candidate) {
+  return candidate.has_stages() &&
+         std::ranges::all_of(candidate.choice.networks,
+                             [](const NetworkPlacement& one) { return !one.cuts->empty(); });
 }
 
-int ShownLayout::microbatches_of(const PlannedLayout& layout, int microbatches) {
-  const int copies = is_row(layout) ? layout.workers / layout.stages : 1;
+int ShownLayout::microbatches_of(const Candidate& candidate, int microbatches) {
+  const int copies = is_row(candidate) ? candidate.rows() : 1;
   return (microbatches + copies - 1) / copies;
 }
 
-ShownLayout::ShownLayout(const PlanInput& input, const PlannedLayout& layout, int microbatches)
+ShownLayout::ShownLayout(const PlanInput& input, const Candidate& candidate, int microbatches)
     : input_(input),
-      is_row_(is_row(layout)),
-      copies_(is_row_ ? layout.workers / layout.stages : 1),
-      staged_(shown_job(input, layout, microbatches)),
-      places_(places_of(layout, input.cluster, input.job.training.microbatches)),
+      is_row_(is_row(candidate)),
+      copies_(is_row_ ? candidate.rows() : 1),
+      staged_(shown_job(input, candidate, microbatches)),
+      places_(places_of(candidate, input.cluster, input.job.training.microbatches)),
       workers_on_(workers_by_node(places_)) {
-  for (const NetworkId network : staged_.groups.ids()) {
+  for (const NetworkId network : staged_.layout.ids()) {
     holders_.add({});
-    for (int chunk = 0; chunk < staged_.groups[network].num_chunks(); ++chunk) {
+    for (int chunk = 0; chunk < staged_.layout[network].num_chunks(); ++chunk) {
       add_holders(network, chunk);
     }
   }
 }
 
 void ShownLayout::add_holders(NetworkId network, int chunk) {
-  const NetworkGroup& all = staged_.groups[network];
+  const NetworkGroup& all = staged_.layout[network];
   const std::vector<int> shown = all.group_of(chunk).workers;
   const auto count = static_cast<int>(is_row_ ? static_cast<std::size_t>(copies_) : shown.size());
   const int microbatches =
@@ -73,7 +74,7 @@ const WorkerPlace& ShownLayout::place(int worker) const {
 }
 
 const ShownLayout::Holders* ShownLayout::holders_of(NetworkId network, int worker) const {
-  const std::optional<int> chunk = staged_.groups[network].chunk_of(worker);
+  const std::optional<int> chunk = staged_.layout[network].chunk_of(worker);
   return chunk ? &holders_[network][static_cast<std::size_t>(*chunk)] : nullptr;
 }
 
@@ -96,7 +97,7 @@ SimulatedDevice ShownLayout::device_of(int worker) const {
 }
 
 ExchangePart ShownLayout::part_of(NetworkId network, int worker) const {
-  const NetworkGroup& group = staged_.groups[network];
+  const NetworkGroup& group = staged_.layout[network];
   const Holders& holders = *holders_of(network, worker);
   const BlockCosts& costs = input_.costs.blocks();
   const std::size_t buckets =
@@ -146,8 +147,8 @@ Simulation::Setup ShownLayout::setup(BlockCosts::Table table) const {
              .list = static_cast<std::size_t>(worker),
              .link = place(worker).node,
              .parts = {}};
-    for (const NetworkId network : staged_.groups.ids()) {
-      if (staged_.groups[network].has(worker) && !input_.job.networks[network].is_frozen) {
+    for (const NetworkId network : staged_.layout.ids()) {
+      if (staged_.layout[network].has(worker) && !input_.job.networks[network].is_frozen) {
         added.parts.emplace(network, part_of(network, worker));
       }
     }
@@ -161,7 +162,7 @@ Simulation::Setup ShownLayout::setup(BlockCosts::Table table) const {
 
 std::int64_t ShownLayout::arenas_bytes(int worker) const {
   double bytes = 0.0;
-  for (const NetworkId network : staged_.groups.ids()) {
+  for (const NetworkId network : staged_.layout.ids()) {
     const NetworkCost& cost = input_.profile.network(input_.job.networks[network].name);
     // All weights are made, and read from files, before anybody holds a part.
     const auto weights = cost.arena_elements * static_cast<std::int64_t>(sizeof(float));
@@ -180,7 +181,7 @@ std::int64_t ShownLayout::arenas_bytes(int worker) const {
 
 std::int64_t ShownLayout::snapshots_bytes(int worker) const {
   double bytes = 0.0;
-  for (const NetworkId network : staged_.groups.ids()) {
+  for (const NetworkId network : staged_.layout.ids()) {
     if (const Holders* holders = holders_of(network, worker)) {
       const NetworkCost& cost = input_.profile.network(input_.job.networks[network].name);
       bytes +=
@@ -193,7 +194,7 @@ std::int64_t ShownLayout::snapshots_bytes(int worker) const {
 
 double ShownLayout::exchanged_bytes() const {
   double bytes = 0.0;
-  for (const NetworkId network : staged_.groups.ids()) {
+  for (const NetworkId network : staged_.layout.ids()) {
     const NetworkSpec& spec = input_.job.networks[network];
     const auto elements = static_cast<double>(input_.profile.network(spec.name).arena_elements);
     for (const Holders& holders : holders_[network]) {

@@ -13,12 +13,12 @@ namespace gangway::plan {
 class ShownLayout {
  public:
   /// @param microbatches  of the shown workers together
-  ShownLayout(const PlanInput& input, const PlannedLayout& layout, int microbatches);
+  ShownLayout(const PlanInput& input, const Candidate& candidate, int microbatches);
 
   /// Whether one row is shown, since all networks are cut alike.
-  [[nodiscard]] static bool is_row(const PlannedLayout& layout);
+  [[nodiscard]] static bool is_row(const Candidate& candidate);
   /// Micro-batches of a row, or of all.
-  [[nodiscard]] static int microbatches_of(const PlannedLayout& layout, int microbatches);
+  [[nodiscard]] static int microbatches_of(const Candidate& candidate, int microbatches);
 
   [[nodiscard]] const StagedJob& staged() const { return staged_; }
   [[nodiscard]] const std::vector<WorkerPlace>& all_places() const { return places_; }

@@ -16,10 +16,10 @@ TEST(EmulatedPlan, RunsEveryShapeOfLayout) {
   const auto planner = emulated_planner(of, kQuick);
   const plan::PlanInput input = planner->input();
   const plan::StagePlanner stages(input);
-  std::vector<plan::PlannedLayout> layouts = stages.candidates(4).layouts;
+  std::vector<plan::Candidate> layouts = stages.candidates(4).layouts;
   ASSERT_GE(layouts.size(), 5U) << "apart, rows of two and one of four, in a loop and in a V";
   layouts.push_back(plan::StagePlanner::with_other_schedules(layouts.back()).back());
-  for (const plan::PlannedLayout& layout : layouts) {
+  for (const plan::Candidate& layout : layouts) {
     EXPECT_GE(emulated_step(input, input.costs.phases(), layout, 1).seconds,
               0.9 * stages.least_seconds(layout))
         << describe(layout);
@@ -29,7 +29,8 @@ TEST(EmulatedPlan, RunsEveryShapeOfLayout) {
 TEST(EmulatedPlan, TakesLongerWhereForwardsAreMadeAgain) {
   const auto planner = emulated_planner({{"one device", 1, 1}, 2, BlockShape::kEven}, kQuick);
   const plan::PlanInput input = planner->input();
-  const plan::PlannedLayout again{.workers = 1, .recompute = true};
+  plan::Candidate again = plan::whole_candidate(input.job, 1);
+  again.choice.recompute = true;
   EXPECT_GE(emulated_step(input, input.costs.phases(), again, 1).seconds,
             0.99 * plan::predict(input, again).parts.compute);
 }

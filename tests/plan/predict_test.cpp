@@ -14,14 +14,13 @@ namespace {
 
 constexpr double kTiny = 1e-9;
 
-Prediction predicted(int microbatches, const Cluster& cluster, const PlannedLayout& layout) {
+Prediction predicted(int microbatches, const Cluster& cluster, const Candidate& layout) {
   const auto planner = sample_planner(microbatches, cluster);
   return predict(planner->input(), layout);
 }
 
 TEST(Predict, OneWorkerComputesEverythingAndUpdatesBothNetworks) {
-  const Prediction one =
-      predicted(4, sample_cluster(1, 1), {.workers = 1, .overlap = Overlap::kNone});
+  const Prediction one = predicted(4, sample_cluster(1, 1), sample_whole(1, Overlap::kNone));
   EXPECT_NEAR(one.step_seconds, 4 * kMicrobatchSeconds + 2 * kUpdateSeconds, kTiny);
   EXPECT_NEAR(one.parts.compute, 4 * kMicrobatchSeconds, kTiny);
   EXPECT_NEAR(one.parts.total(), one.step_seconds, kTiny);
@@ -30,35 +29,30 @@ TEST(Predict, OneWorkerComputesEverythingAndUpdatesBothNetworks) {
 }
 
 TEST(Predict, WorkersShareMicrobatchesAndUpdates) {
-  const Prediction two =
-      predicted(4, sample_cluster(1, 2), {.workers = 2, .overlap = Overlap::kNone});
+  const Prediction two = predicted(4, sample_cluster(1, 2), sample_whole(2, Overlap::kNone));
   EXPECT_NEAR(two.step_seconds, 2 * kMicrobatchSeconds + kUpdateSeconds, kTiny);
   EXPECT_NEAR(two.efficiency, 1.0, kTiny);
 }
 
 TEST(Predict, WithinHidesWhatIsReadyBeforeTheLastBackwardEnds) {
   // Of both networks the half of the update is ready in the middle of a backward of 2 ms.
-  const Prediction none =
-      predicted(2, sample_cluster(1, 1), {.workers = 1, .overlap = Overlap::kNone});
-  const Prediction within =
-      predicted(2, sample_cluster(1, 1), {.workers = 1, .overlap = Overlap::kWithin});
+  const Prediction none = predicted(2, sample_cluster(1, 1), sample_whole(1, Overlap::kNone));
+  const Prediction within = predicted(2, sample_cluster(1, 1), sample_whole(1, Overlap::kWithin));
   EXPECT_NEAR(none.step_seconds - within.step_seconds, 2 * 0.001, kTiny);
 }
 
 TEST(Predict, AcrossHidesAnUpdateUnderWhatFollows) {
   // The generator's under the discriminator's pass over real images, 3 ms; the discriminator's
   // under the generator's forward, 1 ms; and within, 1 ms each.
-  const Prediction across =
-      predicted(2, sample_cluster(1, 1), {.workers = 1, .overlap = Overlap::kAcross});
+  const Prediction across = predicted(2, sample_cluster(1, 1), sample_whole(1, Overlap::kAcross));
   EXPECT_NEAR(across.step_seconds, 2 * kMicrobatchSeconds + (4.0 - 1.0 - 1.0) * 1e-3, kTiny);
 }
 
 TEST(Predict, WaitsForTheWorkerWithMoreToDoAndForTheSlowOne) {
-  const Prediction uneven =
-      predicted(3, sample_cluster(1, 2), {.workers = 2, .overlap = Overlap::kNone});
+  const Prediction uneven = predicted(3, sample_cluster(1, 2), sample_whole(2, Overlap::kNone));
   EXPECT_NEAR(uneven.step_seconds, 2 * kMicrobatchSeconds + kUpdateSeconds, kTiny);
   const Cluster slow = with_what_if(sample_cluster(1, 2), "slow:node-0/1=1.5");
-  const Prediction slowed = predicted(4, slow, {.workers = 2, .overlap = Overlap::kNone});
+  const Prediction slowed = predicted(4, slow, sample_whole(2, Overlap::kNone));
   EXPECT_NEAR(slowed.step_seconds, 1.5 * (2 * kMicrobatchSeconds + kUpdateSeconds), kTiny);
 }
 
@@ -67,7 +61,7 @@ TEST(Predict, CountsTheWireByHand) {
   // bytes as an arena. One after another without overlap: gradients, update, weights.
   Cluster cluster = sample_cluster(2, 1);
   cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.010;
-  const Prediction two = predicted(2, cluster, {.workers = 2, .overlap = Overlap::kNone});
+  const Prediction two = predicted(2, cluster, sample_whole(2, Overlap::kNone));
   EXPECT_EQ(two.bytes_between_hosts, 2 * 2 * kArenaElements * 4);
   EXPECT_GT(two.step_seconds, kMicrobatchSeconds + 2 * 0.010);
   EXPECT_LT(two.step_seconds, kMicrobatchSeconds + 2 * 0.010 + kUpdateSeconds + kTiny);
@@ -76,8 +70,8 @@ TEST(Predict, CountsTheWireByHand) {
 
 TEST(Predict, BytesBetweenHostsAreTheReductions) {
   for (const int microbatches : {6, 8, 12}) {
-    for (const PlannedLayout& layout : {PlannedLayout{6, Overlap::kNone, TransportKind::kShm},
-                                        PlannedLayout{6, Overlap::kNone, TransportKind::kMpi}}) {
+    for (const TransportKind transport : {TransportKind::kShm, TransportKind::kMpi}) {
+      const Candidate layout = sample_whole(6, Overlap::kNone, transport);
       Cluster cluster = sample_cluster(3, 2);
       const JobSpec job = sample_job(microbatches);
       Profile profile = sample_profile(job);
@@ -114,7 +108,7 @@ TEST(Predict, ASlowerLinkNeverMakesAFasterStep) {
     for (const double rate : {1e12, 1e9, 1e8, 1e7, 1e6, 1e5}) {
       Cluster cluster = sample_cluster(4, 2);
       cluster.between.bytes_per_second = rate;
-      const double seconds = predicted(8, cluster, {.workers = 8, .overlap = overlap}).step_seconds;
+      const double seconds = predicted(8, cluster, sample_whole(8, overlap)).step_seconds;
       EXPECT_GE(seconds, before - kTiny) << rate;
       before = seconds;
     }
@@ -124,11 +118,11 @@ TEST(Predict, ASlowerLinkNeverMakesAFasterStep) {
 TEST(Predict, ASlowPairHoldsBackThoseThatAreOnIt) {
   Cluster cluster = sample_cluster(3, 1);
   cluster.between.bytes_per_second = 1e9;
-  const double usual = predicted(6, cluster, {.workers = 3}).step_seconds;
+  const double usual = predicted(6, cluster, sample_whole(3)).step_seconds;
   cluster.exceptions[{0, 2}] = {.bytes_per_second = 1e6};
-  EXPECT_GT(predicted(6, cluster, {.workers = 3}).step_seconds, 2 * usual);
-  EXPECT_NEAR(predicted(6, cluster, {.workers = 2}).step_seconds,
-              predicted(6, with_what_if(cluster, "lost:node-2"), {.workers = 2}).step_seconds,
+  EXPECT_GT(predicted(6, cluster, sample_whole(3)).step_seconds, 2 * usual);
+  EXPECT_NEAR(predicted(6, cluster, sample_whole(2)).step_seconds,
+              predicted(6, with_what_if(cluster, "lost:node-2"), sample_whole(2)).step_seconds,
               kTiny);
 }
 
@@ -136,7 +130,7 @@ TEST(Predict, NeverBeatsTheBoundThatPrunes) {
   for (const int workers : {1, 2, 3, 5, 8}) {
     for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
       const auto planner = sample_planner(8, sample_cluster(1, 8));
-      EXPECT_GE(predict(planner->input(), {workers, overlap}).step_seconds,
+      EXPECT_GE(predict(planner->input(), sample_whole(workers, overlap)).step_seconds,
                 least_seconds(planner->input(), workers) - kTiny);
     }
   }
@@ -144,7 +138,7 @@ TEST(Predict, NeverBeatsTheBoundThatPrunes) {
 
 TEST(Predict, CountsMemoryByHand) {
   // Weights 1, one leaf on the stack of four micro-batches' three buffers, moments shared by two.
-  const Prediction two = predicted(8, sample_cluster(2, 1), {.workers = 2});
+  const Prediction two = predicted(8, sample_cluster(2, 1), sample_whole(2));
   const std::int64_t arena = kArenaElements * 4;
   EXPECT_EQ(two.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 2 / 2));
   // Three micro-batches of points more than the profile's one.
@@ -153,24 +147,24 @@ TEST(Predict, CountsMemoryByHand) {
   // In three slots each worker's half of weights and two moments of both networks.
   EXPECT_EQ(two.memory.snapshots_bytes, 2 * 3 * arena * (1 + 2) / 2);
   // In shared memory, half of the other's sums is read as well.
-  const Prediction shared = predicted(8, sample_cluster(1, 2), {.workers = 2});
+  const Prediction shared = predicted(8, sample_cluster(1, 2), sample_whole(2));
   EXPECT_EQ(shared.memory.arenas_bytes, 2 * (arena * (1 + 3) + arena * 3 / 2));
 }
 
 TEST(Predict, SaysWhatDoesNotFit) {
   Cluster cluster = sample_cluster(1, 1);
-  const std::int64_t needed = predicted(2, cluster, {.workers = 1}).memory.needed_bytes();
+  const std::int64_t needed = predicted(2, cluster, sample_whole(1)).memory.needed_bytes();
   cluster.nodes[0].memory_bytes = needed;
-  EXPECT_TRUE(predicted(2, cluster, {.workers = 1}).fits);
+  EXPECT_TRUE(predicted(2, cluster, sample_whole(1)).fits);
   cluster.nodes[0].memory_bytes = needed - 1;
-  EXPECT_FALSE(predicted(2, cluster, {.workers = 1}).fits);
+  EXPECT_FALSE(predicted(2, cluster, sample_whole(1)).fits);
 }
 
 TEST(Predict, ComputeLosesWhatLanesTakeWhereCoresAreShared) {
   Cluster cluster = sample_cluster(1, 2);
-  const double free = predicted(4, cluster, {.workers = 2}).step_seconds;
+  const double free = predicted(4, cluster, sample_whole(2)).step_seconds;
   cluster.nodes[0].cores = 2;
-  const Prediction full = predicted(4, cluster, {.workers = 2});
+  const Prediction full = predicted(4, cluster, sample_whole(2));
   EXPECT_GT(full.step_seconds, free);
   EXPECT_GT(full.parts.beside, 0.0);
 }
@@ -179,9 +173,9 @@ TEST(Predict, CostsAKimgWhatItsNodesCost) {
   Cluster cluster = sample_cluster(2, 1);
   cluster.nodes[0].price_per_hour = 2.0;
   cluster.nodes[1].price_per_hour = 4.0;
-  const Prediction one = predicted(2, cluster, {.workers = 1});
+  const Prediction one = predicted(2, cluster, sample_whole(1));
   EXPECT_NEAR(one.price_per_kimg, 2.0 / 3600.0 * 1000.0 / one.images_per_second, kTiny);
-  const Prediction two = predicted(2, cluster, {.workers = 2});
+  const Prediction two = predicted(2, cluster, sample_whole(2));
   EXPECT_NEAR(two.price_per_kimg, 6.0 / 3600.0 * 1000.0 / two.images_per_second, kTiny);
 }
 

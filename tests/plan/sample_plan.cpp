@@ -78,6 +78,28 @@ Cluster sample_cluster(int nodes, int devices) {
   return cluster;
 }
 
+Candidate sample_whole(int workers, Overlap overlap, TransportKind transport) {
+  return whole_candidate(sample_job(1), workers, overlap, transport);
+}
+
+Candidate sample_stages(int workers) {
+  Candidate candidate = sample_whole(workers);
+  candidate.choice.stages = 2;
+  for (NetworkPlacement& network : candidate.choice.networks) {
+    network.cuts = {1};
+  }
+  return candidate;
+}
+
+Candidate sample_apart() {
+  Candidate candidate = sample_whole(2);
+  int worker = 0;
+  for (NetworkPlacement& network : candidate.choice.networks) {
+    network.workers = {worker++};
+  }
+  return candidate;
+}
+
 std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster) {
   const JobSpec job = sample_job(microbatches);
   return std::make_unique<Planner>(job, sample_profile(job), "sample.profile.json", cluster);

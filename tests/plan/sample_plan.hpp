@@ -29,6 +29,14 @@ inline constexpr std::int64_t kArenaElements = 24 * 4096;
 /// `nodes` alike, whose links cost nothing.
 [[nodiscard]] Cluster sample_cluster(int nodes, int devices);
 
+/// The sample job data parallel.
+[[nodiscard]] Candidate sample_whole(int workers, Overlap overlap = Overlap::kAcross,
+                                     TransportKind transport = TransportKind::kShm);
+/// In rows of two stages, both networks cut behind their first block.
+[[nodiscard]] Candidate sample_stages(int workers);
+/// One worker for each of the networks.
+[[nodiscard]] Candidate sample_apart();
+
 [[nodiscard]] std::unique_ptr<Planner> sample_planner(int microbatches, const Cluster& cluster);
 
 }  // namespace gangway::plan

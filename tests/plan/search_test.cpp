@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "job/file/parse.hpp"
 #include "plan/ranking/plan_text.hpp"
 #include "tests/plan/sample_plan.hpp"
 
@@ -24,7 +25,7 @@ TEST(Search, RanksAllDevicesFirstWhereLinksCostNothing) {
   const auto planner = sample_planner(8, sample_cluster(1, 8));
   const Search search = search_layouts(planner->input(), {.rows = 10});
   ASSERT_FALSE(search.ranking.empty());
-  EXPECT_EQ(search.ranking.front().layout.workers, 8);
+  EXPECT_EQ(search.ranking.front().candidate.workers, 8);
   for (std::size_t i = 1; i < search.ranking.size(); ++i) {
     EXPECT_GE(search.ranking[i].step_seconds, search.ranking[i - 1].step_seconds);
   }
@@ -35,9 +36,9 @@ TEST(Search, StaysOnOneHostWhereTheLinkIsTooSlow) {
   cluster.between.bytes_per_second = 1e4;
   const auto planner = sample_planner(4, cluster);
   const Search search = search_layouts(planner->input(), {.rows = 10});
-  EXPECT_EQ(search.ranking.front().layout.workers, 2);
+  EXPECT_EQ(search.ranking.front().candidate.workers, 2);
   const auto four = std::ranges::find_if(
-      search.ranking, [](const Prediction& one) { return one.layout.workers == 4; });
+      search.ranking, [](const Prediction& one) { return one.candidate.workers == 4; });
   if (four != search.ranking.end()) {
     EXPECT_THAT(why_behind(*four, search.ranking.front()), HasSubstr("wire"));
   }
@@ -48,22 +49,22 @@ TEST(Search, LeavesOutSlowDevicesThatOnlyHoldOthersUp) {
   cluster.nodes[0].speeds = {0.1, 0.1};
   const auto planner = sample_planner(4, cluster);
   const Search search = search_layouts(planner->input(), {.rows = 10});
-  EXPECT_EQ(search.ranking.front().layout.workers, 2);
-  EXPECT_EQ(places_of(search.ranking.front().layout, cluster, 4).front().node, 1);
+  EXPECT_EQ(search.ranking.front().candidate.workers, 2);
+  EXPECT_EQ(places_of(search.ranking.front().candidate, cluster, 4).front().node, 1);
 }
 
 TEST(Search, PutsWhatFitsFirst) {
   Cluster cluster = sample_cluster(1, 2);
   const auto probe = sample_planner(2, cluster);
   const auto needs = [&](int workers) {
-    return predict(probe->input(), {.workers = workers}).memory.needed_bytes();
+    return predict(probe->input(), sample_whole(workers)).memory.needed_bytes();
   };
   cluster.nodes[0].memory_bytes = (needs(1) + needs(2)) / 2;
   const auto planner = sample_planner(2, cluster);
   const Search search = search_layouts(planner->input(), {.rows = 10});
   const Prediction& first = search.ranking.front();
   EXPECT_TRUE(first.fits);
-  EXPECT_EQ(first.layout.workers, needs(1) < needs(2) ? 1 : 2);
+  EXPECT_EQ(first.candidate.workers, needs(1) < needs(2) ? 1 : 2);
   EXPECT_THAT(why_behind(search.ranking.back(), first), HasSubstr("does not fit"));
 }
 
@@ -71,9 +72,10 @@ TEST(Search, RefusesMoreWorkersThanThereCanBe) {
   const auto planner = sample_planner(4, sample_cluster(1, 8));
   EXPECT_THROW((void)search_layouts(planner->input(), {.rows = 10, .workers = 9}), ConfigError);
   EXPECT_THROW((void)search_layouts(planner->input(), {.rows = 10, .workers = 5}), ConfigError);
-  EXPECT_EQ(
-      search_layouts(planner->input(), {.rows = 10, .workers = 3}).ranking.front().layout.workers,
-      3);
+  EXPECT_EQ(search_layouts(planner->input(), {.rows = 10, .workers = 3})
+                .ranking.front()
+                .candidate.workers,
+            3);
 }
 
 TEST(Search, PruningChangesNoRankingOfTheFirst) {
@@ -85,7 +87,7 @@ TEST(Search, PruningChangesNoRankingOfTheFirst) {
   EXPECT_GT(few.pruned, 0U);
   EXPECT_EQ(all.pruned, 0U);
   for (std::size_t i = 0; i < few.ranking.size(); ++i) {
-    EXPECT_EQ(few.ranking[i].layout, all.ranking[i].layout) << i;
+    EXPECT_EQ(few.ranking[i].candidate, all.ranking[i].candidate) << i;
   }
 }
 
@@ -110,24 +112,27 @@ TEST(Search, Plans16384DevicesAndAnAsymmetricStepOf4096) {
   }
   const auto planner = sample_planner(4096, uneven);
   const auto begin = std::chrono::steady_clock::now();
-  const Prediction step = predict(planner->input(), {.workers = 4096});
+  const Prediction step = predict(planner->input(), sample_whole(4096));
   RecordProperty("seconds", std::to_string(seconds_since(begin)));
   EXPECT_GT(step.step_seconds, 0.0);
 }
 
 TEST(Search, SaysOfWholeNetworksThatTheyHoldAsMuchWhereActivationsAreMadeAgain) {
   const auto planner = sample_planner(2, sample_cluster(1, 1));
-  const Prediction kept = predict(planner->input(), {.workers = 1});
-  const Prediction made = predict(planner->input(), {.workers = 1, .recompute = true});
+  const Prediction kept = predict(planner->input(), sample_whole(1));
+  Candidate again = sample_whole(1);
+  again.choice.recompute = true;
+  const Prediction made = predict(planner->input(), again);
   EXPECT_EQ(kept.memory, made.memory);
   // Forwards that have a backward: of the discriminator's three and of one of the generator's.
   EXPECT_NEAR(made.step_seconds - kept.step_seconds, 2 * 4 * 0.001, 1e-9);
 }
 
-TEST(JobKeys, TakeBackWhatTheJobSaysOfAnotherLayout) {
+TEST(RunArguments, TakeBackWhatTheJobSaysOfAnotherLayout) {
   const JobSpec job =
       sample_job(4, {"layout.stages=2", "layout.cuts.generator=[1]", "layout.recompute=true"});
-  const std::vector<std::string> keys = job_keys({.workers = 2}, job);
+  const std::vector<std::string> keys =
+      changed_keys(job, with_layout(job, whole_candidate(job, 2)));
   const JobSpec told = sample_job(4, [&] {
     std::vector<std::string> all{"layout.stages=2", "layout.cuts.generator=[1]",
                                  "layout.recompute=true"};
@@ -143,7 +148,7 @@ TEST(PlanText, SaysWhatToRunAndWhatTheStepGoesTo) {
   const auto planner = sample_planner(4, sample_cluster(1, 2));
   const std::string text =
       plan_text(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
-  EXPECT_THAT(text, HasSubstr("Run it: gangway run j.yaml -n 2 layout.overlap=across "));
+  EXPECT_THAT(text, HasSubstr("Run it: gangway run j.yaml -n 2 layout.transport=shm"));
   EXPECT_THAT(text, ContainsRegex("A step of the first: compute [0-9.]+ %"));
   EXPECT_THAT(text, HasSubstr("waits for sums and updates +"));
   const std::string json =

@@ -48,9 +48,8 @@ TEST(BlockCosts, PartsOfAPenaltyCostWhatItCostsInOne) {
   const Profile profile = with_dear_penalties(sample_profile(job));
   const std::vector<pipeline::Phase> phases = gan::phases_of(job);
   const BlockCosts costs(job, profile, phases);
-  const StagedJob whole = staged_job(job, phases, {.workers = 1});
-  const StagedJob cut = staged_job(
-      job, phases, {.workers = 2, .shape = LayoutShape::kStages, .stages = 2, .cuts = {{1}, {1}}});
+  const StagedJob whole = staged_job(job, phases, sample_whole(1));
+  const StagedJob cut = staged_job(job, phases, sample_stages(2));
   const NodeCost in_one = sum_of_penalties(whole, costs.table(whole));
   const NodeCost in_parts = sum_of_penalties(cut, costs.table(cut));
   EXPECT_DOUBLE_EQ(in_one.forward_seconds, 0.004);
@@ -68,8 +67,10 @@ TEST(BlockCosts, WhatALaterPhaseTakesUpIsNotMadeAgain) {
     const std::vector<pipeline::Phase> phases = gan::phases_of(job);
     const Profile profile = sample_profile(job);
     const BlockCosts costs(job, profile, phases);
+    Candidate again = whole_candidate(job, 1);
+    again.choice.recompute = true;
     int count = 0;
-    for (const auto& passes : costs.table(staged_job(job, phases, {.recompute = true}))) {
+    for (const auto& passes : costs.table(staged_job(job, phases, again))) {
       for (const auto& nodes : passes) {
         count += static_cast<int>(std::ranges::count_if(nodes, &NodeCost::is_made_again));
       }
@@ -86,7 +87,7 @@ TEST(BlockCosts, WhatFollowsAPenaltyThatIsCutCostsWhatItDidBefore) {
   const Profile profile = sample_profile(job);
   const std::vector<pipeline::Phase> phases = gan::phases_of(job);
   const BlockCosts costs(job, profile, phases);
-  const auto seconds = [&](const PlannedLayout& layout) {
+  const auto seconds = [&](const Candidate& layout) {
     const StagedJob staged = staged_job(job, phases, layout);
     double sum = 0.0;
     for (const auto& passes : costs.table(staged)) {
@@ -98,9 +99,7 @@ TEST(BlockCosts, WhatFollowsAPenaltyThatIsCutCostsWhatItDidBefore) {
     }
     return sum;
   };
-  EXPECT_NEAR(
-      seconds({.workers = 2, .shape = LayoutShape::kStages, .stages = 2, .cuts = {{1}, {1}}}),
-      seconds({.workers = 1}), 1e-12);
+  EXPECT_NEAR(seconds(sample_stages(2)), seconds(sample_whole(1)), 1e-12);
 }
 
 }  // namespace

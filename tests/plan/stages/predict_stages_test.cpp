@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "job/file/parse.hpp"
 #include "plan/ranking/plan_text.hpp"
 #include "plan/ranking/search.hpp"
 #include "plan/staged_job.hpp"
@@ -20,11 +21,7 @@ using ::testing::Not;
 
 constexpr std::int64_t kArenaBytes = kArenaElements * 4;
 
-PlannedLayout stages(int workers) {
-  return {.workers = workers, .shape = LayoutShape::kStages, .stages = 2, .cuts = {{1}, {1}}};
-}
-
-Prediction staged(int microbatches, const Cluster& cluster, const PlannedLayout& layout) {
+Prediction staged(int microbatches, const Cluster& cluster, const Candidate& layout) {
   const auto planner = sample_planner(microbatches, cluster);
   return StagePlanner(planner->input()).predict(layout);
 }
@@ -32,7 +29,7 @@ Prediction staged(int microbatches, const Cluster& cluster, const PlannedLayout&
 TEST(PredictStages, TakeAsLongEachByItselfAsTheOneThatIsSimulatedForAll) {
   const auto planner = sample_planner(14, sample_cluster(2, 2));
   for (const int workers : {1, 2, 3, 4}) {
-    const PlannedLayout layout{.workers = workers};
+    const Candidate layout = sample_whole(workers);
     const Prediction at_once = predict(planner->input(), layout);
     const Prediction each = StagePlanner(planner->input()).predict(layout);
     EXPECT_NEAR(each.step_seconds, at_once.step_seconds, 1e-4 * at_once.step_seconds) << workers;
@@ -43,8 +40,7 @@ TEST(PredictStages, TakeAsLongEachByItselfAsTheOneThatIsSimulatedForAll) {
 
 TEST(PredictStages, NetworksApartTakeAsLongAsTheDearest) {
   // Of a micro-batch's 13 ms the discriminator has 9, and the generator's update hides under that.
-  const Prediction two = staged(8, sample_cluster(1, 2),
-                                {.workers = 2, .shape = LayoutShape::kApart, .groups = {1, 1}});
+  const Prediction two = staged(8, sample_cluster(1, 2), sample_apart());
   EXPECT_GT(two.step_seconds, 8 * 0.009);
   EXPECT_LT(two.step_seconds, 8 * kMicrobatchSeconds);
   EXPECT_NEAR(two.parts.total(), two.step_seconds, 1e-9);
@@ -52,40 +48,40 @@ TEST(PredictStages, NetworksApartTakeAsLongAsTheDearest) {
 }
 
 TEST(PredictStages, ShareTheWorkWhereThereAreEnoughMicrobatches) {
-  const Prediction two = staged(8, sample_cluster(1, 2), stages(2));
+  const Prediction two = staged(8, sample_cluster(1, 2), sample_stages(2));
   EXPECT_GE(two.step_seconds, 8 * kMicrobatchSeconds / 2);
   EXPECT_LT(two.step_seconds, 8 * kMicrobatchSeconds / 2 * 1.4);
   // Another row does the other half of the micro-batches, at the same time.
-  const Prediction rows = staged(16, sample_cluster(2, 2), stages(4));
+  const Prediction rows = staged(16, sample_cluster(2, 2), sample_stages(4));
   EXPECT_NEAR(rows.step_seconds, two.step_seconds, 0.1 * two.step_seconds);
-  const Prediction few = staged(2, sample_cluster(1, 2), stages(2));
+  const Prediction few = staged(2, sample_cluster(1, 2), sample_stages(2));
   EXPECT_GT(few.parts.bubble / few.step_seconds, two.parts.bubble / two.step_seconds);
 }
 
 TEST(PredictStages, CarriesManyMicrobatchesOnFromFewer) {
-  const Prediction hundred = staged(96, sample_cluster(1, 2), stages(2));
-  const Prediction twice = staged(192, sample_cluster(1, 2), stages(2));
+  const Prediction hundred = staged(96, sample_cluster(1, 2), sample_stages(2));
+  const Prediction twice = staged(192, sample_cluster(1, 2), sample_stages(2));
   const double more = twice.step_seconds - hundred.step_seconds;
   const auto planner = sample_planner(96, sample_cluster(1, 2));
-  EXPECT_NEAR(more, StagePlanner(planner->input()).least_seconds(stages(2)), 0.01 * more);
+  EXPECT_NEAR(more, StagePlanner(planner->input()).least_seconds(sample_stages(2)), 0.01 * more);
   EXPECT_GT(twice.memory.working_bytes, hundred.memory.working_bytes);
 }
 
 TEST(PredictStages, EachHoldsAllWeightsAndOfTheRestItsPart) {
-  const Prediction apart = staged(4, sample_cluster(2, 1),
-                                  {.workers = 2, .shape = LayoutShape::kApart, .groups = {1, 1}});
+  const Prediction apart = staged(4, sample_cluster(2, 1), sample_apart());
   // Weights of both; of one a leaf, the sums of four micro-batches, and two moments.
   const std::int64_t whole =
-      predict(sample_planner(4, sample_cluster(1, 1))->input(), {}).memory.arenas_bytes;
+      predict(sample_planner(4, sample_cluster(1, 1))->input(), sample_whole(1))
+          .memory.arenas_bytes;
   EXPECT_EQ(apart.memory.arenas_bytes, 2 * kArenaBytes + (whole - 2 * kArenaBytes) / 2);
-  const Prediction cut = staged(4, sample_cluster(1, 2), stages(2));
+  const Prediction cut = staged(4, sample_cluster(1, 2), sample_stages(2));
   EXPECT_EQ(cut.memory.arenas_bytes, 2 * kArenaBytes + (whole - 2 * kArenaBytes) / 2);
 }
 
 TEST(PredictStages, KeepForwardsOfAllMicrobatchesWherePhasesBeginAndEndTogether) {
   const auto by_phase = [](int microbatches) {
-    PlannedLayout layout = stages(2);
-    layout.schedule = StageOrder::kByPhase;
+    Candidate layout = sample_stages(2);
+    layout.choice.schedule = StageOrder::kByPhase;
     return staged(microbatches, sample_cluster(1, 2), layout);
   };
   const Prediction four = by_phase(4);
@@ -99,14 +95,14 @@ TEST(PredictStages, ASlowLinkIsSparedByWhatSendsLess) {
   cluster.between.bytes_per_second = kArenaElements * 4.0 / 0.5;
   const auto planner = sample_planner(8, cluster);
   const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
-  EXPECT_NE(search.ranking.front().layout.shape, LayoutShape::kWhole);
-  const auto of = [&](LayoutShape shape) {
+  EXPECT_FALSE(search.ranking.front().candidate.is_whole());
+  const auto of = [&](bool (Candidate::*shape)() const) {
     return std::ranges::find_if(search.ranking, [&](const Prediction& one) {
-      return one.layout.shape == shape && one.layout.workers == 2;
+      return (one.candidate.*shape)() && one.candidate.workers == 2;
     });
   };
-  const auto whole = of(LayoutShape::kWhole);
-  EXPECT_LT(of(LayoutShape::kStages)->step_seconds, whole->step_seconds);
+  const auto whole = of(&Candidate::is_whole);
+  EXPECT_LT(of(&Candidate::has_stages)->step_seconds, whole->step_seconds);
   EXPECT_THAT(why_behind(*whole, search.ranking.front()), HasSubstr("wire"));
   EXPECT_THAT(plan_text(search, planner->input(), "j.yaml"),
               HasSubstr("Run it: gangway run j.yaml -n 2 layout."));
@@ -115,11 +111,10 @@ TEST(PredictStages, ASlowLinkIsSparedByWhatSendsLess) {
 TEST(PredictStages, LoseWhereLinksCostNothing) {
   const auto planner = sample_planner(8, sample_cluster(1, 2));
   const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
-  EXPECT_EQ(search.ranking.front().layout.shape, LayoutShape::kWhole);
+  EXPECT_TRUE(search.ranking.front().candidate.is_whole());
   // Of stages that do not share their work evenly, an order may leave none.
   const auto cut = std::ranges::find_if(search.ranking, [](const Prediction& one) {
-    return one.layout.shape == LayoutShape::kStages &&
-           one.layout.schedule != StageOrder::kZeroBubble;
+    return one.candidate.has_stages() && one.candidate.choice.schedule != StageOrder::kZeroBubble;
   });
   ASSERT_NE(cut, search.ranking.end());
   EXPECT_THAT(why_behind(*cut, search.ranking.front()), HasSubstr("bubble"));
@@ -128,16 +123,17 @@ TEST(PredictStages, LoseWhereLinksCostNothing) {
 TEST(PredictStages, WinWhereNothingElseFits) {
   Cluster cluster = sample_cluster(1, 2);
   const auto probe = sample_planner(4, cluster);
-  const std::int64_t cut = StagePlanner(probe->input()).predict(stages(2)).memory.needed_bytes();
+  const std::int64_t cut =
+      StagePlanner(probe->input()).predict(sample_stages(2)).memory.needed_bytes();
   const std::int64_t whole =
-      predict(probe->input(), {.workers = 2, .transport = TransportKind::kMpi})
+      predict(probe->input(), sample_whole(2, Overlap::kAcross, TransportKind::kMpi))
           .memory.needed_bytes();
   ASSERT_LT(cut, whole);
   cluster.nodes[0].memory_bytes = (cut + whole) / 2;
   const auto planner = sample_planner(4, cluster);
   const Search search = search_layouts(planner->input(), {.rows = 20, .shapes = Shapes::kAll});
   EXPECT_TRUE(search.ranking.front().fits);
-  EXPECT_NE(search.ranking.front().layout.shape, LayoutShape::kWhole);
+  EXPECT_FALSE(search.ranking.front().candidate.is_whole());
   cluster.nodes[0].memory_bytes = 1;
   const auto hopeless = sample_planner(2, cluster);
   const std::string text = plan_text(search_layouts(hopeless->input(), {.shapes = Shapes::kAll}),
@@ -174,27 +170,27 @@ TEST(PredictStages, AVIsChosenWhereBothNetworksBeginDearlyAndIsWhatARunWouldDo) 
   const Profile profile = with_dear_beginnings(sample_profile(job));
   Cluster cluster = sample_cluster(1, 2);
   const auto probe = std::make_unique<Planner>(job, profile, "p", cluster);
-  PlannedLayout v = stages(2);
-  v.placement = StagePlacement::kV;
+  Candidate v = sample_stages(2);
+  v.choice.placement = StagePlacement::kV;
   // Data parallelism is faster here, and does not fit.
   cluster.nodes[0].memory_bytes =
-      StagePlanner(probe->input()).predict(stages(2)).memory.needed_bytes() + 100'000;
+      StagePlanner(probe->input()).predict(sample_stages(2)).memory.needed_bytes() + 100'000;
   ASSERT_LT(cluster.nodes[0].memory_bytes,
-            predict(probe->input(), {.workers = 2}).memory.needed_bytes());
+            predict(probe->input(), sample_whole(2)).memory.needed_bytes());
   const Planner planner(job, profile, "p", cluster);
   const Search search =
       search_layouts(planner.input(), {.rows = 20, .workers = 2, .shapes = Shapes::kAll});
-  const PlannedLayout first = search.ranking.front().layout;
-  EXPECT_EQ(first.placement, StagePlacement::kV);
+  const Candidate first = search.ranking.front().candidate;
+  EXPECT_EQ(first.choice.placement, StagePlacement::kV);
   EXPECT_THAT(describe(first), HasSubstr(", v"));
   EXPECT_LT(search.ranking.front().step_seconds,
-            0.95 * StagePlanner(planner.input()).predict(stages(2)).step_seconds);
-  const std::vector<std::string> keys = job_keys(first, job);
+            0.95 * StagePlanner(planner.input()).predict(sample_stages(2)).step_seconds);
+  const std::vector<std::string> keys = changed_keys(job, with_layout(job, first));
   EXPECT_THAT(keys, ::testing::Contains("layout.placement=v"));
   const Layout of_a_run = resolve_layout(sample_job(16, keys), 2);
   const StagedJob planned = staged_job(job, planner.input().costs.phases(), first);
   for (const NetworkId network : of_a_run.ids()) {
-    EXPECT_EQ(of_a_run[network], planned.groups[network]);
+    EXPECT_EQ(of_a_run[network], planned.layout[network]);
   }
   const std::string text = schedule_texts(planner.input(), first).front();
   EXPECT_THAT(text, HasSubstr("generator chunk 0 of 2"));
@@ -204,10 +200,10 @@ TEST(PredictStages, AVIsChosenWhereBothNetworksBeginDearlyAndIsWhatARunWouldDo) 
 TEST(PredictStages, OrdersThatHoldLessAreTakenWhereNothingElseFits) {
   const auto probe = sample_planner(16, sample_cluster(1, 2));
   const StagePlanner stage_planner(probe->input());
-  PlannedLayout small = stages(2);
-  small.schedule = StageOrder::kOneForwardOneBackward;
+  Candidate small = sample_stages(2);
+  small.choice.schedule = StageOrder::kOneForwardOneBackward;
   const std::int64_t needed = stage_planner.predict(small).memory.needed_bytes();
-  ASSERT_LT(needed, stage_planner.predict(stages(2)).memory.needed_bytes());
+  ASSERT_LT(needed, stage_planner.predict(sample_stages(2)).memory.needed_bytes());
   Cluster cluster = sample_cluster(1, 2);
   cluster.nodes[0].memory_bytes = needed;
   const auto planner = sample_planner(16, cluster);
@@ -215,9 +211,10 @@ TEST(PredictStages, OrdersThatHoldLessAreTakenWhereNothingElseFits) {
       search_layouts(planner->input(), {.rows = 4, .workers = 2, .shapes = Shapes::kAll});
   const Prediction& first = search.ranking.front();
   EXPECT_TRUE(first.fits);
-  EXPECT_EQ(first.layout.schedule, StageOrder::kOneForwardOneBackward);
-  EXPECT_FALSE(first.layout.recompute);
-  EXPECT_THAT(run_arguments(first.layout, planner->input().job), HasSubstr("layout.schedule=1f1b"));
+  EXPECT_EQ(first.candidate.choice.schedule, StageOrder::kOneForwardOneBackward);
+  EXPECT_FALSE(first.candidate.choice.recompute);
+  EXPECT_THAT(run_arguments(first.candidate, planner->input().job),
+              HasSubstr("layout.schedule=1f1b"));
 }
 
 TEST(PlanText, SaysWhereStagesNeedMoreMemoryThanWholeNetworks) {
@@ -229,22 +226,22 @@ TEST(PlanText, SaysWhereStagesNeedMoreMemoryThanWholeNetworks) {
   }
   const Planner planner(job, profile, "p", sample_cluster(1, 2));
   const StagePlanner stage_planner(planner.input());
-  PlannedLayout layout = stages(2);
+  Candidate layout = sample_stages(2);
   const auto text_of = [&] {
     Search search;
     search.ranking.push_back(stage_planner.predict(layout));
     return plan_text(search, planner.input(), "j.yaml");
   };
   EXPECT_THAT(text_of(), HasSubstr("layout.in_flight holds less"));
-  layout.in_flight = 1;
+  layout.choice.in_flight = 1;
   EXPECT_THAT(text_of(), Not(HasSubstr("layout.in_flight holds less")));
   EXPECT_THAT(text_of(), HasSubstr("layout.in_flight=1"));
 }
 
 TEST(PredictStages, MakeAgainWhatAllMicrobatchesTogetherCannotKeep) {
-  PlannedLayout again = stages(2);
-  again.recompute = true;
-  const Prediction kept = staged(16, sample_cluster(1, 2), stages(2));
+  Candidate again = sample_stages(2);
+  again.choice.recompute = true;
+  const Prediction kept = staged(16, sample_cluster(1, 2), sample_stages(2));
   const Prediction made = staged(16, sample_cluster(1, 2), again);
   // Four of nine passes are forwards that have a backward: as much more work for each.
   EXPECT_GT(made.parts.compute, 1.2 * kept.parts.compute);
@@ -265,16 +262,16 @@ TEST(PredictStages, ActivationsAreMadeAgainWhereNothingElseFitsAndThePlanSaysWhy
   }
   Cluster cluster = sample_cluster(1, 2);
   const Planner probe(job, profile, "p", cluster);
-  PlannedLayout again = stages(2);
-  again.recompute = true;
-  again.schedule = StageOrder::kOneForwardOneBackward;
+  Candidate again = sample_stages(2);
+  again.choice.recompute = true;
+  again.choice.schedule = StageOrder::kOneForwardOneBackward;
   cluster.nodes[0].memory_bytes = StagePlanner(probe.input()).predict(again).memory.needed_bytes();
   const Planner planner(job, profile, "p", cluster);
   const Search search =
       search_layouts(planner.input(), {.rows = 4, .workers = 2, .shapes = Shapes::kAll});
   const Prediction& first = search.ranking.front();
   EXPECT_TRUE(first.fits);
-  EXPECT_TRUE(first.layout.recompute);
+  EXPECT_TRUE(first.candidate.choice.recompute);
   EXPECT_GT(first.kept_memory_bytes, first.memory_limit);
   const std::string text = plan_text(search, planner.input(), "j.yaml");
   EXPECT_THAT(text, HasSubstr("layout.recompute=true"));
@@ -285,7 +282,7 @@ TEST(PredictStages, NoScheduleIsFasterThanItsBound) {
   const auto planner = sample_planner(8, sample_cluster(2, 2));
   const StagePlanner stage_planner(planner->input());
   for (const int workers : {2, 3, 4}) {
-    for (const PlannedLayout& layout : stage_planner.candidates(workers).layouts) {
+    for (const Candidate& layout : stage_planner.candidates(workers).layouts) {
       EXPECT_LE(stage_planner.least_seconds(layout),
                 stage_planner.predict(layout).step_seconds * (1 + 1e-9))
           << describe(layout);

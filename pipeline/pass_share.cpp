@@ -207,10 +207,10 @@ Homes homes_of(const Pass& pass) {
   return homes;
 }
 
-std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& groups, int microbatch) {
+std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& layout, int microbatch) {
   std::vector<std::optional<int>> owners;
   for (const std::optional<Home>& home : homes_of(pass)) {
-    owners.push_back(home ? std::optional(groups[home->network].worker_of(microbatch, home->chunk))
+    owners.push_back(home ? std::optional(layout[home->network].worker_of(microbatch, home->chunk))
                           : std::nullopt);
   }
   return owners;

@@ -49,7 +49,7 @@ struct Home {
 [[nodiscard]] std::vector<std::optional<Home>> homes_of(const Pass& pass);
 
 /// By node, who carries it out for `microbatch`; nothing: whoever needs it.
-[[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& groups,
+[[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& layout,
                                                         int microbatch);
 [[nodiscard]] inline const Node& node_of(const Pass& pass, int node) {
   return pass.nodes[static_cast<std::size_t>(node)];

@@ -21,9 +21,9 @@ using Lists = std::vector<std::vector<Instruction>>;
 /// Finds what is wrong with the lists of one step.
 class ListCheck {
  public:
-  ListCheck(const Lists& lists, const std::vector<Phase>& phases, const Layout& groups,
+  ListCheck(const Lists& lists, const std::vector<Phase>& phases, const Layout& layout,
             const PerNetwork<std::string>& names)
-      : lists_(lists), phases_(phases), groups_(groups), names_(names) {}
+      : lists_(lists), phases_(phases), layout_(layout), names_(names) {}
 
   void check_messages();
   void check_work(std::int64_t step);
@@ -53,7 +53,7 @@ class ListCheck {
 
   const Lists& lists_;
   const std::vector<Phase>& phases_;
-  const Layout& groups_;
+  const Layout& layout_;
   const PerNetwork<std::string>& names_;
   std::vector<std::string> faults_;
 };
@@ -108,7 +108,7 @@ void ListCheck::check_work(std::int64_t step) {
   };
   std::set<Work> halves;  // of backwards, whose weights' gradients are still to come
   std::map<Work, std::pair<int, Instruction>> open;  // how often it is still to be done
-  const int microbatches = groups_.begin()->ranges.back().end;
+  const int microbatches = layout_.begin()->ranges.back().end;
   for (const Instruction& at :
        one_stage_schedule(phases_, {0, microbatches}, step, Overlap::kNone)) {
     if (at.is_work()) {
@@ -148,8 +148,8 @@ void ListCheck::check_work(std::int64_t step) {
 /// What a worker's list has come to in the order of its instructions.
 class ListCheck::Progress {
  public:
-  Progress(const std::vector<Phase>& phases, const Layout& groups, int worker)
-      : phases_(phases), groups_(groups), worker_(worker) {}
+  Progress(const std::vector<Phase>& phases, const Layout& layout, int worker)
+      : phases_(phases), layout_(layout), worker_(worker) {}
 
   /// Whether all is there that `at` takes something of.
   [[nodiscard]] bool allows(const Instruction& at) {
@@ -189,7 +189,7 @@ class ListCheck::Progress {
   /// Whether there is such a node, as far as one is meant.
   [[nodiscard]] bool enter(const Instruction& at) {
     const std::vector<Pass>& passes = phases_[static_cast<std::size_t>(at.phase)].passes;
-    const int microbatches = groups_.begin()->ranges.back().end;
+    const int microbatches = layout_.begin()->ranges.back().end;
     if (at.pass >= static_cast<int>(passes.size()) || at.microbatch >= microbatches) {
       return false;
     }
@@ -197,7 +197,7 @@ class ListCheck::Progress {
     if (at.microbatch >= 0 && entered_ != place) {
       entered_ = place;
       pass_ = &passes[static_cast<std::size_t>(at.pass)];
-      owners_ = owners_of(*pass_, groups_, at.microbatch);
+      owners_ = owners_of(*pass_, layout_, at.microbatch);
     }
     return at.microbatch < 0 || at.node < static_cast<int>(pass_->nodes.size());
   }
@@ -238,7 +238,7 @@ class ListCheck::Progress {
   }
 
   const std::vector<Phase>& phases_;
-  const Layout& groups_;
+  const Layout& layout_;
   int worker_;
   std::tuple<int, int, int> entered_{-1, -1, -1};
   const Pass* pass_ = nullptr;
@@ -249,7 +249,7 @@ class ListCheck::Progress {
 };
 
 void ListCheck::check_order(int worker) {
-  Progress progress(phases_, groups_, worker);
+  Progress progress(phases_, layout_, worker);
   for (const Instruction& at : list(worker)) {
     if (!progress.allows(at)) {
       add(worker, at, "comes before what it takes");
@@ -309,9 +309,9 @@ void ListCheck::check_leaves(int worker, std::int64_t step) {
       add(worker, at, "its leaf is not open");
     }
   }
-  for (const NetworkId network : groups_.ids()) {
+  for (const NetworkId network : layout_.ids()) {
     const auto wanted = static_cast<int>(updates_of(network, step).size()) *
-                        groups_[network].range_of(worker).size();
+                        layout_[network].range_of(worker).size();
     if (closed[network] != wanted || open.contains(network)) {
       add(worker, names_[network],
           std::to_string(closed[network]) + " leaves are closed, of " + std::to_string(wanted));
@@ -324,7 +324,7 @@ void ListCheck::check_updates(int worker, std::int64_t step) {
   for (const Phase& phase : phases_) {
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
       for (const NetworkId network : phase.networks) {
-        if (groups_[network].has(worker)) {
+        if (layout_[network].has(worker)) {
           wanted.emplace_back(phase.index, repeat, network);
         }
       }
@@ -347,7 +347,7 @@ void ListCheck::check_updates(int worker, std::int64_t step) {
       }
       ++next;
       under_way.insert(at.network);
-      if (std::exchange(closed[at.network], 0) != groups_[at.network].range_of(worker).size()) {
+      if (std::exchange(closed[at.network], 0) != layout_[at.network].range_of(worker).size()) {
         add(worker, at, "leaves are missing in it");
       }
     }
@@ -360,9 +360,9 @@ void ListCheck::check_updates(int worker, std::int64_t step) {
 }  // namespace
 
 std::vector<std::string> faults_of(const Lists& lists, const std::vector<Phase>& phases,
-                                   const Layout& groups, std::int64_t step,
+                                   const Layout& layout, std::int64_t step,
                                    const PerNetwork<std::string>& names) {
-  ListCheck check(lists, phases, groups, names);
+  ListCheck check(lists, phases, layout, names);
   check.check_messages();
   check.check_work(step);
   for (int worker = 0; worker < static_cast<int>(lists.size()); ++worker) {

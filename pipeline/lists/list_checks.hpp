@@ -27,7 +27,7 @@ namespace gangway::pipeline {
 /// @param phases  completed, cut as the lists are
 [[nodiscard]] std::vector<std::string> faults_of(const std::vector<std::vector<Instruction>>& lists,
                                                  const std::vector<Phase>& phases,
-                                                 const Layout& groups, std::int64_t step,
+                                                 const Layout& layout, std::int64_t step,
                                                  const PerNetwork<std::string>& names);
 
 /// @throws InvariantError with the first of faults_of

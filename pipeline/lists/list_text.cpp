@@ -32,12 +32,12 @@ std::string line_of(const Instruction& instruction, const PerNetwork<std::string
   return line;
 }
 
-std::string heading_of(const Layout& groups, int worker, const PerNetwork<std::string>& names) {
+std::string heading_of(const Layout& layout, int worker, const PerNetwork<std::string>& names) {
   std::string text = "# rank ";
   text.append(std::to_string(worker + 1));
   const char* before = ": ";
-  for (const NetworkId network : groups.ids()) {
-    const NetworkGroup& group = groups[network];
+  for (const NetworkId network : layout.ids()) {
+    const NetworkGroup& group = layout[network];
     const auto chunk = group.chunk_of(worker);
     if (!chunk) {
       continue;

@@ -18,7 +18,7 @@ namespace gangway::pipeline {
                                   const PerNetwork<std::string>& names);
 
 /// "# rank 2: generator chunk 1 of 2 (blocks 3-5), micro-batches 0-7; discriminator, …".
-[[nodiscard]] std::string heading_of(const Layout& groups, int worker,
+[[nodiscard]] std::string heading_of(const Layout& layout, int worker,
                                      const PerNetwork<std::string>& names);
 
 }  // namespace gangway::pipeline

@@ -36,7 +36,7 @@ bool gives_gradient_on(const Pass& pass, int node) {
 /// Which of the stations of a phase waits for which.
 class StationGraph {
  public:
-  StationGraph(const Phase& phase, const Layout& groups);
+  StationGraph(const Phase& phase, const Layout& layout);
   /// Those that wait for one another joined, and all in order.
   [[nodiscard]] std::vector<BackwardStation> ordered() const;
 
@@ -50,7 +50,7 @@ class StationGraph {
   /// Gradients of what a node makes come from its takers, through joins.
   void add_gradients(const Pass& pass, int index);
   /// One worker goes back through a pass from its end.
-  void add_workers(const Phase& phase, int index, const Layout& groups);
+  void add_workers(const Phase& phase, int index, const Layout& layout);
   void add_edge(std::size_t from, std::size_t to) {
     before_[from][to] = before_[from][to] || from != to;
   }
@@ -79,12 +79,12 @@ Key key_of(const Phase& phase, const Item& item) {
                                              : Key{.is_trained = false, .home = home, .item = item};
 }
 
-StationGraph::StationGraph(const Phase& phase, const Layout& groups) {
+StationGraph::StationGraph(const Phase& phase, const Layout& layout) {
   find_items(phase);
   before_.assign(nodes_.size(), std::vector<bool>(nodes_.size()));
   for (int index = 0; index < static_cast<int>(phase.passes.size()); ++index) {
     add_gradients(phase.passes[static_cast<std::size_t>(index)], index);
-    add_workers(phase, index, groups);
+    add_workers(phase, index, layout);
   }
   close();
 }
@@ -128,11 +128,11 @@ void StationGraph::add_gradients(const Pass& pass, int index) {
   }
 }
 
-void StationGraph::add_workers(const Phase& phase, int index, const Layout& groups) {
+void StationGraph::add_workers(const Phase& phase, int index, const Layout& layout) {
   const Pass& pass = phase.passes[static_cast<std::size_t>(index)];
-  const int microbatches = groups.begin()->ranges.back().end;
+  const int microbatches = layout.begin()->ranges.back().end;
   for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
-    const auto owners = owners_of(pass, groups, microbatch);
+    const auto owners = owners_of(pass, layout, microbatch);
     for (int later = 0; later < static_cast<int>(pass.nodes.size()); ++later) {
       for (int earlier = 0; earlier < later && goes_back(pass, later); ++earlier) {
         if (goes_back(pass, earlier) &&
@@ -199,8 +199,8 @@ bool can_be_split(const Phase& phase, const BackwardStation& station) {
   });
 }
 
-std::vector<BackwardStation> backward_stations(const Phase& phase, const Layout& groups) {
-  return StationGraph(phase, groups).ordered();
+std::vector<BackwardStation> backward_stations(const Phase& phase, const Layout& layout) {
+  return StationGraph(phase, layout).ordered();
 }
 
 }  // namespace gangway::pipeline

@@ -31,6 +31,6 @@ struct BackwardStation {
 
 /// In an order in which each finds what the others give it.
 [[nodiscard]] std::vector<BackwardStation> backward_stations(const Phase& phase,
-                                                             const Layout& groups);
+                                                             const Layout& layout);
 
 }  // namespace gangway::pipeline

@@ -33,9 +33,9 @@ struct Turn {
 
 /// Where several share a network's micro-batches, each one's first come first, then each one's
 /// second: all of them have work soonest.
-int place_of(int microbatch, const Layout& groups) {
+int place_of(int microbatch, const Layout& layout) {
   int place = microbatch;
-  for (const NetworkGroup& group : groups) {
+  for (const NetworkGroup& group : layout) {
     for (const MicrobatchRange& range : group.ranges) {
       if (range.contains({microbatch, microbatch + 1})) {
         place = std::min(place, microbatch - range.begin);
@@ -48,7 +48,7 @@ int place_of(int microbatch, const Layout& groups) {
 /// One course that a graph's work can take: who could do something does.
 class Course {
  public:
-  Course(PieceGraph graph, const Layout& groups);
+  Course(PieceGraph graph, const Layout& layout);
   /// Once.
   [[nodiscard]] std::vector<std::vector<StagePiece>> run();
 
@@ -78,12 +78,12 @@ class Course {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 
-Course::Course(PieceGraph graph, const Layout& groups)
+Course::Course(PieceGraph graph, const Layout& layout)
     : graph_(std::move(graph)),
       ready_(static_cast<std::size_t>(graph_.workers)),
       order_(ready_.size()) {
-  for (int microbatch = 0; microbatch < groups.begin()->ranges.back().end; ++microbatch) {
-    places_.push_back(place_of(microbatch, groups));
+  for (int microbatch = 0; microbatch < layout.begin()->ranges.back().end; ++microbatch) {
+    places_.push_back(place_of(microbatch, layout));
   }
 }
 
@@ -163,10 +163,10 @@ std::vector<std::vector<StagePiece>> Course::run() {
 
 }  // namespace
 
-std::vector<std::vector<StagePiece>> fill_order(const Layout& groups,
+std::vector<std::vector<StagePiece>> fill_order(const Layout& layout,
                                                 const std::vector<StageUnit>& units,
                                                 const PieceOptions& options) {
-  return Course(piece_graph(groups, units, options), groups).run();
+  return Course(piece_graph(layout, units, options), layout).run();
 }
 
 }  // namespace gangway::pipeline

@@ -13,7 +13,7 @@ namespace gangway::pipeline {
 /// By worker, all of its pieces, each behind what it needs; those of `units[i + 1]` that need
 /// nothing of the updates of `units[i]` may come before that one's end. Worked out as if work took
 /// as long everywhere; the same for all who ask.
-[[nodiscard]] std::vector<std::vector<StagePiece>> fill_order(const Layout& groups,
+[[nodiscard]] std::vector<std::vector<StagePiece>> fill_order(const Layout& layout,
                                                               const std::vector<StageUnit>& units,
                                                               const PieceOptions& options);
 

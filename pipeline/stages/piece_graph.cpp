@@ -57,11 +57,11 @@ struct PassFacts {
 };
 
 PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph,
-                   const Layout& groups) {
+                   const Layout& layout) {
   PassFacts facts{.graph = &graph, .end = first_penalty(graph)};
   facts.ahead = before == nullptr ? 0 : nodes_ahead(*unit.phase, graph, *before);
-  for (int microbatch = 0; microbatch < groups.begin()->ranges.back().end; ++microbatch) {
-    facts.owners.push_back(owners_of(graph, groups, microbatch));
+  for (int microbatch = 0; microbatch < layout.begin()->ranges.back().end; ++microbatch) {
+    facts.owners.push_back(owners_of(graph, layout, microbatch));
   }
   for (int maker = 0; maker < static_cast<int>(graph.nodes.size()); ++maker) {
     facts.takers.push_back(takers_of(graph, maker));
@@ -72,7 +72,7 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
 /// Builds the graph.
 class Builder {
  public:
-  Builder(const Layout& groups, const std::vector<StageUnit>& units, const PieceOptions& options);
+  Builder(const Layout& layout, const std::vector<StageUnit>& units, const PieceOptions& options);
   [[nodiscard]] PieceGraph take() { return std::move(graph_); }
 
  private:
@@ -115,7 +115,7 @@ class Builder {
   /// One of its tasks, behind the one before it of the kind.
   int add_station_task(const StagePiece& piece, int worker);
 
-  const Layout& groups_;
+  const Layout& layout_;
   const std::vector<StageUnit>& units_;
   PieceOptions options_;
   std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
@@ -131,18 +131,18 @@ class Builder {
   std::map<int, std::vector<std::vector<int>>> backwards_;
 };
 
-Builder::Builder(const Layout& groups, const std::vector<StageUnit>& units,
+Builder::Builder(const Layout& layout, const std::vector<StageUnit>& units,
                  const PieceOptions& options)
-    : groups_(groups), units_(units), options_(options) {
-  for (const NetworkGroup& group : groups) {
+    : layout_(layout), units_(units), options_(options) {
+  for (const NetworkGroup& group : layout) {
     graph_.workers = std::max(graph_.workers, *std::ranges::max_element(group.workers) + 1);
   }
-  const int microbatches = groups.begin()->ranges.back().end;
+  const int microbatches = layout.begin()->ranges.back().end;
   for (int unit = 0; unit < static_cast<int>(units_.size()); ++unit) {
     std::vector<PassFacts>& of_unit = facts_.emplace_back();
     for (const Pass& graph : phase(unit).passes) {
       of_unit.push_back(facts_of(units_[static_cast<std::size_t>(unit)],
-                                 unit == 0 ? nullptr : &phase(unit - 1), graph, groups));
+                                 unit == 0 ? nullptr : &phase(unit - 1), graph, layout));
     }
     add_ends(unit);
     for (int microbatch = 0; microbatch < microbatches; ++microbatch) {
@@ -163,7 +163,7 @@ void Builder::add_ends(int unit) {
   for (const NetworkId network : phase(unit).networks) {
     // Of all who have a part of it: they may have to agree on its norm.
     const int update = updates_[{unit, network}] = add(-1, {});
-    const std::vector<int>& workers = groups_[network].workers;
+    const std::vector<int>& workers = layout_[network].workers;
     for (const int worker : std::set(workers.begin(), workers.end())) {
       needs_end(update, unit, worker);
     }
@@ -337,9 +337,9 @@ int nodes_ahead(const Phase& phase, const Pass& pass, const Phase& before) {
   return end;
 }
 
-PieceGraph piece_graph(const Layout& groups, const std::vector<StageUnit>& units,
+PieceGraph piece_graph(const Layout& layout, const std::vector<StageUnit>& units,
                        const PieceOptions& options) {
-  return Builder(groups, units, options).take();
+  return Builder(layout, units, options).take();
 }
 
 }  // namespace gangway::pipeline

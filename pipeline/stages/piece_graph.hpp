@@ -60,7 +60,7 @@ struct PieceOptions {
 };
 
 /// Of `units`, which follow one another.
-[[nodiscard]] PieceGraph piece_graph(const Layout& groups, const std::vector<StageUnit>& units,
+[[nodiscard]] PieceGraph piece_graph(const Layout& layout, const std::vector<StageUnit>& units,
                                      const PieceOptions& options);
 
 }  // namespace gangway::pipeline

@@ -25,7 +25,7 @@ using ::testing::Not;
 /// Two workers, each with a chunk of both networks.
 struct CutLists {
   JobSpec job;
-  Layout groups;
+  Layout layout;
   std::vector<Phase> phases;
   std::vector<std::vector<Instruction>> lists;
 
@@ -35,14 +35,14 @@ struct CutLists {
     job.training.microbatches = microbatches;
     job.layout.stages = stages;
     job.layout.placement = placement;
-    groups = resolve_layout(job, workers);
-    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, groups));
+    layout = resolve_layout(job, workers);
+    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
     for (int worker = 0; worker < workers; ++worker) {
-      lists.push_back(stage_schedule(PassShares(phases, groups, worker), 0, options));
+      lists.push_back(stage_schedule(PassShares(phases, layout, worker), 0, options));
     }
   }
   [[nodiscard]] std::vector<std::string> faults() const {
-    return faults_of(lists, phases, groups, 0, kNetworkNames);
+    return faults_of(lists, phases, layout, 0, kNetworkNames);
   }
   /// The first of its kind in the second worker's list.
   [[nodiscard]] std::vector<Instruction>::iterator first(Operation operation) {
@@ -80,9 +80,9 @@ TEST(ListChecks, PassListsWithPenaltiesOnNetworksThatAreCut) {
 
 TEST(ListChecks, RefuseToTrainByLists) {
   const CutLists sound;
-  EXPECT_NO_THROW(require_sound_lists(sound.phases, sound.groups, {}, kNetworkNames));
+  EXPECT_NO_THROW(require_sound_lists(sound.phases, sound.layout, {}, kNetworkNames));
   const std::vector<Phase> uncut = gan::adversarial_phases(sound.job);
-  EXPECT_THROW(require_sound_lists(uncut, sound.groups, {}, kNetworkNames), InvariantError);
+  EXPECT_THROW(require_sound_lists(uncut, sound.layout, {}, kNetworkNames), InvariantError);
 }
 
 TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
@@ -235,7 +235,7 @@ TEST(ListChecks, WantOneOrderOfUpdates) {
 
 TEST(ListText, SaysWhatAWorkerHoldsAndDoes) {
   CutLists lists;
-  EXPECT_THAT(heading_of(lists.groups, 1, kNetworkNames),
+  EXPECT_THAT(heading_of(lists.layout, 1, kNetworkNames),
               HasSubstr("# rank 2: generator chunk 1 of 2 (blocks "));
   EXPECT_EQ(line_of(*lists.first(Operation::kForward), kNetworkNames),
             describe(*lists.first(Operation::kForward), kNetworkNames) + " phase=0.0 node=" +

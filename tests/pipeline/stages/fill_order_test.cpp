@@ -24,19 +24,19 @@ using Lists = std::vector<std::vector<Instruction>>;
 /// Where `workers` hold a chunk of each network.
 struct StagedGan {
   JobSpec job;
-  Layout groups;
+  Layout layout;
   std::vector<Phase> phases;
 
   StagedGan(int microbatches, int stages, int workers) {
     job.training.microbatches = microbatches;
     job.layout.stages = stages;
-    groups = resolve_layout(job, workers);
-    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, groups));
+    layout = resolve_layout(job, workers);
+    phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
   }
   [[nodiscard]] Lists lists(StageOrder order) const {
     std::vector<PassShares> shares;
-    for (int worker = 0; worker <= groups.begin()->workers.back(); ++worker) {
-      shares.emplace_back(phases, groups, worker);
+    for (int worker = 0; worker <= layout.begin()->workers.back(); ++worker) {
+      shares.emplace_back(phases, layout, worker);
     }
     return step_schedules(shares, 0, {.overlap = Overlap::kAcross, .order = order});
   }
@@ -146,8 +146,8 @@ TEST(FillOrder, LosesLessYetWhereWeightsComeApart) {
 TEST(FillOrder, KeepsWhoSharesAWholeNetworkAtWorkFromTheBeginning) {
   StagedGan gan(8, 2, 2);
   gan.job.placement("discriminator").cuts = std::vector<int>{};  // each worker has all of it
-  gan.groups = resolve_layout(gan.job, 2);
-  gan.phases = cut_phases(gan::adversarial_phases(gan.job), cuts_of(gan.job, gan.groups));
+  gan.layout = resolve_layout(gan.job, 2);
+  gan.phases = cut_phases(gan::adversarial_phases(gan.job), cuts_of(gan.job, gan.layout));
   EXPECT_LT(waiting_share(gan.lists(StageOrder::kFill)), 0.1);
 }
 
@@ -174,10 +174,10 @@ TEST(FillOrder, WhereNewWeightsAreAwaitedAtOnceNothingIsLeftForLater) {
   const StagedGan cut(8, 2, 2);
   std::vector<StageUnit> units;
   for (const Phase& phase : cut.phases) {
-    units.push_back({.phase = &phase, .stations = backward_stations(phase, cut.groups)});
+    units.push_back({.phase = &phase, .stations = backward_stations(phase, cut.layout)});
   }
   for (const std::vector<StagePiece>& pieces :
-       fill_order(cut.groups, units, {.awaits_at_once = true})) {
+       fill_order(cut.layout, units, {.awaits_at_once = true})) {
     bool is_over = false;
     for (const StagePiece& piece : pieces) {
       is_over = is_over || (piece.kind == StagePiece::Kind::kEnd && piece.unit == 0);

@@ -74,13 +74,13 @@ TEST(CutPhases, MakeARowOfChunksOfEachApplication) {
 TEST(BackwardStations, AreTheChunksFromTheLossOn) {
   const JobSpec job = staged_job(2, 2);
   const std::vector<Phase> phases = cut_phases_of(job, 2);
-  const auto groups = resolve_layout(job, 2);
-  const auto trained = backward_stations(phases[0], groups);
+  const auto layout = resolve_layout(job, 2);
+  const auto trained = backward_stations(phases[0], layout);
   ASSERT_EQ(trained.size(), 2U);
   EXPECT_THAT(trained[0].trained, ElementsAre(Home{NetworkId{1}, 1}));
   EXPECT_THAT(trained[1].trained, ElementsAre(Home{NetworkId{1}, 0}));
   EXPECT_EQ(trained[0].items.size(), 2U);
-  const auto through = backward_stations(phases[1], groups);
+  const auto through = backward_stations(phases[1], layout);
   ASSERT_EQ(through.size(), 4U);
   EXPECT_TRUE(through[0].trained.empty());
   EXPECT_THAT(through[3].trained, ElementsAre(Home{NetworkId{0}, 0}));

@@ -9,6 +9,7 @@
 #include "comm/arena/arena_layout.hpp"
 #include "comm/arena/bucket_plan.hpp"
 #include "plan/node_costs.hpp"
+#include "plan/plan_input.hpp"
 #include "plan/staged_job.hpp"
 
 namespace gangway::bench {

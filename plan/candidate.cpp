@@ -127,8 +127,9 @@ std::string describe(const Candidate& candidate) {
 }
 
 std::string run_arguments(const Candidate& candidate, const JobSpec& job) {
-  return fmt::format("-n {} {}", candidate.workers,
-                     fmt::join(changed_keys(job, with_layout(job, candidate)), " "));
+  std::vector<std::string> words = changed_keys(job, with_layout(job, candidate));
+  words.insert(words.begin(), fmt::format("-n {}", candidate.workers));
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace gangway::plan

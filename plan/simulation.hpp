@@ -63,7 +63,7 @@ struct ExchangePart {
   int group = 0;  ///< exchanges of one group go together, whoever is in it
   std::vector<BucketCost> buckets;
   double open_seconds = 0.0;   ///< of compute, to begin a leaf
-  double close_seconds = 0.0;  ///< and to end it
+  double close_seconds = 0.0;  ///< and to end it, with its share of what is added up between leaves
   double latency_seconds = 0.0;
 };
 

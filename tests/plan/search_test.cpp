@@ -144,6 +144,16 @@ TEST(RunArguments, TakeBackWhatTheJobSaysOfAnotherLayout) {
   EXPECT_FALSE(told.layout.recompute);
 }
 
+TEST(RunArguments, SayNothingThatTheJobSays) {
+  const JobSpec job = sample_job(4, {"layout.transport=mpi", "layout.overlap=none"});
+  EXPECT_EQ(run_arguments(whole_candidate(job, 2, Overlap::kNone, TransportKind::kMpi), job),
+            "-n 2");
+  EXPECT_EQ(run_arguments(whole_candidate(job, 2), job),
+            "-n 2 layout.transport=shm layout.overlap=across");
+  EXPECT_EQ(run_arguments(sample_apart(), sample_job(1)),
+            "-n 2 layout.transport=shm layout.generator=[0] layout.discriminator=[1]");
+}
+
 TEST(PlanText, SaysWhatToRunAndWhatTheStepGoesTo) {
   const auto planner = sample_planner(4, sample_cluster(1, 2));
   const std::string text =

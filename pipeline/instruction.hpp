@@ -12,6 +12,7 @@ enum class Operation {
   kBackward,         ///< back through what that forward left, after all that took its output
   kPenaltyForward,   ///< first two sweeps of a penalty
   kPenaltyBackward,  ///< last two sweeps
+  kRecompute,        ///< a forward once more, for the backward behind it, which kept nothing of it
   kCloseLeaf,        ///< the micro-batch's gradient is whole: add it to the worker's partials
   kArm,              ///< the phase's last backward follows: what it completes may travel at once
   kReduce,           ///< all gradients are complete: what has not left travels now; sum, agreement
@@ -64,6 +65,11 @@ struct Instruction {
   [[nodiscard]] bool is_work() const {
     return operation == Operation::kForward || operation == Operation::kPenaltyForward ||
            goes_back();
+  }
+  /// Whether it looks at the network's weights, or writes to gradients that its exchange reads.
+  [[nodiscard]] bool uses_weights() const {
+    return operation == Operation::kOpenLeaf || operation == Operation::kForward ||
+           operation == Operation::kPenaltyForward || operation == Operation::kRecompute;
   }
   /// Whether it adds to the leaf of its micro-batch, if its phase trains its network.
   [[nodiscard]] bool adds() const { return goes_back() && part != BackwardPart::kInputs; }

@@ -134,15 +134,7 @@ std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::option
 /// How many of the pass's first nodes are made in one phase and taken in another.
 int recalled_nodes(const std::vector<Phase>& phases, int phase, int pass) {
   const Pass& self = phases[static_cast<std::size_t>(phase)].passes[static_cast<std::size_t>(pass)];
-  int count = self.recall ? self.recall->nodes : 0;
-  for (const Phase& later : phases) {
-    for (const Pass& other : later.passes) {
-      if (other.recall && other.recall->phase == phase && other.recall->pass == pass) {
-        count = std::max(count, other.recall->nodes);
-      }
-    }
-  }
-  return count;
+  return std::max(self.recall ? self.recall->nodes : 0, nodes_taken_up(phases, phase, pass));
 }
 
 PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owners, int worker,
@@ -263,6 +255,16 @@ int PassShare::num_instructions(const Pass& pass) const {
 PassShares::PassShares(const std::vector<Phase>& phases, Layout layout, int worker)
     : phases_(phases), layout_(std::move(layout)), worker_(worker) {
   if (!are_apart()) {
+    const MicrobatchRange range = local();
+    for (const Phase& phase : phases) {
+      for (std::size_t pass = 0; pass < phase.passes.size(); ++pass) {
+        const std::size_t nodes = phase.passes[pass].nodes.size();
+        for (int microbatch = range.begin; microbatch < range.end; ++microbatch) {
+          shares_.emplace(std::tuple(phase.index, static_cast<int>(pass), microbatch),
+                          PassShare{.mine = std::vector<bool>(nodes, true), .takes_part = true});
+        }
+      }
+    }
     return;
   }
   if (!pools_of(phases).empty()) {

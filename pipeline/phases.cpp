@@ -63,6 +63,18 @@ std::vector<Phase> completed(std::vector<Phase> phases) {
   return phases;
 }
 
+int nodes_taken_up(const std::vector<Phase>& phases, int phase, int pass) {
+  int count = 0;
+  for (const Phase& later : phases) {
+    for (const Pass& other : later.passes) {
+      if (other.recall && other.recall->phase == phase && other.recall->pass == pass) {
+        count = std::max(count, other.recall->nodes);
+      }
+    }
+  }
+  return count;
+}
+
 std::vector<std::string> pools_of(const std::vector<Phase>& phases) {
   std::vector<std::string> names;
   for (const Phase& phase : phases) {

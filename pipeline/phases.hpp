@@ -31,6 +31,9 @@ struct Phase {
 /// `phases` with all that follows from the rest filled in. @throws as gradient_flow
 [[nodiscard]] std::vector<Phase> completed(std::vector<Phase> phases);
 
+/// Of the pass's first nodes, how many a later phase takes up as its last repeat made them.
+[[nodiscard]] int nodes_taken_up(const std::vector<Phase>& phases, int phase, int pass);
+
 /// Names of the pools that passes ask for, each once, in their order.
 [[nodiscard]] std::vector<std::string> pools_of(const std::vector<Phase>& phases);
 

@@ -4,27 +4,26 @@
 // how it came about. No third party.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "job/layout/microbatch_ranges.hpp"
 #include "job/spec.hpp"
 #include "pipeline/instruction.hpp"
 #include "pipeline/phases.hpp"
 
 namespace gangway::pipeline {
 
-/// The one-stage schedule: everything of a micro-batch on one worker, phase after phase.
-///
-/// `overlap` decides where gradients leave and where new weights are awaited: not at all beside
-/// compute (kNone), beside the last backward of the phase (kWithin), or until the network is next
-/// used (kAcross): the discriminator's exchange runs on under the generator's forward, the
-/// generator's under the next real images. A step so begins with weights that may still be on their
-/// way, and ends with such.
-[[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
-                                                          MicrobatchRange local, std::int64_t step,
-                                                          Overlap overlap);
+/// Of the first nodes of the pass that `at` is of, how many a later phase takes up.
+[[nodiscard]] int nodes_to_keep(const std::vector<Phase>& phases, const Instruction& at);
+
+/// Whether the node that `at` is about is an application that may keep nothing of its inside
+/// between forward and backward, and be carried out once more (activation checkpointing). What
+/// another phase takes up may not: there its random keys would be others.
+[[nodiscard]] bool can_be_recomputed(const std::vector<Phase>& phases, const Instruction& at);
+
+/// `list` with a kRecompute before each backward of those.
+[[nodiscard]] std::vector<Instruction> with_recomputes(const std::vector<Phase>& phases,
+                                                       const std::vector<Instruction>& list);
 
 /// `list` with its armings, where gradients leave beside backward, and its last updates marked.
 [[nodiscard]] std::vector<Instruction> with_updates_marked(const std::vector<Phase>& phases,

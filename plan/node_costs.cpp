@@ -9,7 +9,6 @@
 
 #include "job/families/families.hpp"
 #include "job/layout/stage_cuts.hpp"
-#include "plan/made_again.hpp"
 
 namespace gangway::plan {
 namespace {
@@ -245,10 +244,6 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
   }
   for (int block = blocks.begin; block < blocks.end && is_kept; ++block) {
     cost.kept_bytes += blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
-  }
-  if (staged.job.layout.recompute && is_made_again(staged.phases, phase.index, of.pass, node)) {
-    cost.is_made_again = true;
-    cost.again_seconds = cost.forward_seconds;
   }
   return cost;
 }

@@ -16,21 +16,11 @@ struct NodeCost {
   double forward_seconds = 0.0;   ///< of a penalty: its first two sweeps
   double backward_seconds = 0.0;  ///< its last two
   double inputs_share = 0.5;      ///< of those, for the gradients of what a chunk takes
-  /// What its backward begins with where what it made inside is not kept: its forward again.
-  double again_seconds = 0.0;
   std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 where it has none
-  bool is_made_again = false;     ///< then kept_bytes are there while either runs, not between them
   std::int64_t output_bytes = 0;  ///< what goes on to whoever takes what it makes
 
-  /// Of an instruction that computes, without what is made again for it.
+  /// Of an instruction that computes.
   [[nodiscard]] double seconds_of(const pipeline::Instruction& at) const;
-  /// What is: before the first part of a backward.
-  [[nodiscard]] double again_seconds_of(const pipeline::Instruction& at) const {
-    return at.operation == pipeline::Operation::kBackward &&
-                   at.part != pipeline::BackwardPart::kWeights
-               ? again_seconds
-               : 0.0;
-  }
 };
 
 /// Of a network's blocks, what one micro-batch costs in a step, lazy phases by their share.

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "pipeline/schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "plan/exchange.hpp"
 
 namespace gangway::plan {
@@ -19,7 +19,7 @@ constexpr double kSecondsPerHour = 3600.0;
 constexpr int kDistinctMicrobatches = 3;
 
 /// By number of micro-batches up to that, lists of one_stage_schedule().
-StepLists distinct_lists(const std::vector<pipeline::Phase>& phases, Overlap overlap) {
+StepLists distinct_lists(const std::vector<pipeline::Phase>& phases, const LayoutChoice& layout) {
   const auto lists_of = [&](int lazy) {
     std::vector<pipeline::Phase> chosen;
     for (pipeline::Phase phase : phases) {
@@ -30,7 +30,8 @@ StepLists distinct_lists(const std::vector<pipeline::Phase>& phases, Overlap ove
     }
     Lists lists;
     for (int listed = 1; listed <= kDistinctMicrobatches; ++listed) {
-      lists.push_back(pipeline::one_stage_schedule(chosen, {0, listed}, 0, overlap));
+      lists.push_back(
+          pipeline::one_stage_schedule(chosen, {0, listed}, 0, layout.overlap, layout.recompute));
     }
     return lists;
   };
@@ -133,12 +134,11 @@ Prediction predict(const PlanInput& input, const Candidate& candidate) {
   const int microbatches = input.job.training.microbatches;
   const ExchangeGroup all(input.cluster, places_of(candidate, input.cluster, microbatches),
                           microbatches);
-  const Simulation::Stretch step =
-      mean_step({.costs = input.costs.whole(candidate.choice.recompute),
-                 .workers = workers_of(input, all),
-                 .links = {},
-                 .wake_seconds = input.profile.wake_seconds},
-                distinct_lists(input.costs.phases(), candidate.choice.overlap));
+  const Simulation::Stretch step = mean_step({.costs = input.costs.whole(),
+                                              .workers = workers_of(input, all),
+                                              .links = {},
+                                              .wake_seconds = input.profile.wake_seconds},
+                                             distinct_lists(input.costs.phases(), candidate.choice));
   Prediction prediction{.candidate = candidate, .step_seconds = step.seconds, .parts = step.parts};
   set_step_figures(input, all.places(), prediction);
   for (const NetworkId id : input.job.networks.ids()) {

@@ -93,7 +93,6 @@ void Simulation::work(std::size_t index, const Instruction& at, Held* held) {
     return;
   }
   const NodeCost& node = node_of(at);
-  compute(index, times * node.again_seconds_of(at));
   const double seconds = node.seconds_of(at);
   if (at.goes_back() && held != nullptr && std::exchange(held->is_armed, false)) {
     // Its buckets become complete while it goes on.

@@ -3,26 +3,14 @@
 
 #include <algorithm>
 
-#include "pipeline/schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::plan {
-namespace {
-
-StagedJob whole_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
-                    bool recompute) {
-  Candidate one = whole_candidate(job, 1);
-  one.choice.recompute = recompute;
-  return staged_job(job, phases, one);
-}
-
-}  // namespace
-
 StepCosts::StepCosts(const Profile& profile, const std::vector<pipeline::Phase>& phases,
                      const JobSpec& job)
     : phases_(phases),
       blocks_(job, profile, phases_),
-      kept_(blocks_.table(whole_job(job, phases_, false))),
-      made_again_(blocks_.table(whole_job(job, phases_, true))) {
+      whole_(blocks_.table(staged_job(job, phases_, whole_candidate(job, 1)))) {
   const PerNetwork<std::string> names = job.network_names();
   for (const pipeline::Phase& phase : phases_) {
     for (const pipeline::Instruction& at :

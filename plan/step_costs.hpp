@@ -18,10 +18,8 @@ class StepCosts {
 
   [[nodiscard]] const std::vector<pipeline::Phase>& phases() const { return phases_; }
   [[nodiscard]] const BlockCosts& blocks() const { return blocks_; }
-  /// Of whole networks. @param recompute  layout.recompute
-  [[nodiscard]] const BlockCosts::Table& whole(bool recompute) const {
-    return recompute ? made_again_ : kept_;
-  }
+  /// Of whole networks.
+  [[nodiscard]] const BlockCosts::Table& whole() const { return whole_; }
   /// Seconds of one micro-batch through all phases of a step, lazy ones by their share.
   [[nodiscard]] double microbatch_seconds() const { return microbatch_seconds_; }
   /// Whether an update waits for a norm.
@@ -32,8 +30,7 @@ class StepCosts {
  private:
   std::vector<pipeline::Phase> phases_;
   BlockCosts blocks_;
-  BlockCosts::Table kept_;
-  BlockCosts::Table made_again_;
+  BlockCosts::Table whole_;
   double microbatch_seconds_ = 0.0;
 };
 

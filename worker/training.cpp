@@ -13,9 +13,9 @@
 #include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "pipeline/apart_schedule.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/lists/list_checks.hpp"
+#include "pipeline/microbatches_with_reals.hpp"
 #include "run/control_protocol.hpp"
 
 namespace gangway::worker {

@@ -10,6 +10,7 @@
 #include "comm/arena/bucket_plan.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::bench {
 namespace {

@@ -27,9 +27,8 @@ double mean_work_seconds(const EmulatedLayout& layout, std::span<const plan::Lis
     for (const std::vector<pipeline::Instruction>& list : step) {
       ++count;
       for (const pipeline::Instruction& at : list) {
-        if (at.is_work()) {
-          const plan::NodeCost& cost = layout.cost_of(at);
-          seconds += cost.seconds_of(at) + cost.again_seconds_of(at);
+        if (at.is_work() || at.operation == pipeline::Operation::kRecompute) {
+          seconds += layout.cost_of(at).seconds_of(at);
         }
       }
     }

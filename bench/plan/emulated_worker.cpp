@@ -157,7 +157,6 @@ void EmulatedWorker::await(Held& network) {
 void EmulatedWorker::compute(const Instruction& at) {
   const plan::NodeCost& cost = layout_.cost_of(at);
   const double seconds = cost.seconds_of(at) / place().speed;
-  compute_.work(cost.again_seconds_of(at) / place().speed);
   double done = 0.0;
   Held& network = held(at.network);
   if (at.goes_back() && std::exchange(network.is_armed, false)) {

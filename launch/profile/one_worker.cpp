@@ -11,6 +11,7 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/layout/microbatch_ranges.hpp"
 #include "pipeline/executor.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::launch {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/errors.hpp"
 #include "pipeline/lists/list_text.hpp"
 #include "pipeline/pass_share.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::pipeline {
 namespace {
@@ -162,6 +163,7 @@ class ListCheck::Progress {
         return makers_are_there(at, at.node);
       case Operation::kSend:
         return is_there(at, at.node);
+      case Operation::kRecompute:
       case Operation::kBackward:
       case Operation::kPenaltyBackward:
         return made_.contains(place_of(at, at.node)) && gradients_are_there(at, at.node);
@@ -334,12 +336,11 @@ void ListCheck::check_updates(int worker, std::int64_t step) {
   std::map<NetworkId, int> closed;
   auto next = wanted.begin();
   for (const Instruction& at : list(worker)) {
-    const bool uses = at.is_work() ? !at.goes_back() : at.operation == Operation::kOpenLeaf;
     if (at.operation == Operation::kAwait) {
       under_way.erase(at.network);
     } else if (at.operation == Operation::kCloseLeaf) {
       ++closed[at.network];
-    } else if (uses && under_way.contains(at.network)) {
+    } else if (at.uses_weights() && under_way.contains(at.network)) {
       add(worker, at, "its weights are not awaited");
     } else if (at.operation == Operation::kReduce) {
       if (next == wanted.end() || *next != std::tuple(at.phase, at.repeat, at.network)) {

@@ -24,6 +24,7 @@ struct StagePiece {
     kStation,  ///< of backwards (pipeline/stages/backward_stations.hpp)
     kForward,  ///< of a node
     kWeights,  ///< of a station that is split, the gradients of its weights
+    kLeaf,     ///< where no network is cut, all that forwards have not gone ahead with
     kEnd,      ///< the unit's: its updates, of no micro-batch
   };
   int unit = 0;  ///< index of it

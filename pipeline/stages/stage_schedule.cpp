@@ -2,27 +2,28 @@
 #include "pipeline/stages/stage_schedule.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <optional>
 #include <utility>
 
-#include "pipeline/apart_schedule.hpp"
 #include "pipeline/stages/fill_order.hpp"
-#include "pipeline/stages/stage_writer.hpp"
+#include "pipeline/stages/leaf_order.hpp"
+#include "pipeline/stages/list_writer.hpp"
 
 namespace gangway::pipeline {
 namespace {
 
 using Pieces = std::vector<StagePiece>;
 
-std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, bool splits) {
+std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, StageOrder order) {
   std::vector<StageUnit> units;
   for (const Phase& phase : shares.phases()) {
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
-      units.push_back({.phase = &phase,
-                       .repeat = repeat,
-                       .stations = backward_stations(phase, shares.layout())});
+      units.push_back({.phase = &phase, .repeat = repeat});
+      if (shares.are_cut()) {
+        units.back().stations = backward_stations(phase, shares.layout());
+      }
       for (BackwardStation& station : units.back().stations) {
-        station.is_split = splits && can_be_split(phase, station);
+        station.is_split = order == StageOrder::kZeroBubble && can_be_split(phase, station);
       }
     }
   }
@@ -55,65 +56,87 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
   return pieces;
 }
 
-/// Of each worker that `shares` has one of; all are of one job.
-std::vector<std::vector<Instruction>> stage_schedules(const std::vector<const PassShares*>& shares,
-                                                      std::int64_t step,
-                                                      const StageOptions& options) {
-  const PassShares& any = *shares.front();
-  const std::vector<StageUnit> units =
-      units_of(any, step, options.order == StageOrder::kZeroBubble);
-  const bool is_filled = options.order != StageOrder::kByPhase;
+/// By worker that `shares` has one of, all of one job, its pieces in the order that the job chose.
+std::vector<Pieces> ordered(const std::vector<const PassShares*>& shares,
+                            const std::vector<StageUnit>& units, const StageOptions& options) {
+  const Layout& layout = shares.front()->layout();
+  const bool are_cut = shares.front()->are_cut();
   std::vector<Pieces> filled;
-  if (is_filled) {
-    filled =
-        fill_order(any.layout(), units,
-                   {.awaits_at_once = options.overlap != Overlap::kAcross,
-                    .in_flight = any.layout().most_in_flight(options.order, options.in_flight)});
+  if (are_cut && options.order != StageOrder::kByPhase) {
+    filled = fill_order(layout, units,
+                        {.awaits_at_once = options.overlap != Overlap::kAcross,
+                         .in_flight = layout.most_in_flight(options.order, options.in_flight)});
   }
-  std::vector<std::vector<Instruction>> lists;
+  std::vector<Pieces> pieces;
   for (const PassShares* one : shares) {
-    StageWriter writer(*one, units, options.overlap);
-    const Pieces pieces =
-        is_filled ? filled.at(static_cast<std::size_t>(one->worker())) : by_phase(units, *one);
-    for (const StagePiece& piece : pieces) {
+    pieces.push_back(!are_cut         ? leaf_order(*one, units)
+                     : filled.empty() ? by_phase(units, *one)
+                                      : filled.at(static_cast<std::size_t>(one->worker())));
+  }
+  return pieces;
+}
+
+std::vector<std::vector<Instruction>> schedules(const std::vector<const PassShares*>& shares,
+                                                std::int64_t step, const StageOptions& options) {
+  const std::vector<StageUnit> units = units_of(*shares.front(), step, options.order);
+  const std::vector<Pieces> pieces = ordered(shares, units, options);
+  std::vector<std::vector<Instruction>> lists;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    ListWriter writer(*shares[i], units, options.overlap);
+    for (const StagePiece& piece : pieces[i]) {
       writer.write(piece);
     }
-    lists.push_back(with_updates_marked(one->phases(), writer.take(), options.overlap));
+    const std::vector<Phase>& phases = shares[i]->phases();
+    std::vector<Instruction> list = writer.take();
+    if (options.recompute) {
+      list = with_recomputes(phases, list);
+    }
+    lists.push_back(with_updates_marked(phases, std::move(list), options.overlap));
   }
   return lists;
 }
 
+/// All networks on one worker, for these micro-batches.
+Layout whole(const std::vector<Phase>& phases, MicrobatchRange local) {
+  std::size_t networks = 0;
+  for (const Phase& phase : phases) {
+    for (const Pass& pass : phase.passes) {
+      for (const std::optional<Home>& home : homes_of(pass)) {
+        networks = std::max(networks, home ? static_cast<std::size_t>(home->network) + 1 : 0);
+      }
+    }
+    for (const NetworkId network : phase.networks) {
+      networks = std::max(networks, static_cast<std::size_t>(network) + 1);
+    }
+  }
+  Layout layout;
+  while (layout.size() < networks) {
+    layout.add({.workers = {0}, .ranges = {local}});
+  }
+  return layout;
+}
+
 }  // namespace
 
-std::vector<Instruction> stage_schedule(const PassShares& shares, std::int64_t step,
-                                        const StageOptions& options) {
-  return stage_schedules({&shares}, step, options).front();
+std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, MicrobatchRange local,
+                                            std::int64_t step, Overlap overlap, bool recompute) {
+  return step_schedule(PassShares(phases, whole(phases, local), 0), step,
+                       {.overlap = overlap, .recompute = recompute});
+}
+
+std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
+                                       const StageOptions& options) {
+  return schedules({&shares}, step, options).front();
 }
 
 std::vector<std::vector<Instruction>> step_schedules(const std::vector<PassShares>& workers,
                                                      std::int64_t step,
                                                      const StageOptions& options) {
-  std::vector<std::vector<Instruction>> lists;
-  if (!workers.front().are_cut()) {
-    for (const PassShares& shares : workers) {
-      lists.push_back(step_schedule(shares, step, options));
-    }
-    return lists;
-  }
   std::vector<const PassShares*> all;
   for (const PassShares& shares : workers) {
     all.push_back(&shares);
   }
-  return stage_schedules(all, step, options);
-}
-
-std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
-                                       const StageOptions& options) {
-  if (!shares.are_apart()) {
-    return one_stage_schedule(shares.phases(), shares.local(), step, options.overlap);
-  }
-  return shares.are_cut() ? stage_schedule(shares, step, options)
-                          : apart_schedule(shares, step, options.overlap);
+  return schedules(all, step, options);
 }
 
 }  // namespace gangway::pipeline

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace gangway::plan {
@@ -16,6 +17,11 @@ auto pass_of(const Instruction& at) {
   return std::tuple(at.phase, at.repeat, at.pass, at.microbatch);
 }
 
+/// What carries out, or goes back through, one node of it.
+auto place_of(const Instruction& at) {
+  return std::tuple(at.phase, at.repeat, at.pass, at.microbatch, at.node);
+}
+
 bool is_of_a_pass(const Instruction& at) {
   return at.microbatch >= 0 && at.operation != Operation::kOpenLeaf &&
          at.operation != Operation::kCloseLeaf;
@@ -25,9 +31,13 @@ bool is_of_a_pass(const Instruction& at) {
 
 std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCosts::Table& costs) {
   std::map<decltype(pass_of(Instruction{})), std::size_t> last;
+  std::set<decltype(place_of(Instruction{}))> recomputed;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (is_of_a_pass(list[i])) {
       last[pass_of(list[i])] = i;
+    }
+    if (list[i].operation == Operation::kRecompute) {
+      recomputed.insert(place_of(list[i]));
     }
   }
   std::map<decltype(pass_of(Instruction{})), std::int64_t> until_its_end;
@@ -41,10 +51,11 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
     const NodeCost& node =
         costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
              [static_cast<std::size_t>(at.node)];
-    const bool is_kept = node.kept_bytes > 0 && !node.is_made_again;
+    const bool is_again = recomputed.contains(place_of(at));
+    const bool is_kept = node.kept_bytes > 0 && !is_again;
     // Twice: between what is kept the allocator seldom finds room where the forward had it the
     // first time (a worker that was predicted to need 356 MiB with it once needed 383).
-    const std::int64_t inside = node.is_made_again ? 2 * node.kept_bytes : 0;
+    const std::int64_t inside = is_again ? 2 * node.kept_bytes : 0;
     switch (at.operation) {
       case Operation::kForward:
       case Operation::kPenaltyForward:
@@ -52,11 +63,8 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
         held += is_kept ? node.kept_bytes : node.output_bytes;
         until_its_end[pass_of(at)] += is_kept ? 0 : node.output_bytes;
         break;
-      case Operation::kBackward:
-        // What was made again for the inputs' gradients is there until those of the weights.
-        held += at.part == pipeline::BackwardPart::kInputs ? inside : 0;
-        most = std::max(most, held + (at.part == pipeline::BackwardPart::kWhole ? inside : 0));
-        held -= at.part == pipeline::BackwardPart::kWeights ? inside : 0;
+      case Operation::kRecompute:
+        held += inside;
         break;
       case Operation::kReceive:
       case Operation::kReceiveGradient:
@@ -67,8 +75,8 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
         break;
     }
     most = std::max(most, held);
-    if (is_kept && at.goes_back() && at.part != pipeline::BackwardPart::kInputs) {
-      held -= node.kept_bytes;
+    if (at.goes_back() && at.part != pipeline::BackwardPart::kInputs) {
+      held -= is_kept ? node.kept_bytes : inside;
     }
     if (last.at(pass_of(at)) == i) {
       held -= until_its_end[pass_of(at)];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Schedules of workers that hold different networks: exact lists of a small job, and what must hold
 // for all of them together.
-#include "pipeline/apart_schedule.hpp"
-
 #include <map>
 #include <tuple>
 
@@ -11,6 +9,8 @@
 
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
+#include "pipeline/microbatches_with_reals.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/pipeline/side_by_side.hpp"
 
@@ -46,7 +46,7 @@ TEST(ApartSchedule, OfTheGeneratorsWorkerGoesAheadOfItsLeaves) {
   const JobSpec job = job_with(2);
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 0);
-  EXPECT_THAT(lines(apart_schedule(shares, 0, Overlap::kNone)),
+  EXPECT_THAT(lines(step_schedule(shares, 0, {.overlap = Overlap::kNone})),
               ElementsAre("0: forward generator pass 1 micro-batch 0, ahead",
                           "0: send worker 1 pass 1 micro-batch 0, ahead",
                           "0: forward generator pass 1 micro-batch 1, ahead",
@@ -71,7 +71,7 @@ TEST(ApartSchedule, OfTheDiscriminatorsWorkerDoesMeanwhileWhatItCan) {
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 1);
   EXPECT_THAT(
-      lines(apart_schedule(shares, 0, Overlap::kNone)),
+      lines(step_schedule(shares, 0, {.overlap = Overlap::kNone})),
       ElementsAre("0: forward discriminator pass 0 micro-batch 0, ahead",
                   "0: forward discriminator pass 0 micro-batch 1, ahead",
                   "0: open leaf of discriminator pass 0 micro-batch 0",
@@ -101,7 +101,7 @@ TEST(ApartSchedule, ServesTheFirstMicrobatchOfEachReceiverFirst) {
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}), 0);
   std::vector<int> sent;
-  for (const Instruction& one : apart_schedule(shares, 0, Overlap::kAcross)) {
+  for (const Instruction& one : step_schedule(shares, 0, {.overlap = Overlap::kAcross})) {
     if (one.operation == Operation::kSend && one.phase == 0) {
       sent.push_back(one.microbatch);
     }
@@ -142,7 +142,7 @@ TEST(ApartSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
           const PassShares shares(
               phases, groups_of(job, layout.workers, layout.generator, layout.discriminator),
               worker);
-          lists.push_back(apart_schedule(shares, 0, overlap));
+          lists.push_back(step_schedule(shares, 0, {.overlap = overlap}));
         }
         EXPECT_TRUE(come_to_an_end(lists));
       }
@@ -165,7 +165,7 @@ TEST(ApartSchedule, EveryApplicationHappensOnceSomewhere) {
   count(alone, one_stage_schedule(phases, {0, 6}, 0, Overlap::kNone));
   for (int worker = 0; worker < 4; ++worker) {
     const PassShares shares(phases, groups_of(job, 4, {0}, {1, 2, 3}), worker);
-    count(apart, apart_schedule(shares, 0, Overlap::kNone));
+    count(apart, step_schedule(shares, 0, {.overlap = Overlap::kNone}));
   }
   EXPECT_EQ(apart, alone);
 }
@@ -175,7 +175,7 @@ TEST(MicrobatchesWithReals, AreThoseOfWhoeverLooksAtThem) {
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const auto seen_by = [&](int worker) {
     const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}), worker);
-    return microbatches_with_reals(shares, apart_schedule(shares, 0, Overlap::kNone));
+    return microbatches_with_reals(shares, step_schedule(shares, 0, {.overlap = Overlap::kNone}));
   };
   EXPECT_THAT(seen_by(0), ElementsAre());
   EXPECT_THAT(seen_by(2), ElementsAre(2, 3));

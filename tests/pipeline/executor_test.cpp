@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/recipes/adversarial.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::pipeline {
 namespace {

@@ -38,7 +38,7 @@ struct CutLists {
     layout = resolve_layout(job, workers);
     phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
     for (int worker = 0; worker < workers; ++worker) {
-      lists.push_back(stage_schedule(PassShares(phases, layout, worker), 0, options));
+      lists.push_back(step_schedule(PassShares(phases, layout, worker), 0, options));
     }
   }
   [[nodiscard]] std::vector<std::string> faults() const {

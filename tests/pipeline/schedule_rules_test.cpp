@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/recipes/adversarial.hpp"
-#include "pipeline/schedule.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 
 namespace gangway::pipeline {

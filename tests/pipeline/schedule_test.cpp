@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The exact lists of the small jobs; what holds for all jobs is in schedule_rules_test.cpp.
-#include "pipeline/schedule.hpp"
+#include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gan/recipes/adversarial.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 namespace gangway::pipeline {
 namespace {
@@ -95,6 +96,38 @@ TEST(Schedule, LeavesALazyRegulariserOutInBetween) {
   JobSpec job;
   job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};
   EXPECT_EQ(lines(job, {0, 2}, 3), lines(JobSpec{}, {0, 2}, 3));
+}
+
+TEST(Schedule, RecomputesBeforeABackwardAndItsArming) {
+  const std::vector<Phase> phases = gan::adversarial_phases(JobSpec{});
+  const PassShares shares(phases, resolve_layout(JobSpec{}, 1), 0);
+  std::vector<std::string> text;
+  for (const Instruction& one :
+       step_schedule(shares, 0, {.overlap = Overlap::kWithin, .recompute = true})) {
+    if (one.phase == 1 && one.microbatch + 1 == JobSpec{}.training.microbatches) {
+      text.push_back(describe(one, kNetworkNames));
+    }
+  }
+  const std::string pass =
+      " pass 0 micro-batch " + std::to_string(JobSpec{}.training.microbatches - 1);
+  EXPECT_THAT(text, ElementsAre("open leaf of generator" + pass, "forward generator" + pass,
+                                "forward discriminator" + pass, "recompute discriminator" + pass,
+                                "backward discriminator" + pass, "recompute generator" + pass,
+                                "arm generator" + pass, "backward generator" + pass,
+                                "close leaf of generator" + pass));
+}
+
+TEST(Schedule, RecomputesNothingThatALaterPhaseTakesUp) {
+  const auto recomputed = [](bool reuse_fakes) {
+    JobSpec job;
+    job.training.reuse_fakes = reuse_fakes;
+    return std::ranges::count(
+        one_stage_schedule(gan::adversarial_phases(job), {0, 1}, 0, Overlap::kNone, true),
+        Operation::kRecompute, &Instruction::operation);
+  };
+  EXPECT_EQ(recomputed(false), 4);
+  // The generator's images of the discriminator's phase are those of its own: their graph is kept.
+  EXPECT_EQ(recomputed(true), 3);
 }
 
 TEST(Schedule, FinishesAMicrobatchBeforeTheNext) {

@@ -4,6 +4,7 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 
 namespace gangway::plan {
 

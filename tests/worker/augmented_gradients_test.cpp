@@ -11,6 +11,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/gan/statistic_sums.hpp"

@@ -16,6 +16,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "job/layout/layout.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/fidelity/small_jobs.hpp"

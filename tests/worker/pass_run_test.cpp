@@ -17,6 +17,7 @@
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/families/families.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/gan/statistic_sums.hpp"

@@ -10,6 +10,7 @@
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/families/families.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/worker/gradients.hpp"
 #include "worker/pass/pass_run.hpp"

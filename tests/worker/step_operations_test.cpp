@@ -11,6 +11,7 @@
 #include "gan/data/dataset.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/adversarial.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/scratch_folder.hpp"

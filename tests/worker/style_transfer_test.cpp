@@ -8,6 +8,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/families/families.hpp"
+#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/scratch_folder.hpp"
 #include "tests/worker/gradients.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/errors.hpp"
 #include "gan/precision.hpp"
 #include "worker/figures/judged_logits.hpp"
 #include "worker/figures/judged_spread.hpp"
@@ -21,19 +22,32 @@ using pipeline::Loss;
 using pipeline::Penalty;
 using pipeline::Shown;
 
+void PassRun::recompute(const Instruction& at, StepLosses& losses) {
+  enter(at);
+  come_back_to(at.node, losses);  // lets go of what lies between
+  const int came_to = std::exchange(work_->node, at.node);
+  const auto& application = std::get<Application>(node());
+  // What it sees of statistics was harvested the first time.
+  work_->made[static_cast<std::size_t>(at.node)] =
+      apply(application, pipeline::trains(phase(), application.network)).made;
+  work_->node = came_to;
+}
+
 void PassRun::backward(const Instruction& at, StepLosses& losses) {
   enter(at);
   if (at.part != BackwardPart::kWeights) {
     come_back_to(at.node, losses);
   }
   const int came_to = std::exchange(work_->node, at.node);
+  if (at.part != BackwardPart::kWeights && is_recomputed() &&
+      work_->made[static_cast<std::size_t>(at.node)].empty()) {
+    throw InvariantError("a backward of pass " + pass().name + " comes without its recompute");
+  }
   switch (at.part) {
     case BackwardPart::kWhole:
-      make_again();
       pull(pipeline::trains(phase(), std::get<Application>(node()).network));
       break;
     case BackwardPart::kInputs:
-      make_again();
       pull_inputs();
       break;
     case BackwardPart::kWeights:

@@ -228,12 +228,18 @@ void PassRun::put(const std::vector<std::string>& names, Kept result) {
   if (!work_->is_mine()) {
     return;
   }
-  if (has_gradient() && !is_made_again()) {
+  if (has_gradient() && !is_recomputed()) {
     work_->made[static_cast<std::size_t>(work_->node)] = result.made;
   }
   if (work_->node < work_->num_kept) {
     kept_[place_of(work_->at)][work_->node] = std::move(result);
   }
+}
+
+bool PassRun::is_recomputed() const {
+  pipeline::Instruction at = work_->at;
+  at.node = work_->node;
+  return setup_.job.layout.recompute && pipeline::can_be_recomputed(setup_.phases, at);
 }
 
 bool PassRun::has_gradient() const {

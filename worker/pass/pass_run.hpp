@@ -63,9 +63,8 @@ class PassRun {
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);
-  /// What the backward that `at` announces (kArm) needs is there: nothing of its forward is made
-  /// again after this, when new weights and statistics may come.
-  void prepare(const pipeline::Instruction& at);
+  /// What kRecompute asks for: the forward of the backward behind it, which kept nothing.
+  void recompute(const pipeline::Instruction& at, StepLosses& losses);
   void penalty_forward(const pipeline::Instruction& at);
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
@@ -116,10 +115,7 @@ class PassRun {
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
   /// Whether what the node at hand made inside is not kept until its backward (layout.recompute).
-  /// What a later phase takes up is: there its random keys would be others.
-  [[nodiscard]] bool is_made_again() const;
-  /// Makes it again, if it is one of those, unless it is there.
-  void make_again();
+  [[nodiscard]] bool is_recomputed() const;
   /// Carries out the nodes before `end` that are no instruction's.
   void come_to(int end);
   /// The same of their backward, for those behind `end`.

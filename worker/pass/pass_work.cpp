@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "pipeline/schedule.hpp"
 
 namespace gangway::worker {
 
@@ -55,7 +56,7 @@ PassWorks::Key PassWorks::key_of(const pipeline::Instruction& at) {
 }
 
 PassWork& PassWorks::enter(const pipeline::Instruction& at) {
-  const bool goes_back = at.goes_back() || at.operation == pipeline::Operation::kArm;
+  const bool goes_back = at.goes_back() || at.operation == pipeline::Operation::kRecompute;
   if (const auto found = works_.find(key_of(at)); found != works_.end()) {
     PassWork& work = found->second;
     if (goes_back || work.share != nullptr || !work.has_turned) {
@@ -70,25 +71,12 @@ PassWork& PassWorks::enter(const pipeline::Instruction& at) {
   work.pass =
       &phases_[static_cast<std::size_t>(at.phase)].passes[static_cast<std::size_t>(at.pass)];
   work.made.resize(work.pass->nodes.size());
-  work.num_kept = nodes_to_keep(at);
+  work.num_kept = pipeline::nodes_to_keep(phases_, at);
   if (shares_ != nullptr) {
     work.share = &shares_->of(at.phase, at.pass, at.microbatch);
     work.remaining = work.share->num_instructions(*work.pass);
   }
   return work;
-}
-
-int PassWorks::nodes_to_keep(const pipeline::Instruction& at) const {
-  int count = 0;
-  for (const pipeline::Phase& later : phases_) {
-    for (const pipeline::Pass& other : later.passes) {
-      if (other.recall && other.recall->phase == at.phase && other.recall->pass == at.pass &&
-          at.repeat == phases_[static_cast<std::size_t>(at.phase)].repeats - 1) {
-        count = std::max(count, other.recall->nodes);
-      }
-    }
-  }
-  return count;
 }
 
 void PassWorks::leave(const PassWork& work) {

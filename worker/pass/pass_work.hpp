@@ -79,8 +79,6 @@ class PassWorks {
   /// Repeat, phase, micro-batch and pass: works are gone through in this order.
   using Key = std::tuple<int, int, int, int>;
   [[nodiscard]] static Key key_of(const pipeline::Instruction& at);
-  /// How many of the pass's first nodes a later phase recalls.
-  [[nodiscard]] int nodes_to_keep(const pipeline::Instruction& at) const;
 
   const std::vector<pipeline::Phase>& phases_;
   const pipeline::PassShares* shares_;

@@ -132,13 +132,14 @@ void StepOperations::perform(const Instruction& instruction) {
       return pass_.penalty_forward(instruction);
     case Operation::kPenaltyBackward:
       return penalty_backward(instruction);
+    case Operation::kRecompute:
+      return pass_.recompute(instruction, losses_);
     case Operation::kCloseLeaf:
       settle_statistics(instruction);
       return exchanges_[instruction.network]->close_leaf(instruction.microbatch);
     case Operation::kArm:
       settle_statistics(instruction);
       open_exchange(instruction);
-      pass_.prepare(instruction);
       return exchanges_[instruction.network]->arm();
     case Operation::kReduce:
       if (!exchanges_[instruction.network]->is_open()) {

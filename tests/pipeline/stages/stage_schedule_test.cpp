@@ -13,7 +13,6 @@
 
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "pipeline/apart_schedule.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/stages/backward_stations.hpp"
 #include "tests/adversarial_networks.hpp"
@@ -44,7 +43,7 @@ std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers,
   std::vector<std::vector<Instruction>> lists;
   for (int worker = 0; worker < workers; ++worker) {
     const PassShares shares(phases, resolve_layout(job, workers), worker);
-    lists.push_back(stage_schedule(shares, 0, options));
+    lists.push_back(step_schedule(shares, 0, options));
   }
   return lists;
 }

@@ -61,27 +61,6 @@ TEST(BlockCosts, PartsOfAPenaltyCostWhatItCostsInOne) {
   EXPECT_EQ(in_parts.output_bytes, 2 * 500);  // a block's output, and its gradient on the way back
 }
 
-TEST(BlockCosts, WhatALaterPhaseTakesUpIsNotMadeAgain) {
-  const auto again_of = [](const std::vector<std::string>& more) {
-    const JobSpec job = sample_job(2, more);
-    const std::vector<pipeline::Phase> phases = gan::phases_of(job);
-    const Profile profile = sample_profile(job);
-    const BlockCosts costs(job, profile, phases);
-    Candidate again = whole_candidate(job, 1);
-    again.choice.recompute = true;
-    int count = 0;
-    for (const auto& passes : costs.table(staged_job(job, phases, again))) {
-      for (const auto& nodes : passes) {
-        count += static_cast<int>(std::ranges::count_if(nodes, &NodeCost::is_made_again));
-      }
-    }
-    return count;
-  };
-  EXPECT_EQ(again_of({}), 4);
-  // The generator's images of the discriminator's phase are those of its own: their graph is kept.
-  EXPECT_EQ(again_of({"training.reuse_fakes=true"}), 3);
-}
-
 TEST(BlockCosts, WhatFollowsAPenaltyThatIsCutCostsWhatItDidBefore) {
   JobSpec job = sample_job(4, {"training.loss=wasserstein"});
   const Profile profile = sample_profile(job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/stages/stage_writer.hpp"
+#include "pipeline/stages/list_writer.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -7,20 +7,49 @@
 
 namespace gangway::pipeline {
 
-StageWriter::StageWriter(const PassShares& shares, const std::vector<StageUnit>& units,
-                         Overlap overlap)
-    : ListWriter(overlap), shares_(shares), local_(shares.local()) {
+ListWriter::ListWriter(const PassShares& shares, const std::vector<StageUnit>& units,
+                       Overlap overlap)
+    : shares_(shares), local_(shares.local()), overlap_(overlap) {
   units_.reserve(units.size());
   for (const StageUnit& unit : units) {
     begin(unit);
   }
 }
 
-void StageWriter::write(const StagePiece& piece) {
+void ListWriter::use(Operation operation, NetworkId network) {
+  await(network);
+  add(operation, network);
+}
+
+void ListWriter::await(NetworkId network) {
+  if (under_way(network)) {
+    list_.push_back({.operation = Operation::kAwait,
+                     .network = network,
+                     .phase = at_.phase,
+                     .repeat = at_.repeat});
+    under_way(network) = false;
+  }
+}
+
+void ListWriter::add(Operation operation, NetworkId network) {
+  Instruction instruction = at_;
+  instruction.operation = operation;
+  instruction.network = network;
+  list_.push_back(instruction);
+}
+
+void ListWriter::cross(Operation operation, const Crossing& crossing) {
+  at_.node = crossing.node;
+  at_.peer = crossing.peer;
+  add(operation, {});
+  at_.peer = -1;
+}
+
+void ListWriter::write(const StagePiece& piece) {
   UnitProgress& unit = units_.at(static_cast<std::size_t>(piece.unit));
   const Phase& phase = *unit.unit->phase;
   turn_to(unit);
-  at_.is_ahead = true;
+  at_.is_ahead = piece.kind != StagePiece::Kind::kLeaf;
   at_.microbatch = piece.microbatch;
   at_.pass = piece.pass;
   switch (piece.kind) {
@@ -32,23 +61,25 @@ void StageWriter::write(const StagePiece& piece) {
     }
     case StagePiece::Kind::kWeights:
       return write_weights(phase, unit.unit->stations[static_cast<std::size_t>(piece.index)]);
+    case StagePiece::Kind::kLeaf:
+      return write_leaf(phase);
     case StagePiece::Kind::kEnd:
       return end(unit);
   }
 }
 
-bool StageWriter::has_leaf(const Home& home) const {
+bool ListWriter::has_leaf(const Home& home) const {
   const NetworkGroup& group = shares_.layout()[home.network];
   return group.chunk_of(shares_.worker()) == home.chunk &&
          group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1});
 }
 
-void StageWriter::turn_to(UnitProgress& unit) {
+void ListWriter::turn_to(UnitProgress& unit) {
   now_ = &unit;
   at_ = {.phase = unit.unit->phase->index, .repeat = unit.unit->repeat};
 }
 
-void StageWriter::begin(const StageUnit& unit) {
+void ListWriter::begin(const StageUnit& unit) {
   const Phase& phase = *unit.phase;
   UnitProgress& begun = units_.emplace_back(UnitProgress{.unit = &unit});
   turn_to(begun);
@@ -69,7 +100,7 @@ void StageWriter::begin(const StageUnit& unit) {
   }
 }
 
-void StageWriter::receive_until(int node) {
+void ListWriter::receive_until(int node) {
   const std::vector<Crossing>& receives = share().receives;
   std::size_t& received = progress().received;
   for (; received < receives.size() && receives[received].node < node; ++received) {
@@ -77,7 +108,7 @@ void StageWriter::receive_until(int node) {
   }
 }
 
-void StageWriter::await_looked_at(const Pass& pass, int node) {
+void ListWriter::await_looked_at(const Pass& pass, int node) {
   for (int before = 0; before <= node; ++before) {
     if (!share().mine[static_cast<std::size_t>(before)]) {
       continue;
@@ -90,7 +121,8 @@ void StageWriter::await_looked_at(const Pass& pass, int node) {
   }
 }
 
-void StageWriter::write_forward(const Pass& pass, int node) {
+void ListWriter::write_forward(const Pass& pass, int node) {
+  progress().forward = node + 1;
   const bool is_mine = share().mine[static_cast<std::size_t>(node)];
   const auto sends = [&](const Crossing& one) { return one.node == node; };
   const bool is_sent = std::ranges::any_of(share().sends, sends);
@@ -114,7 +146,7 @@ void StageWriter::write_forward(const Pass& pass, int node) {
   }
 }
 
-void StageWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
+void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
   receive_until(static_cast<int>(pass.nodes.size()));
   PassProgress& now = progress();
   // Of tensors that are made behind it nobody asks any more.
@@ -142,7 +174,37 @@ void StageWriter::write_backward(const Pass& pass, int node, BackwardPart part) 
   send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
 }
 
-void StageWriter::write_leaves(Operation operation, const BackwardStation& station) {
+void ListWriter::open_or_close_leaves(Operation operation, const Phase& phase) {
+  at_.pass = 0;
+  at_.node = 0;
+  for (const NetworkId network : phase.networks) {
+    const NetworkGroup& group = shares_.layout()[network];
+    if (group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1})) {
+      use(operation, network);
+    }
+  }
+}
+
+void ListWriter::write_leaf(const Phase& phase) {
+  open_or_close_leaves(Operation::kOpenLeaf, phase);
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
+    const auto nodes = static_cast<int>(pass.nodes.size());
+    if (!share().takes_part) {
+      continue;
+    }
+    for (int node = progress().forward; node < nodes; ++node) {
+      write_forward(pass, node);
+    }
+    for (const int node : std::vector<int>(progress().backwards)) {
+      write_backward(pass, node);
+    }
+    write_rest(pass);
+  }
+  open_or_close_leaves(Operation::kCloseLeaf, phase);
+}
+
+void ListWriter::write_leaves(Operation operation, const BackwardStation& station) {
   at_.pass = 0;
   at_.node = 0;
   for (const Home& home : station.trained) {
@@ -152,7 +214,7 @@ void StageWriter::write_leaves(Operation operation, const BackwardStation& stati
   }
 }
 
-void StageWriter::write_inputs(const Phase& phase, const BackwardStation& station) {
+void ListWriter::write_inputs(const Phase& phase, const BackwardStation& station) {
   for (const BackwardStation::Item& item : station.items) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
     at_.pass = item.pass;
@@ -162,7 +224,7 @@ void StageWriter::write_inputs(const Phase& phase, const BackwardStation& statio
   }
 }
 
-void StageWriter::write_weights(const Phase& phase, const BackwardStation& station) {
+void ListWriter::write_weights(const Phase& phase, const BackwardStation& station) {
   write_leaves(Operation::kOpenLeaf, station);
   for (const BackwardStation::Item& item : station.items) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
@@ -176,7 +238,7 @@ void StageWriter::write_weights(const Phase& phase, const BackwardStation& stati
   write_leaves(Operation::kCloseLeaf, station);
 }
 
-void StageWriter::write_station(const Phase& phase, const BackwardStation& station) {
+void ListWriter::write_station(const Phase& phase, const BackwardStation& station) {
   write_leaves(Operation::kOpenLeaf, station);
   for (auto item = station.items.begin(); item != station.items.end(); ++item) {
     at_.pass = item->pass;
@@ -194,22 +256,17 @@ void StageWriter::write_station(const Phase& phase, const BackwardStation& stati
   write_leaves(Operation::kCloseLeaf, station);
 }
 
-void StageWriter::write_rest(const Phase& phase) {
-  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
-    const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
-    for (at_.microbatch = local_.begin; at_.microbatch < local_.end; ++at_.microbatch) {
-      receive_until(static_cast<int>(pass.nodes.size()));
-      for (const Crossing& one : std::exchange(progress().wanted, {})) {
-        cross(Operation::kReceiveGradient, one);
-      }
-      for (const Crossing& one : std::exchange(progress().owed, {})) {
-        cross(Operation::kSendGradient, one);
-      }
-    }
+void ListWriter::write_rest(const Pass& pass) {
+  receive_until(static_cast<int>(pass.nodes.size()));
+  for (const Crossing& one : std::exchange(progress().wanted, {})) {
+    cross(Operation::kReceiveGradient, one);
+  }
+  for (const Crossing& one : std::exchange(progress().owed, {})) {
+    cross(Operation::kSendGradient, one);
   }
 }
 
-void StageWriter::write_updates(const Phase& phase) {
+void ListWriter::write_updates(const Phase& phase) {
   for (const NetworkId network : phase.networks) {
     if (shares_.layout()[network].has(shares_.worker())) {
       use(Operation::kReduce, network);
@@ -221,10 +278,15 @@ void StageWriter::write_updates(const Phase& phase) {
   }
 }
 
-void StageWriter::end(UnitProgress& unit) {
-  write_rest(*unit.unit->phase);
+void ListWriter::end(UnitProgress& unit) {
+  const Phase& phase = *unit.unit->phase;
+  for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
+    for (at_.microbatch = local_.begin; at_.microbatch < local_.end; ++at_.microbatch) {
+      write_rest(phase.passes[static_cast<std::size_t>(at_.pass)]);
+    }
+  }
   turn_to(unit);
-  write_updates(*unit.unit->phase);
+  write_updates(phase);
 }
 
 }  // namespace gangway::pipeline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Writes a worker's list of a step piece by piece, in whatever order they come: each with what it
-// receives before it and sends behind it, at last each unit's updates. No third party.
+// receives before it and sends behind it, at last each unit's updates. An instruction that looks at
+// a network's weights comes behind the wait for them, where an exchange is under way. No third
+// party.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +10,28 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/list_writer.hpp"
+#include "job/spec.hpp"
+#include "pipeline/instruction.hpp"
+#include "pipeline/pass_share.hpp"
 #include "pipeline/stages/backward_stations.hpp"
 #include "pipeline/stages/piece_graph.hpp"
 
 namespace gangway::pipeline {
 
-class StageWriter : public ListWriter {
+class ListWriter {
  public:
   /// @param shares  of the worker; outlives this
   /// @param units   of the step; outlive this
-  StageWriter(const PassShares& shares, const std::vector<StageUnit>& units, Overlap overlap);
+  ListWriter(const PassShares& shares, const std::vector<StageUnit>& units, Overlap overlap);
 
   /// Pieces that are others' leave nothing. @pre of each unit the end comes last
   void write(const StagePiece& piece);
+  [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
 
  private:
   /// Of a pass over a micro-batch, how far its list has come.
   struct PassProgress {
+    int forward = 0;               // nodes before this one are behind it
     std::size_t received = 0;      // of the share's receives
     std::vector<Crossing> wanted;  // gradients that are still to come, the last taker first
     std::vector<Crossing> owed;    // and to be sent, likewise
@@ -42,11 +48,25 @@ class StageWriter : public ListWriter {
   }
   [[nodiscard]] PassProgress& progress() { return now_->passes.at({at_.pass, at_.microbatch}); }
   [[nodiscard]] bool has_leaf(const Home& home) const;
+  /// An instruction that looks at the network's weights or writes to its gradients.
+  void use(Operation operation, NetworkId network);
+  void await(NetworkId network);
+  /// Whether an exchange is. What the step before has left is unknown, so it is awaited at first
+  /// use.
+  bool& under_way(NetworkId network) {
+    return under_way_.try_emplace(network, overlap_ == Overlap::kAcross).first->second;
+  }
+  void add(Operation operation, NetworkId network);
+  /// Of the pass at hand, to or from the crossing's peer.
+  void cross(Operation operation, const Crossing& crossing);
   /// What follows is of `unit`.
   void turn_to(UnitProgress& unit);
   void begin(const StageUnit& unit);
   /// Node `node` of the pass at hand, and what has to come before it.
   void write_forward(const Pass& pass, int node);
+  /// What of the micro-batch at hand no piece has gone ahead with, in one leaf of each network.
+  void write_leaf(const Phase& phase);
+  void open_or_close_leaves(Operation operation, const Phase& phase);
   /// Of the micro-batch at hand.
   void write_station(const Phase& phase, const BackwardStation& station);
   /// Of one that is split: what others wait for, and the rest.
@@ -60,12 +80,16 @@ class StageWriter : public ListWriter {
   /// changes.
   void await_looked_at(const Pass& pass, int node);
   void end(UnitProgress& unit);
-  /// What crosses of passes of which this worker has no backward.
-  void write_rest(const Phase& phase);
+  /// What crosses of the pass at hand behind this worker's last backward, if it has one.
+  void write_rest(const Pass& pass);
   void write_updates(const Phase& phase);
 
   const PassShares& shares_;
   MicrobatchRange local_;
+  Overlap overlap_;
+  std::vector<Instruction> list_;
+  Instruction at_;                       // what the next instructions have in common
+  std::map<NetworkId, bool> under_way_;  // as far as the step has come to them
   std::vector<UnitProgress> units_;
   UnitProgress* now_ = nullptr;
 };

@@ -59,11 +59,21 @@ void Lane::detach(Background& background) noexcept {
   }
 }
 
-void Lane::listen_to(const HostGroup* host, Core core) {
-  wait(submit([this, host, core] {
-    host_ = host;
+void Lane::listen_to(const HostGroup& host, Core core) {
+  wait(submit([this, &host, core] {
+    host_ = &host;
     core_ = core;
   }));
+}
+
+void Lane::stop_listening() noexcept {
+  try {
+    wait(submit([this] {
+      host_ = nullptr;
+      core_ = Core::kShared;
+    }));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): with its first failure it stopped
+  }
 }
 
 Lane::Ticket Lane::submit(Task task) {
@@ -208,6 +218,7 @@ void Lane::attempt(const Body& body) {
     }
     exchanges_.clear();
     backgrounds_.clear();
+    host_ = nullptr;
     finished_changed_.notify_all();
   }
 }

@@ -72,8 +72,9 @@ class Lane {
   void attach(Background& background);
   void detach(Background& background) noexcept;
   /// From now on the bell of `host` wakes the lane where an exchange needs its workers. `host`
-  /// outlives the lane, or is replaced by null.
-  void listen_to(const HostGroup* host, Core core);
+  /// outlives the lane or that it stops listening.
+  void listen_to(const HostGroup& host, Core core);
+  void stop_listening() noexcept;
 
   /// Any thread. Never waits.
   Ticket submit(Task task);

@@ -30,11 +30,10 @@
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
+#include "worker/generation.hpp"
 #include "worker/link/channel_link.hpp"
 #include "worker/link/lifeline.hpp"
 #include "worker/link/mpi_control_channel.hpp"
-#include "worker/step/neighbours.hpp"
-#include "worker/training.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -120,16 +119,6 @@ struct Finished {
   SnapshotShelf snapshots;
 };
 
-/// All that trains. Nothing of it is destroyed before a failure was told.
-struct Workplace {
-  std::optional<JobSpec> job;
-  std::unique_ptr<comm::Transport> transport;
-  std::unique_ptr<ComputeDevice> device;
-  std::optional<Replica> replica;
-  SnapshotShelf snapshots;
-  std::optional<Training> training;
-};
-
 /// "new weights; from step 0".
 std::string describe(const messages::Begin& begin) {
   return fmt::format(
@@ -139,44 +128,25 @@ std::string describe(const messages::Begin& begin) {
 }
 
 /// Until the coordinator may grant leases.
-void set_up(Workplace& place, const messages::Welcome& welcome, CoordinatorLink& link,
-            comm::Lane& lane, const Computing& computing, spdlog::logger& log) {
-  comm::Transport& transport = *place.transport;
+void begin(Generation& generation, const Generation::Setup& setup, spdlog::logger& log) {
   // Both threads that compute: the lane runs the optimiser.
-  const int threads = place.job->numerics.threads;
+  const int threads = setup.job.numerics.threads;
   at::set_num_threads(threads);
-  lane.wait(lane.submit([threads] { at::set_num_threads(threads); }));
+  setup.lane.wait(setup.lane.submit([threads] { at::set_num_threads(threads); }));
   (void)reap_segments();  // of workers that were killed before all had mapped their memory
   (void)reap_message_segments();
   (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
-  Neighbours neighbours =
-      find_neighbours(*place.job, welcome.lifeline.token, welcome.run_directory, transport, lane);
+  Neighbours neighbours = find_neighbours(setup.job, setup.welcome.lifeline.token,
+                                          setup.welcome.run_directory, setup.transport, setup.lane);
   log.info("{}", neighbours.summary);
-  place.device = computing.make(*place.job, neighbours, transport.worker());
-  log.info("computes on {}", place.device->kind());
-  Replica& replica = place.replica.emplace(
-      *place.job, Placement{transport.worker(), welcome.layout, neighbours.hosts},
-      std::move(neighbours.memory), *place.device);
-  lane.listen_to(&replica.host(), neighbours.core);
-  const Training::Setup setup{
-      .job = *place.job,
-      .welcome = welcome,
-      .link = link,
-      .transport = transport,
-      .lane = lane,
-      .device = *place.device,
-      .replica = replica,
-      .on_stall = [&log](const std::string& stall) { log.warn("{}", stall); },
-      .workers_on_machine = neighbours.workers_on_machine};
-  const BegunState begun = Training::begin(setup);
-  place.snapshots = begun.shelf;
-  const Training& training = place.training.emplace(setup, begun);
-  messages::Ready ready = training.describe();
-  if (!neighbours.choice.empty()) {
-    ready.plan_summary += "; " + neighbours.choice;
+  const std::string choice = neighbours.choice;
+  messages::Ready ready = generation.begin(std::move(neighbours));
+  log.info("computes on {}", generation.device().kind());
+  if (!choice.empty()) {
+    ready.plan_summary += "; " + choice;
   }
-  log.info("{}; {}", ready.plan_summary, describe(begun.begin));
-  link.ready(ready);
+  log.info("{}; {}", ready.plan_summary, describe(generation.begun().begin));
+  setup.link.ready(ready);
 }
 
 std::chrono::milliseconds silence_limit(const JobSpec& job) {
@@ -212,23 +182,30 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
       [&lane] { return lane.is_awaited(); });
   tether.settle();
   comm::survive_mpi_aborts();  // the lifeline tells who is lost
-  Workplace place;
+  std::optional<JobSpec> job;
+  std::unique_ptr<comm::Transport> transport;
+  std::optional<Generation> generation;  // destroyed after a failure was told
   Finished finished;
   try {
-    place.job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
-    use_kept_modules(*place.job, welcome.run_directory);
-    place.transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
-                                                           [&channel] { channel.pump(); });
-    set_up(place, welcome, link, lane, computing, *log);
-    rescue.begin(&*place.training);
-    lifeline.expect_heartbeats(silence_limit(*place.job));
-    place.training->run();
+    job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
+    use_kept_modules(*job, welcome.run_directory);
+    transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
+                                                     [&channel] { channel.pump(); });
+    const Generation::Setup setup{
+        .job = *job,
+        .welcome = welcome,
+        .link = link,
+        .transport = *transport,
+        .lane = lane,
+        .make = computing.make,
+        .on_stall = [&log](const std::string& stall) { log->warn("{}", stall); }};
+    begin(generation.emplace(setup), setup, *log);
+    rescue.begin(generation->training());
+    lifeline.expect_heartbeats(silence_limit(*job));
+    generation->training()->run();
     rescue.begin(nullptr);
-    finished = {welcome.run_directory, place.snapshots};
-    place.training.reset();  // the lane lets go of the exchanges
-    lane.listen_to(nullptr, comm::Lane::Core::kShared);
-    place.replica.reset();
-    place.device->finish();
+    finished = {welcome.run_directory, generation->begun().shelf};
+    generation->end();
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
     // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
@@ -242,8 +219,8 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     rescue.carry_out(lifeline);
     leave(error.code());
   } catch (const DivergedError& error) {
-    if (place.training) {
-      place.training->finish_healthy_files();
+    if (generation && generation->training() != nullptr) {
+      generation->training()->finish_healthy_files();
     }
     fail(link, *log, stop_for(error));
   } catch (const Error& error) {

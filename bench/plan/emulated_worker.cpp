@@ -32,7 +32,7 @@ EmulatedWorker::EmulatedWorker(const Setup& setup)
   allocate(memory);
   host_.emplace(std::move(memory).connect(0, comm::Deadline(kPatience)));
   lane_ = std::make_unique<comm::Lane>([] {});
-  lane_->listen_to(&*host_, comm::Lane::Core::kShared);
+  lane_->listen_to(*host_, comm::Lane::Core::kShared);
   for (const NetworkId network : layout_.input().job.networks.ids()) {
     connect(network);
   }
@@ -46,7 +46,7 @@ EmulatedWorker::~EmulatedWorker() {
       lane_->detach(*network->reducer);
     }
   }
-  lane_->listen_to(nullptr, comm::Lane::Core::kShared);
+  lane_->stop_listening();
 }
 
 /// All workers of a host in the same order, whatever they hold.

@@ -146,7 +146,7 @@ void work(const comm::MpiSession& session, const Options& options) {
       static_cast<std::int64_t>(options.gradients_mb) * 1'000'000 / Flood::bytes_of(1);
   Flood flood(transport, peer, messages);
   comm::Lane lane([] {});
-  lane.listen_to(&group, comm::Lane::Core::kShared);
+  lane.listen_to(group, comm::Lane::Core::kShared);
   comm::TensorChannel channel(
       transport, lane,
       {.streams = &streams, .bulk_window = options.window, .most_joined = options.joined});

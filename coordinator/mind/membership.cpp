@@ -159,10 +159,9 @@ std::optional<Fault> Membership::check(TimePoint now) const {
   return check_start(now);
 }
 
-MembershipChange Membership::lose(int rank) {
+void Membership::lose(int rank) {
   at(rank).state = WorkerState::kLost;
   ++epoch_;
-  return {.epoch = epoch_, .lost = {rank}, .decision = LossDecision::kEndJob};
 }
 
 bool Membership::all_ready() const {

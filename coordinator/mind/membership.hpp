@@ -57,16 +57,6 @@ struct MembershipLimits {
   std::chrono::milliseconds closing{50};
 };
 
-/// What is to be done about a loss. Recovery in place adds its decisions here.
-enum class LossDecision { kEndJob };
-
-/// The membership after a loss: a new epoch, and what follows from it.
-struct MembershipChange {
-  std::int64_t epoch = 0;
-  std::vector<int> lost;
-  LossDecision decision = LossDecision::kEndJob;
-};
-
 class Membership {
  public:
   /// @param build  the coordinator's, which every worker's has to equal
@@ -95,7 +85,7 @@ class Membership {
   [[nodiscard]] std::optional<Fault> check(TimePoint now) const;
 
   /// Marks `rank` as lost and raises the epoch.
-  MembershipChange lose(int rank);
+  void lose(int rank);
 
   /// All have said Ready and their lifelines stand (the two come by different ways, in either
   /// order).

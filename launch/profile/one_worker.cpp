@@ -78,7 +78,7 @@ OneWorker::OneWorker(const JobSpec& job)
                    device_);
   lane_ = std::make_unique<comm::Lane>([] {});
   lane_->wait(lane_->submit([threads] { at::set_num_threads(threads); }));
-  lane_->listen_to(&replica_->host(), comm::Lane::Core::kShared);
+  lane_->listen_to(replica_->host(), comm::Lane::Core::kShared);
   dataset_ = data::open_dataset(job_.data, job_.model, job_.training.seed);
   exchange_.emplace(worker::ExchangeSetup{.transport = transport_,
                                           .lane = *lane_,
@@ -105,7 +105,7 @@ OneWorker::OneWorker(const JobSpec& job)
 
 OneWorker::~OneWorker() {
   operations_.reset();  // the lane lets go of the exchanges
-  lane_->listen_to(nullptr, comm::Lane::Core::kShared);
+  lane_->stop_listening();
 }
 
 double OneWorker::run_step(InstructionSamples* samples) {

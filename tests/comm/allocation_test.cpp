@@ -33,7 +33,7 @@ int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
     const std::vector<std::size_t> order{1, 0, 2};
     Lane lane([] {});
     lane.attach(network.reducer());
-    lane.listen_to(&worker.host(), Lane::Core::kShared);
+    lane.listen_to(worker.host(), Lane::Core::kShared);
     for (int step = 0; step < kWarmUp + kCounted; ++step) {
       if (step == kWarmUp) {
         all_here.arrive_and_wait();
@@ -46,7 +46,7 @@ int allocations_of(const ToyJob& job, const std::vector<int>& hosts,
     all_here.arrive_and_wait();
     testing::stop_counting_allocations();
     all_here.arrive_and_wait();
-    lane.listen_to(nullptr, Lane::Core::kShared);
+    lane.stop_listening();
     lane.detach(network.reducer());
   });
   return testing::take_allocation_count();

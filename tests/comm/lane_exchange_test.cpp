@@ -186,12 +186,12 @@ TEST(LaneExchange, IsWokenByTheBellOfItsHost) {
   Countdown exchange(Exchange::Need::kHost);
   Lane lane([] {}, kLongIdle);
   lane.attach(exchange);
-  lane.listen_to(&host, Lane::Core::kShared);
+  lane.listen_to(host, Lane::Core::kShared);
   exchange.begin(1);
   lane.wake();
   host.publish(0, 1);
   lane.wait(exchange);
-  lane.listen_to(nullptr, Lane::Core::kShared);
+  lane.stop_listening();
   EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
 }
 
@@ -201,7 +201,7 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
   waiting.stuck = true;
   Lane lane([] {});
   lane.attach(waiting);
-  lane.listen_to(&host, Lane::Core::kShared);
+  lane.listen_to(host, Lane::Core::kShared);
   waiting.begin(1);
   lane.wake();
   int rounds = 0;
@@ -213,7 +213,7 @@ TEST(LaneExchange, IsSeenAtOnceWhenComputeWakesALaneThatListensToTheBell) {
     std::this_thread::yield();
   }
   EXPECT_NE(host.bell(), silent);
-  lane.listen_to(nullptr, Lane::Core::kShared);
+  lane.stop_listening();
 }
 
 TEST(LaneExchange, IsDrivenWithoutSleepByALaneOnItsOwnCore) {
@@ -221,10 +221,10 @@ TEST(LaneExchange, IsDrivenWithoutSleepByALaneOnItsOwnCore) {
   Countdown exchange(Exchange::Need::kHost);
   Lane lane([] {}, kLongIdle);
   lane.attach(exchange);
-  lane.listen_to(&host, Lane::Core::kOwn);
+  lane.listen_to(host, Lane::Core::kOwn);
   exchange.begin(100);
   lane.wait(exchange);
-  lane.listen_to(nullptr, Lane::Core::kShared);
+  lane.stop_listening();
   EXPECT_EQ(exchange.needs(), Exchange::Need::kNothing);
 }
 

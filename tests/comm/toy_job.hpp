@@ -318,7 +318,7 @@ class ToyWorker {
     std::vector<std::size_t> order(network_.plan().num_buckets());
     std::iota(order.begin(), order.end(), 0U);
     lane.attach(reducer());
-    lane.listen_to(&*host_, Lane::Core::kShared);
+    lane.listen_to(*host_, Lane::Core::kShared);
     for (int step = 0; step < num_updates_; ++step) {
       std::ranges::shuffle(order, random);
       network_.open();
@@ -326,7 +326,7 @@ class ToyWorker {
       lane.wait(reducer());
       network_.note_norm();
     }
-    lane.listen_to(nullptr, Lane::Core::kShared);
+    lane.stop_listening();
     lane.detach(reducer());
     return network_.result();
   }

@@ -149,6 +149,25 @@ TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
   }
 }
 
+/// Networks, exchanges and memory of a layout are destroyed in the process, those of another take
+/// their place, and begin with the snapshot that lies in memory: no checkpoint is read.
+TEST_F(Layout, GenerationsOfFewerAndFewerWorkersInOneProcessEqualOneGo) {
+  JobSpec job = small_dcgan(images());
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
+  for (const bool share_memory : {false, true}) {
+    const auto hosts = [&](std::size_t workers) {
+      return share_memory ? std::vector<int>(workers) : std::vector<int>();
+    };
+    const Outcome generations =
+        train_generations(job,
+                          {{.job = job, .workers = 3, .begin = 0, .end = 2, .hosts = hosts(3)},
+                           {.job = job, .workers = 2, .begin = 2, .end = 5, .hosts = hosts(2)},
+                           {.job = job, .workers = 1, .begin = 5, .end = 6, .hosts = hosts(1)}},
+                          next_folder());
+    EXPECT_EQ(generations.digest, trained_alone(job, 6).digest);
+  }
+}
+
 /// Counts of updates, new examples for the generator's phase, labels of the data, averages that
 /// rise: all follow from the step, or are in the checkpoint.
 TEST_F(Layout, JobsAsPublishedGoOnOnAnyNumberOfWorkers) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <latch>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 
@@ -20,11 +22,12 @@
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/tools/digest.hpp"
 #include "comm/lane.hpp"
+#include "coordinator/resume/snapshot_inventory.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/layout/layout.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/scratch_folder.hpp"
-#include "worker/training.hpp"
+#include "worker/generation.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -41,13 +44,14 @@ struct Reports {
 /// A coordinator's side that knows its answers beforehand.
 class ScriptedLink final : public worker::CoordinatorLink {
  public:
-  ScriptedLink(int worker, messages::Begin begin, std::deque<messages::Lease> leases,
-               Reports& reports)
+  ScriptedLink(int worker, std::function<messages::Begin(const messages::Inventory&)> begin,
+               std::deque<messages::Lease> leases, Reports& reports)
       : worker_(worker), begin_(std::move(begin)), leases_(std::move(leases)), reports_(reports) {}
 
   messages::Welcome join(const messages::Hello&, std::chrono::milliseconds) override { return {}; }
-  messages::Begin ask_begin(const messages::Inventory&, std::chrono::milliseconds) override {
-    return begin_;
+  messages::Begin ask_begin(const messages::Inventory& inventory,
+                            std::chrono::milliseconds) override {
+    return begin_(inventory);
   }
   messages::Begin ask_another(const std::optional<messages::Unloadable>& failure,
                               std::chrono::milliseconds) override {
@@ -79,9 +83,33 @@ class ScriptedLink final : public worker::CoordinatorLink {
 
  private:
   int worker_;
-  messages::Begin begin_;
+  std::function<messages::Begin(const messages::Inventory&)> begin_;
   std::deque<messages::Lease> leases_;
   Reports& reports_;
+};
+
+/// Coordinates generations that begin with the snapshot that the one before has left in memory.
+class Meeting {
+ public:
+  explicit Meeting(int workers) : missing_(workers) {}
+  /// Waits for what all workers have.
+  messages::Begin begin_with(int worker, const messages::Inventory& inventory) {
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const messages::SnapshotPart& part : inventory.parts) {
+        inventory_.add(worker, part.of, part.worker);
+      }
+    }
+    missing_.arrive_and_wait();
+    const auto newest = inventory_.newest_after(0);
+    return {
+        .attempt = 1, .step = newest ? newest->id.step : 0, .checkpoint = {}, .snapshot = newest};
+  }
+
+ private:
+  std::mutex mutex_;
+  coordinator::SnapshotInventory inventory_;  // guarded by it until nobody is missing
+  std::latch missing_;
 };
 
 /// One step alone, then the rest: training may not depend on how steps are cut into leases.
@@ -100,10 +128,12 @@ messages::Welcome welcome_of(const Stretch& stretch, const fs::path& run_directo
   return welcome;
 }
 
-checkpoint::Manifest manifest_of(const Stretch& stretch, const Reports& reports) {
+checkpoint::Manifest manifest_of(const Stretch& stretch, const Reports& reports,
+                                 std::int64_t epoch = 0) {
   const std::int64_t images = stretch.end * stretch.job.images_per_step();
   checkpoint::Manifest manifest{.step = stretch.end,
                                 .images = images,
+                                .epoch = epoch,
                                 .job_yaml = "fidelity: test\n",
                                 .job_fingerprint = job_fingerprint(stretch.job),
                                 .model_fingerprint = model_fingerprint(stretch.job),
@@ -128,48 +158,49 @@ std::vector<int> hosts_of(const Stretch& stretch) {
   return hosts;
 }
 
-comm::HostMemory memory_of(const std::vector<int>& hosts, int worker, const std::string& run,
-                           std::size_t networks) {
+comm::HostMemory memory_of(const std::vector<int>& hosts, int worker,
+                           const messages::Welcome& welcome, std::size_t networks) {
   return comm::HostMemory(
       {.members = comm::workers_of(hosts[static_cast<std::size_t>(worker)], hosts),
        .worker = worker,
-       .token =
-           "test" + std::to_string(getpid()) + "x" + std::to_string(std::hash<std::string>{}(run)),
+       .epoch = welcome.epoch,
+       .token = "test" + std::to_string(getpid()) + "x" +
+                std::to_string(std::hash<std::string>{}(welcome.run_directory)),
        .num_flags = networks * comm::kFlagsPerNetwork});
 }
 
-void run_worker(const Stretch& stretch, comm::LoopbackHub& hub, const messages::Welcome& welcome,
-                ScriptedLink& link, int worker) {
-  at::set_num_threads(stretch.job.numerics.threads);
-  comm::LoopbackTransport transport(hub, worker);
-  const std::vector<int> hosts = hosts_of(stretch);
-  std::unique_ptr<worker::ComputeDevice> device;
-  std::optional<worker::Replica> replica;
-  comm::Lane lane([] {});  // ends first: it listens to the replica's host
+/// A worker's, whose process is this thread.
+std::unique_ptr<comm::Lane> new_lane(const JobSpec& job) {
+  at::set_num_threads(job.numerics.threads);
+  auto lane = std::make_unique<comm::Lane>([] {});
   // OpenMP counts threads a thread: the lane's updates would use all cores, and some start-up time.
-  lane.wait(lane.submit([] { at::set_num_threads(1); }));
+  lane->wait(lane->submit([] { at::set_num_threads(1); }));
+  return lane;
+}
+
+/// A generation of a worker, on its lane.
+void run_generation(const Stretch& stretch, comm::LoopbackHub& hub,
+                    const messages::Welcome& welcome, worker::CoordinatorLink& link,
+                    comm::Lane& lane, int worker) {
+  comm::LoopbackTransport transport(hub, worker, welcome.epoch);
+  const std::vector<int> hosts = hosts_of(stretch);
+  const worker::DeviceMaker make =
+      stretch.device ? stretch.device : [](const JobSpec& job, const worker::Neighbours&, int) {
+        return std::make_unique<worker::CpuDevice>(job);
+      };
+  worker::Generation generation(
+      {.job = stretch.job,
+       .welcome = welcome,
+       .link = link,
+       .transport = transport,
+       .lane = lane,
+       .make = make,
+       .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder});
   try {
-    worker::Neighbours neighbours{
-        .hosts = hosts,
-        .memory = memory_of(hosts, worker, welcome.run_directory, stretch.job.networks.size())};
-    device = stretch.device ? stretch.device(stretch.job, neighbours, worker)
-                            : std::make_unique<worker::CpuDevice>(stretch.job);
-    replica.emplace(stretch.job, worker::Placement{worker, welcome.layout, hosts},
-                    std::move(neighbours.memory), *device);
-    lane.listen_to(&replica->host(), comm::Lane::Core::kShared);
-    const worker::Training::Setup setup{
-        .job = stretch.job,
-        .welcome = welcome,
-        .link = link,
-        .transport = transport,
-        .lane = lane,
-        .device = *device,
-        .replica = *replica,
-        .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder};
-    worker::Training(setup, worker::Training::begin(setup)).run();
-    lane.listen_to(nullptr, comm::Lane::Core::kShared);
-    replica.reset();
-    device->finish();
+    (void)generation.begin(
+        {.hosts = hosts, .memory = memory_of(hosts, worker, welcome, stretch.job.networks.size())});
+    generation.training()->run();
+    generation.end();
   } catch (...) {
     hub.kill(worker);  // the others fail at once instead of at their deadlines
     throw;
@@ -208,13 +239,61 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
   }
   Reports reports;
   comm::spawn_ranks(stretch.workers, [&](int worker) {
-    ScriptedLink link(worker,
-                      {.attempt = 1, .step = stretch.begin, .checkpoint = stretch.resume.string()},
-                      leases_of(stretch, temporary), reports);
-    run_worker(stretch, hub, welcome, link, worker);
+    const messages::Begin begin{
+        .attempt = 1, .step = stretch.begin, .checkpoint = stretch.resume.string()};
+    ScriptedLink link(
+        worker, [&](const messages::Inventory&) { return begin; }, leases_of(stretch, temporary),
+        reports);
+    const std::unique_ptr<comm::Lane> lane = new_lane(stretch.job);
+    run_generation(stretch, hub, welcome, link, *lane, worker);
   });
   Outcome outcome{
       .checkpoint = checkpoint::commit_checkpoint(temporary, manifest_of(stretch, reports)),
+      .losses = reports.losses};
+  outcome.digest = checkpoint::digest(outcome.checkpoint);
+  return outcome;
+}
+
+Outcome train_generations(const JobSpec& job, const std::vector<Stretch>& generations,
+                          const fs::path& run_directory) {
+  fs::create_directories(run_directory / checkpoint::kSnapshotsFolder);
+  const Stretch& last = generations.back();
+  const fs::path temporary = checkpoint::begin_checkpoint(run_directory / "checkpoints", last.end);
+  Reports reports;
+  std::deque<comm::LoopbackHub> hubs;
+  std::deque<Meeting> meetings;
+  for (const Stretch& stretch : generations) {
+    hubs.emplace_back(stretch.workers);
+    meetings.emplace_back(stretch.workers);
+  }
+  comm::spawn_ranks(generations.front().workers, [&](int worker) {
+    const std::unique_ptr<comm::Lane> lane = new_lane(job);
+    for (std::size_t epoch = 0; epoch < generations.size(); ++epoch) {
+      const Stretch& stretch = generations[epoch];
+      if (worker >= stretch.workers) {
+        return;
+      }
+      messages::Welcome welcome = welcome_of(stretch, run_directory);
+      welcome.epoch = static_cast<std::int64_t>(epoch) + 1;
+      std::deque<messages::Lease> leases{
+          {.begin = stretch.begin, .end = stretch.end, .last = true}};
+      if (epoch + 1 == generations.size()) {
+        leases.front().checkpoint_directory = temporary.string();
+      } else {
+        leases.front().snapshots = {stretch.end};
+      }
+      ScriptedLink link(
+          worker,
+          [&](const messages::Inventory& inventory) {
+            return meetings[epoch].begin_with(worker, inventory);
+          },
+          std::move(leases), reports);
+      run_generation(stretch, hubs[epoch], welcome, link, *lane, worker);
+    }
+  });
+  Outcome outcome{
+      .checkpoint = checkpoint::commit_checkpoint(
+          temporary, manifest_of(last, reports, static_cast<std::int64_t>(generations.size()))),
       .losses = reports.losses};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
   return outcome;

@@ -43,6 +43,12 @@ struct Stretch {
 /// failure of a worker.
 [[nodiscard]] Outcome train(const Stretch& stretch, const std::filesystem::path& run_directory);
 
+/// The stretches one after the other in the same threads, which stand for processes: a generation
+/// each, of no more workers than the one before, which begins with the snapshot that that one has
+/// left in memory. Checkpoints the last.
+[[nodiscard]] Outcome train_generations(const JobSpec& job, const std::vector<Stretch>& generations,
+                                        const std::filesystem::path& run_directory);
+
 /// Steps [0, steps) of `job` on one worker, which many tests compare theirs with: trained once a
 /// process, whatever the job's layout, and whatever scratch folder its files lie in. The checkpoint
 /// stays until the process ends.

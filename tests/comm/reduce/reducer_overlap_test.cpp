@@ -42,7 +42,7 @@ Results train_two(Transport& transport, const std::vector<int>& hosts, const std
   HostGroup host = std::move(memory).connect(networks[0].plan().hash() ^ networks[1].plan().hash(),
                                              Deadline(kToyPatience));
   Lane lane([] {});
-  lane.listen_to(&host, Lane::Core::kShared);
+  lane.listen_to(host, Lane::Core::kShared);
   for (ToyNetwork& network : networks) {
     network.build_reducer(host);
     lane.attach(network.reducer());
@@ -62,7 +62,7 @@ Results train_two(Transport& transport, const std::vector<int>& hosts, const std
     lane.detach(network.reducer());
     results[&network == networks ? "critic" : "generator"] = network.result().weights;
   }
-  lane.listen_to(nullptr, Lane::Core::kShared);
+  lane.stop_listening();
   return results;
 }
 

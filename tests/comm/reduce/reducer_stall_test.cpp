@@ -147,7 +147,7 @@ TEST_F(StallTest, OfNothingInHandIsNone) {
 TEST_F(StallTest, ReachesTheComputeThreadThroughTheLane) {
   Lane lane([] {});
   lane.attach(reducer(1));
-  lane.listen_to(&workers_[1]->host(), Lane::Core::kShared);
+  lane.listen_to(workers_[1]->host(), Lane::Core::kShared);
   begin(1);
   lane.wake();
   try {

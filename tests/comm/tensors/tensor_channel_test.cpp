@@ -48,7 +48,7 @@ void run_workers(int workers, Way way, const TensorChannel::Setup& setup,
     const HostGroup group = std::move(memory).connect(0, Deadline(20s));
     HostStreams streams(own, group);
     Lane lane([] {});
-    lane.listen_to(&group, Lane::Core::kShared);
+    lane.listen_to(group, Lane::Core::kShared);
     TensorChannel::Setup with_streams = setup;
     with_streams.streams = &streams;
     TensorChannel channel(transport, lane, with_streams);

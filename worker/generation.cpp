@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "worker/generation.hpp"
+
+#include <utility>
+
+namespace gangway::worker {
+
+messages::Ready Generation::begin(Neighbours neighbours) {
+  const int worker = setup_.transport.worker();
+  device_ = setup_.make(setup_.job, neighbours, worker);
+  Replica& replica =
+      replica_.emplace(setup_.job, Placement{worker, setup_.welcome.layout, neighbours.hosts},
+                       std::move(neighbours.memory), *device_);
+  setup_.lane.listen_to(replica.host(), neighbours.core);
+  const Training::Setup training{.job = setup_.job,
+                                 .welcome = setup_.welcome,
+                                 .link = setup_.link,
+                                 .transport = setup_.transport,
+                                 .lane = setup_.lane,
+                                 .device = *device_,
+                                 .replica = replica,
+                                 .on_stall = setup_.on_stall,
+                                 .workers_on_machine = neighbours.workers_on_machine,
+                                 .shared_memory = setup_.shared_memory};
+  begun_ = Training::begin(training);
+  return training_.emplace(training, *begun_).describe();
+}
+
+void Generation::end() {
+  training_.reset();
+  setup_.lane.stop_listening();
+  replica_.reset();
+  device_->finish();
+}
+
+Generation::~Generation() {
+  training_.reset();
+  setup_.lane.stop_listening();
+}
+
+}  // namespace gangway::worker

@@ -134,11 +134,12 @@ Prediction predict(const PlanInput& input, const Candidate& candidate) {
   const int microbatches = input.job.training.microbatches;
   const ExchangeGroup all(input.cluster, places_of(candidate, input.cluster, microbatches),
                           microbatches);
-  const Simulation::Stretch step = mean_step({.costs = input.costs.whole(),
-                                              .workers = workers_of(input, all),
-                                              .links = {},
-                                              .wake_seconds = input.profile.wake_seconds},
-                                             distinct_lists(input.costs.phases(), candidate.choice));
+  const Simulation::Stretch step =
+      mean_step({.costs = input.costs.whole(),
+                 .workers = workers_of(input, all),
+                 .links = {},
+                 .wake_seconds = input.profile.wake_seconds},
+                distinct_lists(input.costs.phases(), candidate.choice));
   Prediction prediction{.candidate = candidate, .step_seconds = step.seconds, .parts = step.parts};
   set_step_figures(input, all.places(), prediction);
   for (const NetworkId id : input.job.networks.ids()) {

@@ -261,6 +261,9 @@ Effects Conductor::take(const messages::CheckpointPart& part, const Arrival& arr
     return {};
   }
   watch_.lively(arrival.now);
+  if (held_back_ && part.step >= held_back_->trouble.step) {
+    return {};  // void: another disk, or another layout, would have been too late with it
+  }
   auto complete = ledger_.add(arrival.rank - 1, arrival.epoch, part);
   if (!complete) {
     return {};

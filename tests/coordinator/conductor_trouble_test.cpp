@@ -173,6 +173,25 @@ TEST_F(ConductorTroubleTest, IgnoresTheStepsBehindTroubleWhileItWaits) {
   EXPECT_EQ(seen<RecordDecisions>().front().decisions.front().seen, 7);
 }
 
+// Else a slow commit of the healthy one would leave the job with another checkpoint than a fast
+// one.
+TEST_F(ConductorTroubleTest, CommitsNothingFromBehindTroubleWhileItWaits) {
+  ConductorSettings settings = with_rollbacks(this->settings());
+  settings.leases.checkpoint_steps = {4, 8};
+  use(std::move(settings));
+  begin();
+  step_to(0, 6);
+  part(1, 4);
+  part(2, 4);
+  ASSERT_EQ(seen<CommitCheckpoint>().size(), 1U);
+  both(7, kNotFinite);
+  part(1, 8);
+  part(2, 8);
+  EXPECT_EQ(seen<CommitCheckpoint>().size(), 1U);
+  keep(conductor_.checkpoint_committed(4, now_));
+  EXPECT_EQ(seen<RecordDecisions>().size(), 1U);
+}
+
 // The checkpoint behind the trouble stays open: nobody who left owes it any more.
 TEST_F(ConductorTroubleTest, LeavesNoOtherEndToAJobWhoseRollbackIsBeingRecorded) {
   ConductorSettings settings = with_rollbacks(this->settings());

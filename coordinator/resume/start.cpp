@@ -351,13 +351,17 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                  .directory = directory,
                  .lock = RunLock(directory),
                  .trace = trace,
-                 .num_workers = num_workers};
+                 .num_workers = num_workers,
+                 .notes = std::move(job.notes)};
   clear_status(directory);
   run.start = begin_run_start(directory);
   return run;
 }
 
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
+  for (const std::string& note : run.notes) {
+    tell("note   " + note);
+  }
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
   take_decisions(run, tell);
   choose_checkpoint(run, options, tell);

@@ -59,6 +59,7 @@ struct StartedRun {
   /// Not empty: with what checkpoint of another run this one was begun, and has none of its own
   /// since; what it may have been before is another training.
   std::string begun_with{};
+  std::vector<std::string> notes{};  ///< ResolvedJob::notes
   [[nodiscard]] bool is_finished() const { return resume && resume->step >= end_step; }
 };
 

@@ -4,36 +4,18 @@
 //
 // Called once at the start by `gangway run`, `gangway train` and the coordinator, and by each
 // worker on the resolved job it receives. Pure but for reading the file. Precedence: defaults <
-// file < environment < command line.
+// file < environment < command line (job/file/settle_places.hpp).
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/errors.hpp"
+#include "job/file/job_sources.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {
-
-struct JobSources {
-  std::filesystem::path
-      file;  ///< job file; with `text` only its name in messages; empty: defaults alone
-  std::optional<std::string> text;  ///< content, instead of reading `file`
-  std::vector<std::string>
-      overrides;  ///< `training.kimg=80`, from the command line; the last one of a key counts
-  std::map<std::string, std::string>
-      environment;  ///< GANGWAY_TRAINING_KIMG -> 80; names of no section are ignored
-  /// Run directory that keeps the files of the job given as `text`; without `text` that is where
-  /// `file` lies.
-  std::filesystem::path run = {};
-  /// By worker, the name of its host, for a layout that names hosts. Nothing: nobody knows, and
-  /// names are refused. Empty: nobody knows yet, and what is said by names is left out.
-  std::optional<std::vector<std::string>> hosts = std::nullopt;
-};
 
 struct ResolvedJob {
   JobSpec spec;
@@ -41,17 +23,8 @@ struct ResolvedJob {
   std::string yaml;  ///< to_yaml(spec)
   /// That the layout says who holds a network by, as they were given; empty: it names none.
   std::vector<std::string> named_hosts = {};
-};
-
-/// Everything that is wrong with a job; what() has one line a problem, each with its place and the
-/// remedy.
-class JobFileError : public ConfigError {
- public:
-  explicit JobFileError(std::vector<std::string> problems);
-  [[nodiscard]] const std::vector<std::string>& problems() const noexcept { return problems_; }
-
- private:
-  std::vector<std::string> problems_;
+  /// For people, a line each: what earlier places gave, and later ones have no use for.
+  std::vector<std::string> notes = {};
 };
 
 /// Parses and checks all sources. `normalization: auto`, and defaults that depend on other keys,

@@ -30,6 +30,13 @@ checkpoint: {every_kimg: 10, keep: 3}
 **Who wins.** Defaults < file < environment < command line. A key on the command line is `training.kimg=80`, in the
 environment `GANGWAY_TRAINING_KIMG=80`: capitals, and `_` for the dot. Values are read as YAML, so
 `'generator.optimizer.adam.betas=[0, 0.9]'` works. Naming another optimiser replaces the map below it as a whole.
+`training.kimg=null`, or `~training.kimg`, takes a key, or a section, back to its default, whoever gave it before.
+
+**Choices are replaced whole.** Where the command line (or the environment) chooses another policy, optimiser, recipe or
+family, or switches something off, keys that the file gave for the choice before and that would say nothing now are left
+out: `training.augment.policy=none` takes the file's `training.augment.target` with it. The run's first lines, and
+`--dry-run`, name them. What one place says has to fit by itself: a `training.augment.target` without its policy in the
+file, or both on the command line, is an error.
 
 **What changes the numbers.** Keys marked * never change a weight: two jobs that differ in those alone train to the
 same bits. All others belong to the job's fingerprint, which a checkpoint carries. `training.kimg` is marked too; only

@@ -22,6 +22,11 @@ std::string suggestion_text(const std::optional<std::string>& near, std::string_
   return near ? fmt::format("; did you mean '{}'?", *near) : std::string(otherwise);
 }
 
+/// YAML's words for nothing.
+bool is_null_word(std::string_view text) {
+  return text == "null" || text == "Null" || text == "NULL" || text == "~";
+}
+
 }  // namespace
 
 void Problems::add(std::string line) {
@@ -49,6 +54,14 @@ KeyIndex::KeyIndex(const std::vector<Key>& table) : sections(sections_of(table))
     }
   }
   known.insert(known.end(), sections.begin(), sections.end());
+}
+
+bool KeyIndex::has_section(const std::string& path) const {
+  return std::ranges::find(sections, path) != sections.end();
+}
+
+bool KeyIndex::knows(const std::string& path) const {
+  return keys.contains(path) || has_section(path);
 }
 
 const KeyIndex& key_index(const Recipe& recipe) {
@@ -91,6 +104,10 @@ void SettingCollector::add_environment(const std::string& name, const std::strin
   if (!names_section) {
     return;  // GANGWAY_BIN and its like belong to others
   }
+  if (other_ != nullptr && other_->environment_names.contains(name)) {
+    left_out_.push_back({.path = other_->environment_names.at(name), .layer = source.layer});
+    return;
+  }
   std::vector<std::string> names;
   for (const auto& entry : index_.environment_names) {
     names.push_back(entry.first);
@@ -101,6 +118,11 @@ void SettingCollector::add_environment(const std::string& name, const std::strin
 
 void SettingCollector::add_override(const std::string& text) {
   const std::size_t equals = text.find('=');
+  if (text.starts_with('~') && equals == std::string::npos) {
+    const std::string path = text.substr(1);
+    reset({Layer::kCommandLine, fmt::format("command line: {}", shown(text)), path}, path);
+    return;
+  }
   if (equals == std::string::npos || equals == 0) {
     problems_.add(fmt::format("command line: '{}': expected key=value, such as training.kimg=80",
                               shown(text)));
@@ -120,6 +142,10 @@ void SettingCollector::add_value(const Source& source, const std::string& path,
   if (!result.problems.empty()) {
     return;
   }
+  if (is_null_word(text)) {
+    reset(source, path);
+    return;
+  }
   // A key of a variant chooses the variant too, as it does in a file.
   for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
     const auto key = index_.keys.find(path.substr(0, dot));
@@ -128,6 +154,16 @@ void SettingCollector::add_value(const Source& source, const std::string& path,
     }
   }
   walk(source, path, {}, result.root);
+}
+
+void SettingCollector::reset(const Source& source, const std::string& path) {
+  if (!index_.keys.contains(path) && !is_section(path)) {
+    report_unknown(source, path, {});
+    return;
+  }
+  std::erase_if(settings_, [&](const Setting& setting) {
+    return setting.key->path == path || setting.key->path.starts_with(path + ".");
+  });
 }
 
 std::string SettingCollector::place_of(const Source& source, const std::string& path,
@@ -141,7 +177,7 @@ std::string SettingCollector::place_of(const Source& source, const std::string& 
 }
 
 bool SettingCollector::is_section(const std::string& path) const {
-  return std::find(index_.sections.begin(), index_.sections.end(), path) != index_.sections.end();
+  return index_.has_section(path);
 }
 
 std::string SettingCollector::children_of(const std::string& path) const {
@@ -215,6 +251,10 @@ void SettingCollector::walk_map(const Source& source, const std::string& path,
 
 void SettingCollector::report_unknown(const Source& source, const std::string& path,
                                       YamlPosition at) {
+  if (other_ != nullptr && other_->knows(path)) {
+    left_out_.push_back({.path = path, .layer = source.layer});
+    return;
+  }
   const std::string otherwise = "; see docs/job-file.md";
   problems_.add(fmt::format("{}: unknown key{}", place_of(source, path, at),
                             suggestion_text(nearest_path(path, index_.known), otherwise)));

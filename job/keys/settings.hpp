@@ -44,10 +44,19 @@ struct Setting {
   Origin origin;
 };
 
+/// A key, or a section, that counts no more, because a later place chose otherwise.
+struct LeftOut {
+  std::string path;
+  Layer layer = Layer::kFile;
+};
+
 /// The keys as they are looked up: by path, by name in the environment, by section.
 struct KeyIndex {
   /// Borrows `table` for its life.
   explicit KeyIndex(const std::vector<Key>& table);
+  [[nodiscard]] bool has_section(const std::string& path) const;
+  /// As a key or as a section.
+  [[nodiscard]] bool knows(const std::string& path) const;
   std::map<std::string, const Key*, std::less<>> keys;   ///< by path
   std::vector<std::string> sections;                     ///< as of sections_of
   std::vector<std::string> known;                        ///< for suggestions: keys, then sections
@@ -66,20 +75,26 @@ class SettingCollector {
   void add_file(const std::string& name, std::string_view text);
   /// GANGWAY_TRAINING_KIMG, 80. Ignores names that are not GANGWAY_ and a section.
   void add_environment(const std::string& name, const std::string& value);
-  /// training.kimg=80.
+  /// training.kimg=80; training.kimg=null or ~training.kimg: as if nobody had given it so far.
   void add_override(const std::string& text);
+  /// From here on what `other` knows and the job's own keys do not is left out, not complained
+  /// about: it was said before another recipe was chosen. Borrows it; null: no longer.
+  void leave_out(const KeyIndex* other) { other_ = other; }
 
   /// In the order of the calls, so that the last one of a key counts.
   [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
+  [[nodiscard]] const std::vector<LeftOut>& left_out() const { return left_out_; }
 
  private:
   /// What the messages of one source begin with.
   struct Source {
     Layer layer = Layer::kFile;
-    std::string place;  ///< the file's name, or `command line: a.b=c`
-    std::string path;   ///< outside files: the key that `place` names already
+    std::string place = {};  ///< the file's name, or `command line: a.b=c`
+    std::string path = {};   ///< outside files: the key that `place` names already
   };
 
+  /// Forgets what was given for `path`, a key or a section.
+  void reset(const Source& source, const std::string& path);
   void add_value(const Source& source, const std::string& path, const std::string& text);
   void walk(const Source& source, const std::string& path, YamlPosition at, const YamlNode& node);
   void walk_map(const Source& source, const std::string& path, const YamlNode& map);
@@ -91,7 +106,9 @@ class SettingCollector {
 
   const KeyIndex& index_;
   Problems& problems_;
+  const KeyIndex* other_ = nullptr;
   std::vector<Setting> settings_;
+  std::vector<LeftOut> left_out_;
 };
 
 }  // namespace gangway

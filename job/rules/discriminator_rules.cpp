@@ -57,7 +57,8 @@ std::vector<Rule> discriminator_rules() {
       {{"training.label_smoothing", "training.label_noise", "training.loss"},
        "`training.label_smoothing` and `training.label_noise` go with `training.loss` "
        "nonsaturating and least-squares.",
-       check_labels},
+       check_labels,
+       {"training.label_smoothing", "training.label_noise"}},
       {{"training.lecam.weight", "training.loss"},
        "`training.lecam.weight` is 0 with `training.loss` relativistic.",
        check_lecam},

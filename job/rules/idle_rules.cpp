@@ -113,7 +113,8 @@ std::vector<Rule> idle_rules() {
     for (const std::string_view path : row.paths) {
       rules.push_back({{std::string(path)},
                        fmt::format("`{}` is given with {} alone.", path, row.needs),
-                       [path, row](const JobSpec& job) { return idle_complaint(path, row, job); }});
+                       [path, row](const JobSpec& job) { return idle_complaint(path, row, job); },
+                       {std::string(path)}});
     }
   }
   return rules;

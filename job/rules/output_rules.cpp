@@ -87,7 +87,8 @@ std::vector<Rule> output_rules() {
        check_http},
       {{"output.control_certificate", "output.control_key"},
        "output.control_certificate and output.control_key come together",
-       check_certificate},
+       check_certificate,
+       {"output.control_certificate", "output.control_key"}},
   };
 }
 

@@ -16,6 +16,9 @@ struct Rule {
   std::string statement;  ///< for the reference page
   std::function<std::string(const JobSpec&)>
       complaint;  ///< what is wrong and what to do; empty if it holds
+  /// Of `keys`, those that say no more than how a choice is meant: where a later place (the
+  /// environment, the command line) chooses otherwise, they go with what they were about.
+  std::vector<std::string> companions = {};
 };
 
 }  // namespace gangway

@@ -116,7 +116,8 @@ Rule initialization_rule(const std::string& network) {
                              "begin as it has them; use family",
                              job.model.family->name)
                        : "";
-          }};
+          },
+          {network + ".initialization"}};
 }
 
 Rule never_trained_rule(const std::string& network) {
@@ -162,14 +163,16 @@ std::vector<Rule> layout_rules() {
        check_workers},
       {{"layout.audit", "layout.check_steps"},
        "`layout.audit` needs `layout.check_steps` above 0.",
-       check_audit},
+       check_audit,
+       {"layout.audit"}},
       {{"numerics.precision", "numerics.device"},
        "`numerics.precision` tf32 goes with `numerics.device` cuda, fp16 with cpu.",
        check_precision},
       {{"layout.transport", "numerics.device", "layout.audit"},
        "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
        "`layout.audit`, and nccl with cuda.",
-       check_device},
+       check_device,
+       {"layout.transport"}},
   };
 }
 
@@ -189,7 +192,8 @@ std::vector<Rule> score_rules() {
       {{"checkpoint.early_stop.patience", "training.plateau.patience", "checkpoint.keep_best"},
        "`checkpoint.early_stop` and `training.plateau` need `checkpoint.keep_best` above 0, and "
        "`checkpoint.every_kimg` or `every_steps`.",
-       check_scores}};
+       check_scores,
+       {"checkpoint.early_stop.patience", "training.plateau.patience"}}};
 }
 
 std::string check_bounds(const JobSpec& job) {

@@ -123,7 +123,8 @@ Rule one_way_rule(const std::string& older, const std::string& newer,
           fmt::format("`{}` and `{}` are not both given.", older, newer),
           [older, newer, are_both = std::move(are_both)](const JobSpec& job) {
             return are_both(job) ? fmt::format("{} says it already; keep one of them", older) : "";
-          }};
+          },
+          {older, newer}};
 }
 
 void add_network_schedule_rules(const RecipeNetwork& network, std::vector<Rule>& rules) {

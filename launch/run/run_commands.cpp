@@ -29,7 +29,8 @@ struct TrainOptions {
 };
 
 constexpr const char* kOverridesHelp =
-    "Keys of the job file, as training.kimg=80 (docs/job-file.md)";
+    "Keys of the job file, as training.kimg=80; ~training.kimg or training.kimg=null: back to its "
+    "default (docs/job-file.md)";
 
 constexpr const char* kTraceHelp =
     "Steps to trace, as 100:110: leaves trace/trace.json in the run directory (docs/tracing.md)";

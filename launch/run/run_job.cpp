@@ -276,6 +276,9 @@ void require_possible(ResolvedJob& job, const JobHosts& where) {
 
 int dry_run(ResolvedJob job, const RunOptions& options, int workers) {
   require_initial_weights(job.spec);
+  for (const std::string& note : job.notes) {
+    std::cout << "note   " << note << '\n';
+  }
   if (const std::string line = settle_precision(job, job_before(options, job.name));
       !line.empty()) {
     std::cout << line << '\n';

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "job/file/settle_places.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "job/file/host_names.hpp"
+#include "job/keys/library_keys.hpp"
+#include "job/library/family_library.hpp"
+#include "job/schema/key.hpp"
+
+namespace gangway {
+namespace {
+
+/// What somebody says of a job, before anybody knows of which recipe.
+struct Places {
+  const JobSources& sources;
+  const std::optional<std::string>& text;
+  Layer last;
+};
+
+/// The recipes that the job had where a place was done, which decide the words that it may use.
+using RecipesOfPlaces = std::map<Layer, const Recipe*>;
+
+/// In the words of a job of `recipe`, and up to each place those of its own.
+SettingCollector collect(const Places& places, const Recipe& recipe, const RecipesOfPlaces& own,
+                         Problems& problems) {
+  SettingCollector collector(key_index(recipe), problems);
+  const auto begin = [&](Layer layer) {
+    const auto of_place = own.find(layer);
+    collector.leave_out(of_place == own.end() ? nullptr : &key_index(*of_place->second));
+  };
+  if (places.text) {
+    begin(Layer::kFile);
+    collector.add_file(places.sources.file.string(), *places.text);
+  }
+  if (places.last >= Layer::kEnvironment) {
+    begin(Layer::kEnvironment);
+    for (const auto& [name, value] : places.sources.environment) {
+      collector.add_environment(name, value);
+    }
+  }
+  if (places.last >= Layer::kCommandLine) {
+    begin(Layer::kCommandLine);
+    for (const std::string& override : places.sources.overrides) {
+      collector.add_override(override);
+    }
+  }
+  return collector;
+}
+
+/// The library comes first: other settings may name what it has.
+/// @throws JobFileError of one line where it cannot be used: the others would complain in vain
+HashedFile library_of(const std::vector<Setting>& settings, const std::filesystem::path& run) {
+  JobSpec draft;
+  std::string place;
+  for (const Setting& setting : settings) {
+    if (is_about_library(*setting.key)) {
+      place = setting.origin.text;
+      const std::string complaint = setting.key->set(setting.value, draft);
+      if (!complaint.empty()) {
+        throw JobFileError({fmt::format("{}: {}", place, complaint)});
+      }
+    }
+  }
+  try {
+    settle_library(draft.model.library, run);
+  } catch (const ConfigError& error) {
+    throw JobFileError({fmt::format("{}: {}", place, error.what())});
+  }
+  return draft.model.library;
+}
+
+/// The one that is named last; where it has no such name, apply() says so.
+const Recipe& recipe_of(const std::vector<Setting>& settings, const HashedFile& library) {
+  JobSpec draft;
+  draft.model.library = library;
+  for (const Setting& setting : settings) {
+    if (setting.key->path == kRecipeKey) {
+      (void)setting.key->set(setting.value, draft);
+    }
+  }
+  return *draft.training.recipe;
+}
+
+/// Of the places before the last, where it is another than `recipe`.
+RecipesOfPlaces earlier_recipes(const Places& places, const HashedFile& library,
+                                const Recipe& recipe) {
+  RecipesOfPlaces recipes;
+  for (const Layer layer : {Layer::kFile, Layer::kEnvironment}) {
+    if (layer < places.last) {
+      Problems ignored;
+      const Recipe& own = recipe_of(
+          collect({places.sources, places.text, layer}, *default_recipe(), {}, ignored).settings(),
+          library);
+      if (&own != &recipe) {
+        recipes.emplace(layer, &own);
+      }
+    }
+  }
+  return recipes;
+}
+
+/// Whether the job would be as wrong there if no later place had said anything.
+bool is_wrong_by_itself(const Places& places, const std::string& path, Layer layer,
+                        std::map<Layer, std::optional<SettledPlaces>>& earlier) {
+  if (!earlier.contains(layer)) {
+    std::optional<SettledPlaces> place;
+    try {
+      place = settle_places(places.sources, places.text, layer);
+    } catch (const JobFileError&) {  // its library alone cannot be used: nothing to compare with
+    }
+    earlier.emplace(layer, std::move(place));
+  }
+  const std::optional<SettledPlaces>& place = earlier.at(layer);
+  return !place || std::ranges::any_of(place->draft.complaints, [&](const Complaint& complaint) {
+    return complaint.companions.contains(path);
+  });
+}
+
+/// Of the first complaint that goes when keys of earlier places do: those of the earliest one.
+std::vector<LeftOut> giving_way(const Places& places, const Draft& draft,
+                                std::map<Layer, std::optional<SettledPlaces>>& earlier) {
+  for (const Complaint& complaint : draft.complaints) {
+    for (const Layer layer : {Layer::kFile, Layer::kEnvironment}) {
+      std::vector<LeftOut> found;
+      for (const auto& [path, given] : complaint.companions) {
+        if (given == layer && layer < places.last &&
+            !is_wrong_by_itself(places, path, layer, earlier)) {
+          found.push_back({.path = path, .layer = layer});
+        }
+      }
+      if (!found.empty()) {
+        return found;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+SettledPlaces settle_places(const JobSources& sources, const std::optional<std::string>& text,
+                            Layer last) {
+  const Places places{sources, text, last};
+  SettledPlaces settled;
+  // The recipe decides which networks there are to say something about.
+  std::vector<Setting> settings =
+      collect(places, *default_recipe(), {}, settled.problems).settings();
+  const HashedFile library =
+      library_of(settings, sources.text ? sources.run : sources.file.parent_path());
+  const Recipe& recipe = recipe_of(settings, library);
+  const RecipesOfPlaces earlier_words = earlier_recipes(places, library, recipe);
+  if (&recipe != default_recipe() || !earlier_words.empty()) {
+    settled.problems = {};
+    const SettingCollector collected = collect(places, recipe, earlier_words, settled.problems);
+    settings = collected.settings();
+    settled.left_out = collected.left_out();
+  }
+  settled.named_hosts = resolve_host_names(settings, recipe, sources.hosts, settled.problems);
+  JobSpec begun = JobSpec::of(recipe);
+  begun.model.library = library;
+  std::map<Layer, std::optional<SettledPlaces>> earlier;
+  for (;;) {
+    settled.draft = draft_of(settings, begun);
+    const std::vector<LeftOut> found = giving_way(places, settled.draft, earlier);
+    if (found.empty()) {
+      break;
+    }
+    for (const LeftOut& one : found) {
+      std::erase_if(settings,
+                    [&](const Setting& setting) { return setting.key->path == one.path; });
+      settled.left_out.push_back(one);
+    }
+  }
+  for (const Complaint& complaint : settled.draft.complaints) {
+    settled.problems.add(complaint.line);
+  }
+  return settled;
+}
+
+}  // namespace gangway

@@ -81,7 +81,8 @@ void CutPass::add(const Application& application) {
     for (const std::string& name :
          cuts.live[static_cast<std::size_t>(cuts.chunks[chunk].end) - 1]) {
       const auto input = std::ranges::find(application.inputs, name, &Input::name);
-      if (input != application.inputs.end() && !flowing_.contains(input->tensor)) {
+      if (input != application.inputs.end() && !flowing_.contains(input->tensor) &&
+          !cuts.is_made_by(chunk, name)) {
         next.push_back(*input);
         continue;
       }
@@ -130,7 +131,8 @@ std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
       const auto input = std::ranges::find(penalty.inputs, live, &Input::name);
       // What is looked at goes through the chunks, as its gradients do; of the rest nobody asks.
       if (input != penalty.inputs.end() &&
-          (input != penalty.inputs.begin() || !penalty.looks_inside.empty())) {
+          (input != penalty.inputs.begin() || !penalty.looks_inside.empty()) &&
+          !cuts.is_made_by(static_cast<std::size_t>(chunk), live)) {
         inputs.push_back(*input);
         continue;
       }
@@ -173,11 +175,18 @@ void CutPass::add(const Penalty& penalty, const std::string& name) {
 
 }  // namespace
 
+bool NetworkCuts::is_made_by(std::size_t chunk, const std::string& tensor) const {
+  return std::any_of(made.begin(), made.begin() + chunks[chunk].end,
+                     [&tensor](const std::vector<std::string>& of_block) {
+                       return std::ranges::find(of_block, tensor) != of_block.end();
+                     });
+}
+
 int NetworkCuts::chunk_that_makes(const std::string& tensor) const {
   for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     for (int block = chunks[chunk].begin; block < chunks[chunk].end; ++block) {
-      const std::vector<std::string>& made = live[static_cast<std::size_t>(block)];
-      if (std::ranges::find(made, tensor) != made.end()) {
+      const std::vector<std::string>& behind = live[static_cast<std::size_t>(block)];
+      if (std::ranges::find(behind, tensor) != behind.end()) {
         return static_cast<int>(chunk);
       }
     }
@@ -195,7 +204,10 @@ PerNetwork<NetworkCuts> cuts_of(const Job& job, const Layout& layout) {
   }
   const PerNetwork<Architecture> architectures = job.architectures();
   for (const NetworkId network : job.networks.ids()) {
-    cuts.add({.chunks = layout[network].chunks, .live = live_tensors(architectures[network])});
+    const Architecture& architecture = architectures[network];
+    cuts.add({.chunks = layout[network].chunks,
+              .live = live_tensors(architecture),
+              .made = made_tensors(architecture)});
   }
   return cuts;
 }

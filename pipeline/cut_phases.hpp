@@ -19,7 +19,12 @@ struct NetworkCuts {
   std::vector<BlockRange> chunks = {BlockRange{}};  ///< in their order; one: it is whole
   /// By block, what flows out of it (job/layout/stage_cuts.hpp). Of a whole network nobody asks.
   std::vector<std::vector<std::string>> live = {};
+  /// By block, what it makes, which may have the name of what the network takes.
+  std::vector<std::vector<std::string>> made = {};
 
+  /// Whether `tensor`, where it flows out of the first chunks up to `chunk`, is what one of their
+  /// blocks makes.
+  [[nodiscard]] bool is_made_by(std::size_t chunk, const std::string& tensor) const;
   /// The first chunk out of which `tensor` flows, or in which it ends; 0 where that is none.
   [[nodiscard]] int chunk_that_makes(const std::string& tensor) const;
 };

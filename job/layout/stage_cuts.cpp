@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -36,6 +37,14 @@ std::vector<BlockRange> chunks_at(const std::string& name, const std::vector<int
   std::vector<int> ends = cuts;
   ends.push_back(num_blocks);
   return ranges_between(ends);
+}
+
+std::vector<BlockPorts> ports_in(const Architecture& network) {
+  std::vector<BlockPorts> ports;
+  for (const BlockSpec& block : network.blocks) {
+    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
+  }
+  return ports;
 }
 
 }  // namespace
@@ -113,11 +122,16 @@ PerNetwork<std::vector<BlockRange>> chunks_of(const Job& job, const LayoutChoice
   return chunks;
 }
 
-std::vector<std::vector<std::string>> live_tensors(const Architecture& network) {
-  std::vector<BlockPorts> ports;
-  for (const BlockSpec& block : network.blocks) {
-    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
+std::vector<std::vector<std::string>> made_tensors(const Architecture& network) {
+  std::vector<std::vector<std::string>> made;
+  for (BlockPorts& ports : ports_in(network)) {
+    made.push_back(std::move(ports.outputs));
   }
+  return made;
+}
+
+std::vector<std::vector<std::string>> live_tensors(const Architecture& network) {
+  const std::vector<BlockPorts> ports = ports_in(network);
   return network.levels.empty() ? live_behind(ports, "features")
                                 : live_behind(ports, network.levels);
 }

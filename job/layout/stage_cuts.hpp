@@ -27,5 +27,7 @@ namespace gangway {
 
 /// By block, names of the tensors that flow out of it (live_behind).
 [[nodiscard]] std::vector<std::vector<std::string>> live_tensors(const Architecture& network);
+/// By block, names of the tensors that it makes.
+[[nodiscard]] std::vector<std::vector<std::string>> made_tensors(const Architecture& network);
 
 }  // namespace gangway

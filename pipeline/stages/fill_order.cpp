@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <queue>
 #include <set>
@@ -24,9 +25,11 @@ struct Turn {
   StagePiece piece;
   int place = 0;  // of its micro-batch among those that follow one another
   int task = 0;
+  /// Of a meeting, the how manieth that could begin: others wait there.
+  int meeting = std::numeric_limits<int>::max();
   [[nodiscard]] auto key() const {
-    return std::tuple(piece.unit, piece.kind, place, piece.microbatch, piece.pass, piece.index,
-                      task);
+    return std::tuple(meeting, piece.unit, piece.kind, place, piece.microbatch, piece.pass,
+                      piece.index, task);
   }
   bool operator<(const Turn& other) const { return key() < other.key(); }
 };
@@ -59,6 +62,8 @@ class Course {
   void is_nearer(int task);
   /// It needs nothing any more.
   void is_free(int task);
+  /// It is its worker's turn when that comes to it.
+  void take_turns(const std::vector<int>& tasks, int meeting);
 
   /// Work is over, or something has come to who needs it.
   struct Event {
@@ -74,6 +79,7 @@ class Course {
   std::vector<int> places_;                     // by micro-batch
   std::vector<std::set<Turn>> ready_;           // by worker
   std::vector<std::vector<StagePiece>> order_;  // by worker
+  int num_meetings_ = 0;                        // that could begin so far
   double now_ = 0.0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
@@ -105,11 +111,27 @@ void Course::is_nearer(int task) {
   }
 }
 
-void Course::is_free(int task) {
-  if (at(task).worker >= 0) {
+void Course::take_turns(const std::vector<int>& tasks, int meeting) {
+  for (const int task : tasks) {
+    const StagePiece& piece = at(task).piece;
     ready_[static_cast<std::size_t>(at(task).worker)].insert(
-        {at(task).piece, places_[static_cast<std::size_t>(at(task).piece.microbatch)], task});
+        {.piece = piece,
+         .place = places_[static_cast<std::size_t>(piece.microbatch)],
+         .task = task,
+         .meeting = meeting});
+  }
+}
+
+void Course::is_free(int task) {
+  if (const std::optional<int> meeting = at(task).meeting) {
+    const std::vector<int>& tasks = graph_.meetings[static_cast<std::size_t>(*meeting)];
+    if (std::ranges::all_of(tasks, [this](int one) { return at(one).missing == 0; })) {
+      take_turns(tasks, num_meetings_++);
+    }
     return;
+  }
+  if (at(task).worker >= 0) {
+    return take_turns({task}, std::numeric_limits<int>::max());
   }
   if (const std::optional<int> worker = at(task).ends_for) {
     order_[static_cast<std::size_t>(*worker)].push_back(at(task).piece);

@@ -112,6 +112,7 @@ class Builder {
   };
   [[nodiscard]] StationTasks add_station(int unit, int microbatch, int index,
                                          const BackwardStation& station);
+  void add_meeting(const std::map<int, int>& by_worker);
   /// One of its tasks, behind the one before it of the kind.
   int add_station_task(const StagePiece& piece, int worker);
 
@@ -284,6 +285,14 @@ void Builder::needs_room(int task, int worker) {
   }
 }
 
+void Builder::add_meeting(const std::map<int, int>& by_worker) {
+  std::vector<int>& tasks = graph_.meetings.emplace_back();
+  for (const auto& [worker, task] : by_worker) {
+    tasks.push_back(task);
+    at(task).meeting = static_cast<int>(graph_.meetings.size()) - 1;
+  }
+}
+
 void Builder::add_stations(int unit, int microbatch) {
   const auto& stations = units_[static_cast<std::size_t>(unit)].stations;
   std::map<int, std::vector<int>> so_far;  // by pass
@@ -310,6 +319,9 @@ void Builder::add_stations(int unit, int microbatch) {
     }
     for (const auto& [worker, task] : tasks.weights) {
       own[worker].push_back(task);
+    }
+    if (tasks.awaited.size() > 1) {
+      add_meeting(tasks.awaited);
     }
     for (const auto& [worker, task] : tasks.awaited) {
       own[worker].push_back(task);

@@ -46,11 +46,16 @@ struct PieceTask {
   std::optional<int> ends_for = {};  ///< of a unit's end: for which worker
   int missing = 0;                   ///< how many things it needs
   std::vector<int> then = {};        ///< who needs it
+  /// Of a station at which several workers wait for one another: which of the meetings.
+  std::optional<int> meeting = {};
 };
 
 struct PieceGraph {
   int workers = 0;
   std::vector<PieceTask> tasks;
+  /// By meeting, its tasks, of different workers. None begins before all could, and all workers
+  /// come to their meetings in one order: else one might wait at this one, another at the next.
+  std::vector<std::vector<int>> meetings = {};
 };
 
 struct PieceOptions {

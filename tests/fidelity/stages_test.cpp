@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "job/families/families.hpp"
 #include "job/layout/stage_cuts.hpp"
+#include "job/models/recipes.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
+#include "tests/fidelity/small_jobs.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -116,6 +119,28 @@ TEST_F(Stages, OfOneNetworkWhileTheOtherIsWholeOnAllWorkers) {
       job.layout.schedule = order;
       expect_equal_bits(job, 3, 2, 2);
     }
+  }
+}
+
+TEST_F(Stages, BehindTheBlockThatPutsTheLabelBesideTheNoise) {
+  JobSpec job = small_dcgan(images());
+  job.model.classes = 10;
+  job.placement("generator").cuts = {1};
+  expect_equal_bits(job, 3, 2, 2);
+  expect_equal_bits(job, 3, 4, 2);
+}
+
+TEST_F(Stages, OfOneNetworkThatAPassGoesThroughTwice) {
+  JobSpec job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), images());
+  job.training.batch = 16;
+  job.training.microbatches = 8;
+  for (NetworkPlacement& network : job.layout.networks) {
+    network.cuts = std::vector<int>{};
+  }
+  job.placement("generator").cuts = {1};
+  for (const StageOrder order : kOrders) {
+    job.layout.schedule = order;
+    expect_equal_bits(job, 2, 4, 2);
   }
 }
 

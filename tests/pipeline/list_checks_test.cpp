@@ -2,6 +2,7 @@
 #include "pipeline/lists/list_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -9,6 +10,8 @@
 
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
+#include "gan/recipes/recipes.hpp"
+#include "job/models/recipes.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/lists/list_text.hpp"
 #include "pipeline/stages/stage_schedule.hpp"
@@ -73,6 +76,49 @@ TEST(ListChecks, PassListsWithPenaltiesOnNetworksThatAreCut) {
       for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
                                      StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
         EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, kNetworkNames));
+      }
+    }
+  }
+}
+
+constexpr std::array kEveryOrder{StageOrder::kFill, StageOrder::kByPhase,
+                                 StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble};
+
+TEST(ListChecks, PassListsWhereALabelIsPutBesideTheNoiseAheadOfTheCut) {
+  JobSpec job;
+  job.training.microbatches = 4;
+  job.model.classes = 10;
+  job.layout.stages = 2;
+  job.placement("generator").cuts = {1};
+  const Layout layout = resolve_layout(job, 4);
+  const std::vector<Phase> phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
+  for (const StageOrder order : kEveryOrder) {
+    EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, kNetworkNames));
+  }
+}
+
+/// Its generator works twice in a pass, and between these the discriminator's trunk.
+TEST(ListChecks, PassListsWhereWorkersWaitForOneAnotherWithinAStation) {
+  JobSpec job = JobSpec::of(*recipe_named("vae-gan"));
+  job.training.batch = 32;
+  job.layout.stages = 2;
+  PerNetwork<std::string> names;
+  for (const NetworkSpec& network : job.networks) {
+    names.add(network.name);
+    job.placement(network.name).cuts = std::vector<int>{};
+  }
+  for (const int microbatches : {8, 16}) {
+    job.training.microbatches = microbatches;
+    for (const char* network : {"encoder", "generator", "trunk"}) {
+      JobSpec cut = job;
+      cut.placement(network).cuts = {1};
+      for (const int workers : {4, 6, 8}) {
+        const Layout layout = resolve_layout(cut, workers);
+        const std::vector<Phase> phases = cut_phases(gan::phases_of(cut), cuts_of(cut, layout));
+        for (const StageOrder order : kEveryOrder) {
+          EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, names))
+              << network << ", " << workers << " workers, " << microbatches;
+        }
       }
     }
   }

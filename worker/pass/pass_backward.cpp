@@ -157,7 +157,8 @@ PassRun::Pulled PassRun::take_made() {
   Pulled pulled;
   for (std::size_t i = 0; i < made.size(); ++i) {
     at::Tensor& taken = work_->value(names[i]);
-    if (taken.defined() && taken.grad().defined()) {
+    // Of a chunk of blocks without weights, behind draws, it goes back to nothing.
+    if (taken.defined() && taken.grad().defined() && made[i].requires_grad()) {
       pulled.made.push_back(made[i]);
       pulled.gradients.push_back(taken.grad());
     }

@@ -10,6 +10,7 @@
 
 #include "job/choices.hpp"
 #include "job/file/parse.hpp"
+#include "job/transports.hpp"
 
 namespace gangway::plan {
 namespace {
@@ -126,8 +127,37 @@ std::string describe(const Candidate& candidate) {
                      shape_text(candidate), candidate.choice.recompute ? ", recompute" : "");
 }
 
+std::vector<HostSlots> hosts_of(const Candidate& candidate, const Cluster& cluster) {
+  std::vector<HostSlots> hosts;
+  int node = -1;
+  for (const WorkerPlace& place : places_of(candidate, cluster, candidate.workers)) {
+    if (place.node != node) {
+      node = place.node;
+      hosts.push_back({.name = cluster.nodes[static_cast<std::size_t>(node)].name});
+    }
+    ++hosts.back().slots;
+  }
+  return hosts;
+}
+
+Candidate runnable(Candidate candidate, const JobSpec& job, const Cluster& cluster) {
+  TransportKind& transport = candidate.choice.transport;
+  const TransportTraits& traits = traits_of(transport);
+  if (job.numerics.device == DeviceKind::kCuda && traits.device == TransportDevice::kCpu) {
+    transport = TransportKind::kAuto;
+  } else if (traits.sharing == MemorySharing::kEverybody &&
+             hosts_of(candidate, cluster).size() > 1) {
+    transport = TransportKind::kHierarchical;
+  }
+  return candidate;
+}
+
+std::vector<std::string> layout_keys(const Candidate& candidate, const JobSpec& job) {
+  return changed_keys(job, with_layout(job, candidate));
+}
+
 std::string run_arguments(const Candidate& candidate, const JobSpec& job) {
-  std::vector<std::string> words = changed_keys(job, with_layout(job, candidate));
+  std::vector<std::string> words = layout_keys(candidate, job);
   words.insert(words.begin(), fmt::format("-n {}", candidate.workers));
   return fmt::format("{}", fmt::join(words, " "));
 }

@@ -52,8 +52,20 @@ struct WorkerPlace {
 /// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 4 x 2 stages,
 /// cuts 2 | 1,3, v, 1f1b, recompute".
 [[nodiscard]] std::string describe(const Candidate& candidate);
-/// What `job` is to be told to be laid out so, where it does not say it itself: "-n 4
-/// layout.transport=shm".
+/// The candidate with a transport that there is between its workers: between hosts no shared
+/// memory, and between GPUs NCCL.
+[[nodiscard]] Candidate runnable(Candidate candidate, const JobSpec& job, const Cluster& cluster);
+/// Keys that `job` is to be told to be laid out so, where it does not say that itself.
+[[nodiscard]] std::vector<std::string> layout_keys(const Candidate& candidate, const JobSpec& job);
+/// The same, and for how many: "-n 4 layout.transport=shm".
 [[nodiscard]] std::string run_arguments(const Candidate& candidate, const JobSpec& job);
+
+/// Of a hostfile.
+struct HostSlots {
+  std::string name;
+  int slots = 0;  ///< workers on it
+};
+/// In the order in which a hostfile has to name them.
+[[nodiscard]] std::vector<HostSlots> hosts_of(const Candidate& candidate, const Cluster& cluster);
 
 }  // namespace gangway::plan

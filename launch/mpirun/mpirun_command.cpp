@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "launch/mpirun/mpirun_command.hpp"
 
-#include <algorithm>
-#include <string_view>
+#include <initializer_list>
 
 #include <fmt/format.h>
+
+#include "base/text/shell_word.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -17,24 +18,6 @@ constexpr int kSecondsFromTermToKill = 2;
 // Of gradients that a connection's kernel holds back, in what no tensor overtakes. By default it
 // takes up to 4 MB, 32 ms at 1 Gbit/s (docs/measurements.md).
 constexpr int kKernelBytesBesideTensors = 128 << 10;
-
-bool is_plain(char character) {
-  constexpr std::string_view kHarmless = "%+,-./:=@_";
-  return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-         (character >= '0' && character <= '9') ||
-         kHarmless.find(character) != std::string_view::npos;
-}
-
-std::string quoted(const std::string& word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) {
-    return word;
-  }
-  std::string text = "'";
-  for (const char character : word) {
-    text += character == '\'' ? std::string("'\\''") : std::string(1, character);
-  }
-  return text + "'";
-}
 
 /// How many ranks, where, and over what they talk.
 std::vector<std::string> placement(const MpirunRequest& request) {
@@ -106,7 +89,7 @@ std::vector<std::string> measuring_command(const MpirunRequest& request,
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    line += (line.empty() ? "" : " ") + quoted(word);
+    line += (line.empty() ? "" : " ") + shell_word(word);
   }
   return line;
 }

@@ -74,7 +74,7 @@ Candidate first_layout(const JobSpec& job, const std::filesystem::path& profile,
         "micro-batches of fewer images each, or run it without a plan",
         profile.string(), describe(search.ranking.front().candidate)));
   }
-  return std::move(search.ranking.front().candidate);
+  return runnable(std::move(search.ranking.front().candidate), job, planner.input().cluster);
 }
 
 int make_plan(const PlanOptions& options, const Environment& environment) {
@@ -100,9 +100,8 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
       search_layouts(input, {.rows = options.rows,
                              .workers = options.workers,
                              .shapes = options.whole ? Shapes::kWhole : Shapes::kAll});
-  const std::string job_file = options.job.string();
-  std::cout << (options.json ? plan_json(search, input, job_file)
-                             : plan_text(search, input, job_file))
+  const TypedJob typed{.file = options.job.string(), .overrides = options.overrides};
+  std::cout << (options.json ? plan_json(search, input, typed) : plan_text(search, input, typed))
             << std::flush;
   if (!options.schedule.empty()) {
     write_schedule(schedule_texts(input, search.ranking.front().candidate), options.schedule);

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/shell_word.hpp"
 #include "base/units.hpp"
 #include "job/choices.hpp"
 #include "plan/predict.hpp"
@@ -117,33 +118,54 @@ std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
       static_cast<double>(staged) / kMebibyte, static_cast<double>(whole) / kMebibyte);
 }
 
-/// Hosts in the order in which a hostfile should name them, where that is not theirs.
-std::string host_order(const Prediction& best, const Cluster& cluster) {
-  std::vector<std::string> names;
-  for (const WorkerPlace& place : places_of(best.candidate, cluster, best.candidate.workers)) {
-    const std::string& name = cluster.nodes[static_cast<std::size_t>(place.node)].name;
-    if (names.empty() || names.back() != name) {
-      names.push_back(name);
-    }
-  }
+/// What the command reads of hosts, where there are several; they come in the order of their speed.
+std::string hostfile_text(const std::vector<HostSlots>& hosts) {
   constexpr std::size_t kMostNames = 8;
-  if (names.size() <= 1 || names.size() > kMostNames) {
-    return "";
+  std::vector<std::string> lines;
+  for (const HostSlots& host : hosts) {
+    lines.push_back(fmt::format("{} slots={}", host.name, host.slots));
   }
-  return fmt::format("Hosts in this order: {}\n", fmt::join(names, " "));
+  const std::size_t more = lines.size() - std::min(lines.size(), kMostNames);
+  lines.resize(lines.size() - more);
+  return fmt::format("Write a file hosts, a line a host in this order: {}{}\n",
+                     fmt::join(lines, ", "), more == 0 ? "" : fmt::format(", and {} more", more));
+}
+
+/// What to do to run it, as it is typed.
+std::string command_text(const Candidate& candidate, const PlanInput& input,
+                         const TypedJob& typed) {
+  const std::vector<HostSlots> hosts = hosts_of(candidate, input.cluster);
+  std::vector<std::string> words{"gangway", "run", typed.file, "-n",
+                                 std::to_string(candidate.workers)};
+  if (hosts.size() > 1) {
+    words.insert(words.end(), {"--hostfile", "hosts"});
+  }
+  words.insert(words.end(), typed.overrides.begin(), typed.overrides.end());
+  for (std::string& key : layout_keys(runnable(candidate, input.job, input.cluster), input.job)) {
+    words.push_back(std::move(key));
+  }
+  std::ranges::transform(words, words.begin(), shell_word);
+  return fmt::format("{}Run it: {}\n", hosts.size() > 1 ? hostfile_text(hosts) : "",
+                     fmt::join(words, " "));
 }
 
 nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
+  const Candidate candidate = runnable(one.candidate, input.job, input.cluster);
+  nlohmann::json hosts = nlohmann::json::array();
+  for (const HostSlots& host : hosts_of(candidate, input.cluster)) {
+    hosts.push_back({{"name", host.name}, {"slots", host.slots}});
+  }
   nlohmann::json parts;
   for (const auto& [name, part] : kStepParts) {
     parts[name] = one.parts.*part;
   }
   return {{"workers", one.candidate.workers},
           {"overlap", name_of(one.candidate.choice.overlap)},
-          {"transport", name_of(one.candidate.choice.transport)},
+          {"transport", name_of(candidate.choice.transport)},
           {"layout", describe(one.candidate)},
           {"recompute", one.candidate.choice.recompute},
-          {"arguments", run_arguments(one.candidate, input.job)},
+          {"arguments", run_arguments(candidate, input.job)},
+          {"hosts", hosts},
           {"step_seconds", one.step_seconds},
           {"images_per_second", one.images_per_second},
           {"efficiency", one.efficiency},
@@ -156,14 +178,14 @@ nlohmann::json json_of(const Prediction& one, const PlanInput& input) {
 
 }  // namespace
 
-std::string plan_text(const Search& search, const PlanInput& input, const std::string& job_file) {
+std::string plan_text(const Search& search, const PlanInput& input, const TypedJob& typed) {
   const Prediction& best = search.ranking.front();
   const bool is_priced = std::ranges::any_of(
       search.ranking, [](const Prediction& one) { return one.price_per_kimg > 0.0; });
   std::string text = fmt::format(
       "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} cannot be "
       "among these{}\n\n{}\n",
-      job_file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
+      typed.file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
       input.job.images_per_microbatch(), search.simulated, search.pruned,
       search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
       ranking_table(search, is_priced));
@@ -172,20 +194,15 @@ std::string plan_text(const Search& search, const PlanInput& input, const std::s
   if (!best.fits) {
     text += "No layout fits: fewer images a micro-batch (more micro-batches), or larger devices.\n";
   }
-  text += host_order(best, input.cluster);
-  if (best.fits) {
-    text += fmt::format("Run it: gangway run {} {}\n", job_file,
-                        run_arguments(best.candidate, input.job));
-  }
-  return text;
+  return best.fits ? text + command_text(best.candidate, input, typed) : text;
 }
 
-std::string plan_json(const Search& search, const PlanInput& input, const std::string& job_file) {
+std::string plan_json(const Search& search, const PlanInput& input, const TypedJob& typed) {
   nlohmann::json ranking = nlohmann::json::array();
   for (const Prediction& one : search.ranking) {
     ranking.push_back(json_of(one, input));
   }
-  const nlohmann::json all = {{"job", job_file},
+  const nlohmann::json all = {{"job", typed.file},
                               {"cluster", input.cluster.name},
                               {"devices", input.cluster.num_devices()},
                               {"simulated", search.simulated},

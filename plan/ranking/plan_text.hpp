@@ -9,13 +9,19 @@
 
 namespace gangway::plan {
 
+/// The job as somebody types it.
+struct TypedJob {
+  std::string file;
+  std::vector<std::string> overrides = {};
+};
+
 /// The ranking, why the rows behind the first lose, what the first one's step goes to, and how to
-/// run it. Each line ended. @param job_file  for the command
+/// run it. Each line ended. @param typed  for the command
 [[nodiscard]] std::string plan_text(const Search& search, const PlanInput& input,
-                                    const std::string& job_file);
+                                    const TypedJob& typed);
 
 /// The same as one JSON object.
 [[nodiscard]] std::string plan_json(const Search& search, const PlanInput& input,
-                                    const std::string& job_file);
+                                    const TypedJob& typed);
 
 }  // namespace gangway::plan

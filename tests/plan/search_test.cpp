@@ -154,15 +154,35 @@ TEST(RunArguments, SayNothingThatTheJobSays) {
             "-n 2 layout.transport=shm layout.generator=[0] layout.discriminator=[1]");
 }
 
+TEST(RunArguments, NameATransportThatThereIsBetweenTheWorkers) {
+  const Candidate candidate = whole_candidate(sample_job(4), 4);
+  const auto transport = [&](const JobSpec& job, int nodes, int devices) {
+    return runnable(candidate, job, sample_cluster(nodes, devices)).choice.transport;
+  };
+  EXPECT_EQ(transport(sample_job(4), 1, 4), TransportKind::kShm);
+  EXPECT_EQ(transport(sample_job(4), 2, 2), TransportKind::kHierarchical);
+  EXPECT_EQ(transport(sample_job(4, {"numerics.device=cuda"}), 1, 4), TransportKind::kAuto);
+}
+
+TEST(PlanText, RepeatsWhatWasTypedAndNamesTheHosts) {
+  const auto planner = sample_planner(4, sample_cluster(2, 1));
+  const std::string text =
+      plan_text(search_layouts(planner->input(), {.rows = 1, .workers = 2}), planner->input(),
+                {.file = "my job.yaml", .overrides = {"training.kimg=3", "data.source=toy:ring8"}});
+  EXPECT_THAT(text, HasSubstr("in this order: node-0 slots=1, node-1 slots=1\n"));
+  EXPECT_THAT(text, HasSubstr("Run it: gangway run 'my job.yaml' -n 2 --hostfile hosts "
+                              "training.kimg=3 data.source=toy:ring8 layout.transport="));
+}
+
 TEST(PlanText, SaysWhatToRunAndWhatTheStepGoesTo) {
   const auto planner = sample_planner(4, sample_cluster(1, 2));
   const std::string text =
-      plan_text(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
+      plan_text(search_layouts(planner->input(), {.rows = 4}), planner->input(), {"j.yaml"});
   EXPECT_THAT(text, HasSubstr("Run it: gangway run j.yaml -n 2 layout.transport=shm"));
   EXPECT_THAT(text, ContainsRegex("A step of the first: compute [0-9.]+ %"));
   EXPECT_THAT(text, HasSubstr("waits for sums and updates +"));
   const std::string json =
-      plan_json(search_layouts(planner->input(), {.rows = 4}), planner->input(), "j.yaml");
+      plan_json(search_layouts(planner->input(), {.rows = 4}), planner->input(), {"j.yaml"});
   EXPECT_THAT(json, HasSubstr("\"workers\": 2"));
 }
 

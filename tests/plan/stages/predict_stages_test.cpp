@@ -104,8 +104,8 @@ TEST(PredictStages, ASlowLinkIsSparedByWhatSendsLess) {
   const auto whole = of(&Candidate::is_whole);
   EXPECT_LT(of(&Candidate::has_stages)->step_seconds, whole->step_seconds);
   EXPECT_THAT(why_behind(*whole, search.ranking.front()), HasSubstr("wire"));
-  EXPECT_THAT(plan_text(search, planner->input(), "j.yaml"),
-              HasSubstr("Run it: gangway run j.yaml -n 2 layout."));
+  EXPECT_THAT(plan_text(search, planner->input(), {"j.yaml"}),
+              HasSubstr("Run it: gangway run j.yaml -n 2 --hostfile hosts layout."));
 }
 
 TEST(PredictStages, LoseWhereLinksCostNothing) {
@@ -137,7 +137,7 @@ TEST(PredictStages, WinWhereNothingElseFits) {
   cluster.nodes[0].memory_bytes = 1;
   const auto hopeless = sample_planner(2, cluster);
   const std::string text = plan_text(search_layouts(hopeless->input(), {.shapes = Shapes::kAll}),
-                                     hopeless->input(), "j");
+                                     hopeless->input(), {"j"});
   EXPECT_THAT(text, HasSubstr("No layout fits"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("Run it")));
 }
@@ -230,7 +230,7 @@ TEST(PlanText, SaysWhereStagesNeedMoreMemoryThanWholeNetworks) {
   const auto text_of = [&] {
     Search search;
     search.ranking.push_back(stage_planner.predict(layout));
-    return plan_text(search, planner.input(), "j.yaml");
+    return plan_text(search, planner.input(), {"j.yaml"});
   };
   EXPECT_THAT(text_of(), HasSubstr("layout.in_flight holds less"));
   layout.choice.in_flight = 1;
@@ -273,7 +273,7 @@ TEST(PredictStages, ActivationsAreMadeAgainWhereNothingElseFitsAndThePlanSaysWhy
   EXPECT_TRUE(first.fits);
   EXPECT_TRUE(first.candidate.choice.recompute);
   EXPECT_GT(first.kept_memory_bytes, first.memory_limit);
-  const std::string text = plan_text(search, planner.input(), "j.yaml");
+  const std::string text = plan_text(search, planner.input(), {"j.yaml"});
   EXPECT_THAT(text, HasSubstr("layout.recompute=true"));
   EXPECT_THAT(text, HasSubstr("what is kept without it would need"));
 }

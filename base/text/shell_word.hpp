@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Words of a command that somebody is to type. Pure.
+#pragma once
+
+#include <string>
+
+namespace gangway {
+
+/// As a shell reads it back: in quotes where it needs them.
+[[nodiscard]] std::string shell_word(const std::string& word);
+
+}  // namespace gangway

@@ -2,6 +2,7 @@
 #include "job/schema/yaml_tree.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -176,6 +177,21 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t num_values_ = 0;
 };
 
+/// Where a tab stands ahead of a line's first word, if one does.
+std::optional<std::size_t> find_indenting_tab(std::string_view text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    const std::size_t tab = line.find('\t');
+    if (first != std::string_view::npos && line[first] != '#' && tab < first) {
+      return begin + tab;
+    }
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
 void refuse_bytes(std::string_view text) {
   if (text.size() > kYamlLimitBytes) {
     throw Refusal{
@@ -186,6 +202,9 @@ void refuse_bytes(std::string_view text) {
   }
   if (const auto at = find_invalid_utf8(text)) {
     throw Refusal{{position_of_offset(text, *at), "is not UTF-8 here; save the file as UTF-8"}};
+  }
+  if (const auto at = find_indenting_tab(text)) {
+    throw Refusal{{position_of_offset(text, *at), "a tab indents this line; use spaces"}};
   }
   const auto num_brackets = std::count_if(text.begin(), text.end(), [](char character) {
     return character == '[' || character == '{';

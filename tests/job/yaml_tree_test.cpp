@@ -81,7 +81,8 @@ TEST(YamlTree, RefusesKeysThatAreNoWords) {
 
 TEST(YamlTree, PlacesSyntaxErrors) {
   EXPECT_NE(only_problem("a: 1\nb: [1, 2\n").find("not valid YAML: "), std::string::npos);
-  EXPECT_EQ(only_problem("a: 1\n\tb: 2\n").substr(0, 2), "2:");
+  EXPECT_EQ(only_problem("a: 1\n\tb: 2\n"), "2:1: a tab indents this line; use spaces");
+  EXPECT_EQ(only_problem("a:\n  b: 1\n  \tc: 2\n"), "3:3: a tab indents this line; use spaces");
 }
 
 TEST(YamlTree, RefusesNulBytesWithTheirPlace) {

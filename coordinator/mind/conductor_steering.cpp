@@ -87,7 +87,10 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
                "stopped on request before the first step: the same command goes on");
   }
   leases_.request_stop();
-  Effects effects{Say{"note  stopping on request: saves at the next lease boundary"}};
+  Effects effects{
+      Say{"note  stopping on request: saves behind the steps that workers were granted (a lease, "
+          "about a "
+          "second)"}};
   merge(effects, grant(now));
   return effects;
 }

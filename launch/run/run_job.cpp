@@ -29,6 +29,7 @@
 #include "job/layout/layout.hpp"
 #include "job/run_name.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
+#include "launch/data/colour_note.hpp"
 #include "launch/data/data_limit.hpp"
 #include "launch/data/style_picture.hpp"
 #include "launch/mpirun/host_check.hpp"
@@ -37,6 +38,7 @@
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/run/initial_weights.hpp"
 #include "launch/run/job_hosts.hpp"
+#include "launch/run/job_notes.hpp"
 #include "launch/run/own_networks.hpp"
 #include "launch/run/rollbacks.hpp"
 #include "launch/run/supervise.hpp"
@@ -264,21 +266,21 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
   }
 }
 
-/// What can be said of the job before anything is made. @throws ConfigError, EnvironmentError
+/// What can be said of the job before anything is made, notes too. @throws ConfigError,
+/// EnvironmentError
 void require_possible(ResolvedJob& job, const JobHosts& where) {
   require_workers(job.spec, where.workers);
   inspect_own_networks(job);
   require_style_picture(job.spec);
   if (where.hosts.empty()) {  // other hosts may have other data, or this one none
     require_data_limit(job.spec);
+    tell_notes(colour_notes(job.spec));
   }
 }
 
 int dry_run(ResolvedJob job, const RunOptions& options, int workers) {
   require_initial_weights(job.spec);
-  for (const std::string& note : job.notes) {
-    std::cout << "note   " << note << '\n';
-  }
+  tell_notes(job.notes);
   if (const std::string line = settle_precision(job, job_before(options, job.name));
       !line.empty()) {
     std::cout << line << '\n';

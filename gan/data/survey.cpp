@@ -80,7 +80,7 @@ std::vector<std::vector<std::string>> equal_ones(const ImageArchive& archive,
                                                  const std::vector<Finding>& findings) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_hash;
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i].problem.empty()) {
+    if (findings[i].problem.empty() && findings[i].width > 0) {
       by_hash[findings[i].hash].push_back(i);
     }
   }
@@ -109,6 +109,12 @@ Survey survey_images(const ImageArchive& archive, const ImageLabels& labels,
   for (std::size_t i = 0; i < samples; ++i) {
     is_sample[i * count / samples] = true;
   }
+  const std::size_t read =
+      options.most > 0 ? std::min(count, static_cast<std::size_t>(options.most)) : count;
+  std::vector<bool> is_read(count);
+  for (std::size_t i = 0; i < read; ++i) {
+    is_read[i * count / read] = true;
+  }
   std::vector<Finding> findings(count);
   {
     std::atomic<std::size_t> next = 0;
@@ -116,7 +122,9 @@ Survey survey_images(const ImageArchive& archive, const ImageLabels& labels,
     for (int reader = 0; reader < options.threads; ++reader) {
       readers.emplace_back([&] {
         for (std::size_t i = next++; i < count; i = next++) {
-          findings[i] = look_at(archive, i, options.resolution, is_sample[i]);
+          if (is_read[i]) {
+            findings[i] = look_at(archive, i, options.resolution, is_sample[i]);
+          }
         }
       });
     }
@@ -127,6 +135,9 @@ Survey survey_images(const ImageArchive& archive, const ImageLabels& labels,
   std::array<double, 3> sum_of_squares{};
   for (std::size_t i = 0; i < count; ++i) {
     Finding& finding = findings[i];
+    if (!is_read[i]) {
+      continue;
+    }
     if (!finding.problem.empty()) {
       survey.broken.push_back(finding.problem);
       continue;

@@ -35,6 +35,7 @@ struct SurveyOptions {
   int resolution = 64;  ///< pixels a side of the squares
   int samples = 64;     ///< at most
   int threads = 1;
+  std::int64_t most = 0;  ///< images that are read, evenly spread over the set; 0: all
 };
 
 [[nodiscard]] Survey survey_images(const ImageArchive& archive, const ImageLabels& labels,

@@ -55,12 +55,6 @@ std::string nccl_version(const fs::path& libtorch) {
   return kNoneThere;
 }
 
-int num_gpus() {
-  std::error_code ignored;
-  const fs::directory_iterator gpus("/proc/driver/nvidia/gpus", ignored);
-  return ignored ? 0 : static_cast<int>(std::distance(begin(gpus), end(gpus)));
-}
-
 double available_gib() {
   constexpr double kKibibyte = 1024;
   const std::string kib = found_in(content_of("/proc/meminfo"), "MemAvailable: +([0-9]+) kB");
@@ -107,6 +101,12 @@ std::string chosen_interface(const std::vector<std::string>& asking) {
 }
 
 }  // namespace
+
+int num_gpus() {
+  std::error_code ignored;
+  const fs::directory_iterator gpus("/proc/driver/nvidia/gpus", ignored);
+  return ignored ? 0 : static_cast<int>(std::distance(begin(gpus), end(gpus)));
+}
 
 std::optional<std::string> libtorch_version(const fs::path& libtorch) {
   const std::string version =

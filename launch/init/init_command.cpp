@@ -16,6 +16,7 @@
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
 #include "job/run_name.hpp"
+#include "launch/init/init_job.hpp"
 #include "launch/init/manifests.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 
@@ -152,13 +153,17 @@ void add_kind(CLI::App& init, const InitKind& kind, CommandLine& line) {
 
 void add_init_command(CLI::App& app, CommandLine& line) {
   CLI::App* init = app.add_subcommand(
-      "init", "Write what Slurm, Kubernetes or a builder of containers needs for a job");
+      "init",
+      "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
+      "needs for a job");
   init->require_subcommand(1);
+  add_init_job(*init, line);
   for (const InitKind& kind : kInitKinds) {
     add_kind(*init, kind, line);
   }
   init->footer(
       "Examples:\n"
+      "  gangway init job photos.zip --minutes 30 -o photos.yaml\n"
       "  gangway init slurm examples/fashion-mnist.yaml -n 4 --time 12:00:00\n"
       "  gangway init k8s job.yaml --nodes 2 --gpus-per-node 8 --image registry/gangway:1\n"
       "  gangway init docker job.yaml -o Dockerfile");

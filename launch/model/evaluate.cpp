@@ -12,8 +12,8 @@
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/evaluation/generate.hpp"
-#include "gan/evaluation/stacked_modes.hpp"
-#include "gan/evaluation/toy_modes.hpp"
+#include "gan/evaluation/modes/stacked_modes.hpp"
+#include "gan/evaluation/modes/toy_modes.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
@@ -54,6 +54,14 @@ std::string floor_text(const ImageScores& scores, const Value& value_of) {
   return scores.held_back
              ? fmt::format("; of other real images {:.3f}", value_of(*scores.held_back))
              : "";
+}
+
+void print_sliced(const ImageScores& scores) {
+  fmt::print("{:9}{:8.2f}  by level, the finest first: {:.2f}{}\n", "SWD", scores.sliced.mean,
+             fmt::join(scores.sliced.by_level, ", "),
+             scores.sliced_held_back
+                 ? fmt::format("; of other real images {:.2f}", *scores.sliced_held_back)
+                 : "");
 }
 
 void print_distances(const ImageScores& scores, const FeatureNetwork& network,
@@ -110,6 +118,10 @@ void print_json(const TrainedRun& run, const EvaluateOptions& options, const Ima
        {"kid", scores.generated.kernel.mean},
        {"kid_deviation", scores.generated.kernel.deviation},
        {"kid_floor", floor([](const SetScores& of) { return of.kernel.mean; })},
+       {"swd", scores.sliced.mean},
+       {"swd_by_level", scores.sliced.by_level},
+       {"swd_floor", scores.sliced_held_back ? nlohmann::ordered_json(*scores.sliced_held_back)
+                                             : nlohmann::ordered_json(nullptr)},
        {"precision", scores.generated.neighbours.precision},
        {"recall", scores.generated.neighbours.recall},
        {"precision_floor", floor([](const SetScores& of) { return of.neighbours.precision; })},
@@ -135,11 +147,9 @@ void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
   const ReferenceData data = open_reference_data(run.job, options.real);
   ImageScorer scorer(data, network, options.samples);
   if (options.format == OutputFormat::kRecord) {
+    const KeptScore kept = scorer.score_of(run, options.recorded);
     record(run, options,
-           {.metric = options.recorded == RecordedScore::kDistance ? network.distance
-                                                                   : network.kernel_distance,
-            .value = scorer.score_of(run, options.recorded),
-            .better = checkpoint::Better::kLower});
+           {.metric = kept.metric, .value = kept.value, .better = checkpoint::Better::kLower});
     return;
   }
   const ImageScores scores = scorer.scores_of(run);
@@ -148,7 +158,12 @@ void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
     return;
   }
   print_heading(run);
+  print_sliced(scores);
   print_distances(scores, network, options, data);
+  if (network.lenet && run.job.model.channels > 1) {
+    fmt::print("{:9}{:8}  {} and what follows from it see no colours: SWD does\n", "", "",
+               network.distance);
+  }
   print_precision_recall(scores);
   if (scores.shares) {
     print_class_shares(*scores.shares);

@@ -12,6 +12,9 @@ namespace {
 /// Of each set, for precision and recall: the time for all pairs grows with its square, and this
 /// takes seconds.
 constexpr std::int64_t kNeighbourSamples = 5'000;
+/// Pictures of each set, and patches of each: the paper has 16,384 and 128, and minutes.
+constexpr std::int64_t kSlicedPictures = 2'048;
+constexpr std::int64_t kSlicedPatches = 32;
 
 gan::Network untrained_generator(const JobSpec& job) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
@@ -23,9 +26,30 @@ gan::Network untrained_generator(const JobSpec& job) {
 }  // namespace
 
 ImageScorer::ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples)
-    : data_(data), network_(std::move(network)), samples_(samples) {
-  reference_ = features_of(data.reference, data.count);
-  statistics_ = gan::feature_statistics(reference_);
+    : data_(data),
+      network_(std::move(network)),
+      samples_(samples),
+      sliced_pictures_(std::min({kSlicedPictures, samples, data.count})) {
+  if (data_.held_back_count > 0) {
+    sliced_pictures_ = std::min(sliced_pictures_, data_.held_back_count);
+  }
+}
+
+void ImageScorer::look_at_reference() {
+  if (!reference_.defined()) {
+    reference_ = features_of(data_.reference, data_.count);
+    statistics_ = gan::feature_statistics(reference_);
+  }
+}
+
+gan::SlicedDistance ImageScorer::sliced(const gan::ImageSource& images) {
+  const auto patches = [&](const gan::ImageSource& of) {
+    return gan::pyramid_patches(of, sliced_pictures_, kSlicedPatches, kEvaluationSeed);
+  };
+  if (reference_patches_.empty()) {
+    reference_patches_ = patches(data_.reference);
+  }
+  return gan::sliced_distance(patches(images), reference_patches_, kEvaluationSeed);
 }
 
 at::Tensor ImageScorer::features_of(const gan::ImageSource& images, std::int64_t count) {
@@ -47,13 +71,21 @@ SetScores ImageScorer::compare(const at::Tensor& features, std::int64_t neighbou
           .neighbours = gan::precision_recall(part(reference_), part(features))};
 }
 
-double ImageScorer::score_of(TrainedRun& run, RecordedScore score) {
+KeptScore ImageScorer::score_of(TrainedRun& run, RecordedScore score) {
+  if (network_.lenet && run.job.model.channels > 1) {
+    return {"SWD",
+            sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed)).mean};
+  }
+  look_at_reference();
   const at::Tensor generated = features_of(run.generator, run.job.model);
-  return score == RecordedScore::kDistance ? distance(generated)
-                                           : gan::kernel_distance(reference_, generated).mean;
+  return score == RecordedScore::kDistance
+             ? KeptScore{network_.distance, distance(generated)}
+             : KeptScore{network_.kernel_distance,
+                         gan::kernel_distance(reference_, generated).mean};
 }
 
 ImageScores ImageScorer::scores_of(TrainedRun& run) {
+  look_at_reference();
   const at::Tensor generated = features_of(run.generator, run.job.model);
   gan::Network untrained = untrained_generator(run.job);
   ImageScores scores{.ceiling = distance(features_of(untrained, run.job.model)),
@@ -64,6 +96,10 @@ ImageScores ImageScorer::scores_of(TrainedRun& run) {
         compare(features_of(data_.held_back, data_.held_back_count), scores.neighbour_samples);
   }
   scores.generated = compare(generated, scores.neighbour_samples);
+  scores.sliced = sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed));
+  if (data_.held_back_count > 0) {
+    scores.sliced_held_back = sliced(data_.held_back).mean;
+  }
   if (network_.lenet && run.job.data.source == "fashion-mnist") {
     scores.shares = {.generated = gan::class_shares(*network_.lenet, generated),
                      .real = gan::class_shares(*network_.lenet, reference_)};

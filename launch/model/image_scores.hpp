@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "gan/evaluation/class_shares.hpp"
 #include "gan/evaluation/kernel_distance.hpp"
 #include "gan/evaluation/precision_recall.hpp"
+#include "gan/evaluation/sliced_wasserstein.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/reference_data.hpp"
@@ -37,6 +40,14 @@ struct ImageScores {
   double ceiling = 0.0;                ///< distance of the same networks before their training
   std::int64_t neighbour_samples = 0;  ///< of each set, for precision and recall
   std::optional<ClassShareScores> shares;  ///< of the data that the classifier knows
+  gan::SlicedDistance sliced;
+  std::optional<double> sliced_held_back;  ///< its mean over levels
+};
+
+/// The number that is kept of a checkpoint, and whose it is.
+struct KeptScore {
+  std::string metric;
+  double value = 0.0;
 };
 
 class ImageScorer {
@@ -44,20 +55,24 @@ class ImageScorer {
   /// `data` outlives it. @param samples  generated images
   ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples);
 
-  /// One number alone.
-  [[nodiscard]] double score_of(TrainedRun& run, RecordedScore score);
+  /// One number alone. The LeNet sees no colours: there the sliced distance decides.
+  [[nodiscard]] KeptScore score_of(TrainedRun& run, RecordedScore score);
   [[nodiscard]] ImageScores scores_of(TrainedRun& run);
 
  private:
+  void look_at_reference();
   [[nodiscard]] at::Tensor features_of(gan::Network& generator, const ModelSpec& model);
   [[nodiscard]] at::Tensor features_of(const gan::ImageSource& images, std::int64_t count);
   [[nodiscard]] double distance(const at::Tensor& features) const;
+  [[nodiscard]] gan::SlicedDistance sliced(const gan::ImageSource& images);
   [[nodiscard]] SetScores compare(const at::Tensor& features, std::int64_t neighbour_samples) const;
 
   const ReferenceData& data_;
   FeatureNetwork network_;
   std::int64_t samples_;
-  at::Tensor reference_;  ///< features
+  std::int64_t sliced_pictures_;
+  std::vector<at::Tensor> reference_patches_;  ///< none until somebody asks
+  at::Tensor reference_;                       ///< features; undefined likewise
   gan::FeatureStatistics statistics_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/evaluation/stacked_modes.hpp"
+#include "gan/evaluation/modes/stacked_modes.hpp"
 
 #include <cmath>
 #include <numeric>

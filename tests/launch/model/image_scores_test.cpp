@@ -64,8 +64,20 @@ TEST_F(ScoresOfImages, FindOtherRealImagesNearerThanTheGeneratorsOwn) {
   EXPECT_GT(scores.held_back->neighbours.precision, scores.generated.neighbours.precision);
   EXPECT_EQ(scores.neighbour_samples, kGenerated);
   EXPECT_FALSE(scores.shares) << "the classes of other networks are not known";
-  EXPECT_EQ(scorer.score_of(run, RecordedScore::kDistance), scores.generated.distance);
-  EXPECT_EQ(scorer.score_of(run, RecordedScore::kKernel), scores.generated.kernel.mean);
+  EXPECT_EQ(scorer.score_of(run, RecordedScore::kDistance).value, scores.generated.distance);
+  EXPECT_EQ(scorer.score_of(run, RecordedScore::kKernel).value, scores.generated.kernel.mean);
+}
+
+TEST_F(ScoresOfImages, OfColouredPicturesIsThatWhichSeesColoursUnlessANetworkIsNamed) {
+  const ReferenceData reference = data(80);
+  FeatureNetwork lenet = network();
+  lenet.lenet = std::make_shared<gan::LeNet>();  // as its features come
+  ImageScorer scorer(reference, lenet, kGenerated);
+  TrainedRun run = run_with_weights(7);
+  ASSERT_EQ(run.job.model.channels, 3);
+  const KeptScore kept = scorer.score_of(run, RecordedScore::kKernel);
+  EXPECT_EQ(kept.metric, "SWD");
+  EXPECT_EQ(kept.value, scorer.scores_of(run).sliced.mean);
 }
 
 TEST_F(ScoresOfImages, OfAnUntrainedGeneratorAreTheCeiling) {

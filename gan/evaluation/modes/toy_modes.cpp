@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/evaluation/toy_modes.hpp"
+#include "gan/evaluation/modes/toy_modes.hpp"
 
 #include <algorithm>
 #include <vector>

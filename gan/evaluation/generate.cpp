@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "gan/evaluation/generate.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
@@ -8,24 +11,9 @@
 namespace gangway::gan {
 namespace {
 
-/// What a generator is given, an example a row, on the CPU.
-struct Latents {
-  Latents(const ModelSpec& model, std::int64_t count)
-      : noise(at::empty({count, model.inputs()}, at::kFloat)),
-        labels(at::zeros({count}, at::kLong)) {}
-  at::Tensor noise;   ///< and the latent codes, if the model has some
-  at::Tensor labels;  ///< of a model without classes nobody looks at them
-};
-
-at::Tensor generate(Network& generator, const ModelSpec& model, const Latents& latents) {
-  const at::NoGradGuard no_grad;
-  const at::Device device = generator.device();
-  NamedTensors in{{"noise", latents.noise.to(device)}};
-  if (model.classes > 0) {
-    in = in.with("labels", latents.labels.to(device));
-  }
-  return generator.forward(in, {.mode = Mode::kEvaluation, .sink = nullptr, .key = {}})
-      .to(at::kCPU);
+Latents new_latents(const ModelSpec& model, std::int64_t count) {
+  return {.noise = at::empty({count, model.inputs()}, at::kFloat),
+          .labels = at::zeros({count}, at::kLong)};
 }
 
 RandomKey with_draw(RandomKey key, RandomDraw draw) {
@@ -55,9 +43,8 @@ RandomKey key_of_seed(std::uint64_t seed) { return {.seed = seed, .phase = kPhas
 
 }  // namespace
 
-at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
-                              std::span<const std::uint64_t> seeds,
-                              std::optional<std::int64_t> label) {
+Latents latents_of_seeds(const ModelSpec& model, std::span<const std::uint64_t> seeds,
+                         std::optional<std::int64_t> label) {
   if (label && (*label < 0 || *label >= model.classes)) {
     throw ConfigError("there is no label " + std::to_string(*label) + ": the model has " +
                       (model.classes == 0
@@ -65,7 +52,7 @@ at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
                            : "the labels 0 to " + std::to_string(model.classes - 1)));
   }
   const auto count = static_cast<std::int64_t>(seeds.size());
-  const Latents latents(model, count);
+  const Latents latents = new_latents(model, count);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint64_t seed = seeds[static_cast<std::size_t>(i)];
     const at::Tensor row = latents.noise[i];
@@ -77,11 +64,49 @@ at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
           label.value_or(static_cast<std::int64_t>(seed % classes));
     }
   }
-  return generate(generator, model, latents);
+  return latents;
+}
+
+Latents latents_between(const ModelSpec& model, const Latents& ends, int frames) {
+  const at::Tensor first = ends.noise[0].to(at::kDouble);
+  const at::Tensor last = ends.noise[1].to(at::kDouble);
+  const auto noise_of = [&](const at::Tensor& row) { return row.narrow(0, 0, model.latent); };
+  const double cosine =
+      (noise_of(first).dot(noise_of(last)) / (noise_of(first).norm() * noise_of(last).norm()))
+          .item<double>();
+  const double angle = std::acos(std::clamp(cosine, -1.0, 1.0));
+  const Latents between = new_latents(model, frames);
+  between.labels.copy_(ends.labels.slice(0, 0, 1).expand({frames}));
+  for (int frame = 0; frame < frames; ++frame) {
+    const double share = static_cast<double>(frame) / (frames - 1);
+    const bool is_arc = angle > 1e-6;
+    const double left = is_arc ? std::sin((1.0 - share) * angle) / std::sin(angle) : 1.0 - share;
+    const double right = is_arc ? std::sin(share * angle) / std::sin(angle) : share;
+    between.noise[frame].copy_(first * (1.0 - share) + last * share);
+    noise_of(between.noise[frame]).copy_(noise_of(first) * left + noise_of(last) * right);
+  }
+  return between;
+}
+
+at::Tensor generate(Network& generator, const ModelSpec& model, const Latents& latents) {
+  const at::NoGradGuard no_grad;
+  const at::Device device = generator.device();
+  NamedTensors in{{"noise", latents.noise.to(device)}};
+  if (model.classes > 0) {
+    in = in.with("labels", latents.labels.to(device));
+  }
+  return generator.forward(in, {.mode = Mode::kEvaluation, .sink = nullptr, .key = {}})
+      .to(at::kCPU);
+}
+
+at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
+                              std::span<const std::uint64_t> seeds,
+                              std::optional<std::int64_t> label) {
+  return generate(generator, model, latents_of_seeds(model, seeds, label));
 }
 
 at::Tensor generate_code_grid(Network& generator, const ModelSpec& model, int side) {
-  const Latents latents(model, std::int64_t{side} * side);
+  const Latents latents = new_latents(model, std::int64_t{side} * side);
   for (int row = 0; row < side; ++row) {
     for (int column = 0; column < side; ++column) {
       const std::int64_t example = std::int64_t{row} * side + column;
@@ -112,7 +137,7 @@ at::Tensor evaluation_labels(const ModelSpec& model, std::uint64_t seed, std::in
 
 ImageSource evaluation_samples(Network& generator, const ModelSpec& model, std::uint64_t seed) {
   return [&generator, model, seed](std::int64_t first, std::int64_t count) {
-    const Latents latents(model, count);
+    const Latents latents = new_latents(model, count);
     for (std::int64_t i = 0; i < count; ++i) {
       const RandomKey key{.seed = seed, .step = first + i, .phase = kPhaseEvaluation};
       const at::Tensor row = latents.noise[i];

@@ -12,6 +12,23 @@
 
 namespace gangway::gan {
 
+/// What a generator is given, an example a row, on the CPU.
+struct Latents {
+  at::Tensor noise;   ///< [N, ModelSpec::inputs()]: with the latent codes, if the model has some
+  at::Tensor labels;  ///< int64 [N]; of a model without classes nobody looks at them
+};
+
+/// Of one example a seed, as generate_for_seeds. @throws as that
+[[nodiscard]] Latents latents_of_seeds(const ModelSpec& model, std::span<const std::uint64_t> seeds,
+                                       std::optional<std::int64_t> label = std::nullopt);
+/// `frames` examples from the first to the last of two: their noise on the arc between them, where
+/// noise of a generator lies (White, 2016, section 2.1), all else in a straight line; the first
+/// one's label. @pre frames >= 2
+[[nodiscard]] Latents latents_between(const ModelSpec& model, const Latents& ends, int frames);
+/// [N, …]. In evaluation mode.
+[[nodiscard]] at::Tensor generate(Network& generator, const ModelSpec& model,
+                                  const Latents& latents);
+
 /// One example a seed, [seeds, …]: the noise of seed s depends on s alone, so it gives the same
 /// picture whatever else is drawn with it. Without `label` a conditional generator shows label s
 /// mod classes; where there are latent codes, the category is s mod categories.

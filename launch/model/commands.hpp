@@ -42,6 +42,10 @@ struct SampleOptions {
   std::string seeds = "0-63";
   std::filesystem::path picture = "grid.png";
   std::optional<std::int64_t> label;
+  std::string interpolate;       ///< "A,B": frames between two seeds, in the place of `seeds`
+  int frames = 16;               ///< of those
+  std::filesystem::path noise;   ///< .npy, float [N, latent + codes]: likewise; empty: none
+  std::filesystem::path single;  ///< a folder for a file each, in the place of the grid
 };
 
 struct TrainFeaturesOptions {

@@ -88,13 +88,37 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
 void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
   CLI::App* command =
       app.add_subcommand("sample", "Write a grid of generated pictures, one a seed");
-  command->footer("Example: gangway sample fashion-mnist --seeds 0-63 -o grid.png");
+  command->footer(
+      "Examples:\n"
+      "  gangway sample fashion-mnist --seeds 0-63 -o grid.png\n"
+      "  gangway sample fashion-mnist --interpolate 3,8 --frames 24 --single frames/\n"
+      "  gangway sample fashion-mnist --noise z.npy -o z.png    (docs/evaluation.md)");
   add_run_choice(*command, options.run, threads);
+  CLI::Option* seeds =
+      command
+          ->add_option("--seeds", options.seeds,
+                       "Seeds: 0-63 or 1,5,9-12; a seed gives the same picture in every grid")
+          ->capture_default_str();
+  CLI::Option* ends =
+      command->add_option("--interpolate", options.interpolate,
+                          "Two seeds A,B: pictures on the way from one to the other");
+  ends->excludes(seeds);
+  command->add_option("--frames", options.frames, "So many of them")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 65'536))
+      ->needs(ends);
   command
-      ->add_option("--seeds", options.seeds,
-                   "Seeds: 0-63 or 1,5,9-12; a seed gives the same picture in every grid")
-      ->capture_default_str();
-  command->add_option("-o,--output", options.picture, "PNG file")->capture_default_str();
+      ->add_option("--noise", options.noise,
+                   ".npy file with noise of your own, a row a picture (docs/evaluation.md)")
+      ->check(CLI::ExistingFile)
+      ->excludes(seeds)
+      ->excludes(ends);
+  CLI::Option* grid =
+      command->add_option("-o,--output", options.picture, "PNG file")->capture_default_str();
+  command
+      ->add_option("--single", options.single,
+                   "Folder for a file each, 0000.png and so on, in the place of a grid")
+      ->excludes(grid);
   command->add_option("--label", options.label,
                       "Label of all pictures (default: seed mod number of labels)");
   command->callback([&] {

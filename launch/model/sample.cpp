@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,19 +13,51 @@
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
+#include "launch/model/npy_file.hpp"
 #include "launch/model/translation_scores.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr std::size_t kBatch = 256;  // examples generated at a time
+constexpr std::int64_t kBatch = 256;  // examples generated at a time
 
-at::Tensor generate(gan::Network& generator, const ModelSpec& model,
-                    std::span<const std::uint64_t> seeds, std::optional<std::int64_t> label) {
+/// Of a file: a row an example, whose label is its number mod the number of labels, unless one is
+/// named.
+gan::Latents latents_in(const std::filesystem::path& file, const ModelSpec& model,
+                        std::optional<std::int64_t> label) {
+  const at::Tensor noise = read_npy_matrix(file);
+  if (noise.size(1) != model.inputs() || noise.size(0) == 0) {
+    throw ConfigError(fmt::format("{}: has {} rows of {} numbers; a row of this model has {}",
+                                  file.string(), noise.size(0), noise.size(1), model.inputs()));
+  }
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(noise.size(0)));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return {.noise = noise, .labels = gan::latents_of_seeds(model, numbers, label).labels};
+}
+
+gan::Latents latents_of(const SampleOptions& options, const ModelSpec& model) {
+  if (!options.noise.empty()) {
+    return latents_in(options.noise, model, options.label);
+  }
+  if (options.interpolate.empty()) {
+    return gan::latents_of_seeds(model, parse_seeds(options.seeds), options.label);
+  }
+  const std::vector<std::uint64_t> ends = parse_seeds(options.interpolate);
+  if (ends.size() != 2) {
+    throw ConfigError(fmt::format("--interpolate {}: names {} seeds; write two, as 3,8",
+                                  options.interpolate, ends.size()));
+  }
+  return gan::latents_between(model, gan::latents_of_seeds(model, ends, options.label),
+                              options.frames);
+}
+
+at::Tensor pictures_of(gan::Network& generator, const ModelSpec& model,
+                       const gan::Latents& latents) {
   std::vector<at::Tensor> parts;
-  for (std::size_t first = 0; first < seeds.size(); first += kBatch) {
-    const auto part = seeds.subspan(first, std::min(kBatch, seeds.size() - first));
-    parts.push_back(gan::generate_for_seeds(generator, model, part, label));
+  for (std::int64_t first = 0; first < latents.noise.size(0); first += kBatch) {
+    parts.push_back(gan::generate(generator, model,
+                                  {.noise = latents.noise.slice(0, first, first + kBatch),
+                                   .labels = latents.labels.slice(0, first, first + kBatch)}));
   }
   return at::cat(parts).contiguous();
 }
@@ -41,8 +75,56 @@ at::Tensor translations(TrainedRun& run, std::span<const std::uint64_t> seeds) {
       .contiguous();
 }
 
+/// 0000.png, 0001.png, …: `pictures` of a folder of their own. @throws EnvironmentError
+void write_singly(const std::filesystem::path& folder, const at::Tensor& pictures) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    throw EnvironmentError(
+        fmt::format("{}: cannot be made: {}", folder.string(), failure.message()));
+  }
+  for (std::int64_t i = 0; i < pictures.size(0); ++i) {
+    const at::Tensor one = pictures[i].contiguous();
+    pictures::write_png_grid(
+        folder / fmt::format("{:04}.png", i),
+        {.pixels = {one.const_data_ptr<float>(), static_cast<std::size_t>(one.numel())},
+         .count = 1,
+         .channels = static_cast<int>(one.size(0)),
+         .height = static_cast<int>(one.size(1)),
+         .width = static_cast<int>(one.size(2))},
+        1);
+  }
+}
+
 std::span<const float> values_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// What stands in the way of options that were given.
+void require_sense(const SampleOptions& options, const JobSpec& job) {
+  const bool has_latents = !options.interpolate.empty() || !options.noise.empty();
+  if (job.training.recipe->translates && (options.label || has_latents)) {
+    throw ConfigError(fmt::format(
+        "{}: has no meaning for recipe {}, which makes its pictures of other pictures; leave it "
+        "out",
+        options.label                  ? "--label"
+        : !options.interpolate.empty() ? "--interpolate"
+                                       : "--noise",
+        job.training.recipe->name));
+  }
+  if (job.model.family->makes_points && !options.single.empty()) {
+    throw ConfigError("--single: this model makes points, which are one picture; leave it out");
+  }
+}
+
+void write_grid(const std::filesystem::path& file, const at::Tensor& examples, int columns) {
+  pictures::write_png_grid(file,
+                           {.pixels = values_of(examples),
+                            .count = static_cast<int>(examples.size(0)),
+                            .channels = static_cast<int>(examples.size(1)),
+                            .height = static_cast<int>(examples.size(2)),
+                            .width = static_cast<int>(examples.size(3))},
+                           columns);
 }
 
 }  // namespace
@@ -50,31 +132,24 @@ std::span<const float> values_of(const at::Tensor& tensor) {
 void sample(const SampleOptions& options) {
   const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
   TrainedRun run = open_trained_run(options.run);
+  require_sense(options, run.job);
   const bool translates = run.job.training.recipe->translates;
-  if (translates && options.label) {
-    throw ConfigError(fmt::format(
-        "--label: has no meaning for recipe {}, which makes its pictures of other pictures; leave "
-        "it out",
-        run.job.training.recipe->name));
-  }
-  const at::Tensor examples = translates
-                                  ? translations(run, seeds)
-                                  : generate(run.generator, run.job.model, seeds, options.label);
-  if (run.job.model.family->makes_points) {
+  const at::Tensor examples =
+      translates ? translations(run, seeds)
+                 : pictures_of(run.generator, run.job.model, latents_of(options, run.job.model));
+  if (!options.single.empty()) {
+    write_singly(options.single, examples);
+  } else if (run.job.model.family->makes_points) {
     const pictures::ScatterLayer layer{.points = values_of(examples)};
     pictures::write_png_scatter(options.picture, {&layer, 1});
   } else {
-    const pictures::ImageBatch images{.pixels = values_of(examples),
-                                      .count = static_cast<int>(examples.size(0)),
-                                      .channels = static_cast<int>(examples.size(1)),
-                                      .height = static_cast<int>(examples.size(2)),
-                                      .width = static_cast<int>(examples.size(3))};
-    const int columns =
-        translates ? static_cast<int>(seeds.size())
-                   : static_cast<int>(std::ceil(std::sqrt(static_cast<double>(seeds.size()))));
-    pictures::write_png_grid(options.picture, images, columns);
+    write_grid(options.picture, examples,
+               translates ? static_cast<int>(seeds.size())
+                          : static_cast<int>(std::ceil(std::sqrt(examples.size(0)))));
   }
-  fmt::print("{}: {} examples of {} at step {}\n", options.picture.string(), seeds.size(),
+  fmt::print("{}: {} examples of {} at step {}\n",
+             (options.single.empty() ? options.picture : options.single).string(),
+             translates ? static_cast<std::int64_t>(seeds.size()) : examples.size(0),
              run.directory.string(), run.step);
 }
 

@@ -93,6 +93,7 @@ int write_manifest(const InitKind& kind, const InitOptions& options, const Comma
       .image = options.image,
       .gangway = program_folder() / "gangway",
       .outdir = fs::absolute(options.outdir).lexically_normal(),
+      .folder = fs::current_path(),
       .command = shell_line(line.typed),
       .file = {}};
   require_run_name(manifest.name);

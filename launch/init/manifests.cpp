@@ -157,17 +157,50 @@ void require_places(const Manifest& manifest) {
   }
 }
 
+/// What the user types: a script that was printed has no name yet.
+std::string shown_file(const Manifest& manifest) {
+  return manifest.file == "-" ? "FILE" : manifest.file.string();
+}
+
+/// Compute threads, and where pictures are decoded, the thread that does it.
+int cpus_per_worker(const JobSpec& spec) {
+  const std::string& source = spec.data.source;
+  const bool decodes = source.starts_with("images:") || source.starts_with("pairs:") ||
+                       source.starts_with("unpaired:");
+  return std::max(1, spec.numerics.threads) + (decodes ? 1 : 0);
+}
+
+/// "/opt/gangway/bin, /jobs/a.yaml, /data/photos.zip, /runs".
+std::string shared_places(const Manifest& manifest) {
+  std::string text =
+      fmt::format("{}, {}", manifest.gangway.parent_path().string(), manifest.job_file.string());
+  const std::string& source = manifest.spec.data.source;
+  if (const std::size_t colon = source.find(':');
+      colon != std::string::npos && !source.starts_with("toy:")) {
+    const std::filesystem::path place(source.substr(colon + 1));
+    if (source.starts_with("images:") || source.starts_with("idx:") || place.is_absolute()) {
+      text += ", " + (manifest.folder / place).lexically_normal().string();
+    }
+  }
+  return text + ", " + manifest.outdir.string();
+}
+
 std::string slurm_script(const Manifest& manifest) {
   // Every node gets room for the coordinator: Slurm would else fill the first with all tasks that
   // its cores allow, and GPUs of the others would idle.
   return fill_template(
       slurm_template(),
       {{"NAME", manifest.name},
-       {"FILE", manifest.file.string()},
+       {"FILE", shown_file(manifest)},
        {"COMMAND", manifest.command},
+       {"SHARED", shared_places(manifest)},
+       {"FOLDER", shell_line({manifest.folder.string()})},
+       {"TIME_HINT",
+        manifest.time ? ""
+                      : "No limit is asked for: the partition's own holds (--time 12:00:00 asks)."},
        {"NODES", std::to_string(manifest.nodes)},
        {"TASKS_PER_NODE", std::to_string(manifest.workers_per_node() + 1)},
-       {"CPUS_PER_TASK", std::to_string(std::max(1, manifest.spec.numerics.threads))},
+       {"CPUS_PER_TASK", std::to_string(cpus_per_worker(manifest.spec))},
        {"MEMORY_MIB", std::to_string(round_mib(node_memory_mib(manifest)))},
        {"GPUS_PER_NODE", if_any(manifest.gpus_per_node)},
        {"TIME", manifest.time ? slurm_time(*manifest.time) : ""},

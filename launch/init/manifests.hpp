@@ -28,8 +28,9 @@ struct Manifest {
   std::string image = "gangway";             ///< of containers
   std::filesystem::path gangway;             ///< this program, absolute
   std::filesystem::path outdir = "runs";     ///< absolute
-  std::string command;                       ///< that makes the text again
-  std::filesystem::path file;                ///< in which it will be
+  std::filesystem::path folder = "/";  ///< where init was called: the job's paths are from there
+  std::string command;                 ///< that makes the text again
+  std::filesystem::path file;          ///< in which it will be
   /// Workers of the fullest node.
   [[nodiscard]] int workers_per_node() const { return (workers + nodes - 1) / nodes; }
 };

@@ -7,6 +7,9 @@
 #include <iostream>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -41,6 +44,13 @@ std::string resume_after_rollback(const std::string& asked, const std::filesyste
   return has_own ? "auto" : asked;
 }
 
+void tell_start(const SupervisedJob& job) {
+  const std::filesystem::path file = job.run_directory / kMpirunFile;
+  write_file_atomically(file, shell_line(job.command) + "\n");
+  std::cout << fmt::format("start  {} processes by mpirun, as {} has it", job.ranks, file.string())
+            << std::endl;
+}
+
 int supervise_through_rollbacks(SupervisedJob job, const PrepareStart& prepare) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, nullptr, &before);
@@ -63,7 +73,7 @@ int supervise_through_rollbacks(SupervisedJob job, const PrepareStart& prepare) 
     prepare(job, status->drained);
     clear_status(job.run_directory);
     std::filesystem::remove(job.run_directory / kPlacementFile);
-    std::cout << "$ " << shell_line(job.command) << std::endl;
+    tell_start(job);
   }
 }
 

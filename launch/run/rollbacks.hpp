@@ -25,6 +25,9 @@ namespace gangway::launch {
 /// in order; none after a rollback.
 using PrepareStart = std::function<void(SupervisedJob& job, const std::vector<int>& drained)>;
 
+/// Says that the job starts, and leaves the command, which is long, in the run directory.
+void tell_start(const SupervisedJob& job);
+
 /// As `supervise`; after a rollback or a drain again, as `prepare` says. The coordinator bounds how
 /// often.
 [[nodiscard]] int supervise_through_rollbacks(SupervisedJob job, const PrepareStart& prepare);

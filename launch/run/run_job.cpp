@@ -372,7 +372,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
       .resume_command = [run, lines, before = newest_step(run)] {
         return newest_step(run) > before ? lines.after_save : lines.before_save;
       }};
-  std::cout << "$ " << shell_line(supervised.command) << std::endl;
+  tell_start(supervised);
   const auto prepare = [&](SupervisedJob& job_again, const std::vector<int>& drained) {
     RunOptions again = options;
     again.resume = drained.empty() ? resume_after_rollback(options.resume, run)

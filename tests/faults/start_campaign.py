@@ -177,8 +177,8 @@ class Attempt:
         return [process for process in found if mark in process.environment]
 
     def has_begun(self):
-        """The job's own mpirun has been printed: the hosts have been asked."""
-        return any(line.startswith("$ ") for line in self.said("out").splitlines())
+        """The job's own mpirun is about to start: the hosts have been asked."""
+        return any(line.startswith("start  ") for line in self.said("out").splitlines())
 
     def find(self):
         if self.target == "supervisor":

@@ -152,7 +152,19 @@ class Slurm(unittest.TestCase):
         options = re.findall(r"^#SBATCH --([a-z-]+)", text, re.MULTILINE)
         self.assertIn("requeue", options)
         self.assertLessEqual(set(options), {"job-name", "nodes", "ntasks-per-node", "cpus-per-task", "mem", "gpus-per-node",
-                                            "time", "output", "open-mode", "requeue", "signal"})
+                                            "time", "chdir", "output", "open-mode", "requeue", "signal"})
+        self.assertNotIn("No limit", text)
+
+    def test_says_what_nodes_have_to_share_and_runs_where_it_was_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = init("slurm", RING, "data.source=images:photos.zip", "model.family=dcgan", "model.resolution=32", "-o", "-",
+                        folder=folder)
+            place = os.path.realpath(folder)
+        self.assertIn(f"\n#SBATCH --chdir={place}\n", text)
+        self.assertIn("under Slurm: sbatch FILE\n", text)
+        self.assertRegex(text, rf"(?m)^# Every node has to see, under the same names: .*ring8.yaml, {place}/photos.zip, {place}/runs$")
+        self.assertIn("\n#SBATCH --cpus-per-task=2\n", text)  # one computes, one decodes
+        self.assertIn("--time 12:00:00 asks", text)
 
 
 class Containers(unittest.TestCase):

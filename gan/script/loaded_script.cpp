@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
+#include <torch/version.h>
 
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
@@ -108,6 +109,21 @@ bool can_be_averaged(at::ScalarType type) {
 
 }  // namespace
 
+std::string why_not_loaded(const std::string& message) {
+  if (message.find("maximum supported version") != std::string::npos ||
+      message.find("Unknown builtin op") != std::string::npos) {
+    return fmt::format(
+        "was written by a newer PyTorch than the {} here: write it with that one (pip install "
+        "torch=={})",
+        TORCH_VERSION, TORCH_VERSION);
+  }
+  const bool is_pickle = message.find("constants.pkl") != std::string::npos;
+  return fmt::format(
+      "{}: torch.jit.script(network).save(FILE) writes one ({})",
+      is_pickle ? "is no TorchScript file, but one of torch.save" : "is no TorchScript file",
+      cause_of(message));
+}
+
 void LoadedScript::refuse(const std::string& what) const {
   throw ConfigError(fmt::format("{}: {}: {}", spec_.key, spec_.file, what));
 }
@@ -117,10 +133,7 @@ LoadedScript::LoadedScript(ScriptSpec spec) : spec_(std::move(spec)) {
   try {
     module_ = torch::jit::load(content, at::kCPU);
   } catch (const std::exception& error) {
-    refuse(
-        fmt::format("is no TorchScript file: torch.jit.script(network).save(FILE) writes one "
-                    "({})",
-                    cause_of(error.what())));
+    refuse(why_not_loaded(error.what()));
   }
   const auto method = module_.find_method("forward");
   if (!method) {

@@ -19,6 +19,9 @@
 
 namespace gangway::gan {
 
+/// What is wrong with a file that LibTorch has refused with `message`, and the remedy.
+[[nodiscard]] std::string why_not_loaded(const std::string& message);
+
 class LoadedScript {
  public:
   /// A tensor of the module, and the slot that it is read from. Others of its name may be tied to

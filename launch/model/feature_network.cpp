@@ -18,6 +18,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/safetensors.hpp"
+#include "gan/script/loaded_script.hpp"
 #include "launch/model/load_tensor.hpp"
 #include "launch/model/sha256.hpp"
 
@@ -122,10 +123,8 @@ torch::jit::Module load_script(const fs::path& file) {
   }
   try {
     return torch::jit::load(file.string(), at::kCPU);
-  } catch (const std::exception&) {  // of several lines, about the inside of LibTorch
-    throw ConfigError(fmt::format(
-        "{}: is no TorchScript; in Python, torch.jit.script(network).save(FILE) writes it",
-        file.string()));
+  } catch (const std::exception& error) {
+    throw ConfigError(fmt::format("{}: {}", file.string(), gan::why_not_loaded(error.what())));
   }
 }
 

@@ -7,6 +7,7 @@
 import subprocess
 import sys
 import unittest
+import zipfile
 
 import torch
 from safetensors.torch import load_file
@@ -173,9 +174,24 @@ class OwnNetworks(Trainings):
             self.train("given.yaml", FIFTY, run=f"given{workers}", workers=workers)
         self.assertEqual(self.digest("given1"), self.digest("given3"))
 
+    def rewrite(self, source, target, member, old, new):
+        """The same archive, but for what `old` is in the files that end in `member`; None: all of them."""
+        with zipfile.ZipFile(self.folder / source) as given, zipfile.ZipFile(self.folder / target, "w") as made:
+            for name in given.namelist():
+                content = given.read(name)
+                if name.endswith(member):
+                    content = new if old is None else content.replace(old, new)
+                made.writestr(name, content)
+
     def test_what_cannot_be_trained_is_2_with_one_line(self):
         self.refuse("model.generator=nowhere.pt", says=["model.generator", "nowhere.pt", "No such file"])
         self.refuse("model.generator=job.yaml", says=["model.generator", "job.yaml", "no TorchScript file"])
+        torch.save({"a": torch.ones(2)}, self.folder / "saved.pt")
+        self.refuse("model.generator=saved.pt", says=["saved.pt", "one of torch.save", "torch.jit.script"])
+        torch.jit.script(torch.nn.Linear(2, 1)).save(self.folder / "linear.pt")
+        for name, member, old, new in (("format", "/version", None, b"99\n"), ("operator", ".py", b"torch.linear", b"torch.later")):
+            self.rewrite("linear.pt", f"{name}.pt", member, old, new)
+            self.refuse(f"model.generator={name}.pt", says=[f"{name}.pt", "a newer PyTorch than", "pip install torch=="])
         self.refuse("model.latent=32", says=["model.generator", "forward(noise [N, 32] float32)", "[N, 1, 28, 28]"])
         self.refuse("model.classes=10", says=["model.generator", "labels [N] int64"])
         torch.jit.script(Forks()).save(self.folder / "forks.pt")

@@ -47,6 +47,9 @@ std::string cause_of(const std::string& message) {
   return cause.empty() ? first : cause;
 }
 
+/// The others tell of what might have happened elsewhere.
+std::string first_sentence(const std::string& text) { return text.substr(0, text.find(". ")); }
+
 std::string shape_text(const at::Tensor& tensor) {
   return fmt::format("[{}] {}", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
                      c10::toString(tensor.scalar_type()));
@@ -113,15 +116,15 @@ std::string why_not_loaded(const std::string& message) {
   if (message.find("maximum supported version") != std::string::npos ||
       message.find("Unknown builtin op") != std::string::npos) {
     return fmt::format(
-        "was written by a newer PyTorch than the {} here: write it with that one (pip install "
+        "was written by a newer PyTorch than the {} here; write it with that one (pip install "
         "torch=={})",
         TORCH_VERSION, TORCH_VERSION);
   }
   const bool is_pickle = message.find("constants.pkl") != std::string::npos;
   return fmt::format(
-      "{}: torch.jit.script(network).save(FILE) writes one ({})",
+      "{}; torch.jit.script(network).save(FILE) writes one ({})",
       is_pickle ? "is no TorchScript file, but one of torch.save" : "is no TorchScript file",
-      cause_of(message));
+      first_sentence(cause_of(message)));
 }
 
 void LoadedScript::refuse(const std::string& what) const {

@@ -60,7 +60,8 @@ TEST(SlurmScript, AsksForRoomForTheCoordinatorOnEachNode) {
 }
 
 TEST(SlurmScript, LeavesOutWhatWasNotAskedFor) {
-  EXPECT_THAT(slurm_script(example()), AllOf(Not(HasSubstr("--gpus")), Not(HasSubstr("--time"))));
+  EXPECT_THAT(slurm_script(example()),
+              AllOf(Not(HasSubstr("--gpus")), Not(HasSubstr("#SBATCH --time"))));
 }
 
 TEST(KubernetesJob, CarriesTheJobFileAsItIs) {

@@ -38,7 +38,6 @@ struct PlacedRank {
 /// Names in a run directory.
 inline constexpr std::string_view kJobFile = "job.yaml";
 inline constexpr std::string_view kCommandFile = "command.txt";
-inline constexpr std::string_view kMpirunFile = "mpirun.txt";
 inline constexpr std::string_view kPlacementFile = "placement.json";
 inline constexpr std::string_view kStatusFile = "status.json";
 inline constexpr std::string_view kErrorFile = "error.json";

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -45,10 +44,8 @@ std::string resume_after_rollback(const std::string& asked, const std::filesyste
 }
 
 void tell_start(const SupervisedJob& job) {
-  const std::filesystem::path file = job.run_directory / kMpirunFile;
-  write_file_atomically(file, shell_line(job.command) + "\n");
-  std::cout << fmt::format("start  {} processes by mpirun, as {} has it", job.ranks, file.string())
-            << std::endl;
+  std::cout << fmt::format("start  {} processes by mpirun", job.ranks)
+            << (job.tells_command ? ": " + shell_line(job.command) : "") << std::endl;
 }
 
 int supervise_through_rollbacks(SupervisedJob job, const PrepareStart& prepare) {

@@ -25,7 +25,7 @@ namespace gangway::launch {
 /// in order; none after a rollback.
 using PrepareStart = std::function<void(SupervisedJob& job, const std::vector<int>& drained)>;
 
-/// Says that the job starts, and leaves the command, which is long, in the run directory.
+/// Says that the job starts, and by which command where that is asked for: it is long.
 void tell_start(const SupervisedJob& job);
 
 /// As `supervise`; after a rollback or a drain again, as `prepare` says. The coordinator bounds how

@@ -136,6 +136,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
          "Take the layout that `gangway plan` ranks first for this machine by this profile "
          "(docs/planning.md)")
       ->type_name("PROFILE.json");
+  run->add_flag("--verbose", options->verbose, "Say mpirun's command");
   run->add_flag("--dry-run", options->dry_run,
                 "Print the resolved job, the placement and the memory needed, and end");
   run->footer(

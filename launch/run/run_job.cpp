@@ -337,9 +337,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
   if (!job.named_hosts.empty()) {
     job = load_job(sources_of(options, environment));
   }
-  if (!where.found.empty()) {
-    std::cout << where.found << std::endl;
-  }
+  std::cout << where.found << (where.found.empty() ? "" : "\n") << std::flush;
   require_possible(job, where);
   if (options.dry_run) {
     return dry_run(std::move(job), options, workers);
@@ -369,6 +367,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
           std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
       .reach = request.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
       .tether_port = tether_port(options.lifeline_port),
+      .tells_command = options.verbose,
       .resume_command = [run, lines, before = newest_step(run)] {
         return newest_step(run) > before ? lines.after_save : lines.before_save;
       }};

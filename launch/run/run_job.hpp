@@ -24,6 +24,7 @@ struct RunOptions {
   std::string trace;              ///< steps to trace, as 100:110; empty: none
   std::string progress = "auto";  ///< auto, lines, bar
   bool dry_run = false;
+  bool verbose = false;  ///< says mpirun's command
 };
 
 /// The words that continue a run after it has saved: those typed; where they would start at another

@@ -21,6 +21,7 @@ struct SupervisedJob {
   std::chrono::milliseconds silence{60'000};  ///< layout.timeout_seconds: then a process hangs
   TetherReach reach = TetherReach::kThisHost;
   std::uint16_t tether_port = 0;  ///< 0: any
+  bool tells_command = false;
   std::function<std::string()>
       resume_command;  ///< advice, asked for when the job died without a word
 };

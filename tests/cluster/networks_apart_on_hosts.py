@@ -33,7 +33,8 @@ class Apart(OnHosts):
         short = [*SHORT, "training.kimg=0.192", "training.microbatches=4"]
         self.train(NET, *short, run="one", workers=1)
         code, out, err = self.call_inside("4", " ".join([
-            GANGWAY, "run", str(NET), "-n", "4", "--hostfile", HOSTFILE, "--run", "stages", *short, "layout.stages=2"]))
+            GANGWAY, "run", str(NET), "-n", "4", "--hostfile", HOSTFILE, "--run", "stages", "--verbose", *short,
+            "layout.stages=2"]))
         self.assertEqual(code, 0, out + err)
         self.assertIn("--mca btl_tcp_sndbuf ", out)
         self.assertEqual(self.digest("stages"), self.digest("one"))

@@ -78,27 +78,19 @@ std::vector<SimulatedWorker> workers_of(const PlanInput& input, const ExchangeGr
 
 /// Of the worker that needs most of its device.
 void set_memory(const PlanInput& input, const ExchangeGroup& all, Prediction& prediction) {
-  double fullest = -1.0;
+  std::vector<DeviceNeed> needs;
   for (std::size_t i = 0; i < all.places().size(); ++i) {
     const ExchangeMember member = all.member(i);
-    const std::int64_t limit =
-        input.cluster.nodes[static_cast<std::size_t>(all.places()[i].node)].memory_bytes;
-    const WorkerMemory memory = worker_memory(input.job, input.profile,
-                                              {.sums = member.sums,
-                                               .workers = member.workers,
-                                               .partials_of_host = member.host_partials,
-                                               .agrees = input.costs.agrees()},
-                                              member.microbatches);
-    const auto bytes = static_cast<double>(memory.total_bytes());
-    const double fullness = limit > 0 ? bytes / static_cast<double>(limit) : bytes * 1e-18;
-    if (fullness > fullest) {
-      fullest = fullness;
-      prediction.memory = memory;
-      prediction.memory_limit = limit;
-    }
+    needs.push_back(
+        {worker_memory(input.job, input.profile,
+                       {.sums = member.sums,
+                        .workers = member.workers,
+                        .partials_of_host = member.host_partials,
+                        .agrees = input.costs.agrees()},
+                       member.microbatches),
+         input.cluster.nodes[static_cast<std::size_t>(all.places()[i].node)].memory_bytes});
   }
-  prediction.fits =
-      prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
+  set_fullest(needs, prediction);
 }
 
 /// Of one micro-batch after the other on the profiled device, with nobody to exchange anything.
@@ -112,6 +104,17 @@ double alone_seconds(const PlanInput& input) {
 }
 
 }  // namespace
+
+void set_fullest(const std::vector<DeviceNeed>& needs, Prediction& prediction) {
+  const auto fullness = [](const DeviceNeed& need) {
+    const auto bytes = static_cast<double>(need.memory.total_bytes());
+    return need.limit > 0 ? bytes / static_cast<double>(need.limit) : bytes * 1e-18;
+  };
+  const auto fullest = std::ranges::max_element(needs, {}, fullness);
+  prediction.memory = fullest->memory;
+  prediction.memory_limit = fullest->limit;
+  prediction.fits = fullest->limit == 0 || fullest->memory.needed_bytes() <= fullest->limit;
+}
 
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction) {

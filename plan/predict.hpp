@@ -31,6 +31,15 @@ struct Prediction {
 /// @pre it has no more workers than the cluster devices, nor than the job micro-batches
 [[nodiscard]] Prediction predict(const PlanInput& input, const Candidate& candidate);
 
+/// What a worker needs of its device, and has; 0: that is unknown.
+struct DeviceNeed {
+  WorkerMemory memory;
+  std::int64_t limit = 0;
+};
+/// The prediction's memory is that of the worker that needs most of its device, the first of those
+/// alike. @pre there is one
+void set_fullest(const std::vector<DeviceNeed>& needs, Prediction& prediction);
+
 /// Rate, efficiency and price, which follow from step_seconds and who takes part.
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction);

@@ -174,19 +174,12 @@ void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
   send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
 }
 
-void ListWriter::open_or_close_leaves(Operation operation, const Phase& phase) {
-  at_.pass = 0;
-  at_.node = 0;
-  for (const NetworkId network : phase.networks) {
-    const NetworkGroup& group = shares_.layout()[network];
-    if (group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1})) {
-      use(operation, network);
-    }
-  }
-}
-
 void ListWriter::write_leaf(const Phase& phase) {
-  open_or_close_leaves(Operation::kOpenLeaf, phase);
+  std::vector<Home> trained;  // whole: no network is cut
+  for (const NetworkId network : phase.networks) {
+    trained.push_back({.network = network});
+  }
+  write_leaves(Operation::kOpenLeaf, trained);
   for (at_.pass = 0; at_.pass < static_cast<int>(phase.passes.size()); ++at_.pass) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(at_.pass)];
     const auto nodes = static_cast<int>(pass.nodes.size());
@@ -201,13 +194,13 @@ void ListWriter::write_leaf(const Phase& phase) {
     }
     write_rest(pass);
   }
-  open_or_close_leaves(Operation::kCloseLeaf, phase);
+  write_leaves(Operation::kCloseLeaf, trained);
 }
 
-void ListWriter::write_leaves(Operation operation, const BackwardStation& station) {
+void ListWriter::write_leaves(Operation operation, const std::vector<Home>& trained) {
   at_.pass = 0;
   at_.node = 0;
-  for (const Home& home : station.trained) {
+  for (const Home& home : trained) {
     if (has_leaf(home)) {
       use(operation, home.network);
     }
@@ -225,7 +218,7 @@ void ListWriter::write_inputs(const Phase& phase, const BackwardStation& station
 }
 
 void ListWriter::write_weights(const Phase& phase, const BackwardStation& station) {
-  write_leaves(Operation::kOpenLeaf, station);
+  write_leaves(Operation::kOpenLeaf, station.trained);
   for (const BackwardStation::Item& item : station.items) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
     at_.pass = item.pass;
@@ -235,11 +228,11 @@ void ListWriter::write_weights(const Phase& phase, const BackwardStation& statio
       list_.back().part = BackwardPart::kWeights;
     }
   }
-  write_leaves(Operation::kCloseLeaf, station);
+  write_leaves(Operation::kCloseLeaf, station.trained);
 }
 
 void ListWriter::write_station(const Phase& phase, const BackwardStation& station) {
-  write_leaves(Operation::kOpenLeaf, station);
+  write_leaves(Operation::kOpenLeaf, station.trained);
   for (auto item = station.items.begin(); item != station.items.end(); ++item) {
     at_.pass = item->pass;
     if (!share().mine[static_cast<std::size_t>(item->node)]) {
@@ -253,7 +246,7 @@ void ListWriter::write_station(const Phase& phase, const BackwardStation& statio
     }
     write_backward(pass, item->node);
   }
-  write_leaves(Operation::kCloseLeaf, station);
+  write_leaves(Operation::kCloseLeaf, station.trained);
 }
 
 void ListWriter::write_rest(const Pass& pass) {

@@ -66,14 +66,13 @@ class ListWriter {
   void write_forward(const Pass& pass, int node);
   /// What of the micro-batch at hand no piece has gone ahead with, in one leaf of each network.
   void write_leaf(const Phase& phase);
-  void open_or_close_leaves(Operation operation, const Phase& phase);
   /// Of the micro-batch at hand.
   void write_station(const Phase& phase, const BackwardStation& station);
   /// Of one that is split: what others wait for, and the rest.
   void write_inputs(const Phase& phase, const BackwardStation& station);
   void write_weights(const Phase& phase, const BackwardStation& station);
-  /// Opens or closes leaves of what the station trains, this worker's.
-  void write_leaves(Operation operation, const BackwardStation& station);
+  /// Opens or closes leaves of what is trained, this worker's.
+  void write_leaves(Operation operation, const std::vector<Home>& trained);
   void write_backward(const Pass& pass, int node, BackwardPart part = BackwardPart::kWhole);
   void receive_until(int node);
   /// What is made on the way to `node`, and itself, may look at statistics, which an update

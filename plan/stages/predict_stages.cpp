@@ -296,7 +296,7 @@ Prediction StagePlanner::predict(const Candidate& candidate) const {
   set_step_figures(input_, shown.all_places(), prediction);
   prediction.bytes_between_hosts =
       static_cast<std::int64_t>(step.sent_bytes + shown.exchanged_bytes());
-  double fullest = -1.0;
+  std::vector<DeviceNeed> needs;
   for (int worker = 0; worker < shown.staged().workers; ++worker) {
     const WorkerMemory memory{
         .process_bytes = input_.profile.memory.process_bytes + kWorkerProgramBytes,
@@ -305,18 +305,11 @@ Prediction StagePlanner::predict(const Candidate& candidate) const {
         .working_bytes = transient_bytes_ + step.held_bytes[static_cast<std::size_t>(worker)],
         .other_bytes = input_.profile.memory.other_bytes +
                        kept_bytes(input_.job, input_.profile, microbatches)};
-    const std::int64_t limit =
-        input_.cluster.nodes[static_cast<std::size_t>(shown.place(worker).node)].memory_bytes;
-    const double fullness =
-        static_cast<double>(memory.total_bytes()) / (limit > 0 ? static_cast<double>(limit) : 1e18);
-    if (fullness > fullest) {
-      fullest = fullness;
-      prediction.memory = memory;
-      prediction.memory_limit = limit;
-    }
+    needs.push_back(
+        {memory,
+         input_.cluster.nodes[static_cast<std::size_t>(shown.place(worker).node)].memory_bytes});
   }
-  prediction.fits =
-      prediction.memory_limit == 0 || prediction.memory.needed_bytes() <= prediction.memory_limit;
+  set_fullest(needs, prediction);
   return prediction;
 }
 

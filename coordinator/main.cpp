@@ -247,7 +247,6 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
        .run_directory = run.directory,
-       .samples = run.spec.checkpoint.score_samples,
        .limit = settings.scores.is_any() ? kAwaitedScore : ScorerSettings{}.limit});
   std::unique_ptr<ControlServer> control;
   EventLoop loop({.io = parts.io,

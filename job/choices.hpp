@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,18 @@ constexpr std::array<Choice<Conditioning>, 3> choices(Conditioning) {
   return {{{"hierarchical", Conditioning::kHierarchical},
            {"shared", Conditioning::kShared},
            {"separate", Conditioning::kSeparate}}};
+}
+constexpr std::array<Choice<Metric>, 4> choices(Metric) {
+  return {{{"swd", Metric::kSwd}, {"fd", Metric::kFd}, {"kid", Metric::kKid}, {"pr", Metric::kPr}}};
+}
+constexpr std::array<Choice<std::optional<Metric>>, 4> choices(std::optional<Metric>) {
+  return {
+      {{"auto", std::nullopt}, {"swd", Metric::kSwd}, {"fd", Metric::kFd}, {"kid", Metric::kKid}}};
+}
+constexpr std::array<Choice<FeatureResize>, 3> choices(FeatureResize) {
+  return {{{"own", FeatureResize::kOwn},
+           {"bilinear", FeatureResize::kBilinear},
+           {"clean", FeatureResize::kClean}}};
 }
 constexpr std::array<Choice<FakeLabels>, 2> choices(FakeLabels) {
   return {{{"uniform", FakeLabels::kUniform}, {"data", FakeLabels::kData}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Words of data.source that are more than a place: what edges: and classes: name. Asked by the
-// rules of a job file and where such a source is opened. Pure; any thread.
+// Words of data.source that are more than a place: stacked, and what edges: and classes: name.
+// Asked by the rules of a job file and where such a source is opened. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -8,6 +8,9 @@
 
 namespace gangway {
 
+inline constexpr std::string_view kToySource = "toy:";
+/// Three garments a picture, which are counted (docs/evaluation.md).
+inline constexpr std::string_view kStackedSource = "stacked:fashion-mnist";
 inline constexpr std::string_view kEdgesSource = "edges:";
 inline constexpr std::string_view kClassesSource = "classes:";
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Parts `checkpoint` and `output` of a job file: what a run writes, and where. Nothing in them can
-// change a weight. Pure.
+// Parts `checkpoint`, `evaluation` and `output` of a job file: what a run writes, and where.
+// Nothing in them can change a weight. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "job/evaluation.hpp"
 
 namespace gangway {
 
@@ -18,9 +20,8 @@ struct CheckpointSpec {
   std::int64_t every_steps = 0;
   int keep = 3;             ///< newest that stay
   double keep_every = 0.0;  ///< kimg; the first of each such stretch stays for good; 0: none
-  int keep_best = 0;        ///< those with the best scores stay, so many; 0: none is scored
-  std::int64_t score_samples = 10'000;  ///< generated examples of a score
-  int early_stop = 0;  ///< scores in a row without a better one that end the run; 0: none do
+  int keep_best = 0;        ///< those with the best scores stay, so many
+  int early_stop = 0;       ///< scores in a row without a better one that end the run; 0: none do
   /// From one snapshot in memory to the next; 0: none are taken.
   std::int64_t snapshot_steps = kAutoSnapshots;
   bool operator==(const CheckpointSpec&) const = default;
@@ -43,7 +44,13 @@ struct OutputSpec {
 
 struct RunOptions {
   CheckpointSpec checkpoint;
+  EvaluationSpec evaluation;
   OutputSpec output;
+
+  /// Whether checkpoints are scored.
+  [[nodiscard]] bool is_scored() const {
+    return checkpoint.keep_best > 0 || evaluation.every_kimg > 0.0;
+  }
   bool operator==(const RunOptions&) const = default;
 };
 

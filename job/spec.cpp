@@ -11,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "job/blocks/progressive/growth.hpp"
+#include "job/data_source.hpp"
 #include "job/families/families.hpp"
 #include "job/models/script_network.hpp"
 
@@ -155,6 +156,29 @@ std::int64_t Job::steps_of_kimg(double kimg) const {
   }
   const double steps = std::round(kimg * 1000.0 / static_cast<double>(images_per_step()));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+}
+
+bool JobSpec::compares_pictures() const {
+  return !training.recipe->translates && !data.source.starts_with(kToySource) &&
+         (data.source != kStackedSource || !evaluation.features.empty());
+}
+
+std::vector<Metric> JobSpec::metrics() const {
+  // The LeNet sees no colours.
+  const Metric usual =
+      model.channels == 1 || !evaluation.features.empty() ? Metric::kFd : Metric::kSwd;
+  std::vector<Metric> all = evaluation.metrics;
+  const auto is_score = [](Metric metric) { return metric != Metric::kPr; };
+  const auto first = std::ranges::find_if(all, is_score);
+  const Metric score = evaluation.decides.value_or(first == all.end() ? usual : *first);
+  std::erase(all, score);
+  all.insert(all.begin(), score);
+  return all;
+}
+
+std::array<std::int64_t, 3> JobSpec::checkpoint_steps() const {
+  return {steps_of_kimg(checkpoint.every_kimg), checkpoint.every_steps,
+          steps_of_kimg(evaluation.every_kimg)};
 }
 
 }  // namespace gangway

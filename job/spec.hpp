@@ -6,10 +6,12 @@
 // output (job/run_options.hpp) never do.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "job/augmentation.hpp"
 #include "job/divergence.hpp"
@@ -313,6 +315,13 @@ struct JobSpec : Job, RunOptions {
   [[nodiscard]] NetworkPlacement& placement(std::string_view network) {
     return layout.networks[id_of(network)];
   }
+  /// Whether its examples are compared with pictures, by `evaluation.metrics`: they are neither
+  /// points nor made of pictures, and nobody counts their modes.
+  [[nodiscard]] bool compares_pictures() const;
+  /// What they are scored by; the first one is the score. @pre compares_pictures()
+  [[nodiscard]] std::vector<Metric> metrics() const;
+  /// The steps, in intervals, at which the job itself asks for checkpoints; 0: never.
+  [[nodiscard]] std::array<std::int64_t, 3> checkpoint_steps() const;
   bool operator==(const JobSpec&) const = default;
 };
 

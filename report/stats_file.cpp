@@ -35,6 +35,10 @@ Kept scan(const std::filesystem::path& path, std::int64_t step) {
        std::getline(file, line) && !file.eof();) {  // eof: the last line lacks its newline
     const auto parsed = nlohmann::json::parse(line, nullptr, false);
     const auto line_step = number<std::int64_t>(parsed, "step");
+    if (line_step && *line_step <= step && parsed.contains("scores")) {
+      kept.bytes += line.size() + 1;
+      continue;
+    }
     const auto index = number<std::int64_t>(parsed, "tick");
     const auto seconds = number<double>(parsed, "seconds_total");
     if (!line_step || !index || !seconds || *line_step > step) {
@@ -60,6 +64,14 @@ StatsFile::StatsFile(std::filesystem::path path, std::int64_t resumed_step)
         fmt::format("{}: lines beyond step {} cannot be cut off ({}); check its permissions",
                     path_.string(), resumed_step, failure.message()));
   }
+}
+
+void StatsFile::append(const StatsScores& scores) {
+  nlohmann::ordered_json line{{"step", scores.step}, {"kimg", scores.kimg}};
+  for (const auto& [metric, value] : scores.scores) {
+    line["scores"][metric] = value;
+  }
+  append_bytes(file_.get(), path_, line.dump() + "\n");
 }
 
 void StatsFile::append(const Tick& tick) {

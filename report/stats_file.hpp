@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// stats.jsonl: one JSON object a tick, for plots and scripts. Owned by the coordinator; used on one
+// stats.jsonl: one JSON object a tick, and one for each checkpoint that was scored, for plots and
+// scripts. Owned by the coordinator; used on one
 // thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "report/tick.hpp"
 #include "report/unique_file.hpp"
@@ -16,6 +20,13 @@ namespace gangway::report {
 struct StatsPosition {
   std::int64_t index = 0;
   double seconds_total = 0;
+};
+
+/// Of a checkpoint: {"step": 100, "kimg": 6.4, "scores": {"SWD": 12.3}}.
+struct StatsScores {
+  std::int64_t step = 0;
+  double kimg = 0.0;
+  std::vector<std::pair<std::string, double>> scores{};  ///< by name, the one that decides first
 };
 
 class StatsFile {
@@ -32,6 +43,7 @@ class StatsFile {
 
   /// Appends one line, which other processes see at once. @throws EnvironmentError (disk full).
   void append(const Tick& tick);
+  void append(const StatsScores& scores);
 
  private:
   std::filesystem::path path_;

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSuffix = ".score.json";
 constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMostBeside = 16;
 constexpr const char* kLower = "lower";
 constexpr const char* kHigher = "higher";
 
@@ -31,16 +32,10 @@ fs::path score_path(const fs::path& checkpoints_dir, std::int64_t step) {
 }
 
 /// @throws CheckpointError
-CheckpointScore parse_score(const std::string& text, const std::string& where) {
-  const nlohmann::json json = parse_strict_json(text, /*max_depth=*/1, where);
-  JsonMembers members(json, where);
-  CheckpointScore score;
-  score.checkpoint_id = members.text("checkpoint_id");
-  score.metric = members.text("metric");
+NamedScore named_score(JsonMembers& members, const std::string& where) {
+  NamedScore score{.metric = members.text("metric")};
   const nlohmann::json& value = members.at("score");
   const std::string better = members.text("better");
-  score.samples = members.count("samples");
-  members.require_no_others();
   if (!value.is_number() || !std::isfinite(value.get<double>()) ||
       (better != kLower && better != kHigher)) {
     throw CheckpointError(where + ": holds no score");
@@ -50,14 +45,48 @@ CheckpointScore parse_score(const std::string& text, const std::string& where) {
   return score;
 }
 
+/// @throws CheckpointError
+CheckpointScore parse_score(const std::string& text, const std::string& where) {
+  const nlohmann::json json = parse_strict_json(text, /*max_depth=*/3, where);
+  JsonMembers members(json, where);
+  const NamedScore decides = named_score(members, where);
+  CheckpointScore score{.checkpoint_id = members.text("checkpoint_id"),
+                        .metric = decides.metric,
+                        .value = decides.value,
+                        .better = decides.better,
+                        .samples = members.count("samples")};
+  if (members.has("network")) {
+    score.network = members.text("network");
+  }
+  if (members.has("beside")) {
+    for (const nlohmann::json& one : members.list("beside", kMostBeside)) {
+      JsonMembers named(one, where);
+      score.beside.push_back(named_score(named, where));
+      named.require_no_others();
+    }
+  }
+  members.require_no_others();
+  return score;
+}
+
+nlohmann::ordered_json json_of(const NamedScore& score) {
+  return {{"metric", score.metric},
+          {"score", score.value},
+          {"better", score.better == Better::kLower ? kLower : kHigher}};
+}
+
 }  // namespace
 
 void write_score(const fs::path& checkpoints_dir, std::int64_t step, const CheckpointScore& score) {
-  const nlohmann::ordered_json json{{"checkpoint_id", score.checkpoint_id},
-                                    {"metric", score.metric},
-                                    {"score", score.value},
-                                    {"better", score.better == Better::kLower ? kLower : kHigher},
-                                    {"samples", score.samples}};
+  nlohmann::ordered_json json =
+      json_of({.metric = score.metric, .value = score.value, .better = score.better});
+  json.update({{"checkpoint_id", score.checkpoint_id}, {"samples", score.samples}});
+  if (!score.network.empty()) {
+    json["network"] = score.network;
+  }
+  for (const NamedScore& one : score.beside) {
+    json["beside"].push_back(json_of(one));
+  }
   write_file_atomically(score_path(checkpoints_dir, step), json.dump() + "\n");
 }
 
@@ -90,7 +119,8 @@ std::set<std::int64_t> best_steps(const std::map<std::int64_t, CheckpointScore>&
   const CheckpointScore& newest = scores.rbegin()->second;
   std::vector<std::pair<double, std::int64_t>> ranked;  // the best first, of equals the newer
   for (const auto& [step, score] : scores) {
-    if (score.metric == newest.metric && score.samples == newest.samples) {
+    if (score.metric == newest.metric && score.samples == newest.samples &&
+        score.network == newest.network) {
       ranked.emplace_back(score.better == Better::kLower ? score.value : -score.value, -step);
     }
   }

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "checkpoint/store/scan.hpp"
 
@@ -17,13 +18,21 @@ namespace gangway::checkpoint {
 
 enum class Better { kLower, kHigher };
 
-/// Scores are compared with those of the same metric and as many samples only.
+struct NamedScore {
+  std::string metric;  ///< "FD-LeNet", "precision"
+  double value = 0.0;
+  Better better = Better::kLower;
+};
+
+/// Compared with those of the same metric, as many samples and the same network only.
 struct CheckpointScore {
   std::string checkpoint_id;  ///< of the manifest: a step may be trained, and saved, again
-  std::string metric;         ///< "FD-LeNet", "modes"
+  std::string metric;         ///< as NamedScore has it: what decides
   double value = 0.0;
   Better better = Better::kLower;
   std::int64_t samples = 0;
+  std::string network{};             ///< SHA-256 of a feature network of the user's
+  std::vector<NamedScore> beside{};  ///< told as well
 };
 
 /// From now on it is the score of the checkpoint of `step`. @throws EnvironmentError

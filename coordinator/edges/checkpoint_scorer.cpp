@@ -129,8 +129,6 @@ std::string CheckpointScorer::start(std::int64_t step, Time now) {
                                  settings_.run_directory.string(),
                                  "--step",
                                  std::to_string(step),
-                                 "--samples",
-                                 std::to_string(settings_.samples),
                                  "--threads",
                                  "1",
                                  "--record"};

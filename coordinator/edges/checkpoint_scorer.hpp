@@ -20,7 +20,6 @@ namespace gangway::coordinator {
 struct ScorerSettings {
   std::filesystem::path program;  ///< gangway-model
   std::filesystem::path run_directory;
-  std::int64_t samples = 0;          ///< generated examples of a score
   std::chrono::seconds limit{1800};  ///< for one score
 };
 

@@ -168,14 +168,22 @@ void RunOutput::end_bar() {
   });
 }
 
-void RunOutput::add_score(const std::string& metric, double value, std::int64_t step) {
-  if (viewers_.score) {
-    viewers_.score(metric, value);
+void RunOutput::add_scores(std::vector<checkpoint::NamedScore> scores, std::int64_t step,
+                           double kimg) {
+  report::StatsScores line{.step = step, .kimg = kimg};
+  for (const checkpoint::NamedScore& one : scores) {
+    if (viewers_.score) {
+      viewers_.score(one.metric, one.value);
+    }
+    line.scores.emplace_back(one.metric, one.value);
   }
-  const std::string tag = "Metrics/" + metric;
-  submit([tag, value, step](State& state) {
-    state.try_writing("the TensorBoard file",
-                      [&] { state.tensorboard->add_scalar(tag, value, step); });
+  submit([line = std::move(line)](State& state) {
+    state.try_writing("stats.jsonl", [&] { state.stats->append(line); });
+    state.try_writing("the TensorBoard file", [&] {
+      for (const auto& [metric, value] : line.scores) {
+        state.tensorboard->add_scalar("Metrics/" + metric, value, line.step);
+      }
+    });
   });
 }
 

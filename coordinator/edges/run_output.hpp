@@ -13,7 +13,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "checkpoint/store/scores.hpp"
 #include "coordinator/edges/disk_thread.hpp"
 #include "coordinator/edges/viewers.hpp"
 #include "report/stats_file.hpp"
@@ -58,8 +60,9 @@ class RunOutput {
   void show_tick(report::Tick tick, double fraction_done, std::string beside_bar);
   /// The bar is not drawn again.
   void end_bar();
+  /// For stats.jsonl, TensorBoard and whoever watches. After begin_at.
+  void add_scores(std::vector<checkpoint::NamedScore> scores, std::int64_t step, double kimg);
   /// For TensorBoard. After begin_at.
-  void add_score(const std::string& metric, double value, std::int64_t step);
   void add_text(std::string tag, std::string text, std::int64_t step);
   void add_picture(std::string file, std::int64_t step);
   /// One trace of all workers' once each has left its part, or at the end of those that are there.

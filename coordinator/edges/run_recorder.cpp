@@ -242,8 +242,9 @@ void RunRecorder::show_removals(const std::vector<std::string>& warnings,
 
 bool RunRecorder::scores(std::int64_t step) const {
   const ScorePlan plan = score_plan(run_.spec);
-  return run_.spec.checkpoint.keep_best > 0 &&
-         (!plan.is_any() || plan.counts(step) || step == run_.spec.total_steps());
+  const bool is_any_scored = !plan.is_any() && run_.spec.evaluation.every_kimg == 0.0;
+  return run_.spec.is_scored() &&
+         (is_any_scored || plan.counts(step) || step == run_.spec.total_steps());
 }
 
 ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_use) const {
@@ -253,9 +254,15 @@ ScoreWork RunRecorder::score_work(std::int64_t step, std::set<std::int64_t> in_u
 void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
   if (result.score) {
     const checkpoint::CheckpointScore& score = *result.score;
-    say(fmt::format("score  step {}  {} {:.4f}{}", step, score.metric, score.value,
-                    result.is_best ? "  best" : ""));
-    output_.add_score(score.metric, score.value, step);
+    std::vector<checkpoint::NamedScore> all{{score.metric, score.value, score.better}};
+    all.insert(all.end(), score.beside.begin(), score.beside.end());
+    for (const checkpoint::NamedScore& one : all) {
+      const bool is_best = result.is_best && &one == &all.front();
+      const bool sees_grey = run_.spec.model.channels > 1 && one.metric.ends_with("LeNet");
+      say(fmt::format("score  step {}  {} {:.4f}{}{}", step, one.metric, one.value,
+                      is_best ? "  best" : "", sees_grey ? "  (it sees no colours)" : ""));
+    }
+    output_.add_scores(all, step, static_cast<double>(step * run_.spec.images_per_step()) / 1000.0);
   }
   show_removals(result.warnings, result.removed);
 }

@@ -24,7 +24,7 @@ bool is_multiple(std::int64_t step, std::int64_t interval) {
 
 }  // namespace
 
-bool is_marked(std::int64_t step, const std::array<std::int64_t, 2>& intervals,
+bool is_marked(std::int64_t step, const std::array<std::int64_t, 3>& intervals,
                std::int64_t total_steps) {
   const auto left = static_cast<double>(total_steps - step);
   return std::ranges::any_of(intervals, [&](std::int64_t interval) {
@@ -46,7 +46,7 @@ void LeaseBook::set_step_seconds(double median_seconds) {
 }
 
 void LeaseBook::set_intervals(std::int64_t tick_steps, std::int64_t picture_steps,
-                              const std::array<std::int64_t, 2>& checkpoint_steps) {
+                              const std::array<std::int64_t, 3>& checkpoint_steps) {
   plan_.tick_steps = tick_steps;
   plan_.picture_steps = picture_steps;
   plan_.checkpoint_steps = checkpoint_steps;

@@ -22,12 +22,11 @@ struct LeasePlan {
   std::int64_t total_steps = 0;
   std::int64_t tick_steps = 0;
   std::int64_t picture_steps = 0;
-  std::array<std::int64_t, 2>
-      checkpoint_steps{};  ///< checkpoint.every_kimg, checkpoint.every_steps
+  std::array<std::int64_t, 3> checkpoint_steps{};  ///< as JobSpec has them
 };
 
 /// Whether one of the intervals of checkpoints asks for the state of `step`.
-[[nodiscard]] bool is_marked(std::int64_t step, const std::array<std::int64_t, 2>& intervals,
+[[nodiscard]] bool is_marked(std::int64_t step, const std::array<std::int64_t, 3>& intervals,
                              std::int64_t total_steps);
 
 /// The steps [begin, end), and what is to follow them. `begin == end`: only what follows.
@@ -57,7 +56,7 @@ class LeaseBook {
   void resume() { paused_ = false; }
   /// Other milestones from here on.
   void set_intervals(std::int64_t tick_steps, std::int64_t picture_steps,
-                     const std::array<std::int64_t, 2>& checkpoint_steps);
+                     const std::array<std::int64_t, 3>& checkpoint_steps);
   /// No step from this one on is granted; nothing: all may be.
   void hold_at(std::optional<std::int64_t> step) { hold_at_ = step; }
   /// The job ends here, and has not come further yet.

@@ -53,10 +53,13 @@ Standing standing_of(const Decisions& decisions) {
 }  // namespace
 
 ScorePlan score_plan(const JobSpec& job) {
+  auto steps = job.checkpoint_steps();
+  if (steps.back() > 0) {
+    steps = {steps.back()};
+  }
   return {.plateau = job.training.plateau,
           .early_stop = job.checkpoint.early_stop,
-          .checkpoint_steps = {job.steps_of_kimg(job.checkpoint.every_kimg),
-                               job.checkpoint.every_steps},
+          .checkpoint_steps = steps,
           .total_steps = job.total_steps()};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lower learning rates, and an early end, where scores do not become better. Only checkpoints at
-// the job's own steps (checkpoint.every_kimg, every_steps) count, and what follows of a score holds
+// the job's own steps (evaluation.every_kimg, or where that is 0 checkpoint.every_kimg and
+// every_steps) count, and what follows of a score holds
 // from the next such step on, where training waits for it: so it does not depend on how fast
 // anything is. What was scored is itself recorded, and all follows of these records, so that a
 // start that goes on, or repeats, decides alike. Pure; driven by the Conductor.
@@ -21,7 +22,7 @@ namespace gangway::coordinator {
 struct ScorePlan {
   PlateauSpec plateau;
   int early_stop = 0;                              ///< patience; 0: none
-  std::array<std::int64_t, 2> checkpoint_steps{};  ///< as LeasePlan has them
+  std::array<std::int64_t, 3> checkpoint_steps{};  ///< at which checkpoints are scored
   std::int64_t total_steps = 0;                    ///< the job's
 
   /// Whether anything follows of scores.

@@ -76,8 +76,7 @@ std::string value_of(const JobSpec& job, const std::string& key) {
 SteeredPlan steered_plan(const JobSpec& job) {
   return {.tick_steps = std::max<std::int64_t>(1, job.steps_of_kimg(job.output.tick_kimg)),
           .picture_steps = job.steps_of_kimg(job.output.pictures_kimg),
-          .checkpoint_steps = {job.steps_of_kimg(job.checkpoint.every_kimg),
-                               job.checkpoint.every_steps},
+          .checkpoint_steps = job.checkpoint_steps(),
           .save_interval = std::chrono::milliseconds(
               static_cast<std::int64_t>(std::ceil(job.checkpoint.every_seconds * 1000.0))),
           .snapshot_steps = job.checkpoint.snapshot_steps};

@@ -30,7 +30,7 @@ namespace gangway::coordinator {
 struct SteeredPlan {
   std::int64_t tick_steps = 0;
   std::int64_t picture_steps = 0;
-  std::array<std::int64_t, 2> checkpoint_steps{};  ///< as LeasePlan has them
+  std::array<std::int64_t, 3> checkpoint_steps{};  ///< as JobSpec has them
   std::chrono::milliseconds save_interval{0};
   std::int64_t snapshot_steps = 0;
 };

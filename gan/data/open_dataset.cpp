@@ -15,6 +15,7 @@
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/data/two_sides.hpp"
+#include "job/data_source.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::data {
@@ -39,7 +40,7 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
   if (spec.source == "fashion-mnist") {
     return open_fashion_mnist(kFashionMnistFolder, model);
   }
-  if (spec.source == kStackedFashionMnist) {
+  if (spec.source == kStackedSource) {
     return std::make_unique<StackedDataset>(open_fashion_mnist(kFashionMnistFolder, gray(model)));
   }
   if (const auto location = after(spec.source, "idx:")) {

@@ -11,7 +11,6 @@
 
 namespace gangway::data {
 
-inline constexpr const char* kStackedFashionMnist = "stacked:fashion-mnist";
 inline constexpr int kStackedChannels = 3;
 
 /// Each channel is an image of its own, drawn by the picture's index alone, whatever the job's

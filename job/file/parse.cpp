@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "job/file/settle_places.hpp"
+#include "job/modules/feature_file.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
 #include "job/schema/yaml_tree.hpp"
@@ -85,6 +86,7 @@ ResolvedJob load_job(const JobSources& sources) {
   SettledPlaces settled = resolve(sources);
   JobSpec& spec = settled.draft.spec;
   settle_modules(spec, sources.file.parent_path());
+  settle_features(spec.evaluation);
   return {.spec = spec,
           .name = run_name_of(sources.file),
           .yaml = to_yaml(spec),

@@ -12,6 +12,7 @@
 #include "job/keys/network_keys.hpp"
 #include "job/keys/per_recipe.hpp"
 #include "job/keys/placement_keys.hpp"
+#include "job/keys/run/evaluation_keys.hpp"
 #include "job/keys/training_keys.hpp"
 #include "job/schema/key_types.hpp"
 
@@ -137,10 +138,9 @@ void add_checkpoint(Keys& keys) {
                &CheckpointSpec::keep_every, kZeroOrMore));
   keys.push_back(
       whole_key({"checkpoint.keep_best", "",
-                 "Checkpoints with the best scores that are kept as well; 0: none is scored"},
+                 "Checkpoints with the best scores that are kept as well (docs/evaluation.md); 0: "
+                 "none is"},
                 &CheckpointSpec::keep_best, {0, 1'000'000}));
-  keys.push_back(whole_key({"checkpoint.score_samples", "", "Generated examples of a score"},
-                           &CheckpointSpec::score_samples, {100, 1'000'000}));
   keys.push_back(
       whole_key({"checkpoint.early_stop.patience", "scores",
                  "In a row without a better one, after which the run ends, with exit code 0; 0: it "
@@ -209,6 +209,7 @@ Keys make_table(const Recipe& recipe) {
   add_layout(keys);
   add_placement_keys(recipe, keys);
   add_checkpoint(keys);
+  add_evaluation_keys(keys);
   add_output(keys);
   return keys;
 }

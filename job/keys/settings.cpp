@@ -17,6 +17,9 @@ namespace {
 
 /// Resolved jobs of earlier versions, which checkpoints hold, all say it of a shard that never was.
 constexpr std::string_view kGoneKey = "layout.tensor";  // 1
+/// As they and people's job files may still call it.
+constexpr std::string_view kFormerKey = "checkpoint.score_samples";
+constexpr std::string_view kPresentKey = "evaluation.images";
 
 std::string suggestion_text(const std::optional<std::string>& near, std::string_view otherwise) {
   return near ? fmt::format("; did you mean '{}'?", *near) : std::string(otherwise);
@@ -197,7 +200,7 @@ std::string SettingCollector::children_of(const std::string& path) const {
 
 void SettingCollector::walk(const Source& source, const std::string& path, YamlPosition at,
                             const YamlNode& node) {
-  const auto key = index_.keys.find(path);
+  const auto key = index_.keys.find(path == kFormerKey ? kPresentKey : std::string_view(path));
   const bool is_leaf = key != index_.keys.end() && !key->second->is_variant;
   if (is_leaf) {
     settings_.push_back({key->second, node, {source.layer, place_of(source, path, at)}});

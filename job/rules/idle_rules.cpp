@@ -86,9 +86,12 @@ std::vector<IdleKeys> idle_keys() {
       {{"layout.in_flight"},
        "layout.schedule fill, 1f1b or zero-bubble",
        [](const JobSpec& job) { return job.layout.schedule != StageOrder::kByPhase; }},
-      {{"checkpoint.score_samples"},
-       "checkpoint.keep_best above 0",
-       [](const JobSpec& job) { return job.checkpoint.keep_best > 0; }},
+      {{"evaluation.metrics", "evaluation.decides", "evaluation.features"},
+       "pictures that are made of noise, and, of stacked ones, evaluation.features",
+       [](const JobSpec& job) { return job.compares_pictures(); }},
+      {{"evaluation.resize"},
+       "evaluation.features",
+       [](const JobSpec& job) { return !job.evaluation.features.empty(); }},
   };
 }
 

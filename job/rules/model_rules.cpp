@@ -11,6 +11,7 @@
 
 #include "base/text/utf8.hpp"
 #include "job/choices.hpp"
+#include "job/data_source.hpp"
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
 #include "job/models/script_network.hpp"
@@ -19,15 +20,10 @@ namespace gangway {
 namespace {
 
 constexpr int kFashionMnistLabels = 10;
-constexpr const char* kStackedSource = "stacked:fashion-mnist";
 constexpr int kStackedLabels = 1000;  // of each channel one of 10
 constexpr int kStackedChannels = 3;
 
-bool begins_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
-bool is_toy(const JobSpec& job) { return begins_with(job.data.source, "toy:"); }
+bool is_toy(const JobSpec& job) { return job.data.source.starts_with(kToySource); }
 
 std::string check_family_and_source(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
@@ -159,7 +155,7 @@ std::string check_levels(const JobSpec& job) {
 std::string check_scored(const JobSpec& job) {
   const Recipe& recipe = *job.training.recipe;
   const bool is_scored = recipe.has_samples() && (!recipe.translates || job.data.has_pairs());
-  return !is_scored && job.checkpoint.keep_best > 0
+  return !is_scored && job.is_scored()
              ? fmt::format(
                    "recipe {} makes its pictures of other pictures, for which there is no score; "
                    "leave it out",
@@ -344,11 +340,12 @@ std::vector<Rule> model_rules() {
       {{"model.levels", "training.style.content_level", "model.family"},
        "`training.style.content_level` is at most `model.levels`, and that what the features have.",
        check_levels},
-      {{"checkpoint.keep_best", "training.recipe"},
-       fmt::format("`checkpoint.keep_best` is 0 with `training.recipe` {}.",
-                   recipe_names(" and ", std::not_fn(&Recipe::has_samples))),
+      {{"checkpoint.keep_best", "evaluation.every_kimg", "training.recipe"},
+       fmt::format(
+           "`checkpoint.keep_best` and `evaluation.every_kimg` are 0 with `training.recipe` {}.",
+           recipe_names(" and ", std::not_fn(&Recipe::has_samples))),
        check_scored,
-       {"checkpoint.keep_best"}},
+       {"checkpoint.keep_best", "evaluation.every_kimg"}},
       {{"model.resolution", "model.family"},
        fmt::format("`model.resolution` is {}.", allowed_resolutions()),
        check_resolution},

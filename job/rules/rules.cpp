@@ -179,19 +179,36 @@ std::vector<Rule> layout_rules() {
 std::string check_scores(const JobSpec& job) {
   const bool needs_scores = job.checkpoint.early_stop > 0 || job.training.plateau.patience > 0;
   const bool has_scores = job.checkpoint.keep_best > 0 &&
-                          (job.checkpoint.every_kimg > 0.0 || job.checkpoint.every_steps > 0);
+                          (job.checkpoint.every_kimg > 0.0 || job.checkpoint.every_steps > 0 ||
+                           job.evaluation.every_kimg > 0.0);
   return needs_scores && !has_scores
              ? "checkpoint.early_stop and training.plateau go by the scores of checkpoints at "
                "steps that the job fixes; set checkpoint.keep_best to 1 or more, and "
-               "checkpoint.every_kimg or every_steps"
+               "evaluation.every_kimg, checkpoint.every_kimg or every_steps"
+             : "";
+}
+
+std::string check_decides(const JobSpec& job) {
+  const std::vector<Metric>& metrics = job.evaluation.metrics;
+  const std::optional<Metric> decides = job.evaluation.decides;
+  if (metrics == std::vector{Metric::kPr}) {
+    return "precision and recall are two numbers, of which none is the score; add swd, fd or kid";
+  }
+  return decides && !metrics.empty() && std::ranges::find(metrics, *decides) == metrics.end()
+             ? fmt::format("evaluation.decides {} is none of evaluation.metrics; add it there",
+                           name_of(decides))
              : "";
 }
 
 std::vector<Rule> score_rules() {
   return {
+      {{"evaluation.decides", "evaluation.metrics"},
+       "`evaluation.decides` is one of `evaluation.metrics`, of which one at least is not pr.",
+       check_decides,
+       {"evaluation.decides"}},
       {{"checkpoint.early_stop.patience", "training.plateau.patience", "checkpoint.keep_best"},
        "`checkpoint.early_stop` and `training.plateau` need `checkpoint.keep_best` above 0, and "
-       "`checkpoint.every_kimg` or `every_steps`.",
+       "`evaluation.every_kimg`, `checkpoint.every_kimg` or `every_steps`.",
        check_scores,
        {"checkpoint.early_stop.patience", "training.plateau.patience"}}};
 }

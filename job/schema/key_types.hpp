@@ -69,6 +69,8 @@ template <typename Part, typename Whole>
     return job.layout;
   } else if constexpr (std::same_as<Part, CheckpointSpec>) {
     return job.checkpoint;
+  } else if constexpr (std::same_as<Part, EvaluationSpec>) {
+    return job.evaluation;
   } else {
     static_assert(std::same_as<Part, OutputSpec>);
     return job.output;

@@ -20,18 +20,15 @@ enum class OutputFormat {
   kRecord,  ///< one line, and the score alone is kept beside the checkpoint
 };
 
-/// Which number about images is kept beside the checkpoint.
-enum class RecordedScore {
-  kDistance,  ///< Fréchet: FD-LeNet, FID
-  kKernel,    ///< kernel distance: KID
-};
-
 struct EvaluateOptions {
   RunChoice run;
-  std::int64_t samples = 10'000;     ///< generated examples
-  std::filesystem::path features;    ///< weights of FD-LeNet, or a TorchScript network
+  /// What is not given is as the job's `evaluation` has it.
+  std::optional<std::int64_t> images = {};  ///< generated examples
+  std::filesystem::path features;           ///< weights of FD-LeNet, or a TorchScript network
+  std::optional<FeatureResize> resize = {};
+  std::optional<Metric> recorded = {};  ///< alone is kept beside the checkpoint
+  std::filesystem::path lenet;          ///< weights of FD-LeNet
   std::optional<std::int64_t> real;  ///< training images to compare with, instead of the usual ones
-  RecordedScore recorded = RecordedScore::kDistance;
   OutputFormat format = OutputFormat::kText;
   /// Those given that are about the scores of generated images alone: "--real".
   std::vector<std::string> of_images;

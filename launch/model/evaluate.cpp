@@ -14,6 +14,7 @@
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/modes/stacked_modes.hpp"
 #include "gan/evaluation/modes/toy_modes.hpp"
+#include "job/data_source.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
@@ -22,8 +23,6 @@
 
 namespace gangway::launch {
 namespace {
-
-constexpr std::string_view kToyPrefix = "toy:";
 
 nlohmann::ordered_json describe(const TrainedRun& run) {
   return {
@@ -40,12 +39,14 @@ void print_heading(const TrainedRun& run) {
 }
 
 /// Keeps it beside the checkpoint.
-void record(const TrainedRun& run, const EvaluateOptions& options,
-            checkpoint::CheckpointScore score) {
+void record(const TrainedRun& run, checkpoint::CheckpointScore score) {
   score.checkpoint_id = run.checkpoint_id;
-  score.samples = options.samples;
+  score.samples = run.job.evaluation.images;
   checkpoint::write_score(run.directory / kCheckpointsFolder, run.step, score);
   fmt::print("{} {:.4f} of step {}\n", score.metric, score.value, run.step);
+  for (const checkpoint::NamedScore& one : score.beside) {
+    fmt::print("{} {:.4f}\n", one.metric, one.value);
+  }
 }
 
 /// "; of other real images 0.123", where some were held back.
@@ -64,10 +65,10 @@ void print_sliced(const ImageScores& scores) {
                  : "");
 }
 
-void print_distances(const ImageScores& scores, const FeatureNetwork& network,
-                     const EvaluateOptions& options, const ReferenceData& data) {
+void print_distances(const TrainedRun& run, const ImageScores& scores,
+                     const FeatureNetwork& network, const ReferenceData& data) {
   fmt::print("{:9}{:8.2f}  {} generated against {}\n", network.distance, scores.generated.distance,
-             options.samples, data.description);
+             run.job.evaluation.images, data.description);
   if (scores.held_back) {
     fmt::print("{:9}{:8.2f}  {} other real images against the same\n", "floor",
                scores.held_back->distance, data.held_back_count);
@@ -103,8 +104,8 @@ void print_class_shares(const ClassShareScores& shares) {
   }
 }
 
-void print_json(const TrainedRun& run, const EvaluateOptions& options, const ImageScores& scores,
-                const FeatureNetwork& network, const std::string& reference) {
+void print_json(const TrainedRun& run, const ImageScores& scores, const FeatureNetwork& network,
+                const std::string& reference) {
   const auto floor = [&](const auto& value_of) -> nlohmann::ordered_json {
     return scores.held_back ? nlohmann::ordered_json(value_of(*scores.held_back)) : nullptr;
   };
@@ -126,7 +127,7 @@ void print_json(const TrainedRun& run, const EvaluateOptions& options, const Ima
        {"recall", scores.generated.neighbours.recall},
        {"precision_floor", floor([](const SetScores& of) { return of.neighbours.precision; })},
        {"recall_floor", floor([](const SetScores& of) { return of.neighbours.recall; })},
-       {"samples", options.samples},
+       {"samples", run.job.evaluation.images},
        {"neighbour_samples", scores.neighbour_samples},
        {"reference", reference},
        {"features", network.hash}});
@@ -145,21 +146,26 @@ void print_json(const TrainedRun& run, const EvaluateOptions& options, const Ima
 void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
                      const EvaluateOptions& options) {
   const ReferenceData data = open_reference_data(run.job, options.real);
-  ImageScorer scorer(data, network, options.samples);
+  ImageScorer scorer(data, network, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
-    const KeptScore kept = scorer.score_of(run, options.recorded);
-    record(run, options,
-           {.metric = kept.metric, .value = kept.value, .better = checkpoint::Better::kLower});
+    std::vector<checkpoint::NamedScore> scores = scorer.scores_of(run, run.job.metrics());
+    const checkpoint::NamedScore decides = scores.front();
+    scores.erase(scores.begin());
+    record(run, {.metric = decides.metric,
+                 .value = decides.value,
+                 .better = decides.better,
+                 .network = network.lenet ? "" : network.hash,
+                 .beside = std::move(scores)});
     return;
   }
   const ImageScores scores = scorer.scores_of(run);
   if (options.format == OutputFormat::kJson) {
-    print_json(run, options, scores, network, data.description);
+    print_json(run, scores, network, data.description);
     return;
   }
   print_heading(run);
   print_sliced(scores);
-  print_distances(scores, network, options, data);
+  print_distances(run, scores, network, data);
   if (network.lenet && run.job.model.channels > 1) {
     fmt::print("{:9}{:8}  {} and what follows from it see no colours: SWD does\n", "", "",
                network.distance);
@@ -192,13 +198,12 @@ StackedScores stacked_scores(TrainedRun& run, gan::LeNet& lenet, std::int64_t sa
 }
 
 void evaluate_stacked(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions& options) {
-  const StackedScores scores = stacked_scores(run, lenet, options.samples);
+  const StackedScores scores = stacked_scores(run, lenet, run.job.evaluation.images);
   const gan::StackedModes& generated = scores.generated;
   if (options.format == OutputFormat::kRecord) {
-    record(run, options,
-           {.metric = "modes-covered",
-            .value = static_cast<double>(generated.covered),
-            .better = checkpoint::Better::kHigher});
+    record(run, {.metric = "modes-covered",
+                 .value = static_cast<double>(generated.covered),
+                 .better = checkpoint::Better::kHigher});
     return;
   }
   if (options.format == OutputFormat::kJson) {
@@ -211,14 +216,14 @@ void evaluate_stacked(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
                    {"covered_floor", scores.real.covered},
                    {"kl_from_uniform_floor", scores.real.from_uniform},
                    {"kl_from_real_floor", scores.real.from_real},
-                   {"samples", options.samples},
+                   {"samples", run.job.evaluation.images},
                    {"features", kFeatureWeightsHash}});
     fmt::print("{}\n", report.dump());
     return;
   }
   print_heading(run);
   fmt::print("modes covered  {} of {} by {} generated pictures; by as many real ones {}\n",
-             generated.covered, gan::kStackedModes, options.samples, scores.real.covered);
+             generated.covered, gan::kStackedModes, run.job.evaluation.images, scores.real.covered);
   const auto divergence = [](const char* name, double value, double of_real) {
     fmt::print("{:14} {:.3f} nats (KL divergence); of real ones {:.3f}\n", name, value, of_real);
   };
@@ -233,14 +238,13 @@ at::Tensor toy_points(TrainedRun& run, std::int64_t samples) {
 
 void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
                      const EvaluateOptions& options) {
-  const at::Tensor points = toy_points(run, options.samples);
+  const at::Tensor points = toy_points(run, run.job.evaluation.images);
   const gan::ToyModes modes = gan::count_toy_modes(
       mixture, {points.const_data_ptr<float>(), static_cast<std::size_t>(points.numel())});
   if (options.format == OutputFormat::kRecord) {
-    record(run, options,
-           {.metric = "mode-score",
-            .value = modes.good_share * modes.covered / modes.modes,
-            .better = checkpoint::Better::kHigher});
+    record(run, {.metric = "mode-score",
+                 .value = modes.good_share * modes.covered / modes.modes,
+                 .better = checkpoint::Better::kHigher});
     return;
   }
   if (options.format == OutputFormat::kJson) {
@@ -249,14 +253,14 @@ void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
                    {"covered", modes.covered},
                    {"modes", modes.modes},
                    {"good_share", modes.good_share},
-                   {"samples", options.samples}});
+                   {"samples", run.job.evaluation.images}});
     fmt::print("{}\n", report.dump());
     return;
   }
   print_heading(run);
   fmt::print("modes covered  {} of {}\n", modes.covered, modes.modes);
   fmt::print("good samples   {:.1f} % of {} within 3 sigma of a mode (the data itself: 98.9 %)\n",
-             100.0 * modes.good_share, options.samples);
+             100.0 * modes.good_share, run.job.evaluation.images);
 }
 
 /// An option that is without effect would be taken for one that has it.
@@ -269,12 +273,12 @@ void require_no_image_options(const TrainedRun& run, const EvaluateOptions& opti
 }
 
 void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
-  const TranslationScores scores = translation_scores(run.generator, run.job, options.samples);
+  const TranslationScores scores =
+      translation_scores(run.generator, run.job, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
-    record(run, options,
-           {.metric = "ssim",
-            .value = scores.generated.similarity,
-            .better = checkpoint::Better::kHigher});
+    record(run, {.metric = "ssim",
+                 .value = scores.generated.similarity,
+                 .better = checkpoint::Better::kHigher});
     return;
   }
   if (options.format == OutputFormat::kJson) {
@@ -299,12 +303,11 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
 
 void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions& options) {
   const ClassTranslationScores scores =
-      class_translation_scores(run.generator, run.job, lenet, options.samples);
+      class_translation_scores(run.generator, run.job, lenet, run.job.evaluation.images);
   if (options.format == OutputFormat::kRecord) {
-    record(run, options,
-           {.metric = "right-class",
-            .value = scores.generated,
-            .better = checkpoint::Better::kHigher});
+    record(run, {.metric = "right-class",
+                 .value = scores.generated,
+                 .better = checkpoint::Better::kHigher});
     return;
   }
   if (options.format == OutputFormat::kJson) {
@@ -327,37 +330,52 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
       100.0 * scores.real);
 }
 
+/// What was typed counts more than what the job says.
+void take_over(const EvaluateOptions& options, EvaluationSpec& evaluation) {
+  evaluation.images = options.images.value_or(evaluation.images);
+  evaluation.resize = options.resize.value_or(evaluation.resize);
+  if (!options.features.empty()) {
+    evaluation.features = options.features.string();
+  }
+  if (options.recorded) {
+    evaluation.metrics = {*options.recorded};
+    evaluation.decides = options.recorded;
+  }
+}
+
 }  // namespace
 
 void evaluate(const EvaluateOptions& options) {
   TrainedRun run = open_trained_run(options.run);
+  take_over(options, run.job.evaluation);
+  const std::string& source = run.job.data.source;
+  if (run.job.compares_pictures()) {
+    const EvaluationSpec& evaluation = run.job.evaluation;
+    evaluate_images(run,
+                    evaluation.features.empty()
+                        ? open_feature_network(options.lenet)
+                        : open_feature_network(evaluation.features, evaluation.resize),
+                    options);
+    return;
+  }
+  require_no_image_options(run, options);
+  const auto lenet = [&] { return open_feature_network(options.lenet).lenet; };
   if (run.job.training.recipe->translates) {
-    require_no_image_options(run, options);
     if (translates_clothes(run.job)) {
-      const FeatureNetwork network = open_feature_network(options.features);
-      evaluate_clothes(run, *network.lenet, options);
+      evaluate_clothes(run, *lenet(), options);
     } else {
       evaluate_translation(run, options);
     }
-    return;
-  }
-  const std::string& source = run.job.data.source;
-  if (!source.starts_with(kToyPrefix)) {
-    const FeatureNetwork network = open_feature_network(options.features);
-    if (network.lenet && source == data::kStackedFashionMnist) {
-      evaluate_stacked(run, *network.lenet, options);
-    } else {
-      evaluate_images(run, network, options);
+  } else if (source == kStackedSource) {
+    evaluate_stacked(run, *lenet(), options);
+  } else {
+    const auto mixture = data::toy_mixture(source.substr(kToySource.size()));
+    if (!mixture) {
+      throw ConfigError("data.source " + source +
+                        ": no such toy mixture; use toy:ring8 or toy:grid25");
     }
-    return;
+    evaluate_points(run, *mixture, options);
   }
-  const auto mixture = data::toy_mixture(source.substr(kToyPrefix.size()));
-  if (!mixture) {
-    throw ConfigError("data.source " + source +
-                      ": no such toy mixture; use toy:ring8 or toy:grid25");
-  }
-  require_no_image_options(run, options);
-  evaluate_points(run, *mixture, options);
 }
 
 }  // namespace gangway::launch

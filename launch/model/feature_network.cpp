@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/feature_network.hpp"
 
+#include <array>
 #include <exception>
 #include <span>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "gan/script/loaded_script.hpp"
+#include "job/choices.hpp"
 #include "launch/model/load_tensor.hpp"
 #include "launch/model/sha256.hpp"
 
@@ -43,16 +45,32 @@ std::string cause_of(const std::exception& failure) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// What networks see of images in [-1, 1]: [N, 3, S, S], uint8, the levels nearest to the values.
-at::Tensor levels_of(const at::Tensor& images) {
-  const at::Tensor levels = (images * 127.5 + 128.0).clamp(0.0, 255.0).to(at::kByte);
-  return levels.expand({-1, 3, -1, -1}).contiguous();
+/// The side that Inception takes, and both of those who resize before it.
+constexpr std::int64_t kResizedSide = 299;
+
+/// What networks see of images in [-1, 1]: [N, 3, S, S], uint8, the levels nearest to the values;
+/// or floats, resized as pytorch-fid (fid_score.py) and clean-fid (resize.py, Parmar et al., 2022)
+/// do.
+at::Tensor levels_of(const at::Tensor& images, FeatureResize resize) {
+  const at::Tensor levels =
+      (images * 127.5 + 128.0).clamp(0.0, 255.0).to(at::kByte).expand({-1, 3, -1, -1}).contiguous();
+  const std::array<std::int64_t, 2> size{kResizedSide, kResizedSide};
+  switch (resize) {
+    case FeatureResize::kBilinear:
+      return at::upsample_bilinear2d(levels.to(at::kFloat), size, /*align_corners=*/false);
+    case FeatureResize::kClean:
+      return at::_upsample_bicubic2d_aa(levels.to(at::kFloat), size, /*align_corners=*/false)
+          .clamp_(0.0, 255.0);
+    case FeatureResize::kOwn:
+      return levels;
+  }
+  throw InvariantError("a resize has no meaning");
 }
 
 class ScriptFeatures {
  public:
-  ScriptFeatures(torch::jit::Module module, fs::path file)
-      : module_(std::move(module)), file_(std::move(file)) {
+  ScriptFeatures(torch::jit::Module module, fs::path file, FeatureResize resize)
+      : module_(std::move(module)), file_(std::move(file)), resize_(resize) {
     module_.eval();
     const auto method = module_.find_method("forward");
     if (!method) {
@@ -77,7 +95,7 @@ class ScriptFeatures {
     const torch::jit::GraphOptimizerEnabledGuard as_written(false);
     c10::IValue result;
     try {
-      result = module_.forward({levels_of(images)}, switches_);
+      result = module_.forward({levels_of(images, resize_)}, switches_);
     } catch (const std::exception& failure) {
       throw ConfigError(
           fmt::format("{}: fails: {}; {}", file_.string(), cause_of(failure), kWanted));
@@ -99,6 +117,7 @@ class ScriptFeatures {
  private:
   torch::jit::Module module_;
   fs::path file_;
+  FeatureResize resize_;
   std::unordered_map<std::string, c10::IValue> switches_;
 };
 
@@ -168,16 +187,18 @@ std::string save_feature_weights(gan::LeNet& lenet, const std::filesystem::path&
       .xxh3_128;
 }
 
-FeatureNetwork open_feature_network(const fs::path& file) {
+FeatureNetwork open_feature_network(const fs::path& file, FeatureResize resize) {
   if (file.extension() == ".safetensors") {
     return lenet_of(file);
   }
-  ScriptFeatures features(load_script(file), file);
+  ScriptFeatures features(load_script(file), file, resize);
   std::string hash = sha256_of_file(file);
   const bool is_inception = hash == kInceptionHash;
-  const std::string name = file.filename().string();
-  return {.distance = is_inception ? "FID" : fmt::format("FD-{}", name),
-          .kernel_distance = is_inception ? "KID" : fmt::format("KID-{}", name),
+  const std::string name =
+      (is_inception ? "" : fmt::format("-{}", file.filename().string())) +
+      (resize == FeatureResize::kOwn ? "" : fmt::format("-{}", name_of(resize)));
+  return {.distance = (is_inception ? "FID" : "FD") + name,
+          .kernel_distance = "KID" + name,
           .hash = std::move(hash),
           .batch = kScriptBatch,
           .features = std::move(features)};

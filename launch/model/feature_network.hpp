@@ -11,6 +11,7 @@
 
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/lenet.hpp"
+#include "job/evaluation.hpp"
 
 namespace gangway::launch {
 
@@ -40,7 +41,10 @@ struct FeatureNetwork {
 /// It returns floats [N, d], or [N, d, …], which count as one vector each.
 /// @throws ConfigError of one line: missing, no TorchScript, other arguments; and later, out of
 /// `features`, when it fails or returns something else.
-[[nodiscard]] FeatureNetwork open_feature_network(const std::filesystem::path& file);
+/// @param resize  of pictures for TorchScript networks: done before them, they get floats from 0 to
+/// 255, [N, 3, 299, 299], and the names of the distances say so: "FID-clean"
+[[nodiscard]] FeatureNetwork open_feature_network(const std::filesystem::path& file,
+                                                  FeatureResize resize = FeatureResize::kOwn);
 
 /// Loads the weights into `lenet`. @throws ConfigError naming the file: missing, or with another
 /// hash.

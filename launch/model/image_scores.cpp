@@ -64,24 +64,55 @@ double ImageScorer::distance(const at::Tensor& features) const {
   return gan::frechet_distance(gan::feature_statistics(features), statistics_);
 }
 
-SetScores ImageScorer::compare(const at::Tensor& features, std::int64_t neighbour_samples) const {
-  const auto part = [&](const at::Tensor& all) { return all.slice(0, 0, neighbour_samples); };
-  return {.distance = distance(features),
-          .kernel = gan::kernel_distance(reference_, features),
-          .neighbours = gan::precision_recall(part(reference_), part(features))};
+std::int64_t ImageScorer::neighbour_samples() const {
+  const std::int64_t most = std::min({kNeighbourSamples, samples_, data_.count});
+  return data_.held_back_count > 0 ? std::min(most, data_.held_back_count) : most;
 }
 
-KeptScore ImageScorer::score_of(TrainedRun& run, RecordedScore score) {
-  if (network_.lenet && run.job.model.channels > 1) {
-    return {"SWD",
-            sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed)).mean};
+gan::PrecisionRecall ImageScorer::neighbours_of(const at::Tensor& features) const {
+  const auto part = [count = neighbour_samples()](const at::Tensor& all) {
+    return all.slice(0, 0, count);
+  };
+  return gan::precision_recall(part(reference_), part(features));
+}
+
+SetScores ImageScorer::compare(const at::Tensor& features) const {
+  return {.distance = distance(features),
+          .kernel = gan::kernel_distance(reference_, features),
+          .neighbours = neighbours_of(features)};
+}
+
+std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
+                                                           std::span<const Metric> metrics) {
+  at::Tensor generated;
+  if (std::ranges::any_of(metrics, [](Metric metric) { return metric != Metric::kSwd; })) {
+    look_at_reference();
+    generated = features_of(run.generator, run.job.model);
   }
-  look_at_reference();
-  const at::Tensor generated = features_of(run.generator, run.job.model);
-  return score == RecordedScore::kDistance
-             ? KeptScore{network_.distance, distance(generated)}
-             : KeptScore{network_.kernel_distance,
-                         gan::kernel_distance(reference_, generated).mean};
+  std::vector<checkpoint::NamedScore> scores;
+  for (const Metric metric : metrics) {
+    switch (metric) {
+      case Metric::kSwd:
+        scores.push_back(
+            {"SWD",
+             sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed)).mean});
+        break;
+      case Metric::kFd:
+        scores.push_back({network_.distance, distance(generated)});
+        break;
+      case Metric::kKid:
+        scores.push_back(
+            {network_.kernel_distance, gan::kernel_distance(reference_, generated).mean});
+        break;
+      case Metric::kPr: {
+        const gan::PrecisionRecall neighbours = neighbours_of(generated);
+        scores.push_back({"precision", neighbours.precision, checkpoint::Better::kHigher});
+        scores.push_back({"recall", neighbours.recall, checkpoint::Better::kHigher});
+        break;
+      }
+    }
+  }
+  return scores;
 }
 
 ImageScores ImageScorer::scores_of(TrainedRun& run) {
@@ -89,13 +120,11 @@ ImageScores ImageScorer::scores_of(TrainedRun& run) {
   const at::Tensor generated = features_of(run.generator, run.job.model);
   gan::Network untrained = untrained_generator(run.job);
   ImageScores scores{.ceiling = distance(features_of(untrained, run.job.model)),
-                     .neighbour_samples = std::min({kNeighbourSamples, samples_, data_.count})};
+                     .neighbour_samples = neighbour_samples()};
   if (data_.held_back_count > 0) {
-    scores.neighbour_samples = std::min(scores.neighbour_samples, data_.held_back_count);
-    scores.held_back =
-        compare(features_of(data_.held_back, data_.held_back_count), scores.neighbour_samples);
+    scores.held_back = compare(features_of(data_.held_back, data_.held_back_count));
   }
-  scores.generated = compare(generated, scores.neighbour_samples);
+  scores.generated = compare(generated);
   scores.sliced = sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed));
   if (data_.held_back_count > 0) {
     scores.sliced_held_back = sliced(data_.held_back).mean;

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "checkpoint/store/scores.hpp"
 #include "gan/evaluation/class_shares.hpp"
 #include "gan/evaluation/kernel_distance.hpp"
 #include "gan/evaluation/precision_recall.hpp"
@@ -44,19 +46,14 @@ struct ImageScores {
   std::optional<double> sliced_held_back;  ///< its mean over levels
 };
 
-/// The number that is kept of a checkpoint, and whose it is.
-struct KeptScore {
-  std::string metric;
-  double value = 0.0;
-};
-
 class ImageScorer {
  public:
   /// `data` outlives it. @param samples  generated images
   ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples);
 
-  /// One number alone. The LeNet sees no colours: there the sliced distance decides.
-  [[nodiscard]] KeptScore score_of(TrainedRun& run, RecordedScore score);
+  /// Those alone, in that order.
+  [[nodiscard]] std::vector<checkpoint::NamedScore> scores_of(TrainedRun& run,
+                                                              std::span<const Metric> metrics);
   [[nodiscard]] ImageScores scores_of(TrainedRun& run);
 
  private:
@@ -65,7 +62,10 @@ class ImageScorer {
   [[nodiscard]] at::Tensor features_of(const gan::ImageSource& images, std::int64_t count);
   [[nodiscard]] double distance(const at::Tensor& features) const;
   [[nodiscard]] gan::SlicedDistance sliced(const gan::ImageSource& images);
-  [[nodiscard]] SetScores compare(const at::Tensor& features, std::int64_t neighbour_samples) const;
+  /// Of each set, for precision and recall.
+  [[nodiscard]] std::int64_t neighbour_samples() const;
+  [[nodiscard]] gan::PrecisionRecall neighbours_of(const at::Tensor& features) const;
+  [[nodiscard]] SetScores compare(const at::Tensor& features) const;
 
   const ReferenceData& data_;
   FeatureNetwork network_;

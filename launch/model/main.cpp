@@ -11,17 +11,18 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/profile/profile_command.hpp"
 
 namespace {
 
+using gangway::Metric;
 using gangway::launch::ComputeOptions;
 using gangway::launch::EvaluateOptions;
 using gangway::launch::ExportOptions;
 using gangway::launch::NetworksOptions;
-using gangway::launch::RecordedScore;
 using gangway::launch::RunChoice;
 using gangway::launch::SampleOptions;
 using gangway::launch::TrainFeaturesOptions;
@@ -40,6 +41,15 @@ void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
       ->check(CLI::Range(1, 1024));
 }
 
+template <typename Value>
+std::map<std::string, Value> words_of(Value value) {
+  std::map<std::string, Value> words;
+  for (const auto& choice : gangway::choices(value)) {
+    words.emplace(choice.name, choice.value);
+  }
+  return words;
+}
+
 void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
   CLI::App* command = app.add_subcommand(
       "evaluate",
@@ -49,14 +59,18 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
       "Examples:\n  gangway evaluate fashion-mnist\n"
       "  gangway evaluate photos --features inception-2015-12-05.pt --samples 50000 --real 50000");
   add_run_choice(*command, options.run, threads);
-  command->add_option("--samples", options.samples, "Generated examples")
-      ->capture_default_str()
-      ->check(CLI::Range(kFewestSamples, kMostSamples));
   command
-      ->add_option("--features", options.features,
-                   "Weights of FD-LeNet's feature network, or a TorchScript network; the score of "
-                   "the well-known Inception is FID (docs/evaluation.md)")
-      ->capture_default_str();
+      ->add_option("--samples", options.images,
+                   "Generated examples (default: evaluation.images of the job)")
+      ->check(CLI::Range(kFewestSamples, kMostSamples));
+  command->add_option("--features", options.features,
+                      "TorchScript network; the score of the well-known Inception is FID "
+                      "(docs/evaluation.md; default: evaluation.features of the job)");
+  command
+      ->add_option("--resize", options.resize,
+                   "Who brings pictures to the network's size: own, bilinear as pytorch-fid, clean "
+                   "as clean-fid (default: evaluation.resize of the job)")
+      ->transform(CLI::CheckedTransformer(words_of(gangway::FeatureResize{})));
   command
       ->add_option("--real", options.real,
                    "Training images to compare with (default: test images, or half of the others, "
@@ -67,15 +81,15 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
       "One line of JSON instead of text");
   command->add_flag_callback(
       "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
-      "The score alone, kept beside the checkpoint for checkpoint.keep_best");
+      "The scores of evaluation.metrics, kept beside the checkpoint for checkpoint.keep_best");
   command
       ->add_option("--metric", options.recorded,
-                   "Which of two scores of images --record keeps: distance (FD, FID) or kernel "
-                   "(KID)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, RecordedScore>{
-          {"distance", RecordedScore::kDistance}, {"kernel", RecordedScore::kKernel}}));
+                   "Which one --record keeps instead: swd, fd (FID) or kid (default: "
+                   "evaluation.metrics of the job)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Metric>{
+          {"swd", Metric::kSwd}, {"fd", Metric::kFd}, {"kid", Metric::kKid}}));
   command->callback([&options, &threads, command] {
-    for (const char* name : {"--features", "--real", "--metric"}) {
+    for (const char* name : {"--features", "--resize", "--real", "--metric"}) {
       if (command->count(name) > 0) {
         options.of_images.emplace_back(name);
       }
@@ -195,7 +209,7 @@ int run(int argc, char** argv) {
   CLI::App app("Gangway: samples and scores of trained models", "gangway-model");
   app.require_subcommand(1);
   EvaluateOptions evaluate;
-  evaluate.features = share_folder() / gangway::launch::kFeatureWeightsName;
+  evaluate.lenet = share_folder() / gangway::launch::kFeatureWeightsName;
   SampleOptions sample;
   TrainFeaturesOptions train_features;
   ExportOptions export_options;

@@ -125,6 +125,9 @@ void RunView::read_ticks() {
 
 void RunView::take_tick(const std::string& line) {
   const json tick = json::parse(line, nullptr, false);
+  if (tick.is_object() && tick.contains("scores")) {
+    return;  // the log has them too
+  }
   if (tick.is_object() && tick.contains("step") && tick.contains("kimg")) {
     ticks_.add(tick);
   } else {

@@ -59,12 +59,27 @@ TEST_F(Scores, AreReadAsTheyWereWritten) {
                .metric = "modes",
                .value = 0.1,
                .better = Better::kHigher,
-               .samples = 10'000});
+               .samples = 10'000,
+               .network = "f58c",
+               .beside = {{"SWD", 2.5, Better::kLower}, {"recall", 0.5, Better::kHigher}}});
   const CheckpointScore score = read().at(7);
   EXPECT_EQ(score.metric, "modes");
   EXPECT_EQ(score.value, 0.1);
   EXPECT_EQ(score.better, Better::kHigher);
   EXPECT_EQ(score.samples, 10'000);
+  EXPECT_EQ(score.network, "f58c");
+  ASSERT_EQ(score.beside.size(), 2U);
+  EXPECT_EQ(score.beside[0].value, 2.5);
+  EXPECT_EQ(score.beside[1].metric, "recall");
+  EXPECT_EQ(score.beside[1].better, Better::kHigher);
+}
+
+TEST_F(Scores, OfEarlierVersionsAreReadToo) {
+  add(7, 1.0);
+  write_text(file(7), "{\"checkpoint_id\":\"" + read_manifest_id(7) +
+                          "\",\"metric\":\"FD-LeNet\",\"score\":2,\"better\":\"lower\","
+                          "\"samples\":100}");
+  EXPECT_EQ(read().at(7).value, 2.0);
 }
 
 TEST_F(Scores, OfAnotherCheckpointOfThatStepCountAsNone) {
@@ -107,6 +122,7 @@ TEST_F(Scores, OfAnotherMetricOrAsManySamplesAreNotCompared) {
   scores[1] = {.metric = "old", .value = 0.0, .samples = 1};
   scores[2] = {.metric = "m", .value = 1.0, .samples = 2};
   scores[3] = {.metric = "m", .value = 9.0, .samples = 1};
+  scores[0] = {.metric = "m", .value = 1.0, .samples = 1, .network = "another"};
   EXPECT_THAT(best_steps(scores, 3), ElementsAre(3));
 }
 

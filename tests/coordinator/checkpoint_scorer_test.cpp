@@ -28,7 +28,7 @@ class Scorer : public ::testing::Test {
     const fs::path program = folder_.path() / "program";
     write_file_atomically(program, "#!/bin/sh\n" + script + "\n");
     EXPECT_EQ(::chmod(program.c_str(), 0700), 0);
-    return {.program = program, .run_directory = folder_.path(), .samples = 500};
+    return {.program = program, .run_directory = folder_.path()};
   }
   static ScoringEnd wait_for_end(CheckpointScorer& scorer) {
     const auto limit = steady_clock::now() + seconds(30);
@@ -52,9 +52,8 @@ TEST_F(Scorer, AsksForTheScoreOfTheStepAtTheLowestPriority) {
   EXPECT_EQ(end.step, 7);
   EXPECT_EQ(end.error, "");
   EXPECT_FALSE(scorer.is_busy());
-  EXPECT_EQ(
-      read_small_file(folder_.path() / "words", kMostBytes),
-      "evaluate " + folder_.path().string() + " --step 7 --samples 500 --threads 1 --record\n");
+  EXPECT_EQ(read_small_file(folder_.path() / "words", kMostBytes),
+            "evaluate " + folder_.path().string() + " --step 7 --threads 1 --record\n");
   EXPECT_EQ(read_small_file(folder_.path() / "nice", kMostBytes), "19\n");
 }
 

@@ -12,7 +12,7 @@ from train_command import EXAMPLES, GANGWAY, Trainings
 
 JOB = [EXAMPLES / "ring8.yaml", "-n", 2, "training.kimg=60", "output.pictures_kimg=0", "model.width=64",
        "checkpoint.every_kimg=10", "checkpoint.keep=1"]
-SCORED = ["checkpoint.keep_best=1", "checkpoint.score_samples=1000"]
+SCORED = ["checkpoint.keep_best=1", "evaluation.images=1000"]
 
 
 class Scores(Trainings):
@@ -46,6 +46,27 @@ class Scores(Trainings):
         self.finished(*SCORED)
         self.train(*JOB[:1], *JOB[3:], run="unscored", workers=2)
         self.assertEqual(self.digest("scored"), self.digest("unscored"))
+
+    def test_each_metric_is_told_at_the_evaluations_own_steps(self):
+        code, out, err = self.call(GANGWAY, "run", EXAMPLES / "fashion-mnist.yaml", "-n", 2, "--run", "told", "training.kimg=3",
+                                   "model.width=8", "model.resolution=32", "data.limit=1000", "output.pictures_kimg=0",
+                                   "evaluation.every_kimg=1", "evaluation.metrics=[swd,fd,pr]", "evaluation.images=200",
+                                   "checkpoint.every_kimg=0", "checkpoint.keep=9")
+        self.assertEqual(code, 0, out + err)
+        told = re.findall(r"^score  step (\d+)  ([\w-]+) ([\d.]+)(  best)?$", out, re.M)
+        steps = sorted({int(step) for step, *_ in told})
+        self.assertLessEqual(set(steps), {16, 32, 47}, out)
+        self.assertEqual(steps[-1], 47, out)  # of others, where steps are faster than scores, only the newest
+        metrics = ["SWD", "FD-LeNet", "precision", "recall"]
+        self.assertEqual([metric for step, metric, *_ in told if int(step) == steps[-1]], metrics, out)
+        [run] = (self.folder / "runs").glob("*told")
+        lines = [json.loads(line) for line in (run / "stats.jsonl").read_text().splitlines()]
+        in_stats = {line["step"]: line["scores"] for line in lines if "scores" in line}
+        self.assertEqual(sorted(in_stats), steps)
+        self.assertEqual(list(in_stats[steps[0]]), metrics)
+        for step, metric, value, best in told:
+            self.assertAlmostEqual(in_stats[int(step)][metric], float(value), places=3)
+            self.assertTrue(not best or metric == "SWD", out)
 
     def test_nothing_is_scored_unless_asked_for(self):
         self.assertNotIn("\nscore ", self.finished())

@@ -46,7 +46,7 @@ const std::vector<Case>& cases() {
       {"training.divergence.rewind=7", {"training.divergence.policy=rollback"}},
       {"training.divergence.diversity_steps=7", {"training.divergence.diversity=0.1"}},
       {"training.plateau.factor=0.1", {"training.plateau.patience=1", "checkpoint.keep_best=1"}},
-      {"checkpoint.score_samples=500", {"checkpoint.keep_best=1"}},
+      {"evaluation.resize=clean", {"evaluation.features=/proc/self/exe"}},
       {"layout.in_flight=2",
        {"layout.schedule=1f1b"},
        "model: {resolution: 32}\nlayout: {stages: 2, schedule: by-phase}"},
@@ -79,7 +79,7 @@ TEST(IdleRules, LetAnyKeyHaveTheValueThatItHasAnyway) {
   EXPECT_THAT(problems_of("model: {resolution: 32}\n"
                           "training: {r1: {interval: 1, final_factor: 1}, lecam: {decay: 0.99}, "
                           "divergence: {retries: 3, rewind: 100}}\n"
-                          "checkpoint: {score_samples: 10000}"),
+                          "evaluation: {resize: own}"),
               IsEmpty());
 }
 

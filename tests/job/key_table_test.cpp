@@ -38,8 +38,8 @@ TEST(KeyTable, MarksWhatNeverChangesAWeight) {
       sections.insert(key.path.substr(0, key.path.find('.')));
     }
   }
-  EXPECT_EQ(sections, (std::set<std::string>{"checkpoint", "data", "layout", "model", "numerics",
-                                             "output", "training"}));
+  EXPECT_EQ(sections, (std::set<std::string>{"checkpoint", "data", "evaluation", "layout", "model",
+                                             "numerics", "output", "training"}));
 }
 
 TEST(KeyTable, NamesSectionsOnceInOrder) {

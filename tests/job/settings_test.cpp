@@ -48,7 +48,7 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
   EXPECT_THAT(problems_of("checkpoint: 5"),
               ElementsAre("job.yaml:1:1: checkpoint: expected a map of keys (every_kimg, "
                           "every_seconds, every_steps, snapshot_steps, keep, keep_every, "
-                          "keep_best, score_samples, early_stop), not '5'"));
+                          "keep_best, early_stop), not '5'"));
   EXPECT_THAT(
       problems_of("generator: {optimizer: adam}"),
       ElementsAre(
@@ -71,7 +71,7 @@ TEST(Settings, RefusesAFileThatIsNoMap) {
   EXPECT_THAT(problems_of("- a\n"),
               ElementsAre("job.yaml:1:1: expected a map of sections (model, data, training, "
                           "generator, discriminator, "
-                          "numerics, layout, checkpoint, output), not a list"));
+                          "numerics, layout, checkpoint, evaluation, output), not a list"));
 }
 
 TEST(Settings, RefusesAMapWhereAValueIsExpected) {

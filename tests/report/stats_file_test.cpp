@@ -44,6 +44,23 @@ TEST(StatsFile, DropsLinesBeyondTheResumedStep) {
   EXPECT_EQ(folder.read("stats.jsonl"), lines(4));
 }
 
+TEST(StatsFile, KeepsScoresOfStepsThatStay) {
+  const ScratchFolder folder;
+  const auto path = folder.path() / "stats.jsonl";
+  {
+    StatsFile file(path, 0);
+    file.append({.index = 1, .step = 10, .seconds_total = 1.5});
+    file.append(StatsScores{.step = 8, .kimg = 0.5, .scores = {{"SWD", 2.5}, {"recall", 0.25}}});
+    file.append(StatsScores{.step = 12, .kimg = 0.75, .scores = {{"SWD", 2.0}}});
+    file.append({.index = 2, .step = 20, .seconds_total = 3});
+  }
+  const StatsFile again(path, 11);
+  EXPECT_EQ(folder.read("stats.jsonl"),
+            lines(1) + "{\"step\":8,\"kimg\":0.5,\"scores\":{\"SWD\":2.5,\"recall\":0.25}}\n");
+  ASSERT_TRUE(again.last_kept().has_value());
+  EXPECT_EQ(again.last_kept()->index, 1);
+}
+
 TEST(StatsFile, StartsAnewForAFreshRun) {
   const ScratchFolder folder;
   const StatsFile file(folder.write("stats.jsonl", lines(5)), 0);

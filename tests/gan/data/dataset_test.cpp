@@ -13,6 +13,7 @@
 #include "gan/data/open_dataset.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
+#include "job/data_source.hpp"
 #include "job/families/families.hpp"
 #include "tests/gan/data/expect_config_error.hpp"
 
@@ -175,7 +176,7 @@ TEST(StackedDataset, ShowsThreeImagesWhoseClassesTheLabelTells) {
 TEST(StackedDataset, OfClothesIsTheSameForEverySeed) {
   ModelSpec model;
   model.channels = 3;
-  const DataSpec spec{.source = kStackedFashionMnist};
+  const DataSpec spec{.source = std::string(kStackedSource)};
   const auto first = open_dataset(spec, model, 1);
   const auto second = open_dataset(spec, model, 2);
   ASSERT_EQ(first->shape().elements(), std::size_t{3} * 32 * 32);

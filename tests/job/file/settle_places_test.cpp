@@ -37,6 +37,9 @@ const std::string kStrength =
 const std::string kBest =
     "checkpoint: {every_kimg: 10, keep_best: 2, score_samples: 500, early_stop: {patience: 3}}\n"
     "training: {plateau: {patience: 2, factor: 0.2}}";
+const std::string kScores =
+    "evaluation: {every_kimg: 5, metrics: [fd, kid], decides: kid, features: /proc/self/exe, "
+    "resize: clean}";
 const std::string kRollback =
     "training: {divergence: {policy: rollback, retries: 2, rewind: 50, saturated_ticks: 5, "
     "act_on_saturation: true, diversity: 0.1, diversity_steps: 9}}";
@@ -88,16 +91,22 @@ const std::vector<Pair>& pairs() {
       // Evaluation
       {kBest,
        {"checkpoint.keep_best=0"},
-       "checkpoint.early_stop.patience, checkpoint.score_samples, training.plateau.factor, "
+       "checkpoint.early_stop.patience, training.plateau.factor, "
        "training.plateau.patience"},
       {kBest,
        {"checkpoint.keep_best=null"},
-       "checkpoint.early_stop.patience, checkpoint.score_samples, training.plateau.factor, "
+       "checkpoint.early_stop.patience, training.plateau.factor, "
        "training.plateau.patience"},
       {kBest,
        {"checkpoint.every_kimg=0"},
        "checkpoint.early_stop.patience, training.plateau.factor, training.plateau.patience"},
       {kBest, {"training.plateau.patience=0"}, "training.plateau.factor"},
+      {kScores, {"evaluation.metrics=[kid, swd]"}, ""},
+      {kScores, {"evaluation.metrics=[swd]"}, "evaluation.decides"},
+      {kScores, {"evaluation.features=lenet"}, "evaluation.resize"},
+      {kScores,
+       {"data.source=stacked:fashion-mnist", "model.channels=3", "evaluation.features=lenet"},
+       "evaluation.decides, evaluation.metrics, evaluation.resize"},
       {kBest, {"checkpoint.early_stop.patience=0"}, ""},
       // Trouble
       {kRollback,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/image_scores.hpp"
 
+#include <array>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -64,20 +65,27 @@ TEST_F(ScoresOfImages, FindOtherRealImagesNearerThanTheGeneratorsOwn) {
   EXPECT_GT(scores.held_back->neighbours.precision, scores.generated.neighbours.precision);
   EXPECT_EQ(scores.neighbour_samples, kGenerated);
   EXPECT_FALSE(scores.shares) << "the classes of other networks are not known";
-  EXPECT_EQ(scorer.score_of(run, RecordedScore::kDistance).value, scores.generated.distance);
-  EXPECT_EQ(scorer.score_of(run, RecordedScore::kKernel).value, scores.generated.kernel.mean);
+  const auto kept = scorer.scores_of(run, std::array{Metric::kKid, Metric::kPr, Metric::kFd});
+  ASSERT_EQ(kept.size(), 4U);
+  EXPECT_EQ(kept[0].metric, "KID-means.pt");
+  EXPECT_EQ(kept[0].value, scores.generated.kernel.mean);
+  EXPECT_EQ(kept[1].value, scores.generated.neighbours.precision);
+  EXPECT_EQ(kept[2].metric, "recall");
+  EXPECT_EQ(kept[2].better, checkpoint::Better::kHigher);
+  EXPECT_EQ(kept[3].value, scores.generated.distance);
 }
 
 TEST_F(ScoresOfImages, OfColouredPicturesIsThatWhichSeesColoursUnlessANetworkIsNamed) {
   const ReferenceData reference = data(80);
-  FeatureNetwork lenet = network();
-  lenet.lenet = std::make_shared<gan::LeNet>();  // as its features come
-  ImageScorer scorer(reference, lenet, kGenerated);
+  ImageScorer scorer(reference, network(), kGenerated);
   TrainedRun run = run_with_weights(7);
   ASSERT_EQ(run.job.model.channels, 3);
-  const KeptScore kept = scorer.score_of(run, RecordedScore::kKernel);
-  EXPECT_EQ(kept.metric, "SWD");
-  EXPECT_EQ(kept.value, scorer.scores_of(run).sliced.mean);
+  const auto kept = scorer.scores_of(run, run.job.metrics());
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].metric, "SWD");
+  EXPECT_EQ(kept[0].value, scorer.scores_of(run).sliced.mean);
+  run.job.evaluation.features = "means.pt";
+  EXPECT_EQ(scorer.scores_of(run, run.job.metrics()).front().metric, "FD-means.pt");
 }
 
 TEST_F(ScoresOfImages, OfAnUntrainedGeneratorAreTheCeiling) {

@@ -198,7 +198,7 @@ TEST(Evaluate, CountsTheModesOfAToyRun) {
   store(folder.path() / "run", {.prefixes = {"generator", "generator_ema"}});
   ::testing::internal::CaptureStdout();
   evaluate({.run = {.run = (folder.path() / "run").string()},
-            .samples = 500,
+            .images = 500,
             .format = OutputFormat::kJson});
   const std::string line = ::testing::internal::GetCapturedStdout();
   EXPECT_NE(line.find(R"("modes":8)"), std::string::npos) << line;
@@ -210,8 +210,8 @@ TEST(Evaluate, CountsTheModesOfStackedPictures) {
   const std::string run = (folder.path() / "run").string();
   store(run, {.job = kStackedJob, .trained = kStackedJob});
   const EvaluateOptions options{.run = {.run = run},
-                                .samples = 300,
-                                .features = fs::path(GANGWAY_SHARE_DIR) / kFeatureWeightsName,
+                                .images = 300,
+                                .lenet = fs::path(GANGWAY_SHARE_DIR) / kFeatureWeightsName,
                                 .format = OutputFormat::kJson};
   ::testing::internal::CaptureStdout();
   evaluate(options);
@@ -231,7 +231,7 @@ TEST(Evaluate, ComparesByANetworkOfTheUsers) {
                              "def forward(self, images):\n"
                              "    return torch.avg_pool2d(torch.to(images, 6), [16, 16])\n");
   EvaluateOptions options{.run = {.run = run.string()},
-                          .samples = 150,
+                          .images = 150,
                           .features = network,
                           .real = 200,
                           .format = OutputFormat::kJson};
@@ -244,7 +244,7 @@ TEST(Evaluate, ComparesByANetworkOfTheUsers) {
   EXPECT_EQ(report["features"], sha256_of_file(network));
 
   options.format = OutputFormat::kRecord;
-  options.recorded = RecordedScore::kKernel;
+  options.recorded = Metric::kKid;
   ::testing::internal::CaptureStdout();
   evaluate(options);
   (void)::testing::internal::GetCapturedStdout();

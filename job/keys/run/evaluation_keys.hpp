@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// The keys of `evaluation`. Used by key_table.cpp. Pure.
+#pragma once
+
+#include <vector>
+
+#include "job/schema/key.hpp"
+
+namespace gangway {
+
+void add_evaluation_keys(std::vector<Key>& keys);
+
+}  // namespace gangway

@@ -94,6 +94,21 @@ std::string augment_text(const JobAdvice& advice) {
              : "{policy: ada, kimg: 100}  # fewer than 20,000: else they are learnt by heart";
 }
 
+/// `gangway evaluate` compares two halves of the pictures.
+constexpr std::int64_t kEnoughForAScore = 200;
+/// Of a whole training: each takes a core some 10 seconds beside it.
+constexpr double kScores = 5.0;
+
+std::string evaluation_text(const JobAdvice& advice, const PictureFacts& facts) {
+  return facts.pictures < kEnoughForAScore
+             ? fmt::format("{{every_kimg: 0}}  # no score: {} pictures at least are needed for one",
+                           kEnoughForAScore)
+             : fmt::format(
+                   "{{every_kimg: {:g}, metrics: [swd], images: 2048}}  # lower is better; "
+                   "it sees colours and needs no network",
+                   rounded_down(std::max(1.0, advice.kimg / kScores)));
+}
+
 std::string plain(double value) { return fmt::format("{:g}", value); }
 
 /// As YAML reads it, whatever is in it.
@@ -210,6 +225,8 @@ std::string job_text(const JobAdvice& advice, const PictureFacts& facts, const J
       {"BETAS", advice.augments ? "[0, 0.99]" : "[0.5, 0.999]"},
       {"EMA", advice.augments ? "50" : "1000"},
       {"CHECKPOINT_KIMG", plain(rounded_down(std::max(1.0, advice.kimg / 10.0)))},
+      {"KEEP_BEST", facts.pictures < kEnoughForAScore ? "0" : "1"},
+      {"EVALUATION", evaluation_text(advice, facts)},
       {"PICTURES_KIMG", plain(rounded_down(std::max(1.0, advice.kimg / 25.0)))},
       {"TICK_KIMG", plain(rounded_down(std::max(1.0, advice.kimg / 100.0)))},
       {"GRID", std::to_string(std::clamp(advice.classes, 8, 16))},

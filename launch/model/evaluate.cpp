@@ -58,8 +58,9 @@ std::string floor_text(const ImageScores& scores, const Value& value_of) {
 }
 
 void print_sliced(const ImageScores& scores) {
-  fmt::print("{:9}{:8.2f}  by level, the finest first: {:.2f}{}\n", "SWD", scores.sliced.mean,
-             fmt::join(scores.sliced.by_level, ", "),
+  fmt::print("{:<8} {:8.2f}  by level, the finest first: {:.2f}; before the training {:.2f}{}\n",
+             "SWD", scores.sliced.mean, fmt::join(scores.sliced.by_level, ", "),
+             scores.sliced_ceiling,
              scores.sliced_held_back
                  ? fmt::format("; of other real images {:.2f}", *scores.sliced_held_back)
                  : "");
@@ -67,16 +68,16 @@ void print_sliced(const ImageScores& scores) {
 
 void print_distances(const TrainedRun& run, const ImageScores& scores,
                      const FeatureNetwork& network, const ReferenceData& data) {
-  fmt::print("{:9}{:8.2f}  {} generated against {}\n", network.distance, scores.generated.distance,
-             run.job.evaluation.images, data.description);
+  fmt::print("{:<8} {:8.2f}  {} generated against {}\n", network.distance,
+             scores.generated.distance, run.job.evaluation.images, data.description);
   if (scores.held_back) {
-    fmt::print("{:9}{:8.2f}  {} other real images against the same\n", "floor",
+    fmt::print("{:<8} {:8.2f}  {} other real images against the same\n", "floor",
                scores.held_back->distance, data.held_back_count);
   }
-  fmt::print("{:9}{:8.2f}  the generator before its training against the same\n", "ceiling",
+  fmt::print("{:<8} {:8.2f}  the generator before its training against the same\n", "ceiling",
              scores.ceiling);
   const auto kernel = [](const SetScores& of) { return of.kernel.mean; };
-  fmt::print("{:9}{:8.3f}  deviation of a part {:.3f}{}\n", network.kernel_distance,
+  fmt::print("{:<8} {:8.3f}  deviation of a part {:.3f}{}\n", network.kernel_distance,
              kernel(scores.generated), scores.generated.kernel.deviation,
              floor_text(scores, kernel));
 }
@@ -85,7 +86,7 @@ void print_precision_recall(const ImageScores& scores) {
   const auto line = [&](const char* name, double gan::PrecisionRecall::*member,
                         const char* meaning) {
     const auto value = [member](const SetScores& of) { return of.neighbours.*member; };
-    fmt::print("{:9}{:7.3f}  {}{}\n", name, value(scores.generated), meaning,
+    fmt::print("{:<8} {:7.3f}  {}{}\n", name, value(scores.generated), meaning,
                floor_text(scores, value));
   };
   line("precision", &gan::PrecisionRecall::precision, "share of the generated among the real ones");
@@ -121,6 +122,7 @@ void print_json(const TrainedRun& run, const ImageScores& scores, const FeatureN
        {"kid_floor", floor([](const SetScores& of) { return of.kernel.mean; })},
        {"swd", scores.sliced.mean},
        {"swd_by_level", scores.sliced.by_level},
+       {"swd_ceiling", scores.sliced_ceiling},
        {"swd_floor", scores.sliced_held_back ? nlohmann::ordered_json(*scores.sliced_held_back)
                                              : nlohmann::ordered_json(nullptr)},
        {"precision", scores.generated.neighbours.precision},
@@ -167,7 +169,7 @@ void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
   print_sliced(scores);
   print_distances(run, scores, network, data);
   if (network.lenet && run.job.model.channels > 1) {
-    fmt::print("{:9}{:8}  {} and what follows from it see no colours: SWD does\n", "", "",
+    fmt::print("{:<8} {:8}  {} and what follows from it see no colours: SWD does\n", "", "",
                network.distance);
   }
   print_precision_recall(scores);
@@ -295,9 +297,9 @@ void evaluate_translation(TrainedRun& run, const EvaluateOptions& options) {
   }
   print_heading(run);
   const char* part = scores.is_held_out ? "held-out" : "training";
-  fmt::print("{:9}{:7.3f}  of {} {} pairs; of the input itself {:.3f}\n", "SSIM",
+  fmt::print("{:<8} {:7.3f}  of {} {} pairs; of the input itself {:.3f}\n", "SSIM",
              scores.generated.similarity, scores.pairs, part, scores.given.similarity);
-  fmt::print("{:9}{:7.2f}  mean difference of shades (0-255); of the input itself {:.2f}\n", "L1",
+  fmt::print("{:<8} {:7.2f}  mean difference of shades (0-255); of the input itself {:.2f}\n", "L1",
              scores.generated.difference, scores.given.difference);
 }
 
@@ -323,7 +325,7 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
   }
   print_heading(run);
   fmt::print(
-      "{:9}{:7.1f} % of {} held-out pictures have become one; of the input itself {:.1f} %, of "
+      "{:<8} {:7.1f} % of {} held-out pictures have become one; of the input itself {:.1f} %, of "
       "real "
       "ones {:.1f} %\n",
       scores.kind, 100.0 * scores.generated, scores.pictures, 100.0 * scores.given,

@@ -125,7 +125,11 @@ ImageScores ImageScorer::scores_of(TrainedRun& run) {
     scores.held_back = compare(features_of(data_.held_back, data_.held_back_count));
   }
   scores.generated = compare(generated);
-  scores.sliced = sliced(gan::evaluation_samples(run.generator, run.job.model, kEvaluationSeed));
+  const auto sliced_of = [&](gan::Network& generator) {
+    return sliced(gan::evaluation_samples(generator, run.job.model, kEvaluationSeed));
+  };
+  scores.sliced = sliced_of(run.generator);
+  scores.sliced_ceiling = sliced_of(untrained).mean;
   if (data_.held_back_count > 0) {
     scores.sliced_held_back = sliced(data_.held_back).mean;
   }

@@ -43,7 +43,8 @@ struct ImageScores {
   std::int64_t neighbour_samples = 0;  ///< of each set, for precision and recall
   std::optional<ClassShareScores> shares;  ///< of the data that the classifier knows
   gan::SlicedDistance sliced;
-  std::optional<double> sliced_held_back;  ///< its mean over levels
+  std::optional<double> sliced_held_back;  ///< its mean over levels, as is the next
+  double sliced_ceiling = 0.0;
 };
 
 class ImageScorer {

@@ -94,6 +94,7 @@ TEST_F(ScoresOfImages, OfAnUntrainedGeneratorAreTheCeiling) {
   TrainedRun run = run_with_weights(parse_job(kImageJob, "job").training.seed);
   const ImageScores scores = scorer.scores_of(run);
   EXPECT_EQ(scores.generated.distance, scores.ceiling);
+  EXPECT_EQ(scores.sliced.mean, scores.sliced_ceiling);
 }
 
 TEST_F(ScoresOfImages, HaveNoFloorWhereNoRealImagesAreLeft) {

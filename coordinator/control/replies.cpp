@@ -93,6 +93,8 @@ void fill(wire::StatusReply& reply, const JobStatus& status) {
     reply.add_pictures(picture);
   }
   reply.set_version(GANGWAY_VERSION);
+  reply.set_seconds_up(status.seconds_up);
+  reply.set_waits_for(status.waits_for);
 }
 
 void fill(wire::Tick& reply, const report::Tick& tick) {

@@ -51,6 +51,8 @@ std::string status_json(const JobStatus& status) {
   ordered_json object = {{"phase", name_of(status.phase)},
                          {"incarnation", status.incarnation},
                          {"unix_seconds", status.unix_seconds},
+                         {"seconds_up", status.seconds_up},
+                         {"waits_for", status.waits_for},
                          {"step", status.step},
                          {"total_steps", status.total_steps},
                          {"kimg", status.kimg},

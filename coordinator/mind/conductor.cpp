@@ -41,6 +41,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       watch_memory_(settings_.watch_memory),
       scores_(settings_.scores),
       num_recorded_(settings_.decisions.size()),
+      began_at_(start),
       last_clock_(start) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,

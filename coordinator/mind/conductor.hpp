@@ -310,6 +310,7 @@ class Conductor {
   };
   std::optional<HeldBack> held_back_;    ///< the earliest that is not answered yet
   std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
+  TimePoint began_at_;
   TimePoint last_clock_;
   std::set<std::int64_t> pins_;      ///< checkpoints to come that are to be pinned
   TraceSteps trace_;                 ///< the newest

@@ -349,6 +349,7 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
                    .incarnation = settings_.welcome.incarnation,
                    .phase = phase(),
                    .unix_seconds = unix_seconds,
+                   .seconds_up = seconds(now - began_at_),
                    .step = ticks_.steps_done(),
                    .total_steps = settings_.leases.total_steps,
                    .kimg = kimg_of(ticks_.steps_done()),
@@ -359,6 +360,9 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
                    .pause = settings_.pause,
                    .snapshot_step = snapshots_.complete(),
                    .pictures = pictures_};
+  if (status.step == begin_step_) {
+    status.waits_for = wait_before_first_step(status.phase, status.workers);
+  }
   if (last_tick_) {
     status.tick->histograms.clear();
     status.images_per_second = last_tick_->images_per_second;

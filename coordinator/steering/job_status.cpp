@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace gangway::coordinator {
 
@@ -22,6 +25,28 @@ std::string_view name_of(JobPhase phase) {
       return "ended";
   }
   return "unknown";
+}
+
+std::string wait_before_first_step(JobPhase phase, const std::vector<WorkerStatus>& workers) {
+  if (phase == JobPhase::kTraining) {
+    return "the first step";
+  }
+  if (phase != JobPhase::kStarting) {
+    return {};
+  }
+  for (const auto& [state, what] :
+       {std::pair("expected", "to start"), std::pair("joined", "to load its state")}) {
+    std::vector<int> late;
+    for (const WorkerStatus& worker : workers) {
+      if (worker.state == state) {
+        late.push_back(worker.rank);
+      }
+    }
+    if (!late.empty()) {
+      return fmt::format("rank {} {}", fmt::join(late, ", "), what);
+    }
+  }
+  return "the workers' lifelines";
 }
 
 void mark_stragglers(std::vector<WorkerStatus>& workers) {

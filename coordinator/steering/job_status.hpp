@@ -65,6 +65,8 @@ struct JobStatus {
   std::int64_t incarnation = 0;  ///< number of this start of the run
   JobPhase phase = JobPhase::kStarting;
   double unix_seconds = 0;  ///< wall clock of this status
+  double seconds_up = 0;    ///< since this start began
+  std::string waits_for;    ///< until the first step is done (wait_before_first_step)
   std::int64_t step = 0;    ///< done by all
   std::int64_t total_steps = 0;
   double kimg = 0;
@@ -81,6 +83,10 @@ struct JobStatus {
   std::optional<std::int64_t> snapshot_step;   ///< of the newest that all workers have
   std::vector<std::string> pictures;           ///< files in the run directory, of this start
 };
+
+/// What a job that has trained no step of this start waits for: "rank 2, 3 to start".
+[[nodiscard]] std::string wait_before_first_step(JobPhase phase,
+                                                 const std::vector<WorkerStatus>& workers);
 
 /// Marks the workers whose work in a step takes kStragglerFactor times the median of the others'.
 void mark_stragglers(std::vector<WorkerStatus>& workers);

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "checkpoint/store/scan.hpp"
 #include "run/run_directory.hpp"
+#include "run/run_files.hpp"
 
 namespace gangway::launch {
 
@@ -38,6 +40,15 @@ fs::path find_run_directory(const RunReference& reference, const fs::path& outdi
   throw ConfigError(
       fmt::format("no run '{}': it is neither a directory nor the name of a run in {} (--outdir)",
                   reference.run, outdir.string()));
+}
+
+std::optional<std::int64_t> newest_checkpoint(const fs::path& run_directory) {
+  for (const auto& entry : checkpoint::list_checkpoints(run_directory / kCheckpointsFolder)) {
+    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
+      return entry.step;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace gangway::launch

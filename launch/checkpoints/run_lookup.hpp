@@ -21,4 +21,8 @@ struct RunReference {
 [[nodiscard]] std::filesystem::path find_run_directory(const RunReference& reference,
                                                        const std::filesystem::path& outdir);
 
+/// Step of the run's newest complete checkpoint.
+[[nodiscard]] std::optional<std::int64_t> newest_checkpoint(
+    const std::filesystem::path& run_directory);
+
 }  // namespace gangway::launch

@@ -13,11 +13,16 @@
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
+#include "job/file/settle_precision.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+#include "report/log_file.hpp"
+#include "run/control/unanswered_run.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {
 namespace {
 
+constexpr std::size_t kCommandLimitBytes = std::size_t{1} << 20U;
 constexpr std::size_t kCertificateLimitBytes = std::size_t{1} << 20U;
 
 std::string user_name() {
@@ -39,8 +44,7 @@ ControlPlace require_place(const std::filesystem::path& run) {
                     run.string(), place->host));
   }
   if (is_here && place->pid > 0 && start_ticks_of(place->pid) == 0) {
-    throw EnvironmentError(fmt::format("{}: its coordinator, pid {}, is gone; {}", run.string(),
-                                       place->pid, end_of(run)));
+    throw EnvironmentError(end_of(run));
   }
   return *place;
 }
@@ -75,6 +79,24 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ControlPlace& pla
   return grpc::SslCredentials({.pem_root_certs = *certificate});
 }
 
+/// What there is of a run that was killed, and the command that goes on with it.
+std::string way_on(const std::filesystem::path& run) {
+  const auto step = newest_checkpoint(run);
+  const std::string saved =
+      step ? fmt::format("its newest checkpoint is of step {}", *step) : "it has no checkpoint";
+  std::string command =
+      read_small_file(run / kCommandFile, kCommandLimitBytes).value_or(std::string());
+  command.erase(command.find_last_not_of('\n') + 1);
+  return command.empty() ? saved + "; the same command starts it again"
+                         : fmt::format("{}; this goes on: {}", saved, command);
+}
+
+/// Whether its job wants nobody to ask.
+bool is_closed(const std::filesystem::path& run) {
+  const auto job = job_in(run / kJobFile);
+  return job && job->output.control == "off";
+}
+
 /// Somebody listens, and TLS fails: gRPC says so in words alone.
 bool fails_at_tls(const std::string& message) {
   return message.find("andshake") != std::string::npos ||
@@ -83,16 +105,43 @@ bool fails_at_tls(const std::string& message) {
 
 }  // namespace
 
-std::string end_of(const std::filesystem::path& run) {
-  const auto status = read_status(run);
-  if (!status) {
-    return fmt::format(
-        "no job that can be asked runs in {}: it was killed, has not begun, or has "
-        "output.control=off",
-        run.string());
+std::string phase_of_unanswered(const std::filesystem::path& run) {
+  if (read_control(run)) {
+    return {};
   }
-  return fmt::format("no job runs in {}: the last ended with exit code {}: {} ({})", run.string(),
-                     status->exit_code, status->reason, (run / kStatusFile).string());
+  if (read_status(run)) {
+    return "ended";
+  }
+  const RunTrace trace = look_at_unanswered(run).trace;
+  return trace == RunTrace::kLaunching || (trace == RunTrace::kComing && !is_closed(run))
+             ? std::string(kStarting)
+             : std::string();
+}
+
+std::string end_of(const std::filesystem::path& run) {
+  if (const auto status = read_status(run)) {
+    return fmt::format("no job runs in {}: the last ended with exit code {}: {} ({})", run.string(),
+                       status->exit_code, status->reason, (run / kStatusFile).string());
+  }
+  const UnansweredRun seen = look_at_unanswered(run);
+  switch (seen.trace) {
+    case RunTrace::kNone:
+      return fmt::format("no job has been started in {}", run.string());
+    case RunTrace::kGone:
+      return fmt::format("no job runs in {}: {}; {}", run.string(), describe(seen), way_on(run));
+    case RunTrace::kComing:
+      if (is_closed(run)) {
+        return fmt::format(
+            "{} cannot be asked: its job has output.control=off; pid {} works at it, and its log "
+            "is {}",
+            run.string(), seen.pid, (run / kLogsFolder / report::log_file_name(0)).string());
+      }
+      break;
+    case RunTrace::kLaunching:
+    case RunTrace::kOnOtherHost:
+      break;
+  }
+  return fmt::format("{} cannot be asked yet: {}", run.string(), describe(seen));
 }
 
 ControlClient::ControlClient(ControlAccess access)

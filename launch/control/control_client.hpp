@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "run/control/control.grpc.pb.h"
 #include "run/control/control_file.hpp"
@@ -56,7 +57,14 @@ class ControlClient {
   std::unique_ptr<wire::Control::Stub> stub_;
 };
 
-/// How the newest start of a run that nobody can ask has ended, for people.
+/// In the answer of a run that has begun: coordinator/steering/job_status.hpp has the others.
+inline constexpr std::string_view kStarting = "starting";
+
+/// The phase of a run that nobody can ask from here: "starting" or "ended"; empty where its
+/// coordinator is to be asked, or is gone.
+[[nodiscard]] std::string phase_of_unanswered(const std::filesystem::path& run);
+
+/// How the newest start of a run that nobody can ask stands or has ended, for people.
 [[nodiscard]] std::string end_of(const std::filesystem::path& run);
 
 }  // namespace gangway::launch

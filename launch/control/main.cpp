@@ -16,7 +16,7 @@
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/control/control_client.hpp"
 #include "launch/control/status_text.hpp"
-#include "run/run_files.hpp"
+#include "run/control/unanswered_run.hpp"
 #include "run/trace_steps.hpp"
 
 namespace gangway::launch {
@@ -70,19 +70,19 @@ void command(const Options& options,
   tell(options, client.ask(call, request));
 }
 
-/// A run that has ended is no failure: whoever asks is told how.
+/// A run that has ended or has only begun is no failure: whoever asks is told how.
 void show_status(const Options& options) {
   const ControlAccess access = access_of(options);
-  if (!read_control(access.run) && read_status(access.run)) {
-    const RunStatus ended = *read_status(access.run);
-    if (options.json) {
-      wire::StatusReply status;
-      status.set_run_directory(access.run.string());
-      status.set_phase("ended");
-      std::cout << json_line(status) << std::endl;
-    } else {
-      std::cout << end_of(access.run) << std::endl;
-    }
+  if (const std::string phase = phase_of_unanswered(access.run); !phase.empty()) {
+    wire::StatusReply status;
+    status.set_run_directory(access.run.string());
+    status.set_phase(phase);
+    status.set_waits_for(phase == kStarting ? "its coordinator" : "");
+    const std::string text =
+        phase == kStarting ? fmt::format("run     {}\nphase   starting: {}", access.run.string(),
+                                         describe(look_at_unanswered(access.run)))
+                           : end_of(access.run);
+    std::cout << (options.json ? json_line(status) : text) << std::endl;
     return;
   }
   ControlClient client(access);

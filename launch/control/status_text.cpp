@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "launch/control/status_text.hpp"
 
+#include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -16,9 +18,20 @@ namespace {
 
 namespace wire = gangway::control::v1;
 
+/// Of who has not done a first step: "starting, begun 3s ago, 1 of 3 workers up, waits for rank 2,
+/// 3 to start".
+std::string start_text(const wire::StatusReply& status) {
+  const auto up = std::ranges::count_if(status.workers(), [](const wire::Worker& worker) {
+    return worker.state() == "joined" || worker.state() == "ready";
+  });
+  return fmt::format("{}, begun {} ago, {} of {} workers up, waits for {}", status.phase(),
+                     report::format_duration(status.seconds_up()), up, status.workers_size(),
+                     status.waits_for());
+}
+
 std::string phase_text(const wire::StatusReply& status) {
   if (!status.has_pause()) {
-    return status.phase();
+    return status.waits_for().empty() ? status.phase() : start_text(status);
   }
   const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
   return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}", status.phase(), status.pause().by(),
@@ -26,9 +39,11 @@ std::string phase_text(const wire::StatusReply& status) {
 }
 
 std::string progress_text(const wire::StatusReply& status) {
-  std::string text = fmt::format("step {} of {}, {:.1f} of {:.1f} kimg, {:.0f} images/s",
-                                 status.step(), status.total_steps(), status.kimg(),
-                                 status.total_kimg(), status.images_per_second());
+  std::string text = fmt::format("step {} of {}, {:.1f} of {:.1f} kimg", status.step(),
+                                 status.total_steps(), status.kimg(), status.total_kimg());
+  if (status.images_per_second() > 0.0) {
+    text += fmt::format(", {:.0f} images/s", status.images_per_second());
+  }
   if (status.has_seconds_left()) {
     text += fmt::format(", {} left", report::format_duration(status.seconds_left()));
   }
@@ -46,6 +61,11 @@ std::string saved_text(const wire::StatusReply& status) {
                          : ", by an earlier start");
 }
 
+/// Workers tell it with each tick: before the first nothing is known.
+std::string known(const wire::Worker& worker, std::string text) {
+  return worker.resident_bytes() > 0 ? std::move(text) : "-";
+}
+
 std::string workers_text(const wire::StatusReply& status) {
   report::Table table({{.title = "rank", .align = Align::kRight},
                        {.title = "host"},
@@ -59,14 +79,15 @@ std::string workers_text(const wire::StatusReply& status) {
                        {.title = "MiB", .align = Align::kRight},
                        {.title = ""}});
   for (const wire::Worker& worker : status.workers()) {
-    table.add_row({std::to_string(worker.rank()), worker.host(), worker.device(), worker.state(),
-                   fmt::format("[{}, {})", worker.first_microbatch(), worker.end_microbatch()),
-                   worker.networks().empty() ? "all" : worker.networks(),
-                   std::to_string(worker.steps_done()),
-                   fmt::format("{:.3f}", worker.work_seconds_per_step()),
-                   fmt::format("{:.3f}", worker.wait_seconds_per_step()),
-                   fmt::format("{:.0f}", static_cast<double>(worker.resident_bytes()) / kMebibyte),
-                   worker.straggler() ? "straggler" : ""});
+    table.add_row(
+        {std::to_string(worker.rank()), worker.host(), worker.device(), worker.state(),
+         fmt::format("[{}, {})", worker.first_microbatch(), worker.end_microbatch()),
+         worker.networks().empty() ? "all" : worker.networks(), std::to_string(worker.steps_done()),
+         known(worker, fmt::format("{:.3f}", worker.work_seconds_per_step())),
+         known(worker, fmt::format("{:.3f}", worker.wait_seconds_per_step())),
+         known(worker,
+               fmt::format("{:.0f}", static_cast<double>(worker.resident_bytes()) / kMebibyte)),
+         worker.straggler() ? "straggler" : ""});
   }
   return table.text();
 }

@@ -20,7 +20,6 @@
 #include "base/shared_segment.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "checkpoint/store/scan.hpp"
 #include "job/choices.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
@@ -28,6 +27,7 @@
 #include "job/file/settle_precision.hpp"
 #include "job/layout/layout.hpp"
 #include "job/run_name.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/data/colour_note.hpp"
 #include "launch/data/data_limit.hpp"
@@ -128,16 +128,6 @@ ResumeLines resume_lines(const RunOptions& options, const fs::path& run,
   return {.before_save = from_path ? shell_line(typed) : go_on, .after_save = go_on};
 }
 
-/// Of the run's complete checkpoints.
-std::optional<std::int64_t> newest_step(const fs::path& run) {
-  for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
-    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
-      return entry.step;
-    }
-  }
-  return std::nullopt;
-}
-
 /// Whether there is a checkpoint that the job would go on from.
 bool goes_on(const RunOptions& options, const std::string& default_name) {
   if (options.resume != "auto" && options.resume != "must") {
@@ -145,7 +135,7 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
   }
   const auto run =
       find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
-  return run && newest_step(*run).has_value();
+  return run && newest_checkpoint(*run).has_value();
 }
 
 /// The job of the run that this one would go on with.
@@ -157,7 +147,7 @@ std::optional<JobSpec> job_before(const RunOptions& options, const std::string& 
 
 /// What it has saved counts, where it has.
 std::string resume_after_drain(const std::string& asked, const fs::path& run) {
-  return asked == "must" || asked == "never" || newest_step(run) ? "auto" : asked;
+  return asked == "must" || asked == "never" || newest_checkpoint(run) ? "auto" : asked;
 }
 
 std::vector<std::string> train_arguments(const RunOptions& options, const fs::path& run,
@@ -368,8 +358,8 @@ int run_job(const RunOptions& asked, const Environment& environment,
       .reach = request.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
       .tether_port = tether_port(options.lifeline_port),
       .tells_command = options.verbose,
-      .resume_command = [run, lines, before = newest_step(run)] {
-        return newest_step(run) > before ? lines.after_save : lines.before_save;
+      .resume_command = [run, lines, before = newest_checkpoint(run)] {
+        return newest_checkpoint(run) > before ? lines.after_save : lines.before_save;
       }};
   tell_start(supervised);
   const auto prepare = [&](SupervisedJob& job_again, const std::vector<int>& drained) {

@@ -77,6 +77,19 @@ class Verbs(Steered):
         self.assertIn("generator 2/2", self.gangway("status", run))
         running.kill_all()
 
+    def test_tell_from_the_first_moment_on_what_a_start_waits_for(self):
+        running = self.start("run", "job.yaml", "-n", 3, "--run", "job", name="said")
+        end = time.monotonic() + self.deadline
+        while not list((self.folder / "runs").glob("*-job/lock")):
+            self.assertLess(time.monotonic(), end, "no run directory")
+        answers = []
+        while not answers or answers[-1]["phase"] == "starting":
+            self.assertLess(time.monotonic(), end, answers[-1:])
+            answers.append(json.loads(self.gangway("status", "job", "--json")))
+        self.assertEqual({answer["phase"] for answer in answers}, {"starting", "training"})
+        self.assertTrue(all(answer["waits_for"] for answer in answers[:-1]), answers)
+        running.kill_all()
+
     def test_are_answered_from_another_process_and_recorded(self):
         running, run = self.begin()
         status = json.loads(self.gangway("status", "job", "--json"))

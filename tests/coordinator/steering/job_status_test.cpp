@@ -44,6 +44,28 @@ TEST_F(ConductorTest, TellsHowAJobStands) {
   EXPECT_EQ(status.workers[1].steps_done, 12);
 }
 
+TEST_F(ConductorTest, SaysWhatItWaitsForBeforeTheFirstStep) {
+  const JobStatus first = conductor_.status(now_ + seconds(4), 5.0);
+  EXPECT_DOUBLE_EQ(first.seconds_up, 4.0);
+  EXPECT_EQ(first.waits_for, "rank 1, 2 to start");
+  begin();
+  EXPECT_EQ(conductor_.status(now_, 5.0).waits_for, "the first step");
+  step_to(0, 1);
+  EXPECT_EQ(conductor_.status(now_, 5.0).waits_for, "");
+}
+
+TEST(WaitBeforeFirstStep, NamesWhoIsLastInTheOrderOfAStart) {
+  std::vector<WorkerStatus> workers(2);
+  workers[0] = {.rank = 1, .state = "ready"};
+  workers[1] = {.rank = 2, .state = "joined"};
+  EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "rank 2 to load its state");
+  workers[0].state = "expected";
+  EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "rank 1 to start");
+  workers[0].state = workers[1].state = "ready";
+  EXPECT_EQ(wait_before_first_step(JobPhase::kStarting, workers), "the workers' lifelines");
+  EXPECT_EQ(wait_before_first_step(JobPhase::kStopping, workers), "");
+}
+
 TEST_F(ConductorTest, SaysThatItStopsOrHasEnded) {
   begin();
   keep(conductor_.on_request(Request::kSaveAndLeave, /*signal=*/15, now_));

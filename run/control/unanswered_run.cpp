@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "run/control/unanswered_run.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/atomic_file.hpp"
+#include "base/process_identity.hpp"
+#include "base/text/utf8.hpp"
+#include "base/this_host.hpp"
+#include "run/run_files.hpp"
+
+namespace gangway {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLockLimitBytes = 4096;
+constexpr std::string_view kLauncher = "gangway";  // `gangway run`; the coordinator's is longer
+
+/// As the kernel has it, 15 characters at most; empty where there is no such process.
+std::string program_of(std::int64_t pid) {
+  if (start_ticks_of(pid) == 0) {
+    return {};
+  }
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+/// Of "pid 412 on node-a\n", as RunLock writes it. False where it is something else.
+bool read_holder(std::string_view text, UnansweredRun& run) {
+  constexpr std::string_view kPid = "pid ";
+  constexpr std::string_view kOn = " on ";
+  text = text.substr(0, text.find('\n'));
+  const std::size_t on = text.find(kOn);
+  if (!text.starts_with(kPid) || on == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view digits = text.substr(kPid.size(), on - kPid.size());
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), run.pid);
+  run.host = shown(std::string(text.substr(on + kOn.size())));
+  return error == std::errc{} && end == digits.data() + digits.size() && run.pid > 0;
+}
+
+/// By the name of the process that has taken the run last.
+RunTrace trace_of(const std::string& program) {
+  if (program == kLauncher) {
+    return RunTrace::kLaunching;
+  }
+  return program.starts_with(kLauncher) ? RunTrace::kComing : RunTrace::kGone;
+}
+
+}  // namespace
+
+UnansweredRun look_at_unanswered(const fs::path& directory) {
+  UnansweredRun run;
+  const fs::path lock = directory / kLockFile;
+  const auto text = read_small_file(lock, kLockLimitBytes);
+  if (!text || !read_holder(*text, run)) {
+    return {};
+  }
+  std::error_code error;
+  const auto taken = fs::last_write_time(lock, error);
+  if (!error) {
+    run.seconds = std::chrono::duration<double>(fs::file_time_type::clock::now() - taken).count();
+  }
+  run.trace = run.host == host_name() ? trace_of(program_of(run.pid)) : RunTrace::kOnOtherHost;
+  return run;
+}
+
+std::string describe(const UnansweredRun& run) {
+  const std::string since =
+      fmt::format("{}", std::chrono::seconds(static_cast<std::int64_t>(run.seconds)));
+  switch (run.trace) {
+    case RunTrace::kNone:
+      return {};
+    case RunTrace::kLaunching:
+      return fmt::format("gangway run (pid {}) began it {} ago and starts its processes", run.pid,
+                         since);
+    case RunTrace::kComing:
+      return fmt::format("its coordinator (pid {}) has had it for {} and does not listen yet",
+                         run.pid, since);
+    case RunTrace::kOnOtherHost:
+      return fmt::format("pid {} on host {} took it {} ago: ask there", run.pid, run.host, since);
+    case RunTrace::kGone:
+      return fmt::format(
+          "pid {}, which took it {} ago, is gone and has not said how it ended: it "
+          "was killed, or the host went down",
+          run.pid, since);
+  }
+  return {};
+}
+
+}  // namespace gangway

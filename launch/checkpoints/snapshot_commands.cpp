@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/checkpoints/snapshot_list.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
 #include "run/run_lock.hpp"
@@ -60,6 +61,15 @@ int list_runs() {
   return 0;
 }
 
+int list_snapshots(const SnapshotOptions& options) {
+  if (options.reference.empty()) {
+    return list_runs();
+  }
+  const RunReference reference = parse_run_reference(options.reference);
+  std::cout << snapshot_list(find_run_directory(reference, options.outdir)) << std::flush;
+  return 0;
+}
+
 int free_memory(const SnapshotOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   if (reference.step) {
@@ -87,8 +97,13 @@ void add_snapshot_commands(CLI::App& app, CommandLine& line) {
   CLI::App* group = app.add_subcommand(
       "snapshots", "What failed runs keep in this host's memory to go on from, and freeing it");
   group->require_subcommand(1);
-  group->add_subcommand("ls", "By run: step, memory, age, and the command that frees it")
-      ->callback([&line] { line.action = list_runs; });
+  CLI::App* ls = group->add_subcommand(
+      "ls",
+      "Of a run: each snapshot here, and whether it is whole; without one, by run: step, "
+      "memory, age, and the command that frees it");
+  ls->add_option("run", options->reference, "Directory or name of a run")->type_name("RUN");
+  ls->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
+  ls->callback([options, &line] { line.action = [options] { return list_snapshots(*options); }; });
   CLI::App* rm = group->add_subcommand(
       "rm", "Free the memory of a run that no process works at; it goes on from its checkpoint");
   rm->add_option("run", options->reference, "Directory or name of a run")

@@ -7,6 +7,7 @@ said, and of no use to another job.
 """
 import json
 import os
+import re
 import shlex
 import signal
 import unittest
@@ -38,11 +39,14 @@ class KeptMemory(Trainings):
         note = r"^note   snapshots up to step \d+ stay in this host's memory \(.* MiB\) for 7 days, .*; to free it: "
         command = running.said()[running.wait_for(note):].splitlines()[0]
         self.assertIn("kept for another 7 days", self.snapshots("ls"))
+        step, = re.findall(r"snapshots up to step (\d+) stay", running.said())
+        self.assertRegex(self.snapshots("ls", "failed"), rf"(?m)^ *{step} +\S+ +1 +1 +0(,1)? of 2 ")
         self.assertTrue(snapshot_files(self.folder))
         code, out, err = self.call(*shlex.split(command))
         self.assertEqual(code, 0, out + err)
         self.assertEqual(snapshot_files(self.folder), [])
         self.assertIn("had no snapshots", self.snapshots("rm", "failed"))
+        self.assertRegex(self.snapshots("ls", "failed"), r"^\S+: no snapshots on \S+: .*\n$")
 
     def test_is_left_aside_by_another_job_and_that_is_said(self):
         self.begin().kill_all()

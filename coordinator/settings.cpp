@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.hpp"
 #include "coordinator/steering/settable_keys.hpp"
+#include "coordinator/trouble/loss_bound.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
 #include "job/layout/layout.hpp"
@@ -40,7 +41,9 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   const PerNetwork<std::string> names = spec.network_names();
   settings.divergence = spec.training.divergence;
   for (const RecipeNetwork& network : spec.training.recipe->networks) {
-    settings.watched.push_back({.name = std::string(network.name), .judges = judges(network.role)});
+    settings.watched.push_back({.name = std::string(network.name),
+                                .judges = judges(network.role),
+                                .loss_bound = loss_bound(spec, network)});
   }
   settings.decisions = run.decisions;
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;

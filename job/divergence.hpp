@@ -23,6 +23,9 @@ struct DivergenceSpec {
   std::int64_t rewind = 100;  ///< steps: a rollback goes to a multiple of it
   /// Mean loss of a step over the running median of its size that is trouble; 0: none is.
   double loss_factor = 0.0;
+  /// Size of an adversary's loss above which nothing is learnt any more: trouble where it stays
+  /// there; 0: none is. Logits of ten thousand are certainties to the last bit from about forty on.
+  double loss_bound = 1e4;
   /// Ticks in a row after which a discriminator that has nothing left to learn is told of; 0:
   /// never.
   std::int64_t saturated_ticks = 10;

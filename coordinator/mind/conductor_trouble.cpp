@@ -55,11 +55,9 @@ void Conductor::recall_at(std::int64_t step) {
 }
 
 void Conductor::remember_at(const messages::Lease& lease, bool saves) {
-  if (troubles_.remembers()) {
-    remembered_steps_.insert(lease.snapshots.begin(), lease.snapshots.end());
-    if (saves) {
-      remembered_steps_.insert(lease.end);
-    }
+  remembered_steps_.insert(lease.snapshots.begin(), lease.snapshots.end());
+  if (saves) {
+    remembered_steps_.insert(lease.end);
   }
 }
 
@@ -69,6 +67,9 @@ Effects Conductor::keep_watch() {
     return {};
   }
   remembered_steps_.erase(remembered_steps_.begin(), remembered_steps_.upper_bound(step));
+  if (!troubles_.remembers()) {
+    return {};
+  }
   watch_memory_.keep(step, troubles_.seen());
   return {KeepWatch{watch_memory_.text()}};
 }

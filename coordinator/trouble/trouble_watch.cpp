@@ -24,32 +24,62 @@ TroubleWatch::TroubleWatch(const DivergenceSpec& spec, std::vector<WatchedNetwor
 
 bool TroubleWatch::remembers() const {
   return spec_.loss_factor > 0.0 || spec_.diversity > 0.0 ||
-         (spec_.saturated_ticks > 0 && spec_.saturation_is_trouble);
+         (spec_.saturated_ticks > 0 && spec_.saturation_is_trouble) ||
+         std::ranges::any_of(seen_, [](const SeenFigures& seen) { return seen.beyond > 0; });
 }
 
 std::optional<Trouble> TroubleWatch::step(std::int64_t step, std::span<const double> losses) {
-  if (spec_.loss_factor <= 0.0) {
-    return std::nullopt;
-  }
   std::optional<Trouble> trouble;
   for (std::size_t i = 0; i < std::min(losses.size(), seen_.size()); ++i) {
-    std::deque<double>& sizes = seen_[i].sizes;
-    const double size = std::abs(losses[i]);
-    const double median = sizes.size() < kLeastSteps ? 0.0 : median_of(sizes);
-    if (!trouble && median > 0.0 && size > spec_.loss_factor * median) {
-      trouble = Trouble{step, fmt::format("step {}: the {}'s loss is {:.4g}, {:.3g} times the "
-                                          "median of the last {} steps' "
-                                          "(training.divergence.loss_factor {}): lower its lr, or "
-                                          "set clip_norm",
-                                          step, networks_[i].name, losses[i], size / median,
-                                          sizes.size(), spec_.loss_factor)};
-    }
-    sizes.push_back(size);
-    if (sizes.size() > kMedianSteps) {
-      sizes.pop_front();
+    for (auto& found : {beside_median(step, i, losses[i]), beyond_bound(step, i, losses[i])}) {
+      if (!trouble) {
+        trouble = found;
+      }
     }
   }
   return trouble;
+}
+
+std::optional<Trouble> TroubleWatch::beside_median(std::int64_t step, std::size_t network,
+                                                   double loss) {
+  if (spec_.loss_factor <= 0.0) {
+    return std::nullopt;
+  }
+  std::deque<double>& sizes = seen_[network].sizes;
+  const double size = std::abs(loss);
+  const double median = sizes.size() < kLeastSteps ? 0.0 : median_of(sizes);
+  std::optional<Trouble> trouble;
+  if (median > 0.0 && size > spec_.loss_factor * median) {
+    trouble = Trouble{
+        step, fmt::format("step {}: the {}'s loss is {:.4g}, {:.3g} times the median of the last "
+                          "{} steps' (training.divergence.loss_factor {}): lower its lr, or set "
+                          "clip_norm",
+                          step, networks_[network].name, loss, size / median, sizes.size(),
+                          spec_.loss_factor)};
+  }
+  sizes.push_back(size);
+  if (sizes.size() > kMedianSteps) {
+    sizes.pop_front();
+  }
+  return trouble;
+}
+
+std::optional<Trouble> TroubleWatch::beyond_bound(std::int64_t step, std::size_t network,
+                                                  double loss) {
+  const double bound = networks_[network].loss_bound;
+  if (bound <= 0.0) {
+    return std::nullopt;
+  }
+  std::int64_t& beyond = seen_[network].beyond;
+  beyond = std::abs(loss) > bound ? beyond + 1 : 0;
+  if (beyond != kBeyondSteps) {
+    return std::nullopt;
+  }
+  return Trouble{step,
+                 fmt::format("step {}: diverged: the {}'s loss is {:.4g}, and has been above {:g} "
+                             "(training.divergence.loss_bound) for {} steps: nothing is learnt any "
+                             "more; lower the learning rates, or add a penalty (training.r1)",
+                             step, networks_[network].name, loss, bound, beyond)};
 }
 
 std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Sees in the figures of steps and ticks that training is in trouble, where no loss has to be NaN
-// for it: a loss far above what it was, a discriminator that has nothing left to learn, a generator
-// that makes the same again and again. A loss that is not finite is found by
-// coordinator/mind/tick_accounting.hpp. What it remembers of earlier steps goes with the states
-// that a start may begin with (coordinator/trouble/watch_memory.hpp), so that what it finds does
-// not depend on where one began. Pure; driven by the Conductor.
+// for it: a loss far above what it was, or beyond all that such a loss says anything of, a
+// discriminator that has nothing left to learn, a generator that makes the same again and again. A
+// loss that is not finite is found by coordinator/mind/tick_accounting.hpp. What it remembers of
+// earlier steps goes with the states that a start may begin with
+// (coordinator/trouble/watch_memory.hpp), so that what it finds does not depend on where one began.
+// Pure; driven by the Conductor.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct Trouble {
 
 struct WatchedNetwork {
   std::string name;
-  bool judges = false;  ///< whether nothing is left to learn from it once its loss is nothing
+  bool judges = false;      ///< whether nothing is left to learn from it once its loss is nothing
+  double loss_bound = 0.0;  ///< size of its loss that is trouble where it stays so; 0: none is
 };
 
 /// What a TroubleWatch remembers of one network.
@@ -35,6 +37,7 @@ struct SeenFigures {
   std::optional<double> first = {};  ///< size of the first tick's
   std::int64_t saturated = 0;        ///< ticks in a row
   std::int64_t alike = 0;            ///< steps in a row in which what it judged was too much alike
+  std::int64_t beyond = 0;           ///< steps in a row in which its loss was above its bound
   bool operator==(const SeenFigures&) const = default;
 };
 
@@ -44,6 +47,8 @@ class TroubleWatch {
   static constexpr std::size_t kMedianSteps = 101;
   /// Fewer tell nothing.
   static constexpr std::size_t kLeastSteps = 25;
+  /// In a row with a loss above its bound: a single spike is none of it.
+  static constexpr std::int64_t kBeyondSteps = 25;
   /// Share of its first loss below which a discriminator has nothing left to learn.
   static constexpr double kSaturated = 1e-4;
 
@@ -60,13 +65,18 @@ class TroubleWatch {
   /// The same of a tick. Each stretch of saturation is told of once.
   [[nodiscard]] std::optional<Trouble> tick(std::int64_t step, std::span<const double> losses);
 
-  /// Whether trouble may follow of what it remembers.
+  /// Whether trouble may follow of what it remembers: a watch that begins anew would be another.
   [[nodiscard]] bool remembers() const;
   /// All of it, by network: from there another one goes on as this one would.
   [[nodiscard]] const std::vector<SeenFigures>& seen() const { return seen_; }
   void go_on_from(const std::vector<SeenFigures>& seen) { seen_ = seen; }
 
  private:
+  [[nodiscard]] std::optional<Trouble> beside_median(std::int64_t step, std::size_t network,
+                                                     double loss);
+  [[nodiscard]] std::optional<Trouble> beyond_bound(std::int64_t step, std::size_t network,
+                                                    double loss);
+
   DivergenceSpec spec_;
   std::vector<WatchedNetwork> networks_;
   std::vector<SeenFigures> seen_;  ///< by network

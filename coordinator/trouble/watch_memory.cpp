@@ -29,12 +29,13 @@ struct Line {
   SeenFigures seen;
 };
 
-/// "STEP FIRST SATURATED ALIKE SIZE SIZE …"
+/// "STEP FIRST SATURATED ALIKE BEYOND SIZE SIZE …"
 std::optional<Line> parse_line(const std::string& text) {
   std::istringstream words(text);
   Line line;
   std::string first;
-  if (!(words >> line.step >> first >> line.seen.saturated >> line.seen.alike)) {
+  if (!(words >> line.step >> first >> line.seen.saturated >> line.seen.alike >>
+        line.seen.beyond)) {
     return std::nullopt;
   }
   line.seen.first = number(first);
@@ -86,8 +87,8 @@ std::string WatchMemory::text() const {
   std::string text;
   for (const auto& [step, networks] : by_step_) {
     for (const SeenFigures& seen : networks) {
-      text += fmt::format("{} {} {} {}", step, seen.first ? exact(*seen.first) : kNone,
-                          seen.saturated, seen.alike);
+      text += fmt::format("{} {} {} {} {}", step, seen.first ? exact(*seen.first) : kNone,
+                          seen.saturated, seen.alike, seen.beyond);
       for (const double size : seen.sizes) {
         text += " " + exact(size);
       }

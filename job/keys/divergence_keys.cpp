@@ -57,6 +57,12 @@ void add_divergence(std::vector<Key>& keys) {
 }
 
 void add_bounds(std::vector<Key>& keys) {
+  Key loss = real_key(
+      {"training.divergence.loss_bound", "",
+       "An adversary's loss that is larger for 25 steps in a row is trouble; not looked at where "
+       "it has no scale (wasserstein) or examples are compared, too; 0: no bound"},
+      [](auto& job) -> auto& { return job.training.divergence.loss_bound; }, kZeroOrMore);
+  add_policy(keys, for_adversaries(std::move(loss)));
   add_policy(keys, real_key(
                        {"training.divergence.gradient_norm", "",
                         "A network's gradient whose norm, before clipping, is above it is trouble; "

@@ -170,6 +170,7 @@ JobSpec range_job(const JobSpec& job, const std::vector<std::string>& tested,
   range.layout.check_steps = 0;
   range.training.plateau = {};
   range.training.divergence = {};
+  range.training.divergence.loss_bound = 0.0;  // where it explodes is looked for
   range.checkpoint = {};
   range.checkpoint.every_kimg = 0.0;
   range.checkpoint.snapshot_steps = 0;

@@ -2,11 +2,13 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/trouble/loss_bound.hpp"
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
@@ -14,6 +16,7 @@
 namespace gangway::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -53,6 +56,57 @@ TEST(TroubleWatch, TakesAnyLossWhereThereIsNoBound) {
   TroubleWatch watch({}, kNetworks);
   EXPECT_EQ(calm(watch, 1, 100), std::nullopt);
   EXPECT_EQ(watch.step(101, std::array{1e300, 1e300}), std::nullopt);
+}
+
+TEST(TroubleWatch, SeesALossThatStaysBeyondAllThatItSaysAnythingOf) {
+  TroubleWatch watch({}, {{.name = "generator"}, {.name = "discriminator", .loss_bound = 1e4}});
+  const std::array beyond{1e300, 8e5};  // the generator's has no bound
+  for (std::int64_t step = 1; step < 25; ++step) {
+    EXPECT_EQ(watch.step(step, beyond), std::nullopt);
+    EXPECT_TRUE(watch.remembers()) << "how many in a row";
+  }
+  EXPECT_EQ(watch.step(25, std::array{1e300, 9e3}), std::nullopt) << "not in a row";
+  EXPECT_FALSE(watch.remembers()) << "a new one would be the same";
+  for (std::int64_t step = 26; step < 50; ++step) {
+    EXPECT_EQ(watch.step(step, std::array{1.0, -8e5}), std::nullopt);
+  }
+  TroubleWatch resumed({}, {{.name = "generator"}, {.name = "discriminator", .loss_bound = 1e4}});
+  WatchMemory memory;
+  memory.keep(49, watch.seen());
+  resumed.go_on_from(*WatchMemory::parse(memory.text()).at(49));
+  for (TroubleWatch* one : {&watch, &resumed}) {
+    const auto trouble = one->step(50, beyond);
+    ASSERT_TRUE(trouble);
+    EXPECT_EQ(trouble->step, 50);
+    EXPECT_THAT(trouble->what, HasSubstr("the discriminator's loss is 8e+05, and has been above "
+                                         "10000 (training.divergence.loss_bound) for 25 steps"));
+    EXPECT_EQ(one->step(51, beyond), std::nullopt) << "each stretch once";
+  }
+}
+
+/// By network.
+std::vector<double> bounds(std::string_view recipe, LossKind loss = LossKind::kNonsaturating) {
+  JobSpec job = JobSpec::of(*recipe_named(recipe));
+  job.training.loss = loss;
+  std::vector<double> found;
+  for (const RecipeNetwork& network : job.training.recipe->networks) {
+    found.push_back(loss_bound(job, network));
+  }
+  return found;
+}
+
+TEST(LossBound, IsForLossesThatAreFunctionsOfLogitsAlone) {
+  EXPECT_THAT(bounds("adversarial"), ElementsAre(1e4, 1e4));
+  EXPECT_THAT(bounds("adversarial", LossKind::kHinge), ElementsAre(1e4, 1e4));
+  EXPECT_THAT(bounds("adversarial", LossKind::kWasserstein), ElementsAre(0.0, 0.0));
+  EXPECT_THAT(bounds("infogan"), ElementsAre(1e4, 1e4, 1e4, 1e4));
+  EXPECT_THAT(bounds("vae"), ElementsAre(0.0, 0.0)) << "sums over pixels";
+  EXPECT_THAT(bounds("vae-gan"), ElementsAre(0.0, 0.0, 0.0, 1e4));
+  EXPECT_THAT(bounds("pix2pix"), ElementsAre(0.0, 1e4));
+  EXPECT_THAT(bounds("cyclegan"), ElementsAre(0.0, 0.0, 1e4, 1e4));
+  EXPECT_THAT(bounds("style-transfer"), ElementsAre(0.0, 0.0));
+  const Recipe of_a_library = *recipe_named("adversarial");
+  EXPECT_EQ(loss_bound(JobSpec::of(of_a_library), of_a_library.networks[1]), 0.0);
 }
 
 TEST(TroubleWatch, TellsOnceOfADiscriminatorThatHasNothingToLearn) {
@@ -228,11 +282,11 @@ TEST(WatchMemory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
 }
 
 TEST(WatchMemory, IsEmptyWhereItCannotBeRead) {
-  for (const std::string text :
-       {"", "x", "1 - 0", "1 - 0 0 0x1p+0 word", "1 nan 0 0", "1 - 0 0 inf"}) {
+  for (const std::string text : {"", "x", "1 - 0", "1 - 0 0", "1 - 0 0 0x1p+0",
+                                 "1 - 0 0 0 0x1p+0 word", "1 nan 0 0 0", "1 - 0 0 0 inf"}) {
     EXPECT_FALSE(WatchMemory::parse(text).at(1)) << text;
   }
-  EXPECT_TRUE(WatchMemory::parse("1 - 0 0").at(1));
+  EXPECT_TRUE(WatchMemory::parse("1 - 0 0 0").at(1));
 }
 
 }  // namespace

@@ -87,6 +87,21 @@ class Divergence(Trainings):
             kinds = [event["kind"] for event in manifest["events"]]
             self.assertTrue(manifest["step"] <= 10 or kinds == ["rollback"], manifest["step"])
 
+    def test_losses_that_left_every_bound_are_a_divergence_though_they_are_finite(self):
+        rates = [f"{network}.optimizer.adam.lr=50" for network in ("generator", "discriminator")]
+        said = set()
+        for run, workers in (("on1", 1), ("on3", 3)):
+            code, out, err = self.run_job(run, *rates, "training.divergence.policy=stop", workers=workers)
+            self.assertEqual(code, 4, out + err)
+            self.assertRegex(err, r"gangway: step \d+: diverged: the \w+'s loss is \S+e\+\d+, and has been above 10000 "
+                                  r"\(training.divergence.loss_bound\) for 25 steps: ")
+            self.assertIn("training.divergence.policy=rollback", err)
+            said.add(err.splitlines()[0])
+        self.assertEqual(len(said), 1, said)
+        code, out, err = self.run_job("back", *rates, "training.divergence.lr_factor=1e-5")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.changes("back"), [(0, "rollback", 1e-5, 1)])
+
     def test_by_default_it_ends(self):
         code, out, err = self.run_job("plain", *HUGE, "training.divergence.policy=stop")
         self.assertEqual(code, 4, out + err)

@@ -30,7 +30,8 @@ def rates(value, *networks):
 
 # A margin is kept by a discriminator beside a generator that learns nothing and makes points far away: the loss is 0.
 SATURATES = ["training.loss=hinge", *rates(1e-30, "generator"), *rates(1e-2, "discriminator"), "training.kimg=64",
-             "generator.initialization=he", "generator.initialization_gain=30", "training.divergence.saturated_ticks=2"]
+             "generator.initialization=he", "generator.initialization_gain=30", "training.divergence.saturated_ticks=2",
+             "training.divergence.loss_bound=0"]
 
 
 class Stubborn(torch.nn.Module):

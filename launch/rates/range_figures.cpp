@@ -15,7 +15,6 @@ namespace {
 
 // Of a test's steps that a mean is over: 0.2 of the six decades that are usual.
 constexpr std::size_t kWindows = 30;
-constexpr double kBelowDivergence = 10.0;
 constexpr double kLeastFall = 0.01;  // of the loss, within a window: below it is chance
 
 /// A fading mean, without the pull of the zero that it begins with (Kingma and Ba, 2015, section
@@ -33,13 +32,14 @@ std::vector<double> smoothed(const std::vector<double>& losses, std::size_t wind
   return means;
 }
 
-/// The first step at which a loss explodes; how many there are if none does.
-std::size_t explosion_of(const std::vector<double>& losses) {
+/// The first step at which a loss is above its best by so many times its size; how many steps there
+/// are if none is.
+std::size_t step_above_best(const std::vector<double>& losses, double times) {
   double best = losses.empty() ? 0.0 : losses.front();
   for (std::size_t step = 0; step < losses.size(); ++step) {
     best = std::min(best, losses[step]);
     const double size = std::max(std::abs(best), std::abs(losses.front()));
-    if (!std::isfinite(losses[step]) || losses[step] > best + kExploded * size) {
+    if (!std::isfinite(losses[step]) || losses[step] > best + times * size) {
       return step;
     }
   }
@@ -49,7 +49,7 @@ std::size_t explosion_of(const std::vector<double>& losses) {
 std::optional<RangePoint> divergence(const RangeCurve& curve, std::optional<double> at_end) {
   std::optional<RangePoint> first;
   for (const RangeCurve::Network& network : curve.networks) {
-    const std::size_t step = explosion_of(network.losses);
+    const std::size_t step = step_above_best(network.losses, kExploded);
     if (step < network.losses.size() && (!first || step < first->step)) {
       first = RangePoint{network.name, step, curve.rates[step]};
     }
@@ -78,7 +78,41 @@ std::optional<RangePoint> steepest_fall(const RangeCurve& curve, const RangeCurv
   return found;
 }
 
+/// A network whose loss has suffered when the rate comes to `rate`, other than the one whose loss
+/// speaks for it.
+std::optional<RangePoint> suffering_at(const RangeCurve& curve, double rate,
+                                       const std::string& spoken_for) {
+  for (const RangeCurve::Network& network : curve.networks) {
+    const std::size_t step = step_above_best(network.losses, kSuffers);
+    if (network.name != spoken_for && step < network.losses.size() && curve.rates[step] <= rate) {
+      return RangePoint{network.name, step, curve.rates[step]};
+    }
+  }
+  return std::nullopt;
+}
+
 std::string rate_text(double rate) { return fmt::format("{:.2g}", rate); }
+
+std::string suggestion_text(const RangeVerdict& verdict) {
+  constexpr const char* kCaveat =
+      "try it and lower ones: a test is short, and one adversary's loss falls because the other "
+      "loses";
+  if (verdict.suffers) {
+    return fmt::format(
+        "suggested lr: none, from lr {} on (step {}) the {}'s loss is {:g} times its size above "
+        "its best; find each network's alone, with --network",
+        rate_text(verdict.suffers->rate), verdict.suffers->step + 1, verdict.suffers->network,
+        kSuffers);
+  }
+  if (verdict.suggested <= 0.0) {
+    return "suggested lr: none, no loss falls; use more --steps or a larger --to";
+  }
+  const std::string what = verdict.bound
+                               ? fmt::format("1/{:g} of where the {}'s loss falls fastest",
+                                             kBelowSteepest, verdict.bound->network)
+                               : fmt::format("1/{:g} of where it diverges", kBelowDivergence);
+  return fmt::format("suggested lr: {}, {}; {}", rate_text(verdict.suggested), what, kCaveat);
+}
 
 }  // namespace
 
@@ -125,11 +159,16 @@ RangeVerdict judge_range(const RangeCurve& curve, const std::vector<std::string>
       verdict.steepest.push_back(*fall);
     }
   }
-  if (verdict.diverged) {
-    verdict.suggested = verdict.diverged->rate / kBelowDivergence;
-  } else if (!verdict.steepest.empty()) {
-    verdict.suggested = std::ranges::min_element(verdict.steepest, {}, &RangePoint::rate)->rate;
+  double suggested = verdict.diverged ? verdict.diverged->rate / kBelowDivergence : 0.0;
+  if (!verdict.steepest.empty()) {
+    const RangePoint lowest = *std::ranges::min_element(verdict.steepest, {}, &RangePoint::rate);
+    if (!verdict.diverged || lowest.rate / kBelowSteepest < suggested) {
+      suggested = lowest.rate / kBelowSteepest;
+      verdict.bound = lowest;
+    }
   }
+  verdict.suffers = suffering_at(curve, suggested, verdict.bound ? verdict.bound->network : "");
+  verdict.suggested = verdict.suffers ? 0.0 : suggested;
   return verdict;
 }
 
@@ -169,11 +208,7 @@ std::string range_verdict_text(const RangeVerdict& verdict, double last_rate) {
     text += fmt::format("the {}'s loss falls fastest at lr {} (step {})\n", fall.network,
                         rate_text(fall.rate), fall.step + 1);
   }
-  text += verdict.suggested > 0.0
-              ? fmt::format("suggested lr: {}{}\n", rate_text(verdict.suggested),
-                            verdict.diverged ? ", a tenth of where it diverges" : "")
-              : "suggested lr: none, no loss falls; use more --steps or a larger --to\n";
-  return text;
+  return text + suggestion_text(verdict) + "\n";
 }
 
 }  // namespace gangway::launch

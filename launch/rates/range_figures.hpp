@@ -33,8 +33,19 @@ struct RangeVerdict {
   /// From which rate on a loss explodes, or where the run diverged; nothing: it never came to that.
   std::optional<RangePoint> diverged;
   std::vector<RangePoint> steepest;  ///< where a network's loss falls fastest, if it falls
-  double suggested = 0.0;  ///< a tenth of the one, or else the lowest of the other; 0: none
+  /// kBelowSteepest times below the lowest of those, kBelowDivergence below the divergence at most;
+  /// 0: none.
+  double suggested = 0.0;
+  std::optional<RangePoint> bound;    ///< of `steepest`, from which that follows
+  std::optional<RangePoint> suffers;  ///< the other network's loss there, why none is suggested
 };
+
+/// Rates where a loss falls fastest, or diverges, over those that are suggested.
+inline constexpr double kBelowSteepest = 4.0;
+inline constexpr double kBelowDivergence = 10.0;
+
+/// How often its best a loss may rise above it where another one's falls, before it suffers.
+inline constexpr double kSuffers = 4.0;
 
 /// How often a best loss a loss may rise above it, before it is said to explode: adversaries'
 /// losses rise a few times over while all is well.

@@ -45,8 +45,8 @@ class FindLr(Trainings):
         diverged = self.rate(r"^diverges at lr (\S+) \(step \d+\): ", out)
         self.assertGreater(diverged, 1e-2)
         self.assertLess(diverged, 100.1)
-        suggested = self.rate(r"^suggested lr: ([^,\s]+), a tenth of where it diverges$", out)
-        self.assertAlmostEqual(suggested / diverged, 0.1, delta=0.01)
+        suggested = self.rate(r"^suggested lr: ([^,\s]+), 1/(?:4|10) of where .*; try it and lower ones: ", out)
+        self.assertLess(suggested / diverged, 0.11)
         self.assertRegex(out, r"(?m)^ *lr +step +generator loss +discriminator loss$")
         self.assertTrue((self.folder / "lr.png").read_bytes().startswith(PNG))
 

@@ -75,8 +75,10 @@ TEST(RangeVerdict, FindsWhereALossExplodesAndWhereItFallsFastest) {
   EXPECT_EQ(verdict.diverged->network, "first");
   EXPECT_GT(verdict.diverged->rate, 0.1);
   EXPECT_LT(verdict.diverged->rate, 0.2);
-  EXPECT_DOUBLE_EQ(verdict.suggested, verdict.diverged->rate / 10.0);
   ASSERT_EQ(verdict.steepest.size(), 1U);  // the other one's is constant
+  EXPECT_DOUBLE_EQ(verdict.suggested, verdict.steepest[0].rate / 4.0);
+  EXPECT_THAT(range_verdict_text(verdict, 1.0),
+              HasSubstr(", 1/4 of where the first's loss falls fastest; try it and lower ones: "));
   EXPECT_GT(verdict.steepest[0].rate, 5e-4);
   EXPECT_LT(verdict.steepest[0].rate, 2.5e-3);
 }
@@ -110,11 +112,42 @@ TEST(RangeVerdict, OfLossesBelowZeroGoesByTheirSize) {
   EXPECT_TRUE(judge_range(curve_of(kSteps, exploded), {"first"}, std::nullopt).diverged);
 }
 
-TEST(RangeVerdict, WithoutAnExplosionSuggestsTheSteepestFall) {
+TEST(RangeVerdict, SuggestsNothingNearAnExplosionHoweverTheLossFalls) {
+  // Would fall fastest at 1e-1, and explodes before.
+  const auto late = [](double rate) {
+    return usual_loss(rate / 100.0) + (rate > 0.05 ? 50.0 : 0.0);
+  };
+  const RangeVerdict verdict = judge_range(curve_of(kSteps, late), {"first"}, std::nullopt);
+  ASSERT_TRUE(verdict.diverged);
+  EXPECT_DOUBLE_EQ(verdict.suggested, verdict.diverged->rate / 10.0);
+  EXPECT_THAT(range_verdict_text(verdict, 1.0), HasSubstr(", 1/10 of where it diverges; try "));
+}
+
+TEST(RangeVerdict, RefusesARateAtWhichTheOtherNetworksLossSuffers) {
+  RangeCurve curve = curve_of(kSteps, [](double rate) { return usual_loss(std::min(rate, 0.05)); });
+  std::vector<double>& other = curve.networks[1].losses;  // at 1e-4 it is nine times as large
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    other[step] = curve.rates[step] < 0.99e-4 ? 0.5 : 4.5;
+  }
+  const RangeVerdict refused = judge_range(curve, {"first", "second"}, std::nullopt);
+  EXPECT_DOUBLE_EQ(refused.suggested, 0.0);
+  ASSERT_TRUE(refused.suffers);
+  EXPECT_EQ(refused.suffers->network, "second");
+  EXPECT_NEAR(refused.suffers->rate, 1e-4, 1e-5);
+  EXPECT_THAT(range_verdict_text(refused, 1.0),
+              HasSubstr("suggested lr: none, from lr 0.0001 on (step 100) the second's loss is 4 "
+                        "times its size above its best; "));
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    other[step] = curve.rates[step] < 0.99e-4 ? 0.5 : 2.0;  // as adversaries' losses rise
+  }
+  EXPECT_GT(judge_range(curve, {"first", "second"}, std::nullopt).suggested, 1e-4);
+}
+
+TEST(RangeVerdict, WithoutAnExplosionSuggestsARateBelowTheSteepestFall) {
   const auto falling = [](double rate) { return usual_loss(std::min(rate, 0.05)); };
   const RangeVerdict verdict = judge_range(curve_of(kSteps, falling), {"first"}, std::nullopt);
   EXPECT_FALSE(verdict.diverged);
-  EXPECT_DOUBLE_EQ(verdict.suggested, verdict.steepest.at(0).rate);
+  EXPECT_DOUBLE_EQ(verdict.suggested, verdict.steepest.at(0).rate / 4.0);
   EXPECT_THAT(range_verdict_text(verdict, 1.0),
               HasSubstr("no loss explodes up to lr 1; a larger --to finds where one does\n"));
 }

@@ -2,11 +2,12 @@
 #include "job/data_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
 
+#include "base/text/suggestion.hpp"
 #include "base/text/utf8.hpp"
 
 namespace gangway {
@@ -15,6 +16,10 @@ namespace {
 constexpr std::string_view kGarments = "fashion-mnist";
 constexpr int kGarmentLabels = 10;
 constexpr std::string_view kIdxImages = "idx:";
+constexpr std::array<std::string_view, 4> kWords{kGarments, "stacked:fashion-mnist", "toy:ring8",
+                                                 "toy:grid25"};
+constexpr std::array<std::string_view, 6> kForms{
+    kIdxImages, "images:", "pairs:", "unpaired:", kEdgesSource, kClassesSource};
 
 std::optional<int> label_in(std::string_view text) {
   int value = 0;
@@ -41,6 +46,28 @@ bool has_labelled_images(std::string_view location) {
 }
 
 }  // namespace
+
+bool is_known_source(std::string_view source) {
+  return std::ranges::find(kWords, source) != kWords.end() ||
+         std::ranges::any_of(kForms, [&](std::string_view form) {
+           return source.starts_with(form) && source.size() > form.size();
+         });
+}
+
+std::optional<std::string> nearest_source(const std::string& source) {
+  if (auto near = nearest_word(source, {kWords.begin(), kWords.end()})) {
+    return near;
+  }
+  const std::size_t colon = source.find(':');
+  if (colon == std::string::npos) {  // a place alone
+    return source.find('/') != std::string::npos || source.ends_with(".zip")
+               ? std::optional("images:" + source)
+               : std::nullopt;
+  }
+  const auto form = nearest_word(source.substr(0, colon + 1), {kForms.begin(), kForms.end()});
+  return form && colon + 1 < source.size() ? std::optional(*form + source.substr(colon + 1))
+                                           : std::nullopt;
+}
 
 TwoLabels two_labels(std::string_view source) {
   return labels_behind(source.substr(kClassesSource.size())).value_or(TwoLabels{});

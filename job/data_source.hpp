@@ -3,6 +3,7 @@
 // Asked by the rules of a job file and where such a source is opened. Pure; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,12 @@ inline constexpr std::string_view kToySource = "toy:";
 inline constexpr std::string_view kStackedSource = "stacked:fashion-mnist";
 inline constexpr std::string_view kEdgesSource = "edges:";
 inline constexpr std::string_view kClassesSource = "classes:";
+
+/// Whether it is one of the words, or a form with something behind its colon.
+[[nodiscard]] bool is_known_source(std::string_view source);
+
+/// The source that a misspelt one most likely stands for, if any is near.
+[[nodiscard]] std::optional<std::string> nearest_source(const std::string& source);
 
 /// "fashion-mnist:5,7" or "idx:DIR:5,7" behind classes:, taken apart.
 struct TwoLabels {

@@ -2,9 +2,14 @@
 #include "launch/plan_command.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "base/environment.hpp"
+#include "launch/data/followed_data.hpp"
 #include "plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
@@ -51,7 +56,16 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
       "  gangway plan job.yaml --cluster cluster.yaml --what-if slow:node-3/0=1.5\n"
       "docs/planning.md says how it is predicted, and how far that is right.");
   command->callback([options, &line] {
-    line.action = [options, &line] { return plan::make_plan(*options, line.environment); };
+    line.action = [options, &line] {
+      const std::vector<std::string> followed =
+          follow_data({.file = options->job,
+                       .text = std::nullopt,
+                       .overrides = options->overrides,
+                       .environment = gangway_variables(line.environment)})
+              .overrides;
+      options->overrides.insert(options->overrides.end(), followed.begin(), followed.end());
+      return plan::make_plan(*options, line.environment);
+    };
   });
 }
 

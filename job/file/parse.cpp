@@ -2,9 +2,6 @@
 #include "job/file/parse.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,37 +11,9 @@
 #include "job/modules/feature_file.hpp"
 #include "job/modules/module_files.hpp"
 #include "job/run_name.hpp"
-#include "job/schema/yaml_tree.hpp"
 
 namespace gangway {
 namespace {
-
-/// The content of `path`, one byte more than allowed at most: read_yaml refuses that.
-std::string read_job_file(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw JobFileError({fmt::format("{}: is a folder; name a job file in it", path.string())});
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const std::string cause =
-        errno == ENOENT ? "no such file" : std::generic_category().message(errno);
-    throw JobFileError(
-        {fmt::format("{}: {}; job files to begin with are in examples/", path.string(), cause)});
-  }
-  std::string content(kYamlLimitBytes + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  return content;
-}
-
-/// The last place that says something.
-Layer last_place(const JobSources& sources) {
-  return !sources.overrides.empty()     ? Layer::kCommandLine
-         : !sources.environment.empty() ? Layer::kEnvironment
-                                        : Layer::kFile;
-}
 
 /// A line a place.
 std::vector<std::string> notes_of(const std::vector<LeftOut>& left_out,
@@ -69,11 +38,7 @@ std::vector<std::string> notes_of(const std::vector<LeftOut>& left_out,
 }
 
 SettledPlaces resolve(const JobSources& sources) {
-  std::optional<std::string> text = sources.text;
-  if (!text && !sources.file.empty()) {
-    text = read_job_file(sources.file);
-  }
-  SettledPlaces settled = settle_places(sources, text, last_place(sources));
+  SettledPlaces settled = settle_sources(sources);
   if (const auto lines = settled.problems.lines(); !lines.empty()) {
     throw JobFileError(lines);
   }

@@ -2,9 +2,12 @@
 #include "job/file/settle_places.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@
 #include "job/keys/library_keys.hpp"
 #include "job/library/family_library.hpp"
 #include "job/schema/key.hpp"
+#include "job/schema/yaml_tree.hpp"
 
 namespace gangway {
 namespace {
@@ -26,6 +30,33 @@ struct Places {
 
 /// The recipes that the job had where a place was done, which decide the words that it may use.
 using RecipesOfPlaces = std::map<Layer, const Recipe*>;
+
+/// The content of `path`, one byte more than allowed at most: read_yaml refuses that.
+std::string read_job_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw JobFileError({fmt::format("{}: is a folder; name a job file in it", path.string())});
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    const std::string cause =
+        errno == ENOENT ? "no such file" : std::generic_category().message(errno);
+    throw JobFileError(
+        {fmt::format("{}: {}; job files to begin with are in examples/", path.string(), cause)});
+  }
+  std::string content(kYamlLimitBytes + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  return content;
+}
+
+/// The last place that says something.
+Layer last_place(const JobSources& sources) {
+  return !sources.overrides.empty()     ? Layer::kCommandLine
+         : !sources.environment.empty() ? Layer::kEnvironment
+                                        : Layer::kFile;
+}
 
 /// In the words of a job of `recipe`, and up to each place those of its own.
 SettingCollector collect(const Places& places, const Recipe& recipe, const RecipesOfPlaces& own,
@@ -182,6 +213,14 @@ SettledPlaces settle_places(const JobSources& sources, const std::optional<std::
     settled.problems.add(complaint.line);
   }
   return settled;
+}
+
+SettledPlaces settle_sources(const JobSources& sources) {
+  std::optional<std::string> text = sources.text;
+  if (!text && !sources.file.empty()) {
+    text = read_job_file(sources.file);
+  }
+  return settle_places(sources, text, last_place(sources));
 }
 
 }  // namespace gangway

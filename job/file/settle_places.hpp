@@ -3,7 +3,8 @@
 // place that chooses otherwise (another policy, optimiser, recipe, family) takes with it what
 // earlier places said of the choice that it replaces. What one place says has to fit by itself.
 //
-// Used by job/file/parse.cpp. Pure but for the library of the job, which it loads.
+// Used by job/file/parse.cpp and open_keys.cpp. Pure but for the job file, which it reads, and the
+// library of the job, which it loads.
 #pragma once
 
 #include <optional>
@@ -28,5 +29,9 @@ struct SettledPlaces {
 /// @throws JobFileError where the library cannot be used
 [[nodiscard]] SettledPlaces settle_places(const JobSources& sources,
                                           const std::optional<std::string>& text, Layer last);
+
+/// All places, the file read where no text is given. @throws JobFileError likewise, and where the
+/// file cannot be read
+[[nodiscard]] SettledPlaces settle_sources(const JobSources& sources);
 
 }  // namespace gangway

@@ -112,12 +112,16 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
   keys.push_back(for_codes(later(whole_key(
       {"model.categories", "", "Values of the categorical latent code (infogan); 0: there is none"},
       [](auto& job) -> auto& { return job.model.categories; }, {0, 4096}))));
-  keys.push_back(for_images(
+  keys.push_back(for_images(with_default(
       whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
-                [](auto& job) -> auto& { return job.model.channels; }, {1, 3})));
-  keys.push_back(for_labels(whole_key(
-      {"model.classes", "", "Labels that the networks are conditioned on; 0 trains without labels"},
-      [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000})));
+                [](auto& job) -> auto& { return job.model.channels; }, {1, 3}),
+      "as the pictures of images:, pairs: and unpaired: are; 3 for stacked:fashion-mnist; else "
+      "1")));
+  keys.push_back(for_labels(with_default(
+      whole_key({"model.classes", "",
+                 "Labels that the networks are conditioned on; 0 trains without labels"},
+                [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000}),
+      "as many as images: has, where the networks are no files of yours; else 0")));
   keys.push_back(for_families_that_take_it(
       with_default(choice_key(
                        {"model.normalization", "", "Normalization in discriminators and encoders"},

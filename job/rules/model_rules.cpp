@@ -27,6 +27,9 @@ bool is_toy(const JobSpec& job) { return job.data.source.starts_with(kToySource)
 
 std::string check_family_and_source(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
+  if (!is_known_source(job.data.source)) {
+    return {};  // which is said already
+  }
   if (family.makes_points && !is_toy(job)) {
     return fmt::format(
         "family {} learns points, and '{}' has images; use data.source toy:ring8 or toy:grid25, or "

@@ -16,6 +16,7 @@
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
 #include "job/run_name.hpp"
+#include "launch/data/followed_data.hpp"
 #include "launch/init/init_job.hpp"
 #include "launch/init/manifests.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -75,16 +76,19 @@ int workers_for(const InitOptions& options, const JobSpec& spec) {
 }
 
 int write_manifest(const InitKind& kind, const InitOptions& options, const CommandLine& line) {
-  const ResolvedJob job = load_job({.file = options.job_file,
-                                    .text = std::nullopt,
-                                    .overrides = options.overrides,
-                                    .environment = gangway_variables(line.environment)});
+  JobSources sources{.file = options.job_file,
+                     .text = std::nullopt,
+                     .overrides = options.overrides,
+                     .environment = gangway_variables(line.environment)};
+  const std::vector<std::string> followed = follow_data(sources).overrides;
+  sources.overrides.insert(sources.overrides.end(), followed.begin(), followed.end());
+  const ResolvedJob job = load_job(sources);
   Manifest manifest{
       .spec = job.spec,
       .name = options.run_name.empty() ? job.name : options.run_name,
       .job_file = fs::absolute(options.job_file).lexically_normal(),
       .job_text = read_small_file(options.job_file, kMaxJobFileBytes).value_or(job.yaml),
-      .overrides = options.overrides,
+      .overrides = sources.overrides,
       .workers = workers_for(options, job.spec),
       .nodes = options.nodes,
       .gpus_per_node = options.gpus_per_node,

@@ -21,6 +21,7 @@
 #include "gan/data/loader.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
+#include "launch/data/followed_data.hpp"
 #include "launch/profile/block_costs.hpp"
 #include "launch/profile/host_links.hpp"
 #include "launch/profile/live_bytes.hpp"
@@ -90,11 +91,13 @@ JobSpec measured_job(JobSpec job) {
 }
 
 JobSpec load(const ProfileOptions& options, const Environment& environment) {
-  JobSpec job = load_job({.file = options.job,
-                          .text = std::nullopt,
-                          .overrides = options.overrides,
-                          .environment = gangway_variables(environment)})
-                    .spec;
+  JobSources sources{.file = options.job,
+                     .text = std::nullopt,
+                     .overrides = options.overrides,
+                     .environment = gangway_variables(environment)};
+  const std::vector<std::string> followed = follow_data(sources).overrides;
+  sources.overrides.insert(sources.overrides.end(), followed.begin(), followed.end());
+  JobSpec job = load_job(sources).spec;
   if (job.numerics.device != DeviceKind::kCpu) {
     throw ConfigError(fmt::format(
         "{}: numerics.device is a GPU, and profile measures CPUs; measure with "

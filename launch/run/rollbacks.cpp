@@ -43,6 +43,26 @@ std::string resume_after_rollback(const std::string& asked, const std::filesyste
   return has_own ? "auto" : asked;
 }
 
+std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
+  const std::string option = "--resume";
+  const auto goes_on = [](const std::string& value) { return value == "auto" || value == "must"; };
+  bool is_new = false;
+  for (std::size_t index = 0; index < typed.size(); ++index) {
+    std::string& word = typed[index];
+    if (word.starts_with(option + "=") && !goes_on(word.substr(option.size() + 1))) {
+      word = option + "=auto";
+      is_new = true;
+    } else if (word == option && index + 1 < typed.size() && !goes_on(typed[index + 1])) {
+      typed[index + 1] = "auto";
+      is_new = true;
+    }
+  }
+  if (is_new) {
+    typed.insert(typed.end(), {"--run", run_directory_name});
+  }
+  return shell_line(typed);
+}
+
 void tell_start(const SupervisedJob& job) {
   std::cout << fmt::format("start  {} processes by mpirun", job.ranks)
             << (job.tells_command ? ": " + shell_line(job.command) : "") << std::endl;

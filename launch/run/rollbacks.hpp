@@ -21,6 +21,11 @@ namespace gangway::launch {
 [[nodiscard]] std::string resume_after_rollback(const std::string& asked,
                                                 const std::filesystem::path& run);
 
+/// The words that continue a run after it has saved: those typed; where they would start at another
+/// place again (--resume never or a path), with the run named and --resume auto.
+[[nodiscard]] std::string resume_line(std::vector<std::string> typed,
+                                      const std::string& run_directory_name);
+
 /// What the next start is to be: `drained`, ranks of the one before that are to have no successor,
 /// in order; none after a rollback.
 using PrepareStart = std::function<void(SupervisedJob& job, const std::vector<int>& drained)>;

@@ -137,8 +137,9 @@ void add_run_command(CLI::App& app, CommandLine& line) {
          "(docs/planning.md)")
       ->type_name("PROFILE.json");
   run->add_flag("--verbose", options->verbose, "Say mpirun's command");
-  run->add_flag("--dry-run", options->dry_run,
-                "Print the resolved job, the placement and the memory needed, and end");
+  run->add_flag(
+      "--dry-run", options->dry_run,
+      "Open the data, print the resolved job, the placement and the memory needed, and end");
   run->footer(
       "Examples:\n"
       "  gangway run examples/fashion-mnist.yaml\n"
@@ -151,7 +152,8 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "SIGUSR2 saves and goes on.");
   run->callback([options, profile, &line] {
     line.action = [options, profile, &line] {
-      return run_job(planned(*options, *profile, line.environment), line.environment, line.typed);
+      const RunOptions followed = with_followed_data(*options, line.environment);
+      return run_job(planned(followed, *profile, line.environment), line.environment, line.typed);
     };
   });
 }

@@ -29,8 +29,8 @@
 #include "job/run_name.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
-#include "launch/data/colour_note.hpp"
-#include "launch/data/data_limit.hpp"
+#include "launch/data/followed_data.hpp"
+#include "launch/data/require_data.hpp"
 #include "launch/data/style_picture.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/hostfile.hpp"
@@ -258,13 +258,14 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
 
 /// What can be said of the job before anything is made, notes too. @throws ConfigError,
 /// EnvironmentError
-void require_possible(ResolvedJob& job, const JobHosts& where) {
+void require_possible(ResolvedJob& job, const JobHosts& where, const std::string& unseen_data) {
   require_workers(job.spec, where.workers);
   inspect_own_networks(job);
   require_style_picture(job.spec);
   if (where.hosts.empty()) {  // other hosts may have other data, or this one none
-    require_data_limit(job.spec);
-    tell_notes(colour_notes(job.spec));
+    tell_notes(require_data(job.spec));
+  } else if (!unseen_data.empty()) {
+    throw ConfigError(unseen_data);
   }
 }
 
@@ -296,24 +297,14 @@ fs::path claim_run(const RunOptions& options, const ResolvedJob& job) {
 
 }  // namespace
 
-std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
-  const std::string option = "--resume";
-  const auto goes_on = [](const std::string& value) { return value == "auto" || value == "must"; };
-  bool is_new = false;
-  for (std::size_t index = 0; index < typed.size(); ++index) {
-    std::string& word = typed[index];
-    if (word.starts_with(option + "=") && !goes_on(word.substr(option.size() + 1))) {
-      word = option + "=auto";
-      is_new = true;
-    } else if (word == option && index + 1 < typed.size() && !goes_on(typed[index + 1])) {
-      typed[index + 1] = "auto";
-      is_new = true;
-    }
-  }
-  if (is_new) {
-    typed.insert(typed.end(), {"--run", run_directory_name});
-  }
-  return shell_line(typed);
+RunOptions with_followed_data(RunOptions options, const Environment& environment) {
+  FollowedData followed = follow_data(sources_of(options, environment),
+                                      job_before(options, run_name_of(options.job_file)));
+  tell_notes(followed.note.empty() ? std::vector<std::string>() : std::vector{followed.note});
+  options.overrides.insert(options.overrides.end(), followed.overrides.begin(),
+                           followed.overrides.end());
+  options.unseen_data = std::move(followed.unseen);
+  return options;
 }
 
 int run_job(const RunOptions& asked, const Environment& environment,
@@ -328,7 +319,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
     job = load_job(sources_of(options, environment));
   }
   std::cout << where.found << (where.found.empty() ? "" : "\n") << std::flush;
-  require_possible(job, where);
+  require_possible(job, where, options.unseen_data);
   if (options.dry_run) {
     return dry_run(std::move(job), options, workers);
   }

@@ -25,12 +25,12 @@ struct RunOptions {
   std::string progress = "auto";  ///< auto, lines, bar
   bool dry_run = false;
   bool verbose = false;  ///< says mpirun's command
+  std::string
+      unseen_data;  ///< why workers on other hosts cannot begin (launch/data/followed_data.hpp)
 };
 
-/// The words that continue a run after it has saved: those typed; where they would start at another
-/// place again (--resume never or a path), with the run named and --resume auto.
-[[nodiscard]] std::string resume_line(std::vector<std::string> typed,
-                                      const std::string& run_directory_name);
+/// With what the job leaves to its data among the overrides, told.
+[[nodiscard]] RunOptions with_followed_data(RunOptions options, const Environment& environment);
 
 /// @param typed the whole command line, for command.txt and for advice.
 /// @return exit code. @throws Error.

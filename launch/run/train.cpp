@@ -13,6 +13,7 @@
 #include "base/this_host.hpp"
 #include "job/choices.hpp"
 #include "job/file/parse.hpp"
+#include "launch/data/followed_data.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "run/tether.hpp"
 #include "run/tether_connection.hpp"
@@ -83,6 +84,24 @@ InheritedTether tie(const Environment& environment, int rank) {
   return tether;
 }
 
+/// With what the job leaves to its data, as a bare mpirun does not know it. What is wrong with a
+/// job the coordinator says.
+std::vector<std::string> followed_overrides(const Environment& environment,
+                                            const WorkerOptions& worker) {
+  try {
+    const FollowedData followed = follow_data({.file = worker.job_file,
+                                               .text = std::nullopt,
+                                               .overrides = worker.overrides,
+                                               .environment = gangway_variables(environment)});
+    if (followed.unseen.empty()) {
+      return followed.overrides;
+    }
+    throw ConfigError(followed.unseen);
+  } catch (const JobFileError&) {
+    return {};
+  }
+}
+
 /// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for,
 /// where it can read it.
 bool wants_gpu(const Environment& environment, const WorkerOptions& worker) {
@@ -129,6 +148,8 @@ void train(const Environment& environment, const std::vector<std::string>& argum
   choose_message_paths();
   if (rank == 0) {
     std::vector<std::string> words = arguments;
+    const std::vector<std::string> followed = followed_overrides(environment, worker);
+    words.insert(words.end(), followed.begin(), followed.end());
     words.push_back(tether);
     become("gangway-coordinator", words);
   }

@@ -28,6 +28,15 @@ TEST(Rules, SourceIsOneOfTheForms) {
                   "with two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
                   "classes:fashion-mnist:A,B"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
+  for (const auto& [wrong, right] :
+       std::vector<std::pair<std::string, std::string>>{{"imgaes:photos", "images:photos"},
+                                                        {"pair:/a b", "pairs:/a b"},
+                                                        {"./photos", "images:./photos"},
+                                                        {"faces.zip", "images:faces.zip"},
+                                                        {"toy:ring9", "toy:ring8"}}) {
+    EXPECT_THAT(problems_of("data: {source: '" + wrong + "'}"),
+                ElementsAre(::testing::HasSubstr("did you mean '" + right + "'?")));
+  }
   EXPECT_THAT(problems_of("data: {source: 'idx:/x'}"), ElementsAre());
   EXPECT_THAT(problems_of("data: {source: 'images:/x.zip'}"), ElementsAre());
 }

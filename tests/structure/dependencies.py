@@ -79,7 +79,7 @@ RULES = (
     Rule("launch/data/", ("base/", "job/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/rates/", (*RUN, "gan/pictures/", "launch/mpirun/", "launch/process/", "report/"),
          COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/profile/", (*JOB, "comm/", "gan/", "launch/mpirun/", "plan/", "launch/process/", "pipeline/",
+    Rule("launch/profile/", (*JOB, "comm/", "gan/", "launch/data/followed_data.hpp", "launch/mpirun/", "plan/", "launch/process/", "pipeline/",
                              "worker/"), NO_PROCESSES),
     Rule("launch/scale/", (*RUN, "gan/pictures/", "bench/command/", "launch/mpirun/", "plan/", "launch/process/",
                            "report/"), COMPUTES_NOT + NO_PROCESSES),

@@ -4,54 +4,52 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gan/pictures/png.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/launch/data/one_picture.hpp"
 
 namespace gangway::launch {
 namespace {
 
+using gangway::testing::write_picture;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// One picture of 8 x 8 pixels that are all alike.
-JobSpec job_with_picture(const gangway::testing::ScratchFolder& folder,
-                         const std::vector<std::uint8_t>& pixel) {
-  std::vector<std::uint8_t> pixels;
-  for (int i = 0; i < 64; ++i) {
-    pixels.insert(pixels.end(), pixel.begin(), pixel.end());
-  }
-  pictures::write_png(
-      folder.path() / "0.png",
-      {.height = 8, .width = 8, .channels = static_cast<int>(pixel.size()), .pixels = pixels});
+JobSpec job_with(const gangway::testing::ScratchFolder& folder, int channels) {
   JobSpec job;
   job.data.source = "images:" + folder.path().string();
+  job.model.channels = channels;
   return job;
 }
 
 TEST(ColourNote, IsAboutColourPicturesThatAreTrainedGrey) {
   const gangway::testing::ScratchFolder folder;
-  JobSpec job = job_with_picture(folder, {200, 40, 10});
-  EXPECT_THAT(colour_notes(job),
-              ElementsAre(AllOf(HasSubstr(job.data.source), HasSubstr("trained grey"),
-                                HasSubstr("model.channels=3"))));
-  job.model.channels = 3;
-  EXPECT_THAT(colour_notes(job), IsEmpty());
+  write_picture(folder.path() / "0.png", {200, 40, 10});
+  const JobSpec job = job_with(folder, 1);
+  EXPECT_THAT(colour_note(job), AllOf(HasSubstr(job.data.source), HasSubstr("trained grey"),
+                                      HasSubstr("model.channels=3")));
+  EXPECT_THAT(colour_note(job_with(folder, 3)), IsEmpty());
 }
 
-TEST(ColourNote, SaysNothingOfGreyPicturesAndOfThoseThatAreNotThere) {
+TEST(ColourNote, IsAboutGreyPicturesThatAreTrainedInColour) {
   const gangway::testing::ScratchFolder folder;
-  EXPECT_THAT(colour_notes(job_with_picture(folder, {90})), IsEmpty());
-  EXPECT_THAT(colour_notes(job_with_picture(folder, {90, 95, 92})), IsEmpty())
-      << "grey, saved in colour";
-  JobSpec job;
-  EXPECT_THAT(colour_notes(job), IsEmpty()) << "no pictures";
-  job.data.source = "images:" + (folder.path() / "nowhere").string();
-  EXPECT_THAT(colour_notes(job), IsEmpty());
+  write_picture(folder.path() / "0.png", {90, 95, 92});  // grey, saved in colour
+  const JobSpec job = job_with(folder, 3);
+  EXPECT_THAT(colour_note(job), AllOf(HasSubstr(job.data.source), HasSubstr("three equal"),
+                                      HasSubstr("model.channels=1")));
+  EXPECT_THAT(colour_note(job_with(folder, 1)), IsEmpty());
+  JobSpec clothes;
+  clothes.model.channels = 3;
+  EXPECT_THAT(colour_note(clothes), HasSubstr("fashion-mnist has grey"));
+  write_picture(folder.path() / "1.png", {200, 40, 10});
+  EXPECT_THAT(colour_note(job), IsEmpty()) << "one has colours";
+}
+
+TEST(ColourNote, SaysNothingOfPicturesThatAreNotThere) {
+  const gangway::testing::ScratchFolder folder;
+  EXPECT_THAT(colour_note(JobSpec{}), IsEmpty());
+  EXPECT_THAT(colour_note(job_with(folder, 1)), IsEmpty()) << "its worker complains";
   folder.write("0.png", "no picture");
-  job.data.source = "images:" + folder.path().string();
-  EXPECT_THAT(colour_notes(job), IsEmpty()) << "its worker complains";
+  EXPECT_THAT(colour_note(job_with(folder, 1)), IsEmpty());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/run/run_job.hpp"
+#include "launch/run/rollbacks.hpp"
 
 #include <gtest/gtest.h>
 

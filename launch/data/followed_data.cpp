@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "launch/data/followed_data.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gan/data/stacked_dataset.hpp"
+#include "job/file/open_keys.hpp"
+#include "launch/data/source_facts.hpp"
+
+namespace gangway::launch {
+namespace {
+
+struct Found {
+  int channels = 1;
+  int classes = 0;
+};
+
+std::optional<Found> found_in(const DataSpec& data, const std::optional<JobSpec>& before) {
+  if (before && before->data.source == data.source) {
+    return Found{.channels = before->model.channels, .classes = before->model.classes};
+  }
+  const std::optional<SourceFacts> facts = source_facts(data);
+  if (!facts) {
+    return std::nullopt;
+  }
+  return Found{.channels = facts->is_gray ? 1 : 3,
+               .classes = facts->classes > 1 ? facts->classes : 0};  // one label tells nothing
+}
+
+}  // namespace
+
+FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>& before) {
+  const OpenKeys open = open_keys(sources);
+  const bool is_stacked = open.data.source == data::kStackedFashionMnist;
+  if ((!open.channels && !open.classes) || (!is_looked_at(open.data) && !is_stacked)) {
+    return {};
+  }
+  FollowedData followed;
+  const std::optional<Found> found = found_in(open.data, before);
+  if (!found) {
+    followed.unseen = fmt::format(
+        "data.source: {} cannot be looked at on this host, and the job leaves {} to it; say "
+        "model.channels, 1 or 3, and model.classes, 0 without labels",
+        open.data.source, open.channels ? "model.channels" : "model.classes");
+    return followed;
+  }
+  std::vector<std::string> said;
+  const auto add = [&](const char* key, int value, int usual) {
+    followed.overrides.push_back(fmt::format("{}={}", key, value));
+    if (value != usual) {
+      said.push_back(fmt::format("{} {}", key, value));
+    }
+  };
+  if (open.channels) {
+    add("model.channels", found->channels, ModelSpec{}.channels);
+  }
+  if (open.classes) {
+    add("model.classes", found->classes, ModelSpec{}.classes);
+  }
+  if (!said.empty()) {
+    followed.note = fmt::format("{}: as the pictures of data.source {} are; the job says nothing",
+                                fmt::join(said, ", "), open.data.source);
+  }
+  return followed;
+}
+
+}  // namespace gangway::launch

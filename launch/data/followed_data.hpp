@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// What a job takes from its data where it says nothing: model.channels and model.classes. Becomes
+// part of the job before it is read for good, so that its fingerprint, the run's job.yaml and all
+// ranks have one value. Called by the commands that read a user's job file; main thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/file/job_sources.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::launch {
+
+struct FollowedData {
+  std::vector<std::string> overrides = {};  ///< "model.channels=3": of what nobody has said
+  std::string note = {};                    ///< for people; empty: nothing but defaults
+  /// Why a job whose workers are on other hosts cannot begin; empty: it can.
+  std::string unseen = {};
+};
+
+/// @param before  the job of the run that is to go on, whose values stay; if there is one
+/// @throws JobFileError where the job file cannot be read
+[[nodiscard]] FollowedData follow_data(const JobSources& sources,
+                                       const std::optional<JobSpec>& before = std::nullopt);
+
+}  // namespace gangway::launch

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "launch/data/require_data.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gan/data/open_dataset.hpp"
+#include "job/families/families.hpp"
+#include "launch/data/colour_note.hpp"
+#include "launch/data/source_facts.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// Of labels that the job and the data do not agree about, and yet can be trained.
+std::string label_note(const JobSpec& spec, int classes) {
+  const std::string& source = spec.data.source;
+  if (spec.model.classes > classes) {
+    return fmt::format(
+        "model.classes is {}, and data.source {} has {} labels: the others are learnt from "
+        "nothing; model.classes={} has those that are there",
+        spec.model.classes, source, classes, classes);
+  }
+  // Of others, such as fashion-mnist, jobs without labels are usual.
+  return spec.model.classes == 0 && classes > 1 && spec.model.family->takes_labels &&
+                 is_looked_at(spec.data)
+             ? fmt::format(
+                   "model.classes is 0, and data.source {} has {} labels: they are not used; "
+                   "model.classes={} tells them to the networks",
+                   source, classes, classes)
+             : "";
+}
+
+std::string batch_note(const JobSpec& spec, std::int64_t examples) {
+  return spec.training.batch > examples
+             ? fmt::format(
+                   "training.batch is {}, and data.source {} has {} examples: each step shows some "
+                   "of them more than once; training.batch={} is less",
+                   spec.training.batch, spec.data.source, examples,
+                   std::max(spec.training.microbatches, static_cast<int>(examples) /
+                                                            spec.training.microbatches *
+                                                            spec.training.microbatches))
+             : "";
+}
+
+}  // namespace
+
+std::vector<std::string> require_data(const JobSpec& spec) {
+  const auto dataset = data::open_dataset(spec.data, spec.model, spec.training.seed);
+  std::vector<float> first(dataset->shape().elements());
+  (void)dataset->read(0, first);
+  std::vector<std::string> notes;
+  for (std::string note : {colour_note(spec), label_note(spec, dataset->num_classes()),
+                           batch_note(spec, dataset->size())}) {
+    if (!note.empty()) {
+      notes.push_back(std::move(note));
+    }
+  }
+  return notes;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "launch/data/source_facts.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/errors.hpp"
+#include "gan/data/image_labels.hpp"
+#include "gan/data/images/image_archive.hpp"
+#include "gan/data/images/image_decoder.hpp"
+#include "gan/data/stacked_dataset.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::string_view kLabelledPictures = "images:";
+constexpr std::size_t kMostLookedAt = 64;
+/// Of 255: what a grey picture that was saved in colour, as JPEG, may have.
+constexpr int kNoise = 12;
+/// Pixels: a smaller picture that is decoded faster has the same colours.
+constexpr int kEnoughToTell = 32;
+
+/// Where the pictures lie; empty: elsewhere.
+std::string location_of(const std::string& source) {
+  for (const std::string_view form :
+       {kLabelledPictures, std::string_view("pairs:"), std::string_view("unpaired:")}) {
+    if (source.starts_with(form)) {
+      return source.substr(form.size());
+    }
+  }
+  return {};
+}
+
+bool has_colours(const data::Pixels& image) {
+  for (std::size_t at = 0; image.channels == 3 && at + 2 < image.values.size(); at += 3) {
+    const auto [darkest, brightest] =
+        std::minmax({image.values[at], image.values[at + 1], image.values[at + 2]});
+    if (brightest - darkest > kNoise) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool are_gray(const data::ImageArchive& archive) {
+  const std::size_t count = archive.entries().size();
+  const std::size_t looked_at = std::min(count, kMostLookedAt);
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    const std::size_t index = i * count / looked_at;
+    if (has_colours(data::decode_image(archive.read(index), archive.display_name(index),
+                                       {.wanted_side = kEnoughToTell}))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_looked_at(const DataSpec& data) { return !location_of(data.source).empty(); }
+
+std::optional<SourceFacts> source_facts(const DataSpec& spec) {
+  if (!is_looked_at(spec)) {
+    return spec.source.starts_with("toy:")
+               ? std::nullopt
+               : std::optional(SourceFacts{.is_gray = spec.source != data::kStackedFashionMnist});
+  }
+  const std::string location = location_of(spec.source);
+  try {
+    const auto archive = data::open_image_archive(location);
+    if (archive->entries().empty()) {
+      return std::nullopt;
+    }
+    return SourceFacts{.is_gray = are_gray(*archive),
+                       .classes = spec.source.starts_with(kLabelledPictures)
+                                      ? data::labels_of(*archive, location).num_classes
+                                      : 0};
+  } catch (const ConfigError&) {  // whoever trains on it says what is wrong
+    return std::nullopt;
+  }
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "launch/data/followed_data.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/file/fingerprint.hpp"
+#include "job/file/parse.hpp"
+#include "tests/launch/data/one_picture.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using gangway::testing::write_picture;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class FollowedDataTest : public ::testing::Test {
+ protected:
+  JobSources sources(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), "data.source=images:" + folder_.path().string());
+    return {.file = {}, .text = std::nullopt, .overrides = more, .environment = {}};
+  }
+  void write_cats_and_dogs(const std::vector<std::uint8_t>& pixel) const {
+    write_picture(folder_.path() / "cats/0.png", pixel);
+    write_picture(folder_.path() / "dogs/0.png", pixel);
+  }
+
+  gangway::testing::ScratchFolder folder_;
+};
+
+TEST_F(FollowedDataTest, GivesWhatNobodyHasSaid) {
+  write_cats_and_dogs({200, 40, 10});
+  const FollowedData followed = follow_data(sources());
+  EXPECT_THAT(followed.overrides, ElementsAre("model.channels=3", "model.classes=2"));
+  EXPECT_THAT(followed.note, AllOf(HasSubstr("model.channels 3, model.classes 2"),
+                                   HasSubstr(folder_.path().string())));
+  EXPECT_THAT(follow_data(sources({"model.channels=1"})).overrides, ElementsAre("model.classes=2"));
+  EXPECT_THAT(follow_data(sources({"model.channels=1", "model.classes=0"})).overrides, IsEmpty());
+  EXPECT_THAT(follow_data(sources({"model.family=johnson"})).overrides,
+              ElementsAre("model.channels=3"))
+      << "which takes no labels";
+}
+
+TEST_F(FollowedDataTest, SaysNothingOfWhatIsAsUsual) {
+  write_picture(folder_.path() / "0.png", {90});
+  EXPECT_THAT(follow_data(sources()).overrides, ElementsAre("model.channels=1", "model.classes=0"));
+  EXPECT_THAT(follow_data(sources()).note, IsEmpty());
+  EXPECT_THAT(
+      follow_data({.file = {}, .text = std::nullopt, .overrides = {}, .environment = {}}).overrides,
+      IsEmpty())
+      << "fashion-mnist is trained without labels unless somebody says so";
+}
+
+TEST_F(FollowedDataTest, MakesTheJobThatSaysTheSame) {
+  write_cats_and_dogs({200, 40, 10});
+  const auto fingerprint = [&](const std::vector<std::string>& more) {
+    return job_fingerprint(load_job(sources(more)).spec);
+  };
+  EXPECT_EQ(fingerprint(follow_data(sources()).overrides),
+            fingerprint({"model.channels=3", "model.classes=2"}));
+  const FollowedData shades = follow_data(sources({"data.saturation=0.1"}));
+  EXPECT_THAT(shades.overrides, ElementsAre("model.channels=3", "model.classes=2"))
+      << "a key that grey pictures refuse";
+}
+
+TEST_F(FollowedDataTest, KeepsWhatARunWasBegunWith) {
+  write_cats_and_dogs({200, 40, 10});
+  JobSpec before = load_job(sources()).spec;
+  EXPECT_THAT(follow_data(sources(), before).overrides,
+              ElementsAre("model.channels=1", "model.classes=0"));
+  before.data.source = "fashion-mnist";
+  EXPECT_THAT(follow_data(sources(), before).overrides,
+              ElementsAre("model.channels=3", "model.classes=2"));
+}
+
+TEST_F(FollowedDataTest, SaysWhatIsMissingWhereNobodyCanLook) {
+  EXPECT_THAT(follow_data(sources()).unseen,
+              AllOf(HasSubstr("cannot be looked at on this host"), HasSubstr("model.channels")));
+  EXPECT_THAT(follow_data(sources({"model.channels=3", "model.classes=0"})).unseen, IsEmpty());
+}
+
+}  // namespace
+}  // namespace gangway::launch

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Data that cannot be trained on, as people name it by mistake: each dry run ends in one line that says what to do."""
+
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+import numpy
+from PIL import Image
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "distributed"))
+from clean_environment import environment  # noqa: E402
+
+GANGWAY = pathlib.Path(os.environ["GANGWAY_BIN"]).resolve() / "gangway"
+USAGE = 2
+JOB = "model: {width: 8, latent: 8}\ntraining: {kimg: 1, batch: 8, microbatches: 2}\n"
+
+
+def write_picture(path, mode="RGB", size=(32, 32), seed=0):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    values = numpy.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), numpy.uint8)
+    Image.fromarray(values).convert(mode).save(path)
+
+
+class WrongData(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.scratch.cleanup)
+        cls.folder = folder = pathlib.Path(cls.scratch.name)
+        for i in range(12):
+            write_picture(folder / f"photos/{i}.png", seed=i)
+            write_picture(folder / f"grey/{i}.png", "L", seed=i)
+            write_picture(folder / f"labels/{'cat' if i % 2 else 'dog'}/{i}.png", seed=i)
+        (folder / "empty").mkdir()
+        (folder / "text").mkdir()
+        (folder / "text/0.png").write_text("no picture\n")
+        (folder / "words").mkdir()
+        (folder / "words/notes.txt").write_text("no picture\n")
+        whole = (folder / "photos/0.png").read_bytes()
+        (folder / "cut").mkdir()
+        (folder / "cut/0.png").write_bytes(whole[:len(whole) // 2])
+        (folder / "nothing").mkdir()
+        (folder / "nothing/0.png").touch()
+        write_picture(folder / "mixed/cat/0.png")
+        write_picture(folder / "mixed/1.png")
+        write_picture(folder / "squares/0.png")
+        write_picture(folder / "lonely/a/0.png")
+        write_picture(folder / "lonely/b/1.png")
+        (folder / "webp").mkdir()
+        (folder / "webp/0.webp").write_bytes(b"RIFF\x04\0\0\0WEBP")
+        (folder / "photos.zip").write_text("no ZIP\n")
+        with zipfile.ZipFile(folder / "words.zip", "w") as archive:
+            archive.writestr("notes.txt", "no picture\n")
+        (folder / "list").mkdir()
+        write_picture(folder / "list/0.png")
+        (folder / "list/dataset.json").write_text('{"labels": [["1.png", 0]]}')
+        (folder / "mnist").mkdir()
+        (folder / "mnist/train-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, 9, 28, 28) + bytes(100))
+        (folder / "job.yaml").write_text(JOB)
+        (folder / "tab.yaml").write_text("data:\n\tsource: images:photos\n")
+
+    def dry_run(self, *words, job="job.yaml"):
+        ended = subprocess.run([str(GANGWAY), "run", job, "-n", "1", "--dry-run", *words], cwd=self.folder,
+                               env=environment(), capture_output=True, text=True, timeout=60)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    def refuse(self, *words, says, job="job.yaml"):
+        with self.subTest(words=words):
+            code, out, err = self.dry_run(*words, job=job)
+            self.assertEqual(code, USAGE, out + err)
+            self.assertEqual(len(err.splitlines()), 1, err)
+            for part in says:
+                self.assertIn(part, err)
+            self.assertNotIn("Placement", out)
+
+    def test_settings_that_cannot_be_trained_on_end_in_one_line(self):
+        for source, *says in (
+                ("images:nowhere", "nowhere", "check the path in data.source"),
+                ("images:empty", "empty: holds no .png, .jpg or .jpeg file", "check the path"),
+                ("images:words", "words: holds no .png, .jpg or .jpeg file", "check the path"),
+                ("images:text", "text/0.png", "neither a PNG nor a JPEG file"),
+                ("images:cut", "cut/0.png: damaged or truncated PNG", "replace or remove"),
+                ("images:nothing", "nothing/0.png: empty file", "replace or remove it"),
+                ("images:photos.zip", "photos.zip", "ZIP"),
+                ("images:words.zip", "words.zip: holds no .png, .jpg or .jpeg file", "check the path"),
+                ("images:photos/0.png", "photos/0.png", "folder"),
+                ("images:mixed", "mixed: holds images both beside and inside sub-folders", "move them all"),
+                ("images:webp", "1, such as 0.webp", "mogrify"),
+                ("images:list", "dataset.json", "0.png"),
+                ("'images:'", "'images:' is no source", "images:DIR_OR_ZIP"),
+                ("imgaes:photos", "'imgaes:photos' is no source", "did you mean 'images:photos'?"),
+                ("./photos", "'./photos' is no source", "did you mean 'images:./photos'?"),
+                ("images:../nowhere/photos", "../nowhere/photos", "check the path in data.source"),
+                ("fashon-mnist", "did you mean 'fashion-mnist'?"),
+                ("toy:ring9", "did you mean 'toy:ring8'?"),
+                ("toy:ring8", "'toy:ring8' has points", "model.family mlp"),
+                ("idx:nowhere", "nowhere: does not exist", "check the path in data.source"),
+                ("idx:empty", "empty: holds no files named *idx3-ubyte"),
+                ("idx:mnist", "train-images-idx3-ubyte", "truncated")):
+            self.refuse(f"data.source={source}", says=says)
+
+    def test_pictures_that_do_not_fit_the_job_end_in_one_line(self):
+        two_sides = ("model.family=unet", "training.recipe=pix2pix")
+        for words, *says in (
+                (("data.source=images:photos", "model.classes=2"), "has no labels", "model.classes is 2"),
+                (("data.source=images:labels", "model.classes=1"), "has 2 classes", "set it to 2"),
+                (("data.source=fashion-mnist", "model.classes=7"), "10 labels", "7"),
+                (("data.source=images:photos", "model.resolution=48"), "model.resolution", "32 or 64"),
+                (("data.source=images:photos", "model.channels=2"), "1 (grey) or 3 (RGB)"),
+                (("data.source=images:photos", "data.limit=13"), "13 examples are more than the 12", "use 12 at most"),
+                (("data.source=images:photos", "data.limit=-1"), "data.limit", "-1"),
+                (("data.source=images:photos", "model.classes=-3"), "model.classes", "-3"),
+                (("data.source=images:photos", "data.zoom=0"), "data.zoom", "1 to 16"),
+                (("data.source=images:photos", *two_sides), "data.source", "pairs:DIR_OR_ZIP"),
+                (("data.source=pairs:squares", *two_sides), "squares/0.png: 32x32 pixels are not two pictures"),
+                (("data.source=pairs:lonely", *two_sides), "0.png", "lonely"),
+                (("data.source=pairs:photos",), "'pairs:photos' has two sides", "pix2pix or cyclegan")):
+            self.refuse(*words, says=says)
+
+    def test_a_tab_in_the_file_is_named_with_its_line(self):
+        self.refuse(job="tab.yaml", says=["tab.yaml:2", "spaces"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
+    def test_a_folder_that_may_not_be_read_ends_in_one_line(self):
+        locked = self.folder / "locked"
+        locked.mkdir(mode=0)
+        self.refuse("data.source=images:locked", says=["locked", "ermission"])
+
+    def test_what_can_be_trained_and_is_hardly_meant_gets_a_note(self):
+        for words, *says in (
+                (("data.source=images:photos", "model.channels=1"), "colour pictures", "model.channels=3"),
+                (("data.source=images:grey", "model.channels=3"), "grey pictures", "model.channels=1"),
+                (("data.source=images:labels", "model.classes=5"), "has 2 labels", "model.classes=2"),
+                (("data.source=images:labels", "model.classes=0"), "has 2 labels", "model.classes=2"),
+                (("data.source=images:photos", "training.batch=64"), "12 examples", "training.batch=12")):
+            with self.subTest(words=words):
+                code, out, err = self.dry_run(*words)
+                self.assertEqual((code, err), (0, ""), out)
+                notes = [line for line in out.splitlines() if line.startswith("note ") and says[0] in line]
+                self.assertEqual(len(notes), 1, out)
+                self.assertIn(says[1], notes[0])
+
+    def test_channels_and_classes_follow_the_data_and_stay_in_the_job(self):
+        for name, channels, classes in (("photos", 3, 0), ("grey", 1, 0), ("labels", 3, 2)):
+            with self.subTest(name):
+                code, out, err = self.dry_run(f"data.source=images:{name}")
+                self.assertEqual((code, err), (0, ""), out)
+                self.assertRegex(out, rf"(?m)^ +channels: {channels}$")
+                self.assertRegex(out, rf"(?m)^ +classes: {classes}$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -59,7 +59,8 @@ SimulatedDevice device_at(const PlanInput& input, const WorkerPlace& place, int 
   const ClusterNode& node = input.cluster.nodes[static_cast<std::size_t>(place.node)];
   return {.speed = place.speed,
           .slowdown = slowdown_of(input.profile, node, beside),
-          .lane_steal = lane_steal(node, beside)};
+          .lane_steal = lane_steal(node, beside),
+          .launch_seconds = node.launch_seconds};
 }
 
 ExchangeGroup::ExchangeGroup(const Cluster& cluster, std::vector<WorkerPlace> members,
@@ -183,7 +184,8 @@ ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
          .there =
              (bucket.elements * wire * (1.0 - member.host_share) * member.host_sums + messages) /
              sharing,
-         .sum = slice * ((member.sources - 1) * add + update) * pace,
+         .sum = std::max(slice * ((member.sources - 1) * add + update) * pace,
+                         device.launch_seconds),  // one kernel that adds up and updates
          .back = (bucket.elements * wire * member.host_share * member.other_hosts + messages) /
                  sharing});
   }

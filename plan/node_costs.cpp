@@ -31,6 +31,16 @@ double sum_of(const std::vector<double>& of, BlockRange blocks) {
   return std::accumulate(of.begin() + blocks.begin, of.begin() + blocks.end, 0.0);
 }
 
+/// A product or convolution for each weight, a kernel for each other tensor, and an activation:
+/// what a block cannot do without. LibTorch needs more.
+double kernels_of_block(const BlockSpec& block) {
+  return 1.0 + static_cast<double>(
+                   std::visit([](const auto& spec) { return parameters_of(spec); }, block).size());
+}
+
+/// What comes back of each, to inputs and to weights.
+constexpr double kKernelsBack = 2.0;
+
 std::int64_t example_bytes(const JobSpec& job) {
   const std::vector<std::int64_t> shape = example_shape(job.model);
   return std::accumulate(shape.begin(), shape.end(),
@@ -200,19 +210,34 @@ std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange 
   return buckets;
 }
 
-double NodeCost::seconds_of(const pipeline::Instruction& at) const {
-  if (!at.goes_back()) {
-    return forward_seconds;
-  }
+double NodeCost::share_of(const pipeline::Instruction& at) const {
   switch (at.part) {
     case pipeline::BackwardPart::kInputs:
-      return backward_seconds * inputs_share;
+      return inputs_share;
     case pipeline::BackwardPart::kWeights:
-      return backward_seconds * (1.0 - inputs_share);
+      return 1.0 - inputs_share;
     case pipeline::BackwardPart::kWhole:
       break;
   }
-  return backward_seconds;
+  return 1.0;
+}
+
+double NodeCost::seconds_of(const pipeline::Instruction& at) const {
+  return at.goes_back() ? backward_seconds * share_of(at) : forward_seconds;
+}
+
+double NodeCost::kernels_of(const pipeline::Instruction& at) const {
+  return at.goes_back() ? backward_kernels * share_of(at) : forward_kernels;
+}
+
+double BlockCosts::kernels_in(NetworkId network, BlockRange blocks) const {
+  const std::vector<BlockSpec>& specs = architectures_[network].blocks;
+  double kernels = 0.0;
+  for (int block = blocks.begin; block < blocks.end; ++block) {
+    const auto index = static_cast<std::size_t>(block);
+    kernels += index < specs.size() ? kernels_of_block(specs[index]) : 1.0;
+  }
+  return kernels;
 }
 
 NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phase,
@@ -229,6 +254,8 @@ NodeCost BlockCosts::application_cost(const StagedJob& staged, const Phase& phas
                                    sum_of(shares.forward, blocks),
                 .backward_seconds = seconds(Operation::kBackward, id, phase, of.pass, of.node) *
                                     sum_of(shares.backward, blocks),
+                .forward_kernels = kernels_in(id, blocks),
+                .backward_kernels = kKernelsBack * kernels_in(id, blocks),
                 .output_bytes = here.part && !here.part->live.empty()
                                     ? bytes_of(id, here.part->live, blocks.end - 1)
                                     : blocks_[id].back().output_bytes};
@@ -283,6 +310,8 @@ NodeCost BlockCosts::penalty_cost(const StagedJob& staged, const Phase& phase, c
       .backward_seconds = seconds(Operation::kPenaltyBackward, id, phase, of.pass, of.node) *
                           share(std::move(behind))};
   const int directions = (part.goes_forward ? 1 : 0) + (part.goes_back ? 1 : 0);
+  cost.forward_kernels = directions * kernels_in(id, part.blocks);
+  cost.backward_kernels = kKernelsBack * cost.forward_kernels;
   for (int block = part.blocks.begin; block < part.blocks.end; ++block) {
     cost.kept_bytes += directions * blocks_[id][static_cast<std::size_t>(block)].kept_bytes;
   }

@@ -16,11 +16,18 @@ struct NodeCost {
   double forward_seconds = 0.0;   ///< of a penalty: its first two sweeps
   double backward_seconds = 0.0;  ///< its last two
   double inputs_share = 0.5;      ///< of those, for the gradients of what a chunk takes
+  double forward_kernels = 0.0;   ///< that a GPU is given to do, as far as blocks tell
+  double backward_kernels = 0.0;
   std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 where it has none
   std::int64_t output_bytes = 0;  ///< what goes on to whoever takes what it makes
 
   /// Of an instruction that computes.
   [[nodiscard]] double seconds_of(const pipeline::Instruction& at) const;
+  [[nodiscard]] double kernels_of(const pipeline::Instruction& at) const;
+
+ private:
+  /// Of what goes back.
+  [[nodiscard]] double share_of(const pipeline::Instruction& at) const;
 };
 
 /// Of a network's blocks, what one micro-batch costs in a step, lazy phases by their share.
@@ -87,6 +94,7 @@ class BlockCosts {
                                       int last) const;
   void add_application(const pipeline::Phase& phase, int pass, int node);
   void add_cut_bytes();
+  [[nodiscard]] double kernels_in(NetworkId network, BlockRange blocks) const;
 
   const JobSpec& job_;
   const Profile& profile_;

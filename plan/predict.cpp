@@ -93,14 +93,15 @@ void set_memory(const PlanInput& input, const ExchangeGroup& all, Prediction& pr
   set_fullest(needs, prediction);
 }
 
-/// Of one micro-batch after the other on the profiled device, with nobody to exchange anything.
-double alone_seconds(const PlanInput& input) {
+/// Of one micro-batch after the other on such a device, with nobody to exchange anything.
+double alone_seconds(const PlanInput& input, const SimulatedDevice& device) {
   double updates = 0.0;
   for (const NetworkId id : input.job.networks.ids()) {
     updates += input.costs.updates_in_step(id) *
                input.profile.network(input.job.networks[id].name).update.seconds;
   }
-  return input.job.training.microbatches * input.costs.microbatch_seconds() + updates;
+  return input.job.training.microbatches * input.costs.microbatch_seconds_on(device) +
+         updates / device.speed;
 }
 
 }  // namespace
@@ -118,18 +119,20 @@ void set_fullest(const std::vector<DeviceNeed>& needs, Prediction& prediction) {
 
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction) {
-  double speed = 0.0;
+  double alone = 0.0;  // steps a second, of all devices
   double price = 0.0;
   std::set<int> nodes;
   for (const WorkerPlace& place : places) {
-    speed += place.speed;
+    const ClusterNode& node = input.cluster.nodes[static_cast<std::size_t>(place.node)];
+    alone +=
+        1.0 / alone_seconds(input, {.speed = place.speed, .launch_seconds = node.launch_seconds});
     if (nodes.insert(place.node).second) {
-      price += input.cluster.nodes[static_cast<std::size_t>(place.node)].price_per_hour;
+      price += node.price_per_hour;
     }
   }
   prediction.images_per_second =
       static_cast<double>(input.job.images_per_step()) / prediction.step_seconds;
-  prediction.efficiency = alone_seconds(input) / (prediction.step_seconds * speed);
+  prediction.efficiency = 1.0 / (prediction.step_seconds * alone);
   prediction.price_per_kimg = price / kSecondsPerHour * 1000.0 / prediction.images_per_second;
 }
 

@@ -86,29 +86,29 @@ const NodeCost& Simulation::node_of(const Instruction& at) const {
 }
 
 void Simulation::work(std::size_t index, const Instruction& at, Held* held) {
+  const SimulatedDevice& of = setup_.workers[index].device;
   const double times = at.microbatch == 1 ? setup_.workers[index].middle_microbatches : 1.0;
   if (at.operation == Operation::kOpenLeaf || at.operation == Operation::kCloseLeaf) {
     const bool opens = at.operation == Operation::kOpenLeaf;
-    compute(index, times * (opens ? held->part->open_seconds : held->part->close_seconds));
+    compute(index,
+            times * of.alone(opens ? held->part->open_seconds : held->part->close_seconds, 0.0));
     return;
   }
   const NodeCost& node = node_of(at);
-  const double seconds = node.seconds_of(at);
+  const double seconds = of.alone(node.seconds_of(at), node.kernels_of(at));
   if (at.goes_back() && held != nullptr && std::exchange(held->is_armed, false)) {
     // Its buckets become complete while it goes on.
-    const SimulatedDevice& of = setup_.workers[index].device;
     for (const BucketCost& bucket : held->part->buckets) {
       begun_exchange(*held).sides[held->member].ready.push_back(
-          workers_[index].now + seconds * bucket.ready_share * of.slowdown / of.speed);
+          workers_[index].now + seconds * bucket.ready_share * of.slowdown);
     }
   }
   compute(index, times * seconds);
 }
 
-void Simulation::compute(std::size_t index, double seconds) {
+void Simulation::compute(std::size_t index, double alone) {
   const SimulatedDevice& of = setup_.workers[index].device;
   Worker& worker = workers_[index];
-  const double alone = seconds / of.speed;
   worker.now += alone * of.slowdown;
   worker.parts.compute += alone;
   worker.parts.beside += alone * (of.slowdown - 1.0);

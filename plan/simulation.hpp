@@ -4,6 +4,7 @@
 // called lanes), and links. Workers that are alike may be simulated once. Pure.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -43,9 +44,14 @@ inline constexpr std::array kStepParts{
 
 /// What computes.
 struct SimulatedDevice {
-  double speed = 1.0;       ///< of the profiled one
-  double slowdown = 1.0;    ///< of its compute, by the workers beside it
-  double lane_steal = 0.0;  ///< share of its lane's work that compute loses where both work
+  double speed = 1.0;           ///< of the profiled one
+  double slowdown = 1.0;        ///< of its compute, by the workers beside it
+  double lane_steal = 0.0;      ///< share of its lane's work that compute loses where both work
+  double launch_seconds = 0.0;  ///< what no kernel is shorter than
+  /// Of work without others: by its speed, and no shorter than its kernels.
+  [[nodiscard]] double alone(double profiled_seconds, double kernels) const {
+    return std::max(profiled_seconds / speed, kernels * launch_seconds);
+  }
   auto operator<=>(const SimulatedDevice&) const = default;
 };
 
@@ -146,7 +152,7 @@ class Simulation {
   /// @return whether the worker's next instruction could be performed
   bool perform(std::size_t index, const pipeline::Instruction& at);
   void work(std::size_t index, const pipeline::Instruction& at, Held* held);
-  void compute(std::size_t index, double seconds);
+  void compute(std::size_t index, double alone);
   void send(std::size_t index, const pipeline::Instruction& at);
   bool receive(std::size_t index, const pipeline::Instruction& at);
   void reduce(std::size_t index, Held& held);

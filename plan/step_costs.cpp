@@ -16,10 +16,29 @@ StepCosts::StepCosts(const Profile& profile, const std::vector<pipeline::Phase>&
     for (const pipeline::Instruction& at :
          pipeline::one_stage_schedule({phase}, {0, 1}, 0, Overlap::kNone)) {
       if (at.operation != pipeline::Operation::kReduce) {
-        microbatch_seconds_ += profile.cost_of(at, names).seconds / phase.interval;
+        const double seconds = profile.cost_of(at, names).seconds;
+        const bool has_kernels = at.goes_back() || at.operation == pipeline::Operation::kForward ||
+                                 at.operation == pipeline::Operation::kPenaltyForward;
+        work_.push_back({.seconds = seconds,
+                         .kernels = has_kernels ? node_of(at).kernels_of(at) : 0.0,
+                         .interval = phase.interval});
+        microbatch_seconds_ += seconds / phase.interval;
       }
     }
   }
+}
+
+const NodeCost& StepCosts::node_of(const pipeline::Instruction& at) const {
+  return whole_[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
+               [static_cast<std::size_t>(at.node)];
+}
+
+double StepCosts::microbatch_seconds_on(const SimulatedDevice& device) const {
+  double seconds = 0.0;
+  for (const Work& work : work_) {
+    seconds += device.alone(work.seconds, work.kernels) / work.interval;
+  }
+  return seconds;
 }
 
 bool StepCosts::agrees() const {

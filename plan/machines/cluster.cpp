@@ -114,8 +114,9 @@ class ClusterReader {
   }
 
   void read_nodes(const YamlNode& from, Cluster& cluster) {
-    if (!require_keys(from, "a node",
-                      {"name", "count", "devices", "speed", "memory", "cores", "price_per_hour"})) {
+    if (!require_keys(
+            from, "a node",
+            {"name", "count", "devices", "speed", "memory", "cores", "price_per_hour", "launch"})) {
       return;
     }
     const int count = value_of(from, "count", 1, parse_count, "a whole number from 1");
@@ -138,6 +139,10 @@ class ClusterReader {
                                  "the memory of a device, as 80GiB"),
         .cores = value_of(from, "cores", 0, parse_count, "a whole number from 1"),
         .price_per_hour = value_of(from, "price_per_hour", 0.0, parse_amount, "a number from 0")};
+    node.is_guessed = std::ranges::any_of(node.speeds, [](double speed) { return speed != 1.0; });
+    node.launch_seconds =
+        value_of(from, "launch", node.is_guessed && node.cores == 0 ? kLaunchSeconds : 0.0,
+                 parse_seconds, "the least that a kernel takes, as 4.5us");
     for (int i = 0; i < count; ++i) {
       node.name = count == 1 ? name : fmt::format("{}-{}", name, i);
       if (!names_.insert(node.name).second) {

@@ -31,6 +31,9 @@ struct ClusterNode {
   /// work undisturbed.
   int cores = 0;
   double price_per_hour = 0.0;  ///< of the node; 0: unknown
+  /// What no kernel is shorter than, launch included; 0: they cost what the profile says.
+  double launch_seconds = 0.0;
+  bool is_guessed = false;  ///< costs are another device's, divided by its speed
   bool operator==(const ClusterNode&) const = default;
   [[nodiscard]] int num_devices() const { return static_cast<int>(speeds.size()); }
 };
@@ -47,6 +50,12 @@ struct Cluster {
   [[nodiscard]] int num_devices() const;
   [[nodiscard]] const Link& link(int node, int other) const;
 };
+
+/// Of a kernel on a device with a speed of its own that is no core, as GPUs are: 4 to 6 us a launch
+/// on a desktop's GPU (susun-blog.com/blog/pegainfer-3-cuda-graph), 3.8 us of the shortest kernels
+/// one behind the other on a V100 (NVIDIA, "Getting Started with CUDA Graphs", 2019). A guess until
+/// somebody has measured the job there.
+inline constexpr double kLaunchSeconds = 4.5e-6;
 
 /// "cluster.yaml" → Cluster. @param name  of the file, for messages
 /// @throws ConfigError with a line for each thing that is wrong, with its place and the remedy

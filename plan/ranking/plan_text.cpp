@@ -37,10 +37,42 @@ std::string memory_text(const Prediction& one) {
   return fmt::format("{:.0f} MiB{}", mebibytes, one.fits ? "" : " !");
 }
 
-std::string ranking_table(const Search& search, bool is_priced) {
+/// Nodes whose times nobody has measured.
+std::vector<const ClusterNode*> guessed_nodes(const Cluster& cluster) {
+  std::vector<const ClusterNode*> guessed;
+  for (const ClusterNode& node : cluster.nodes) {
+    if (node.is_guessed) {
+      guessed.push_back(&node);
+    }
+  }
+  return guessed;
+}
+
+/// What is behind the word in the table; nothing where all was measured.
+std::string guess_text(const PlanInput& input) {
+  const std::vector<const ClusterNode*> nodes = guessed_nodes(input.cluster);
+  if (nodes.empty()) {
+    return "";
+  }
+  const auto launches = std::ranges::max_element(
+      nodes, {}, [](const ClusterNode* node) { return node->launch_seconds; });
+  constexpr double kMicroseconds = 1e6;
+  const double launch = (*launches)->launch_seconds * kMicroseconds;
+  return fmt::format(
+      "guess: costs of {} ({}), divided by the speed that {} says of {}{}; nobody has measured "
+      "this "
+      "job there.\n",
+      input.profile.host, input.profile.processor, input.cluster.name,
+      nodes.size() == 1 ? nodes.front()->name
+                        : fmt::format("{} and {} more", nodes.front()->name, nodes.size() - 1),
+      launch > 0.0 ? fmt::format(", and {:g} us a kernel at least", launch) : "");
+}
+
+std::string ranking_table(const Search& search, bool is_priced, bool is_guessed) {
+  const std::string guess = is_guessed ? ", guess" : "";
   std::vector<report::Column> columns{{"layout"},
-                                      {"step ms", Align::kRight},
-                                      {"images/s", Align::kRight},
+                                      {"step ms" + guess, Align::kRight},
+                                      {"images/s" + guess, Align::kRight},
                                       {"efficiency", Align::kRight},
                                       {"waits", Align::kRight},
                                       {"wire", Align::kRight},
@@ -188,7 +220,8 @@ std::string plan_text(const Search& search, const PlanInput& input, const TypedJ
       typed.file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
       input.job.images_per_microbatch(), search.simulated, search.pruned,
       search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
-      ranking_table(search, is_priced));
+      ranking_table(search, is_priced, !guessed_nodes(input.cluster).empty()));
+  text += guess_text(input);
   text += first_text(best);
   text += best.fits ? recompute_text(best) + stages_memory_text(best, input) : "";
   if (!best.fits) {
@@ -205,6 +238,7 @@ std::string plan_json(const Search& search, const PlanInput& input, const TypedJ
   const nlohmann::json all = {{"job", typed.file},
                               {"cluster", input.cluster.name},
                               {"devices", input.cluster.num_devices()},
+                              {"guess", !guessed_nodes(input.cluster).empty()},
                               {"simulated", search.simulated},
                               {"pruned", search.pruned},
                               {"left_out", search.left_out},

@@ -51,6 +51,8 @@ TEST(Cluster, HasItsNodesDevicesAndLinks) {
   EXPECT_EQ(cluster.nodes[2].memory_bytes, std::int64_t{512} << 20);
   EXPECT_EQ(cluster.nodes[2].cores, 2);
   EXPECT_DOUBLE_EQ(cluster.nodes[1].price_per_hour, 16.0);
+  EXPECT_DOUBLE_EQ(cluster.nodes[1].launch_seconds, kLaunchSeconds);
+  EXPECT_DOUBLE_EQ(cluster.nodes[2].launch_seconds, 0.0) << "cores";
   EXPECT_EQ(cluster.inside, (Link{2e-6, 20e9, false}));
   EXPECT_EQ(cluster.link(0, 1), (Link{1e-4, 25e9 / 8, true}));
   EXPECT_EQ(cluster.link(2, 0), (Link{1e-4, 1e9 / 8, true}));

@@ -28,6 +28,41 @@ TEST(Predict, OneWorkerComputesEverythingAndUpdatesBothNetworks) {
   EXPECT_NEAR(one.images_per_second, 32.0 / one.step_seconds, 1e-6);
 }
 
+/// Of sample_job's networks, on one H100.
+Cluster gpu(const std::string& more = "") {
+  return parse_cluster("nodes:\n  - {name: h100, speed: 400" + more + "}\n", "gpu.yaml");
+}
+
+TEST(Predict, NoStepIsShorterThanItsLaunches) {
+  const JobSpec job = sample_job(4);
+  Profile profile = sample_profile(job);
+  constexpr double kTinySeconds = 1e-6;  // of a network that a core is done with in no time
+  for (InstructionCost& cost : profile.instructions) {
+    cost.time.seconds = std::min(cost.time.seconds, kTinySeconds);
+  }
+  // Of each block a kernel for the activation, and one for each tensor; both networks are alike.
+  std::size_t kernels = 0;
+  for (const BlockSpec& block : job.architectures()[NetworkId{0}].blocks) {
+    kernels += 1 + std::visit([](const auto& spec) { return parameters_of(spec); }, block).size();
+  }
+  const double a_pass = kLaunchSeconds * static_cast<double>(kernels);
+  const auto step_on = [&](const Cluster& cluster) {
+    const Planner planner(job, profile, "sample.profile.json", cluster);
+    return predict(planner.input(), sample_whole(1, Overlap::kNone));
+  };
+  // 5 forwards; 4 backwards of twice as many kernels.
+  EXPECT_GE(step_on(gpu()).step_seconds, 4 * (5 + 4 * 2) * a_pass - kTiny);
+  EXPECT_NEAR(step_on(gpu()).efficiency, 1.0, 1e-2) << "beside others that launch as many";
+  EXPECT_LT(step_on(gpu(", launch: 0.001us")).step_seconds, 0.1 * step_on(gpu()).step_seconds);
+  EXPECT_NEAR(step_on(gpu(", launch: 1us")).parts.compute, 4 * (5 + 4 * 2) * a_pass / 4.5, kTiny);
+}
+
+TEST(Predict, LaunchesOfLargeNetworksAreHidden) {
+  const Prediction large = predicted(4, gpu(), sample_whole(1, Overlap::kNone));
+  const Prediction free = predicted(4, gpu(", launch: 0.001us"), sample_whole(1, Overlap::kNone));
+  EXPECT_GE(large.step_seconds, free.step_seconds);
+}
+
 TEST(Predict, WorkersShareMicrobatchesAndUpdates) {
   const Prediction two = predicted(4, sample_cluster(1, 2), sample_whole(2, Overlap::kNone));
   EXPECT_NEAR(two.step_seconds, 2 * kMicrobatchSeconds + kUpdateSeconds, kTiny);

@@ -174,6 +174,19 @@ TEST(PlanText, RepeatsWhatWasTypedAndNamesTheHosts) {
                               "training.kimg=3 data.source=toy:ring8 layout.transport="));
 }
 
+TEST(PlanText, CallsAGuessWhatNobodyHasMeasured) {
+  const auto text_on = [](const Cluster& cluster) {
+    const auto planner = sample_planner(4, cluster);
+    return plan_text(search_layouts(planner->input(), {.rows = 1}), planner->input(), {"j.yaml"});
+  };
+  const std::string guessed = text_on(parse_cluster("nodes:\n  - {name: h100, speed: 400}\n", "c"));
+  EXPECT_THAT(guessed, HasSubstr("step ms, guess"));
+  EXPECT_THAT(guessed,
+              HasSubstr("\nguess: costs of sample (none), divided by the speed that c says "
+                        "of h100, and 4.5 us a kernel at least; nobody has measured"));
+  EXPECT_THAT(text_on(sample_cluster(1, 1)), ::testing::Not(HasSubstr("guess")));
+}
+
 TEST(PlanText, SaysWhatToRunAndWhatTheStepGoesTo) {
   const auto planner = sample_planner(4, sample_cluster(1, 2));
   const std::string text =

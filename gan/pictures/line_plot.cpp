@@ -2,55 +2,25 @@
 #include "gan/pictures/line_plot.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/pictures/digits.hpp"
 
 namespace gangway::pictures {
 namespace {
 
 constexpr Color kBlack{0, 0, 0};
 constexpr Color kGridGray{225, 225, 225};
-constexpr int kGlyphWidth = 3;
-constexpr int kGlyphHeight = 5;
-constexpr int kGlyphScale = 2;
-constexpr int kLetter = (kGlyphWidth + 1) * kGlyphScale;  // from one to the next
+constexpr int kScale = 2;  // of digits
+constexpr int kLetter = kDigitStep * kScale;
 constexpr int kLeftMargin = 8 * kLetter;
-constexpr int kOtherMargin = 2 * kGlyphHeight * kGlyphScale;
+constexpr int kOtherMargin = 2 * kDigitHeight * kScale;
 constexpr int kGap = 4;  // between a number and what it stands at
-
-struct Glyph {
-  char letter;
-  std::array<std::string_view, kGlyphHeight> rows;
-};
-
-/// What numbers are written with.
-constexpr std::array kGlyphs{Glyph{'0', {"###", "# #", "# #", "# #", "###"}},
-                             Glyph{'1', {" # ", "## ", " # ", " # ", "###"}},
-                             Glyph{'2', {"###", "  #", "###", "#  ", "###"}},
-                             Glyph{'3', {"###", "  #", "###", "  #", "###"}},
-                             Glyph{'4', {"# #", "# #", "###", "  #", "  #"}},
-                             Glyph{'5', {"###", "#  ", "###", "  #", "###"}},
-                             Glyph{'6', {"###", "#  ", "###", "# #", "###"}},
-                             Glyph{'7', {"###", "  #", "  #", "  #", "  #"}},
-                             Glyph{'8', {"###", "# #", "###", "# #", "###"}},
-                             Glyph{'9', {"###", "# #", "###", "  #", "###"}},
-                             Glyph{'-', {"   ", "   ", "###", "   ", "   "}},
-                             Glyph{'+', {"   ", " # ", "###", " # ", "   "}},
-                             Glyph{'.', {"   ", "   ", "   ", "   ", " # "}},
-                             Glyph{'e', {"   ", "###", "###", "#  ", "###"}}};
-
-/// A place in a picture; rows count downwards.
-struct Pixel {
-  int column = 0;
-  int row = 0;
-};
 
 class LinePlotCanvas {
  public:
@@ -120,26 +90,12 @@ class LinePlotCanvas {
     }
   }
 
-  /// @param at  its upper left corner
-  void write(std::string_view text, Pixel at) {
-    for (const char letter : text) {
-      const auto glyph = std::ranges::find(kGlyphs, letter, &Glyph::letter);
-      for (int row = 0; glyph != kGlyphs.end() && row < kGlyphHeight * kGlyphScale; ++row) {
-        const std::string_view bits = glyph->rows[static_cast<std::size_t>(row / kGlyphScale)];
-        for (int column = 0; column < kGlyphWidth * kGlyphScale; ++column) {
-          if (bits[static_cast<std::size_t>(column / kGlyphScale)] == '#') {
-            set({at.column + column, at.row + row}, kBlack);
-          }
-        }
-      }
-      at.column += kLetter;
-    }
-  }
-
   void write_before_axis(double y) {
     const std::string text = fmt::format("{:.3g}", y);
-    write(text, {left() - kGap - static_cast<int>(text.size()) * kLetter,
-                 row_of(y) - kGlyphHeight * kGlyphScale / 2});
+    write_digits(raster_, text,
+                 {left() - kGap - static_cast<int>(text.size()) * kLetter,
+                  row_of(y) - kDigitHeight * kScale / 2},
+                 kScale);
   }
 
   void draw_grid() {
@@ -149,7 +105,8 @@ class LinePlotCanvas {
       const int column = column_of(std::pow(10.0, power));
       draw_segment({column, top()}, {column, bottom()}, kGridGray);
       const std::string text = fmt::format("1e{}", power);
-      write(text, {column - static_cast<int>(text.size()) * kLetter / 2, bottom() + kGap});
+      write_digits(raster_, text,
+                   {column - static_cast<int>(text.size()) * kLetter / 2, bottom() + kGap}, kScale);
     }
     draw_segment({left(), top()}, {left(), bottom()}, kBlack);
     draw_segment({left(), bottom()}, {right(), bottom()}, kBlack);

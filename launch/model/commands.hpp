@@ -43,6 +43,8 @@ struct SampleOptions {
   int frames = 16;               ///< of those
   std::filesystem::path noise;   ///< .npy, float [N, latent + codes]: likewise; empty: none
   std::filesystem::path single;  ///< a folder for a file each, in the place of the grid
+  bool has_captions = false;     ///< seeds and labels under the pictures
+  double truncation = 1.0;       ///< psi of gan/evaluation/truncation.hpp; 1: none
 };
 
 struct TrainFeaturesOptions {

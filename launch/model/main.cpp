@@ -105,6 +105,8 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
   command->footer(
       "Examples:\n"
       "  gangway sample fashion-mnist --seeds 0-63 -o grid.png\n"
+      "  gangway sample fashion-mnist --seeds 0-15 --label 3 --captions\n"
+      "  gangway sample faces --truncation 0.7                  (docs/evaluation.md)\n"
       "  gangway sample fashion-mnist --interpolate 3,8 --frames 24 --single frames/\n"
       "  gangway sample fashion-mnist --noise z.npy -o z.png    (docs/evaluation.md)");
   add_run_choice(*command, options.run, threads);
@@ -135,6 +137,13 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
       ->excludes(grid);
   command->add_option("--label", options.label,
                       "Label of all pictures (default: seed mod number of labels)");
+  command->add_flag("--captions", options.has_captions,
+                    "Write under each picture its seed, and behind a colon its label");
+  command
+      ->add_option("--truncation", options.truncation,
+                   "Of stylegan2: psi, from 1 (all that it can draw) to 0 (the mean picture)")
+      ->capture_default_str()
+      ->check(CLI::Range(-2.0, 2.0));
   command->callback([&] {
     at::set_num_threads(threads);
     gangway::launch::sample(options);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +12,8 @@
 #include "base/errors.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/translate.hpp"
+#include "gan/evaluation/truncation.hpp"
+#include "gan/pictures/captions.hpp"
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
@@ -51,13 +55,36 @@ gan::Latents latents_of(const SampleOptions& options, const ModelSpec& model) {
                               options.frames);
 }
 
-at::Tensor pictures_of(gan::Network& generator, const ModelSpec& model,
-                       const gan::Latents& latents) {
+/// In the order of the pictures; of noise and of frames their numbers.
+std::vector<std::string> captions_of(const SampleOptions& options, const ModelSpec& model,
+                                     const gan::Latents& latents) {
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(latents.noise.size(0)));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (options.noise.empty() && options.interpolate.empty()) {
+    numbers = parse_seeds(options.seeds);
+  }
+  std::vector<std::string> captions;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    captions.push_back(
+        model.classes > 0
+            ? fmt::format("{}:{}", numbers[i],
+                          latents.labels[static_cast<std::int64_t>(i)].item<std::int64_t>())
+            : std::to_string(numbers[i]));
+  }
+  return captions;
+}
+
+at::Tensor pictures_of(TrainedRun& run, const gan::Latents& latents, double truncation) {
+  std::optional<gan::Truncation> truncated;
+  if (truncation != 1.0) {
+    truncated.emplace(run.generator, run.job.model);
+  }
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < latents.noise.size(0); first += kBatch) {
-    parts.push_back(gan::generate(generator, model,
-                                  {.noise = latents.noise.slice(0, first, first + kBatch),
-                                   .labels = latents.labels.slice(0, first, first + kBatch)}));
+    const gan::Latents some{.noise = latents.noise.slice(0, first, first + kBatch),
+                            .labels = latents.labels.slice(0, first, first + kBatch)};
+    parts.push_back(truncated ? truncated->generate(some, truncation)
+                              : gan::generate(run.generator, run.job.model, some));
   }
   return at::cat(parts).contiguous();
 }
@@ -103,28 +130,49 @@ std::span<const float> values_of(const at::Tensor& tensor) {
 /// What stands in the way of options that were given.
 void require_sense(const SampleOptions& options, const JobSpec& job) {
   const bool has_latents = !options.interpolate.empty() || !options.noise.empty();
-  if (job.training.recipe->translates && (options.label || has_latents)) {
+  const bool is_truncated = options.truncation != 1.0;
+  if (job.training.recipe->translates &&
+      (options.label || has_latents || options.has_captions || is_truncated)) {
     throw ConfigError(fmt::format(
         "{}: has no meaning for recipe {}, which makes its pictures of other pictures; leave it "
         "out",
         options.label                  ? "--label"
         : !options.interpolate.empty() ? "--interpolate"
-                                       : "--noise",
+        : !options.noise.empty()       ? "--noise"
+        : options.has_captions         ? "--captions"
+                                       : "--truncation",
         job.training.recipe->name));
+  }
+  if (is_truncated && !gan::has_styles(job)) {
+    throw ConfigError(fmt::format(
+        "--truncation: goes towards the mean of styles, and the generator of family {} has no "
+        "network that maps noise to styles, as stylegan2 has; leave it out",
+        job.model.family->name));
+  }
+  if (options.has_captions && !options.single.empty()) {
+    throw ConfigError(
+        "--captions: are written into a grid, and --single writes a file each, in the order of the "
+        "seeds; leave one out");
+  }
+  if (options.has_captions && job.model.family->makes_points) {
+    throw ConfigError("--captions: this model makes points, which are one picture; leave it out");
   }
   if (job.model.family->makes_points && !options.single.empty()) {
     throw ConfigError("--single: this model makes points, which are one picture; leave it out");
   }
 }
 
-void write_grid(const std::filesystem::path& file, const at::Tensor& examples, int columns) {
-  pictures::write_png_grid(file,
-                           {.pixels = values_of(examples),
-                            .count = static_cast<int>(examples.size(0)),
-                            .channels = static_cast<int>(examples.size(1)),
-                            .height = static_cast<int>(examples.size(2)),
-                            .width = static_cast<int>(examples.size(3))},
-                           columns);
+/// @param captions  one a picture; empty: none
+void write_grid(const std::filesystem::path& file, const at::Tensor& examples, int columns,
+                const std::vector<std::string>& captions) {
+  const pictures::ImageBatch images{.pixels = values_of(examples),
+                                    .count = static_cast<int>(examples.size(0)),
+                                    .channels = static_cast<int>(examples.size(1)),
+                                    .height = static_cast<int>(examples.size(2)),
+                                    .width = static_cast<int>(examples.size(3))};
+  pictures::write_png(file, captions.empty()
+                                ? pictures::arrange_grid(images, columns)
+                                : pictures::arrange_captioned(images, columns, captions));
 }
 
 }  // namespace
@@ -134,9 +182,17 @@ void sample(const SampleOptions& options) {
   TrainedRun run = open_trained_run(options.run);
   require_sense(options, run.job);
   const bool translates = run.job.training.recipe->translates;
-  const at::Tensor examples =
-      translates ? translations(run, seeds)
-                 : pictures_of(run.generator, run.job.model, latents_of(options, run.job.model));
+  std::vector<std::string> captions;
+  at::Tensor examples;
+  if (translates) {
+    examples = translations(run, seeds);
+  } else {
+    const gan::Latents latents = latents_of(options, run.job.model);
+    examples = pictures_of(run, latents, options.truncation);
+    if (options.has_captions) {
+      captions = captions_of(options, run.job.model, latents);
+    }
+  }
   if (!options.single.empty()) {
     write_singly(options.single, examples);
   } else if (run.job.model.family->makes_points) {
@@ -145,7 +201,8 @@ void sample(const SampleOptions& options) {
   } else {
     write_grid(options.picture, examples,
                translates ? static_cast<int>(seeds.size())
-                          : static_cast<int>(std::ceil(std::sqrt(examples.size(0)))));
+                          : static_cast<int>(std::ceil(std::sqrt(examples.size(0)))),
+               captions);
   }
   fmt::print("{}: {} examples of {} at step {}\n",
              (options.single.empty() ? options.picture : options.single).string(),

@@ -61,11 +61,14 @@ std::string guess_text(const PlanInput& input) {
   return fmt::format(
       "guess: costs of {} ({}), divided by the speed that {} says of {}{}; nobody has measured "
       "this "
-      "job there.\n",
+      "job there.{}\n",
       input.profile.host, input.profile.processor, input.cluster.name,
       nodes.size() == 1 ? nodes.front()->name
                         : fmt::format("{} and {} more", nodes.front()->name, nodes.size() - 1),
-      launch > 0.0 ? fmt::format(", and {:g} us a kernel at least", launch) : "");
+      launch > 0.0 ? fmt::format(", and {:g} us a kernel at least", launch) : "",
+      launch > 0.0 && input.job.numerics.device == DeviceKind::kCpu
+          ? " Where these are GPUs, run it with numerics.device=cuda."
+          : "");
 }
 
 std::string ranking_table(const Search& search, bool is_priced, bool is_guessed) {

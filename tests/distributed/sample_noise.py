@@ -63,6 +63,15 @@ class SampleNoise(unittest.TestCase):
         self.assertGreater(min(steps), 0.0)
         self.assertLess(max(steps), abs(frames[0] - frames[4]).mean())
 
+    def test_captions_stand_below_the_pictures_of_the_grid(self):
+        self.sample("--seeds", "0-3", "-o", "plain.png")
+        self.sample("--seeds", "0-3", "--captions", "-o", "captioned.png")
+        plain, captioned = self.picture("plain.png"), self.picture("captioned.png")
+        self.assertEqual(captioned.shape, (2 * (32 + 7), 64))
+        for row in range(2):
+            self.assertTrue((captioned[39 * row:39 * row + 32] == plain[32 * row:32 * row + 32]).all())
+            self.assertEqual(set(captioned[39 * row + 32:39 * row + 39].ravel()), {0, 255})
+
     def test_what_cannot_be_is_said_in_one_line(self):
         numpy.save(self.folder / "narrow.npy", numpy.zeros((2, 3), numpy.float32))
         numpy.save(self.folder / "whole.npy", numpy.zeros((2, 100), int))
@@ -71,7 +80,9 @@ class SampleNoise(unittest.TestCase):
         for words, part in ((["--noise", "narrow.npy"], "a row of this model has 100"), (["--noise", "whole.npy"], "float32"),
                             (["--noise", "text.npy"], "is no .npy file"), (["--noise", "cut.npy"], "as its header says"),
                             (["--noise", "nothing.npy"], "nothing.npy"), (["--interpolate", "3"], "--interpolate 3"),
-                            (["--interpolate", "3,8", "--seeds", "1"], "--seeds"), (["--frames", "4"], "--interpolate")):
+                            (["--interpolate", "3,8", "--seeds", "1"], "--seeds"), (["--frames", "4"], "--interpolate"),
+                            (["--truncation", "0.7"], "family dcgan has no network that maps noise to styles"),
+                            (["--captions", "--single", "x"], "--captions")):
             with self.subTest(words):
                 code, out, err = self.call("sample", "small", *words)
                 self.assertEqual(code, USAGE, out + err)

@@ -184,6 +184,7 @@ TEST(PlanText, CallsAGuessWhatNobodyHasMeasured) {
   EXPECT_THAT(guessed,
               HasSubstr("\nguess: costs of sample (none), divided by the speed that c says "
                         "of h100, and 4.5 us a kernel at least; nobody has measured"));
+  EXPECT_THAT(guessed, HasSubstr("run it with numerics.device=cuda"));
   EXPECT_THAT(text_on(sample_cluster(1, 1)), ::testing::Not(HasSubstr("guess")));
 }
 

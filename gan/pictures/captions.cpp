@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "gan/pictures/captions.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "gan/pictures/digits.hpp"
+
+namespace gangway::pictures {
+namespace {
+
+/// Of an image of so many pixels: a digit's pixel for each 64 of them.
+int scale_of(int width) {
+  constexpr int kPixelsForOne = 64;
+  return std::max(1, width / kPixelsForOne);
+}
+
+int text_width(const std::string& text, int scale) {
+  return scale * (static_cast<int>(text.size()) * kDigitStep + 1);
+}
+
+int band_height(int scale) { return scale * (kDigitHeight + 2); }
+
+void copy(const Raster& from, Raster& to, int top, int left) {
+  const auto channels = static_cast<std::size_t>(from.channels);
+  const std::size_t bytes = static_cast<std::size_t>(from.width) * channels;
+  for (int row = 0; row < from.height; ++row) {
+    const std::size_t target =
+        (static_cast<std::size_t>(top + row) * static_cast<std::size_t>(to.width) +
+         static_cast<std::size_t>(left)) *
+        channels;
+    std::copy_n(
+        from.pixels.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * bytes),
+        bytes, to.pixels.begin() + static_cast<std::ptrdiff_t>(target));
+  }
+}
+
+}  // namespace
+
+Raster arrange_captioned(const ImageBatch& images, int columns,
+                         std::span<const std::string> captions) {
+  if (captions.size() != static_cast<std::size_t>(images.count) || columns < 1) {
+    throw InvariantError(fmt::format("{} captions of {} images in {} columns", captions.size(),
+                                     images.count, columns));
+  }
+  const int scale = scale_of(images.width);
+  int cell_width = images.width;
+  for (const std::string& caption : captions) {
+    cell_width = std::max(cell_width, text_width(caption, scale));
+  }
+  const int cell_height = images.height + band_height(scale);
+  const int rows = (images.count + columns - 1) / columns;
+  Raster raster{.height = rows * cell_height,
+                .width = columns * cell_width,
+                .channels = images.channels,
+                .pixels = {}};
+  constexpr std::uint8_t kWhite = 255;
+  raster.pixels.assign(static_cast<std::size_t>(raster.height) *
+                           static_cast<std::size_t>(raster.width) *
+                           static_cast<std::size_t>(raster.channels),
+                       kWhite);
+  const std::size_t values = images.pixels.size() / static_cast<std::size_t>(images.count);
+  for (int i = 0; i < images.count; ++i) {
+    ImageBatch one = images;
+    one.count = 1;
+    one.pixels = images.pixels.subspan(static_cast<std::size_t>(i) * values, values);
+    const int top = i / columns * cell_height;
+    const int left = i % columns * cell_width;
+    copy(arrange_grid(one, 1), raster, top, left);
+    write_digits(raster, captions[static_cast<std::size_t>(i)],
+                 {.column = left + scale, .row = top + images.height + scale}, scale);
+  }
+  return raster;
+}
+
+}  // namespace gangway::pictures

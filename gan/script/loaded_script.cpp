@@ -106,6 +106,12 @@ bool is_as_wanted(const c10::IValue& made, const ScriptSpec& spec, std::int64_t 
          tensors.front().scalar_type() == at::kFloat;
 }
 
+/// Training steps on which a network is tried: four times as many as until the last discovery, and
+/// no more than these. A fixed number, so that all workers find the same.
+constexpr int kMostTried = 8;
+/// Of the first of them; each has one of its own.
+constexpr std::uint64_t kFirstSeed = 1;
+
 bool can_be_averaged(at::ScalarType type) {
   return type == at::kFloat || type == at::kBool || at::isIntegralType(type, /*includeBool=*/true);
 }
@@ -229,8 +235,9 @@ c10::IValue LoadedScript::call(const std::vector<at::Tensor>& inputs, std::uint6
   }
 }
 
-std::vector<at::Tensor> LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs) {
-  const c10::IValue made = call(inputs, /*seed=*/0);
+std::vector<at::Tensor> LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs,
+                                                     std::uint64_t seed) {
+  const c10::IValue made = call(inputs, seed);
   if (!is_as_wanted(made, spec_, inputs.front().size(0))) {
     refuse(fmt::format("{} makes {}; wanted is {}", call_text(inputs), made_text(made),
                        signature_text(spec_)));
@@ -238,41 +245,87 @@ std::vector<at::Tensor> LoadedScript::call_and_check(const std::vector<at::Tenso
   return tensors_in(made);
 }
 
-void LoadedScript::try_out(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> LoadedScript::find_moving(const std::vector<at::Tensor>& inputs) {
   std::vector<Held> candidates = std::exchange(still_, {});
-  for (Held& held : candidates) {
+  std::vector<bool> moves(candidates.size());
+  for (const Held& held : candidates) {
     put(held, held.value.clone());
   }
+  std::vector<at::Tensor> first;
+  for (int call = 1, last_found = 0; call <= std::clamp(4 * last_found, 2, kMostTried); ++call) {
+    std::vector<at::Tensor> before;
+    std::vector<std::pair<at::Tensor, std::int64_t>> as_before;  // values and version
+    for (const Held& held : candidates) {
+      before.push_back(taken(held));
+      as_before.emplace_back(before.back().clone(), before.back()._version());
+    }
+    std::vector<at::Tensor> made = call_and_check(inputs, static_cast<std::uint64_t>(call));
+    if (call == 1) {
+      first = std::move(made);
+    }
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const at::Tensor now = taken(candidates[i]);
+      // Written is enough: what came out the same may be another the next time. BatchNorm on a CPU
+      // writes without telling.
+      const auto& [values, version] = as_before[i];
+      if (!moves[i] && (!now.is_alias_of(before[i]) || now._version() != version ||
+                        now.sizes() != values.sizes() || !now.equal(values))) {
+        require_carried(candidates[i], now);
+        moves[i] = true;
+        last_found = call;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    put(candidates[i], candidates[i].value);
+    (moves[i] ? moving_ : still_).push_back(std::move(candidates[i]));
+  }
+  return first;
+}
+
+std::vector<at::Tensor> LoadedScript::call_as_first(const std::vector<at::Tensor>& inputs) {
+  for (const Held& held : moving_) {
+    put(held, held.value.clone());
+  }
+  return call_and_check(inputs, kFirstSeed);
+}
+
+void LoadedScript::require_carried(const Held& held, const at::Tensor& now) const {
+  if (!can_be_averaged(now.scalar_type()) || now.sizes() != held.value.sizes()) {
+    refuse(
+        fmt::format("forward changes {}, which is {}: only float32 and whole numbers of one "
+                    "shape can be carried from step to step",
+                    held.name, shape_text(held.value)));
+  }
+}
+
+void LoadedScript::require_equal(const std::vector<at::Tensor>& first,
+                                 const std::vector<at::Tensor>& second) const {
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (!at::equal(first[i].detach().nan_to_num(), second[i].detach().nan_to_num())) {
+      refuse(
+          "forward makes other numbers of the same input when it is called again with the same "
+          "buffers and random numbers: what it keeps from call to call has to be a buffer "
+          "(register_buffer), no list or dictionary, and what it draws has to come from torch's "
+          "own "
+          "generator");
+    }
+  }
+}
+
+void LoadedScript::try_out(const std::vector<at::Tensor>& inputs) {
+  require_deterministic(DeviceKind::kCpu);  // the other devices' words are for the job's own
   const auto version = [](const auto& tensor) { return tensor._version(); };
   std::vector<std::int64_t> of_inputs;
   std::ranges::transform(inputs, std::back_inserter(of_inputs), version);
   std::vector<std::int64_t> of_parameters;
   std::ranges::transform(parameters_, std::back_inserter(of_parameters), version, &Held::value);
   set_training(true);
-  if (!call_and_check(inputs).front().requires_grad()) {
+  std::vector<at::Tensor> first = find_moving(inputs);
+  std::ranges::transform(still_, std::back_inserter(versions_), version, &Held::value);
+  if (!first.front().requires_grad()) {
     refuse("what forward makes has no gradient to any parameter");
   }
-  for (Held& held : candidates) {
-    const at::Tensor now = taken(held);
-    const bool moves = now.sizes() != held.value.sizes() || !now.equal(held.value);
-    if (moves && (!can_be_averaged(now.scalar_type()) || now.sizes() != held.value.sizes())) {
-      refuse(
-          fmt::format("forward changes {}, which is {}: only float32 and whole numbers of one "
-                      "shape can be carried from step to step",
-                      held.name, shape_text(held.value)));
-    }
-    put(held, held.value);
-    (moves ? moving_ : still_).push_back(std::move(held));
-  }
-  for (const Held& held : moving_) {
-    put(held, held.value.clone());
-  }
-  set_training(false);
-  {
-    const at::NoGradGuard no_grad;
-    (void)call_and_check(inputs);
-  }
-  set_training(true);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]._version() != of_inputs[i]) {
       refuse("forward writes to its " + spec_.inputs[i].name + "; let it make a new tensor");
@@ -284,9 +337,15 @@ void LoadedScript::try_out(const std::vector<at::Tensor>& inputs) {
       refuse(fmt::format("forward writes to the parameter {}", held.name));
     }
   }
-  for (const Held& held : still_) {
-    versions_.push_back(held.value._version());
+  require_equal(first, call_as_first(inputs));
+  set_training(false);
+  {
+    const at::NoGradGuard no_grad;
+    first = call_as_first(inputs);
+    require_equal(first, call_as_first(inputs));
   }
+  set_training(true);
+  require_still();
 }
 
 void LoadedScript::require_deterministic(DeviceKind device) const {
@@ -300,8 +359,9 @@ void LoadedScript::require_still() const {
     const Held& held = still_[i];
     if (held.value._version() != versions_[i] || !taken(held).is_alias_of(held.value)) {
       refuse(
-          fmt::format("forward changes {}, which it did not on the first two examples: what is "
-                      "carried from step to step has to change in every training step",
+          fmt::format("forward changes {}, which it did not in the first training steps that were "
+                      "tried: what is carried from step to step has to be written in every one, "
+                      "and not in evaluation alone",
                       held.name));
     }
   }

@@ -37,10 +37,10 @@ class LoadedScript {
   /// that takes another number of tensors; no parameters, or not float32
   explicit LoadedScript(ScriptSpec spec);
 
-  /// Calls it on `inputs`, as the spec has them, once in training and once in evaluation, and finds
-  /// what it changes in itself. Its tensors are afterwards what they were.
-  /// @throws ConfigError: it fails, makes something else than the spec says, or writes to what it
-  /// takes or to a parameter
+  /// Calls it on `inputs`, as the spec has them, in training as often as it takes to find what it
+  /// changes in itself, and in evaluation. Its tensors are afterwards what they were.
+  /// @throws ConfigError: it fails, makes something else than the spec says, writes to what it
+  /// takes or to a parameter, or makes other numbers when nothing has changed
   void try_out(const std::vector<at::Tensor>& inputs);
   /// @throws ConfigError naming an operator that would give other bits from call to call
   void require_deterministic(DeviceKind device) const;
@@ -48,7 +48,7 @@ class LoadedScript {
   /// Trained: float32, requires grad, in the module's order. The module computes with these very
   /// tensors.
   [[nodiscard]] std::vector<Held>& parameters() { return parameters_; }
-  /// Found by try_out: what forward changes in training, such as BatchNorm's running mean.
+  /// Found by try_out: what forward writes to in training, such as BatchNorm's running mean.
   [[nodiscard]] std::vector<Held>& moving() { return moving_; }
 
   void set_training(bool is_training);
@@ -74,7 +74,17 @@ class LoadedScript {
            std::size_t slot);
   [[nodiscard]] c10::IValue call(const std::vector<at::Tensor>& inputs, std::uint64_t seed);
   /// @throws ConfigError unless it makes what the spec says
-  [[nodiscard]] std::vector<at::Tensor> call_and_check(const std::vector<at::Tensor>& inputs);
+  [[nodiscard]] std::vector<at::Tensor> call_and_check(const std::vector<at::Tensor>& inputs,
+                                                       std::uint64_t seed);
+  /// Parts still_ from moving_, in training. @return what the first call has made
+  [[nodiscard]] std::vector<at::Tensor> find_moving(const std::vector<at::Tensor>& inputs);
+  /// With the tensors and the random numbers that the first call had.
+  [[nodiscard]] std::vector<at::Tensor> call_as_first(const std::vector<at::Tensor>& inputs);
+  /// @throws ConfigError unless `now`, which forward has put there, can be carried on
+  void require_carried(const Held& held, const at::Tensor& now) const;
+  /// @throws ConfigError unless two calls of the same have made the same
+  void require_equal(const std::vector<at::Tensor>& first,
+                     const std::vector<at::Tensor>& second) const;
   void require_still() const;
 
   ScriptSpec spec_;

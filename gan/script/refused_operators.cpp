@@ -74,7 +74,9 @@ std::string why_refused(const torch::jit::Node& node, DeviceKind device) {
   if (std::ranges::find(kNotDeterministicAnywhere, name) != kNotDeterministicAnywhere.end()) {
     return fmt::format("has the operator {}, which gives other bits from call to call", name);
   }
+  // An object that the call has made, as torch.no_grad() is one, goes with it.
   if (node.kind() == c10::prim::SetAttr &&
+      node.input(0)->node()->kind() != c10::prim::CreateObject &&
       !node.inputs().back()->type()->isSubtypeOf(*c10::TensorType::get())) {
     return fmt::format(
         "sets self.{}, which is no tensor and would be lost; keep it in a buffer "

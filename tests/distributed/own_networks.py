@@ -4,6 +4,7 @@
 
     GANGWAY_BIN=build/release/bin own_networks.py [unittest arguments]
 """
+import copy
 import subprocess
 import sys
 import unittest
@@ -12,13 +13,18 @@ import zipfile
 import torch
 from safetensors.torch import load_file
 from torch import nn
+from torch.nn import functional
 
 from train_command import EXAMPLES, GANGWAY, Trainings
 
 OWN = EXAMPLES / "bring-your-own"
+sys.path.insert(0, str(OWN))
+import layers  # noqa: E402
+
 SHORT = ["training.batch=16", "training.microbatches=4", "output.pictures_kimg=0", "generator.ema_kimg=0.05"]
 SIXTEEN = "training.kimg=0.256"  # steps
 EIGHT = "training.kimg=0.128"
+TWO = "training.kimg=0.032"
 ONE = "training.kimg=0.016"  # step
 FIFTY = "training.kimg=0.8"
 NETWORKS = ("generator", "discriminator")
@@ -100,6 +106,34 @@ class OwnNetworks(Trainings):
         self.train("job.yaml", *SHORT, SIXTEEN, run="resumed", workers=2)
         digests = {self.digest(run) for run in ("w1", "w2", "w3", "resumed")}
         self.assertEqual(len(digests), 1, digests)
+
+    def test_a_sagan_of_the_ready_layers_has_one_digest_on_one_and_two_workers(self):
+        subprocess.run([sys.executable, OWN / "make_attention_networks.py", self.folder], check=True)
+        for workers in (1, 2):
+            self.train("job.yaml", *SHORT, TWO, "training.loss=hinge", run=f"w{workers}", workers=workers)
+        self.assertEqual(self.digest("w1"), self.digest("w2"))
+
+    def test_the_ready_layers_are_what_they_are_called(self):
+        torch.manual_seed(0)
+        for layer, matrix in ((layers.SpectralLinear(6, 4), lambda weight: weight),
+                              (layers.SpectralConv2d(3, 4, 3), lambda weight: weight.flatten(1)),
+                              (layers.SpectralConvTranspose2d(3, 4, 4, 2, 1), lambda weight: weight.transpose(0, 1).flatten(1))):
+            scripted = torch.jit.script(layer)
+            given = torch.randn(2, 6) if isinstance(layer, nn.Linear) else torch.randn(2, 3, 8, 8)
+            for _ in range(200):
+                made = scripted(given)
+            plain = copy.deepcopy(layer)
+            with torch.no_grad():
+                plain.weight /= torch.linalg.matrix_norm(matrix(layer.weight), 2)
+            torch.testing.assert_close(made, type(layer).__base__.forward(plain, given), rtol=1e-4, atol=1e-5)
+        attention = layers.SelfAttention(16).eval()
+        maps = torch.randn(2, 16, 5, 5)
+        self.assertTrue(torch.equal(torch.jit.script(attention)(maps), maps))  # gamma begins at 0
+        attention.gamma.data.fill_(0.5)
+        query, key, value = (one(maps).flatten(2) for one in (attention.query, attention.key, attention.value))
+        seen = functional.scaled_dot_product_attention(*(one.transpose(1, 2) for one in (query, key, value)), scale=1.0)
+        expected = maps + 0.5 * attention.out(seen.transpose(1, 2).reshape(2, 8, 5, 5))
+        torch.testing.assert_close(torch.jit.script(attention)(maps), expected)
 
     def test_a_residual_u_net_between_pictures_has_one_digest_on_one_and_two_workers(self):
         torch.manual_seed(0)

@@ -192,6 +192,51 @@ TEST_F(OwnNetworks, AreRefusedWhereTheyWriteToWhatIsNotTheirs) {
       HasSubstr("the parameter judge"));
 }
 
+TEST_F(OwnNetworks, AreTriedUntilWhatTheyChangeIsKnown) {
+  // A buffer that every fourth step writes to, and one whose value stays what it was.
+  const torch::jit::Module module = own_module(
+      "def forward(self, image: Tensor) -> Tensor:\n"
+      "    x = torch.linear(torch.flatten(image, 1), self.judge, None)\n"
+      "    if self.training:\n"
+      "        self.count.add_(1)\n"
+      "        self.sign = torch.sign(self.sign)\n"
+      "        if int(self.count) % 4 == 0:\n"
+      "            self.shadow.add_(1)\n"
+      "    return x * self.sign\n",
+      {{"judge", own_values({1, 1024})}},
+      {{"count", at::zeros({}, at::kLong)}, {"shadow", at::zeros({1})}, {"sign", at::ones({1})}});
+  ASSERT_EQ(complaint(module), "");
+  PerNetwork<Network> networks = build_networks(job_);
+  std::vector<std::string> names;
+  for (const Network::NamedStatistic& named : networks[kDiscriminator].statistics()) {
+    names.push_back(named.name);
+    EXPECT_TRUE(at::equal(named.statistic->running, named.statistic->given));
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("discriminator/count", "discriminator/shadow",
+                                                     "discriminator/sign"));
+}
+
+TEST_F(OwnNetworks, AreRefusedWhereTheyMakeOtherNumbersTheSecondTime) {
+  torch::jit::Module module("__torch__.Own");
+  module.register_attribute("training", c10::BoolType::get(), true);
+  module.register_parameter("judge", own_values({1, 1024}).set_requires_grad(true), false);
+  c10::List<std::int64_t> seen;
+  module.register_attribute("seen", c10::ListType::ofInts(), seen);
+  module.define(
+      "def forward(self, image: Tensor) -> Tensor:\n"
+      "    self.seen.append(1)\n"
+      "    return torch.linear(torch.flatten(image, 1), self.judge, None) * len(self.seen)\n");
+  EXPECT_THAT(complaint(module), AllOf(HasSubstr("other numbers"), HasSubstr("register_buffer")));
+  EXPECT_EQ(complaint("    return x + torch.rand([1])\n"), "") << "which is seeded";
+  EXPECT_THAT(complaint(own_module("def forward(self, image: Tensor) -> Tensor:\n"
+                                   "    if not self.training:\n"
+                                   "        self.seen.add_(1)\n"
+                                   "    return torch.linear(torch.flatten(image, 1), self.judge, "
+                                   "None) * self.seen\n",
+                                   {{"judge", own_values({1, 1024})}}, {{"seen", at::ones({1})}})),
+              AllOf(HasSubstr("other numbers"), HasSubstr("discriminator.pt")));
+}
+
 TEST_F(OwnNetworks, AreRefusedWhereAnOperatorIsNotDeterministicOnTheDevice) {
   const std::string body = "    return x + torch.mean(torch.adaptive_avg_pool2d(image, [1, 1]))\n";
   EXPECT_EQ(complaint(body), "");

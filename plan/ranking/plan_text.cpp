@@ -71,6 +71,20 @@ std::string guess_text(const PlanInput& input) {
           : "");
 }
 
+/// Why devices are left over, where that is for want of micro-batches; nothing where it is not.
+std::string idle_text(const Prediction& best, const PlanInput& input) {
+  const int microbatches = input.job.training.microbatches;
+  const int devices = input.cluster.num_devices();
+  if (microbatches >= devices || best.candidate.workers >= devices) {
+    return "";
+  }
+  return fmt::format(
+      "{} of {} devices have nothing to do: the job has {} micro-batch{}, and no two workers share "
+      "one, but by stages or networks apart; more of them (training.microbatches, with a "
+      "training.batch that they divide) are another job, with other numbers.\n",
+      devices - best.candidate.workers, devices, microbatches, microbatches == 1 ? "" : "es");
+}
+
 std::string ranking_table(const Search& search, bool is_priced, bool is_guessed) {
   const std::string guess = is_guessed ? ", guess" : "";
   std::vector<report::Column> columns{{"layout"},
@@ -218,13 +232,14 @@ std::string plan_text(const Search& search, const PlanInput& input, const TypedJ
   const bool is_priced = std::ranges::any_of(
       search.ranking, [](const Prediction& one) { return one.price_per_kimg > 0.0; });
   std::string text = fmt::format(
-      "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} cannot be "
-      "among these{}\n\n{}\n",
+      "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} "
+      "slower by their computing alone{}\n\n{}\n",
       typed.file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
       input.job.images_per_microbatch(), search.simulated, search.pruned,
       search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
       ranking_table(search, is_priced, !guessed_nodes(input.cluster).empty()));
   text += guess_text(input);
+  text += idle_text(best, input);
   text += first_text(best);
   text += best.fits ? recompute_text(best) + stages_memory_text(best, input) : "";
   if (!best.fits) {

@@ -174,6 +174,16 @@ TEST(PlanText, RepeatsWhatWasTypedAndNamesTheHosts) {
                               "training.kimg=3 data.source=toy:ring8 layout.transport="));
 }
 
+TEST(PlanText, SaysWhyDevicesAreLeftOver) {
+  const auto text_on = [](int microbatches, int devices) {
+    const auto planner = sample_planner(microbatches, sample_cluster(1, devices));
+    return plan_text(search_layouts(planner->input(), {.rows = 1}), planner->input(), {"j.yaml"});
+  };
+  EXPECT_THAT(text_on(2, 8), HasSubstr("6 of 8 devices have nothing to do: the job has 2 "
+                                       "micro-batches, and"));
+  EXPECT_THAT(text_on(8, 8), ::testing::Not(HasSubstr("nothing to do")));
+}
+
 TEST(PlanText, CallsAGuessWhatNobodyHasMeasured) {
   const auto text_on = [](const Cluster& cluster) {
     const auto planner = sample_planner(4, cluster);

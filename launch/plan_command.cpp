@@ -57,13 +57,11 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
       "docs/planning.md says how it is predicted, and how far that is right.");
   command->callback([options, &line] {
     line.action = [options, &line] {
-      const std::vector<std::string> followed =
-          follow_data({.file = options->job,
-                       .text = std::nullopt,
-                       .overrides = options->overrides,
-                       .environment = gangway_variables(line.environment)})
-              .overrides;
-      options->overrides.insert(options->overrides.end(), followed.begin(), followed.end());
+      options->overrides = with_data({.file = options->job,
+                                      .text = std::nullopt,
+                                      .overrides = options->overrides,
+                                      .environment = gangway_variables(line.environment)})
+                               .overrides;
       return plan::make_plan(*options, line.environment);
     };
   });

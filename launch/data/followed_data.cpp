@@ -65,4 +65,10 @@ FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>
   return followed;
 }
 
+JobSources with_data(JobSources sources) {
+  const std::vector<std::string> followed = follow_data(sources).overrides;
+  sources.overrides.insert(sources.overrides.end(), followed.begin(), followed.end());
+  return sources;
+}
+
 }  // namespace gangway::launch

@@ -25,4 +25,8 @@ struct FollowedData {
 [[nodiscard]] FollowedData follow_data(const JobSources& sources,
                                        const std::optional<JobSpec>& before = std::nullopt);
 
+/// `sources` with these overrides, where nobody is told.
+/// @throws JobFileError likewise
+[[nodiscard]] JobSources with_data(JobSources sources);
+
 }  // namespace gangway::launch

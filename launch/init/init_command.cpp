@@ -76,12 +76,10 @@ int workers_for(const InitOptions& options, const JobSpec& spec) {
 }
 
 int write_manifest(const InitKind& kind, const InitOptions& options, const CommandLine& line) {
-  JobSources sources{.file = options.job_file,
-                     .text = std::nullopt,
-                     .overrides = options.overrides,
-                     .environment = gangway_variables(line.environment)};
-  const std::vector<std::string> followed = follow_data(sources).overrides;
-  sources.overrides.insert(sources.overrides.end(), followed.begin(), followed.end());
+  const JobSources sources = with_data({.file = options.job_file,
+                                        .text = std::nullopt,
+                                        .overrides = options.overrides,
+                                        .environment = gangway_variables(line.environment)});
   const ResolvedJob job = load_job(sources);
   Manifest manifest{
       .spec = job.spec,

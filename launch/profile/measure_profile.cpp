@@ -91,13 +91,11 @@ JobSpec measured_job(JobSpec job) {
 }
 
 JobSpec load(const ProfileOptions& options, const Environment& environment) {
-  JobSources sources{.file = options.job,
-                     .text = std::nullopt,
-                     .overrides = options.overrides,
-                     .environment = gangway_variables(environment)};
-  const std::vector<std::string> followed = follow_data(sources).overrides;
-  sources.overrides.insert(sources.overrides.end(), followed.begin(), followed.end());
-  JobSpec job = load_job(sources).spec;
+  JobSpec job = load_job(with_data({.file = options.job,
+                                    .text = std::nullopt,
+                                    .overrides = options.overrides,
+                                    .environment = gangway_variables(environment)}))
+                    .spec;
   if (job.numerics.device != DeviceKind::kCpu) {
     throw ConfigError(fmt::format(
         "{}: numerics.device is a GPU, and profile measures CPUs; measure with "

@@ -17,6 +17,7 @@
 #include "gan/pictures/line_plot.hpp"
 #include "job/file/parse.hpp"
 #include "job/schema/key.hpp"
+#include "launch/data/followed_data.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "launch/rates/range_figures.hpp"
@@ -191,10 +192,10 @@ std::vector<double> range_rates(const JobSpec& range_job, const std::string& tes
 int find_lr(const FindLrOptions& options, const Environment& environment) {
   require_range(options);
   require_place(options.picture);
-  const JobSpec job = load_job({.file = options.job,
-                                .text = std::nullopt,
-                                .overrides = options.overrides,
-                                .environment = gangway_variables(environment)})
+  const JobSpec job = load_job(with_data({.file = options.job,
+                                          .text = std::nullopt,
+                                          .overrides = options.overrides,
+                                          .environment = gangway_variables(environment)}))
                           .spec;
   if (options.workers > job.training.microbatches) {
     throw ConfigError(fmt::format(

@@ -13,6 +13,7 @@
 #include "bench/command/overlap_figures.hpp"
 #include "gan/pictures/line_plot.hpp"
 #include "job/file/parse.hpp"
+#include "launch/data/followed_data.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
@@ -33,10 +34,10 @@ JobSpec load_scaled(const ScaleOptions& options, const Environment& environment,
                     const std::vector<std::string>& more) {
   std::vector<std::string> overrides = options.overrides;
   overrides.insert(overrides.end(), more.begin(), more.end());
-  return load_job({.file = options.job,
-                   .text = std::nullopt,
-                   .overrides = overrides,
-                   .environment = gangway_variables(environment)})
+  return load_job(with_data({.file = options.job,
+                             .text = std::nullopt,
+                             .overrides = overrides,
+                             .environment = gangway_variables(environment)}))
       .spec;
 }
 

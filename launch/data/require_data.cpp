@@ -47,18 +47,22 @@ std::string batch_note(const JobSpec& spec, std::int64_t examples) {
 
 }  // namespace
 
-std::vector<std::string> require_data(const JobSpec& spec) {
+DataFacts require_data(const JobSpec& spec) {
   const auto dataset = data::open_dataset(spec.data, spec.model, spec.training.seed);
   std::vector<float> first(dataset->shape().elements());
   (void)dataset->read(0, first);
-  std::vector<std::string> notes;
-  for (std::string note : {colour_note(spec), label_note(spec, dataset->num_classes()),
-                           batch_note(spec, dataset->size())}) {
+  const int labels = dataset->num_classes();
+  DataFacts facts{.what = fmt::format("{}, {} example{}{}", spec.data.source, dataset->size(),
+                                      dataset->size() == 1 ? "" : "s",
+                                      labels > 0 ? fmt::format(", {} labels", labels) : ""),
+                  .notes = {}};
+  for (std::string note :
+       {colour_note(spec), label_note(spec, labels), batch_note(spec, dataset->size())}) {
     if (!note.empty()) {
-      notes.push_back(std::move(note));
+      facts.notes.push_back(std::move(note));
     }
   }
-  return notes;
+  return facts;
 }
 
 }  // namespace gangway::launch

@@ -11,9 +11,14 @@
 
 namespace gangway::launch {
 
+/// What people should know of data that can be trained on.
+struct DataFacts {
+  std::string what;                ///< "images:photos, 200 examples, 2 labels"
+  std::vector<std::string> notes;  ///< a line each
+};
+
 /// Opens the data as workers do and reads the first example.
-/// @return what people should know of data that can be trained on, a line each
-/// @throws ConfigError where they cannot
-[[nodiscard]] std::vector<std::string> require_data(const JobSpec& spec);
+/// @throws ConfigError where they cannot be trained on
+[[nodiscard]] DataFacts require_data(const JobSpec& spec);
 
 }  // namespace gangway::launch

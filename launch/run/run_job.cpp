@@ -256,27 +256,34 @@ void settle_snapshots(const fs::path& run, const std::string& fingerprint, int c
   }
 }
 
-/// What can be said of the job before anything is made, notes too. @throws ConfigError,
-/// EnvironmentError
-void require_possible(ResolvedJob& job, const JobHosts& where, const std::string& unseen_data) {
+/// What can be said of the job before anything is made, notes too. @return what its data are; empty
+/// where this host may not have them. @throws ConfigError, EnvironmentError
+std::string require_possible(ResolvedJob& job, const JobHosts& where,
+                             const std::string& unseen_data) {
   require_workers(job.spec, where.workers);
   inspect_own_networks(job);
   require_style_picture(job.spec);
   if (where.hosts.empty()) {  // other hosts may have other data, or this one none
-    tell_notes(require_data(job.spec));
-  } else if (!unseen_data.empty()) {
+    const DataFacts facts = require_data(job.spec);
+    tell_notes(facts.notes);
+    return facts.what;
+  }
+  if (!unseen_data.empty()) {
     throw ConfigError(unseen_data);
   }
+  return {};
 }
 
-int dry_run(ResolvedJob job, const RunOptions& options, int workers) {
+/// @param data  as of require_possible
+int dry_run(ResolvedJob job, const RunOptions& options, int workers, const std::string& data) {
   require_initial_weights(job.spec);
   tell_notes(job.notes);
   if (const std::string line = settle_precision(job, job_before(options, job.name));
       !line.empty()) {
     std::cout << line << '\n';
   }
-  std::cout << describe_dry_run(job.spec, workers) << std::flush;
+  std::cout << describe_dry_run(job.spec, workers) << (data.empty() ? "" : "Data: " + data + "\n")
+            << std::flush;
   return static_cast<int>(ExitCode::kDone);
 }
 
@@ -319,9 +326,9 @@ int run_job(const RunOptions& asked, const Environment& environment,
     job = load_job(sources_of(options, environment));
   }
   std::cout << where.found << (where.found.empty() ? "" : "\n") << std::flush;
-  require_possible(job, where, options.unseen_data);
+  const std::string data = require_possible(job, where, options.unseen_data);
   if (options.dry_run) {
-    return dry_run(std::move(job), options, workers);
+    return dry_run(std::move(job), options, workers, data);
   }
   const fs::path run = claim_run(options, job);
   const ResumeLines lines = resume_lines(options, run, typed);

@@ -151,6 +151,7 @@ class WrongData(unittest.TestCase):
             with self.subTest(name):
                 code, out, err = self.dry_run(f"data.source=images:{name}")
                 self.assertEqual((code, err), (0, ""), out)
+                self.assertIn(f"Data: images:{name}, 12 examples{', 2 labels' if classes else ''}\n", out)
                 self.assertRegex(out, rf"(?m)^ +channels: {channels}$")
                 self.assertRegex(out, rf"(?m)^ +classes: {classes}$")
 

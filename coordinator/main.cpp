@@ -238,6 +238,10 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   if (page) {
     recorder.say(page->line());
   }
+  if (run.spec.evaluation.where == ScorePlace::kSpare) {
+    recorder.say(
+        fmt::format("score  left to: gangway evaluate {} --follow", run.directory.string()));
+  }
   ResumeChoice choice(
       run, options.start, [&recorder](const std::string& line) { recorder.say(line); },
       [&run](std::int64_t step) {
@@ -247,6 +251,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
        .run_directory = run.directory,
+       .where = run.spec.evaluation.where,
        .limit = settings.scores.is_any() ? kAwaitedScore : ScorerSettings{}.limit});
   std::unique_ptr<ControlServer> control;
   EventLoop loop({.io = parts.io,

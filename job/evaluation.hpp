@@ -25,6 +25,12 @@ enum class FeatureResize {
   kClean,     ///< to 299 pixels, as clean-fid does: bicubic, and antialiased
 };
 
+/// Who takes the scores of a run.
+enum class ScorePlace {
+  kBeside,  ///< the coordinator's host, at the lowest priority
+  kSpare,   ///< a machine that does not train: gangway evaluate RUN --follow
+};
+
 struct EvaluationSpec {
   double every_kimg = 0.0;        ///< 0: each checkpoint, if any (checkpoint.keep_best)
   std::vector<Metric> metrics;    ///< empty: the one that suits the data
@@ -32,6 +38,7 @@ struct EvaluationSpec {
   std::string features;           ///< TorchScript file; empty: the LeNet
   FeatureResize resize = FeatureResize::kOwn;
   std::int64_t images = 10'000;  ///< generated for a score
+  ScorePlace where = ScorePlace::kBeside;
   bool operator==(const EvaluationSpec&) const = default;
 };
 

@@ -131,7 +131,7 @@ std::string CheckpointScorer::start(std::int64_t step, Time now) {
                                  std::to_string(step),
                                  "--threads",
                                  "1",
-                                 "--record"};
+                                 settings_.where == ScorePlace::kSpare ? "--await" : "--record"};
   std::vector<char*> arguments;
   for (std::string& word : words) {
     arguments.push_back(word.data());

@@ -14,13 +14,15 @@
 #include <sys/types.h>
 
 #include "base/file_descriptor.hpp"
+#include "job/evaluation.hpp"
 
 namespace gangway::coordinator {
 
 struct ScorerSettings {
   std::filesystem::path program;  ///< gangway-model
   std::filesystem::path run_directory;
-  std::chrono::seconds limit{1800};  ///< for one score
+  ScorePlace where = ScorePlace::kBeside;  ///< kSpare: another's scores are waited for
+  std::chrono::seconds limit{1800};        ///< for one score
 };
 
 /// What became of a checkpoint that was to be scored.

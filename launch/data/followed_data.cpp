@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "gan/data/stacked_dataset.hpp"
+#include "job/data_source.hpp"
 #include "job/file/open_keys.hpp"
 #include "launch/data/source_facts.hpp"
 
@@ -32,7 +32,7 @@ std::optional<Found> found_in(const DataSpec& data, const std::optional<JobSpec>
 
 FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>& before) {
   const OpenKeys open = open_keys(sources);
-  const bool is_stacked = open.data.source == data::kStackedFashionMnist;
+  const bool is_stacked = open.data.source == kStackedSource;
   if ((!open.channels && !open.classes) || (!is_looked_at(open.data) && !is_stacked)) {
     return {};
   }

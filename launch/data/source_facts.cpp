@@ -10,7 +10,7 @@
 #include "gan/data/image_labels.hpp"
 #include "gan/data/images/image_archive.hpp"
 #include "gan/data/images/image_decoder.hpp"
-#include "gan/data/stacked_dataset.hpp"
+#include "job/data_source.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -65,7 +65,7 @@ std::optional<SourceFacts> source_facts(const DataSpec& spec) {
   if (!is_looked_at(spec)) {
     return spec.source.starts_with("toy:")
                ? std::nullopt
-               : std::optional(SourceFacts{.is_gray = spec.source != data::kStackedFashionMnist});
+               : std::optional(SourceFacts{.is_gray = spec.source != kStackedSource});
   }
   const std::string location = location_of(spec.source);
   try {

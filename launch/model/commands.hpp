@@ -30,6 +30,8 @@ struct EvaluateOptions {
   std::filesystem::path lenet;          ///< weights of FD-LeNet
   std::optional<std::int64_t> real;  ///< training images to compare with, instead of the usual ones
   OutputFormat format = OutputFormat::kText;
+  bool follows = false;  ///< follow_scores
+  bool awaits = false;   ///< await_score
   /// Those given that are about the scores of generated images alone: "--real".
   std::vector<std::string> of_images;
 };

@@ -14,6 +14,7 @@
 #include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
+#include "launch/model/follow_scores.hpp"
 #include "launch/profile/profile_command.hpp"
 
 namespace {
@@ -57,7 +58,8 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
       "modes covered, of toy data and of stacked pictures");
   command->footer(
       "Examples:\n  gangway evaluate fashion-mnist\n"
-      "  gangway evaluate photos --features inception-2015-12-05.pt --samples 50000 --real 50000");
+      "  gangway evaluate photos --features inception-2015-12-05.pt --samples 50000 --real 50000\n"
+      "  gangway evaluate photos --follow --threads 8      on a machine that does not train");
   add_run_choice(*command, options.run, threads);
   command
       ->add_option("--samples", options.images,
@@ -88,6 +90,13 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
                    "evaluation.metrics of the job)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Metric>{
           {"swd", Metric::kSwd}, {"fd", Metric::kFd}, {"kid", Metric::kKid}}));
+  auto* follow = command->add_flag(
+      "--follow", options.follows,
+      "Score each checkpoint as it comes, until the run has ended (evaluation.where: spare)");
+  command->add_flag("--await", options.awaits, "Until another process has scored --step")
+      ->group("")
+      ->needs("--step");
+  follow->excludes("--step")->excludes("--json");
   command->callback([&options, &threads, command] {
     for (const char* name : {"--features", "--resize", "--real", "--metric"}) {
       if (command->count(name) > 0) {
@@ -95,7 +104,13 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
       }
     }
     at::set_num_threads(threads);
-    gangway::launch::evaluate(options);
+    if (options.follows) {
+      gangway::launch::follow_scores(options);
+    } else if (options.awaits) {
+      gangway::launch::await_score(options);
+    } else {
+      gangway::launch::evaluate(options);
+    }
   });
 }
 

@@ -23,11 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kAverageSuffix = "_ema";
 
 fs::path find_directory(const RunChoice& choice) {
-  std::error_code failure;
-  if (fs::is_regular_file(fs::path(choice.run) / kJobFile, failure)) {
-    return choice.run;
-  }
-  if (const auto found = find_run(choice.outdir, choice.run)) {
+  if (const auto found = try_find_directory(choice)) {
     return *found;
   }
   throw ConfigError(
@@ -70,6 +66,13 @@ void load_values(gan::Network& network, const checkpoint::CheckpointReader& read
 }
 
 }  // namespace
+
+std::optional<fs::path> try_find_directory(const RunChoice& choice) {
+  std::error_code failure;
+  return fs::is_regular_file(fs::path(choice.run) / kJobFile, failure)
+             ? std::optional(fs::path(choice.run))
+             : find_run(choice.outdir, choice.run);
+}
 
 TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& choice) {
   const checkpoint::CheckpointReader reader(checkpoint);

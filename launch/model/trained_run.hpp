@@ -54,6 +54,9 @@ struct TrainedRun {
   gan::Network generator;
 };
 
+/// The directory of the run; nothing where there is none (yet).
+[[nodiscard]] std::optional<std::filesystem::path> try_find_directory(const RunChoice& choice);
+
 /// Finds the run, verifies the checkpoint and loads the generator: its average where the job keeps
 /// one. Refused newer checkpoints cost one line each on standard error.
 /// @throws ConfigError when there is no such run, or its generator draws no examples but changes

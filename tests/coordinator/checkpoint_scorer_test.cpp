@@ -57,6 +57,16 @@ TEST_F(Scorer, AsksForTheScoreOfTheStepAtTheLowestPriority) {
   EXPECT_EQ(read_small_file(folder_.path() / "nice", kMostBytes), "19\n");
 }
 
+TEST_F(Scorer, WaitsForAScoreThatIsTakenElsewhere) {
+  ScorerSettings elsewhere = settings("echo \"$@\" > \"$2/words\"");
+  elsewhere.where = ScorePlace::kSpare;
+  CheckpointScorer scorer(elsewhere);
+  (void)scorer.want(7);
+  EXPECT_EQ(wait_for_end(scorer).error, "");
+  EXPECT_EQ(read_small_file(folder_.path() / "words", kMostBytes),
+            "evaluate " + folder_.path().string() + " --step 7 --threads 1 --await\n");
+}
+
 TEST_F(Scorer, SaysWhyThereIsNone) {
   CheckpointScorer scorer(settings("echo first >&2; echo 'gangway-model: no data' >&2; exit 6"));
   (void)scorer.want(3);

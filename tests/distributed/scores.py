@@ -6,8 +6,10 @@
 """
 import json
 import re
+import subprocess
 import unittest
 
+from clean_environment import environment
 from train_command import EXAMPLES, GANGWAY, Trainings
 
 JOB = [EXAMPLES / "ring8.yaml", "-n", 2, "training.kimg=60", "output.pictures_kimg=0", "model.width=64",
@@ -67,6 +69,19 @@ class Scores(Trainings):
         for step, metric, value, best in told:
             self.assertAlmostEqual(in_stats[int(step)][metric], float(value), places=3)
             self.assertTrue(not best or metric == "SWD", out)
+
+    def test_a_spare_machine_takes_them(self):
+        follower = subprocess.Popen([GANGWAY, "evaluate", "scored", "--follow", "--threads", "1"], cwd=self.folder,
+                                    env=environment(), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(follower.kill)
+        out = self.finished(*SCORED, "evaluation.where=spare")
+        self.assertEqual(follower.wait(60), 0)
+        recorded = re.findall(r"^mode-score ([\d.]+) of step (\d+)", follower.stdout.read(), re.M)
+        told = re.findall(r"^score  step (\d+)  mode-score ([\d.]+)", out, re.M)
+        self.assertTrue(told, out)
+        self.assertLessEqual(set(told), {(step, value) for value, step in recorded})
+        steps, _ = self.kept()
+        self.assertEqual(told[-1][0], str(max(steps)), "the last one is waited for")
 
     def test_nothing_is_scored_unless_asked_for(self):
         self.assertNotIn("\nscore ", self.finished())

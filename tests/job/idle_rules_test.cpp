@@ -46,6 +46,7 @@ const std::vector<Case>& cases() {
       {"training.divergence.rewind=7", {"training.divergence.policy=rollback"}},
       {"training.divergence.diversity_steps=7", {"training.divergence.diversity=0.1"}},
       {"training.plateau.factor=0.1", {"training.plateau.patience=1", "checkpoint.keep_best=1"}},
+      {"evaluation.where=spare", {"checkpoint.keep_best=1"}},
       {"evaluation.resize=clean", {"evaluation.features=/proc/self/exe"}},
       {"layout.in_flight=2",
        {"layout.schedule=1f1b"},

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/follow_scores.hpp"
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "checkpoint/store/scores.hpp"
+#include "run/run_files.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::hours kPatience{1};
+/// Between two looks at a folder that others write to.
+constexpr std::chrono::milliseconds kLook{500};
+
+class Following {
+ public:
+  explicit Following(const RunChoice& choice) : choice_(choice) {}
+
+  /// The run's directory, as soon as there is one.
+  fs::path wait_for_run() {
+    for (bool is_said = false;; is_said = true) {
+      if (const auto found = try_find_directory(choice_)) {
+        return *found;
+      }
+      if (!is_said) {
+        say(fmt::format("waits for run '{}' in {}", choice_.run, choice_.outdir.string()));
+      }
+      look_later("run '" + choice_.run + "' has not begun");
+    }
+  }
+
+  void look_later(const std::string& what) const {
+    if (Clock::now() - since_ > kPatience) {
+      throw EnvironmentError(fmt::format(
+          "{} for an hour: nobody waits any longer; the same command follows on", what));
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+
+  void something_came() { since_ = Clock::now(); }
+
+  static void say(const std::string& line) {
+    fmt::print("follow  {}\n", line);
+    (void)std::fflush(stdout);
+  }
+
+ private:
+  const RunChoice& choice_;
+  Clock::time_point since_ = Clock::now();
+};
+
+/// The newest complete checkpoint, if it has no score and is none of `given_up`.
+std::optional<checkpoint::CheckpointEntry> unscored(const fs::path& checkpoints,
+                                                    const std::set<std::string>& given_up) {
+  const auto entries = checkpoint::list_checkpoints(checkpoints);
+  const auto scores = checkpoint::read_scores(checkpoints, entries);
+  for (const checkpoint::CheckpointEntry& entry : entries) {
+    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
+      return scores.contains(entry.step) || given_up.contains(entry.manifest->checkpoint_id)
+                 ? std::nullopt
+                 : std::optional(entry);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void follow_scores(const EvaluateOptions& options) {
+  Following following(options.run);
+  const fs::path run = following.wait_for_run();
+  EvaluateOptions one = options;
+  one.format = OutputFormat::kRecord;
+  one.run.run = run.string();
+  std::set<std::string> given_up;
+  for (;;) {
+    // First: what is saved meanwhile is seen in the next look.
+    const bool has_ended = read_status(run).has_value();
+    if (const auto entry = unscored(run / kCheckpointsFolder, given_up)) {
+      one.run.step = entry->step;
+      try {
+        evaluate(one);
+        (void)std::fflush(stdout);
+      } catch (const Error& error) {
+        given_up.insert(entry->manifest->checkpoint_id);
+        Following::say(fmt::format("step {} gets no score: {}", entry->step, error.what()));
+      }
+      following.something_came();
+    } else if (has_ended) {
+      return;
+    } else {
+      following.look_later(run.string() + " has saved nothing new");
+    }
+  }
+}
+
+void await_score(const EvaluateOptions& options) {
+  Following following(options.run);
+  const fs::path checkpoints = following.wait_for_run() / kCheckpointsFolder;
+  const std::vector entries{checkpoint::find_checkpoint(checkpoints, options.run.step)};
+  while (checkpoint::read_scores(checkpoints, entries).empty()) {
+    following.look_later(entries.front().path.string() + " has got no score");
+  }
+}
+
+}  // namespace gangway::launch

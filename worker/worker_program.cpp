@@ -25,6 +25,7 @@
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
 #include "comm/transport/peer_error.hpp"
+#include "gan/kernels/library_warnings.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "report/log_file.hpp"
@@ -84,6 +85,7 @@ messages::Stop stop_for(const Error& error) {
 struct Computing {
   const char* device;
   const DeviceMaker& make;
+  gan::LibraryWarnings* warnings;
 };
 
 /// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
@@ -163,12 +165,27 @@ messages::Hello hello_of(int rank, const Computing& computing) {
           .build = std::string(build_id())};
 }
 
+/// What LibTorch says of this worker goes to its log as long as that is open.
+class LoggedWarnings {
+ public:
+  LoggedWarnings(gan::LibraryWarnings& warnings, spdlog::logger& log) : warnings_(warnings) {
+    warnings_.tell_to([&log](const std::string& line) { log.warn("{}", line); });
+  }
+  LoggedWarnings(const LoggedWarnings&) = delete;
+  LoggedWarnings& operator=(const LoggedWarnings&) = delete;
+  ~LoggedWarnings() { warnings_.tell_to({}); }
+
+ private:
+  gan::LibraryWarnings& warnings_;
+};
+
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
                MpiControlChannel& channel, Tether& tether, const Computing& computing) {
   const messages::Hello hello = hello_of(session.rank(), computing);
   const messages::Welcome welcome = link.join(hello, kStartDeadline);
   const std::unique_ptr<spdlog::logger> log =
       report::open_log_file(welcome.run_directory, session.rank());
+  const LoggedWarnings logged(*computing.warnings, *log);
   log->info("rank {}, one of {} workers, pid {}", session.rank(), welcome.layout.num_workers(),
             hello.process.pid);
   Rescue rescue(welcome.coordinator_memory != hello.shared_memory);
@@ -236,8 +253,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   return finished;
 }
 
-int run(const InheritedTether& inherited, const Computing& computing) {
+int run(const InheritedTether& inherited, Computing computing) {
   keep_freed_memory();
+  gan::LibraryWarnings warnings;
+  warnings.listen();
+  computing.warnings = &warnings;
   Tether tether({.inherited = inherited, .meeting = kMeetingDeadline, .last_words = kLastWords});
   comm::MpiSession session;
   tether.met();
@@ -247,6 +267,7 @@ int run(const InheritedTether& inherited, const Computing& computing) {
   {
     comm::Lane lane([&channel] { channel.pump(); });
     channel.on_send([&lane] { lane.wake(); });
+    lane.wait(lane.submit([&warnings] { warnings.listen(); }));  // it runs the optimiser
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
     try {
       finished = train(*link, session, lane, channel, tether, computing);
@@ -270,7 +291,7 @@ int run(const InheritedTether& inherited, const Computing& computing) {
 
 int worker_program(std::span<char* const> arguments, const char* device, const DeviceMaker& make) {
   try {
-    return run(inherited_tether({arguments.begin(), arguments.end()}), {device, make});
+    return run(inherited_tether({arguments.begin(), arguments.end()}), {device, make, nullptr});
   } catch (const std::exception& error) {
     fmt::print(stderr, "gangway-worker: {}\n", error.what());
     return static_cast<int>(ExitCode::kEnvironment);

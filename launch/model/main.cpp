@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "job/choices.hpp"
+#include "gan/kernels/library_warnings.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"
@@ -261,6 +262,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gangway::gan::LibraryWarnings warnings(
+      [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
+  warnings.listen();
   try {
     return run(argc, argv);
   } catch (const gangway::Error& error) {

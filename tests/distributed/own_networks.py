@@ -5,9 +5,11 @@
     GANGWAY_BIN=build/release/bin own_networks.py [unittest arguments]
 """
 import copy
+import re
 import subprocess
 import sys
 import unittest
+import warnings
 import zipfile
 
 import torch
@@ -46,6 +48,18 @@ class Forks(nn.Module):
     def forward(self, image: torch.Tensor) -> torch.Tensor:
         flat = torch.jit.fork(torch.flatten, image, 1)
         return self.judge(torch.jit.wait(flat))
+
+
+class Warns(nn.Module):
+    """Says something each time, as LibTorch's own kernels do."""
+
+    def __init__(self):
+        super().__init__()
+        self.judge = nn.Linear(784, 1)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        warnings.warn("this judge is old")
+        return self.judge(torch.flatten(image, 1))
 
 
 class Residual(nn.Module):
@@ -134,6 +148,17 @@ class OwnNetworks(Trainings):
         seen = functional.scaled_dot_product_attention(*(one.transpose(1, 2) for one in (query, key, value)), scale=1.0)
         expected = maps + 0.5 * attention.out(seen.transpose(1, 2).reshape(2, 8, 5, 5))
         torch.testing.assert_close(torch.jit.script(attention)(maps), expected)
+
+    def test_what_libtorch_warns_of_is_in_the_log_of_the_worker_once_and_nowhere_else(self):
+        torch.jit.script(Warns()).save(self.folder / "warns.pt")
+        code, out, err = self.call(GANGWAY, "run", "job.yaml", *SHORT, EIGHT, "-n", 2, "--run", "warned",
+                                   "model.discriminator=warns.pt")
+        self.assertEqual(code, 0, out + err)
+        self.assertNotIn("is old", out + err)
+        run, = (self.folder / "runs").glob("*-warned")
+        for rank in (1, 2):
+            log = (run / f"logs/rank-000{rank}.log").read_text()
+            self.assertEqual(len(re.findall(rf"(?m) \[rank {rank}\] .*warning: LibTorch warns: .*this judge is old", log)), 1, log)
 
     def test_a_residual_u_net_between_pictures_has_one_digest_on_one_and_two_workers(self):
         torch.manual_seed(0)

@@ -102,7 +102,7 @@ def compare(gangway, spec, options, folder, results, staged=False):
     job, _, keys = spec.partition(":")
     keys = [key for key in keys.split(",") if key]
     profile = pathlib.Path(folder) / "profile.json"
-    command(gangway, "profile", job, *keys, "-o", profile, "--seconds", options.seconds)
+    command(gangway, "profile", job, *keys, "-o", profile, "--seconds", options.seconds, "--anyway")
     layouts = chosen_layouts(gangway, job, keys, profile, options, staged)
     images = images_per_step(gangway, job, keys)
     rounds = [[] for _ in layouts]

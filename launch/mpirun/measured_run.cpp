@@ -36,7 +36,7 @@ std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string
 MeasuredRun measured_run(const std::vector<std::string>& words, const fs::path& outdir,
                          const std::string& name, MayDiverge may_diverge) {
   const std::string line = shell_line(words);
-  const ChildOutput output = output_of_child(words);
+  const ChildOutput output = output_of_child(words, ToldToEnd::kAtOnce);
   const bool has_diverged = output.code == static_cast<int>(ExitCode::kDiverged);
   if (output.code != 0 && !(has_diverged && may_diverge == MayDiverge::kYes)) {
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);

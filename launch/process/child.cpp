@@ -4,11 +4,14 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,10 +108,49 @@ class PassedOnSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-std::string read_to_the_end(int file) {
+/// Tells a child that was told to end once more, and at last ends it.
+class Insistence {
+ public:
+  Insistence(pid_t child, ToldToEnd told) : child_(child), told_(told) {}
+
+  /// Called now and then.
+  void look() {
+    using std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kAgain{50};
+    constexpr std::chrono::seconds kLast{10};
+    const int signal = told_signal;
+    if (signal == 0 || told_ == ToldToEnd::kOnce) {
+      return;
+    }
+    const auto now = steady_clock::now();
+    since_ = since_.value_or(now);
+    if (times_ == 0 && now - *since_ >= kAgain) {
+      (void)::kill(child_, signal);
+      times_ = 1;
+    } else if (times_ == 1 && now - *since_ >= kLast) {
+      (void)::kill(-child_, SIGKILL);
+      times_ = 2;
+    }
+  }
+
+ private:
+  pid_t child_;
+  ToldToEnd told_;
+  std::optional<std::chrono::steady_clock::time_point> since_;
+  int times_ = 0;
+};
+
+std::string read_to_the_end(int file, Insistence insistence) {
+  constexpr int kLookMilliseconds = 50;
   std::string text;
   std::array<char, 4096> bytes{};
   while (true) {
+    pollfd readable{.fd = file, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&readable, 1, kLookMilliseconds);
+    insistence.look();
+    if (ready <= 0) {
+      continue;
+    }
     const ssize_t size = ::read(file, bytes.data(), bytes.size());
     if (size > 0) {
       text.append(bytes.data(), static_cast<std::size_t>(size));
@@ -134,7 +176,7 @@ int run_child(const std::vector<std::string>& words) {
   return exit_code(status, words.front());
 }
 
-ChildOutput output_of_child(const std::vector<std::string>& words) {
+ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd told) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw not_started(words.front());
@@ -158,7 +200,7 @@ ChildOutput output_of_child(const std::vector<std::string>& words) {
   }
   signals.begin(child);
   writing.reset();
-  ChildOutput output{.text = read_to_the_end(reading.get())};
+  ChildOutput output{.text = read_to_the_end(reading.get(), Insistence(child, told))};
   const int status = wait_for(child);
   if (const int signal = told_signal; signal != 0) {
     throw SignalledError(signal);

@@ -28,9 +28,17 @@ struct ChildOutput {
   std::string text;  ///< standard output and standard error
 };
 
+/// What a child is told where a signal asks this process to end.
+enum class ToldToEnd {
+  kOnce,
+  /// A second time soon after: a run that is only measured has nothing to save.
+  kAtOnce,
+};
+
 /// The same of a child in a process group of its own, without the terminal, whose output is kept.
 /// SIGINT, SIGTERM and SIGHUP are passed on to it, and its end is waited for. One at a time.
 /// @throws SignalledError where one came; EnvironmentError when it cannot be started.
-[[nodiscard]] ChildOutput output_of_child(const std::vector<std::string>& words);
+[[nodiscard]] ChildOutput output_of_child(const std::vector<std::string>& words,
+                                          ToldToEnd told = ToldToEnd::kOnce);
 
 }  // namespace gangway::launch

@@ -127,7 +127,9 @@ class LoneBlock {
 
 }  // namespace
 
-std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds) {
+std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds,
+                                         const MeasuredSeconds& tell) {
+  constexpr double kMeasurements = 3.0;  // of a block
   const PerNetwork<worker::NetworkState*> networks = worker.networks();
   const PerNetwork<std::vector<std::optional<BlockInput>>> inputs = block_inputs(worker);
   std::vector<plan::BlockCost> costs;
@@ -137,6 +139,7 @@ std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds) {
         costs.push_back(
             LoneBlock(networks[id]->network(), block, *inputs[id][block]).measured(seconds));
       }
+      tell(kMeasurements * seconds, "blocks");
     }
   }
   return costs;

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "launch/profile/measured_seconds.hpp"
 #include "launch/profile/one_worker.hpp"
 #include "plan/profiles/profile.hpp"
 
@@ -12,6 +13,8 @@ namespace gangway::launch {
 
 /// Each block by itself. @pre `worker` has run a step
 /// @param seconds  about how long each measurement of a block may take; five tries in any case
-[[nodiscard]] std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds);
+/// @param tell     called behind each block
+[[nodiscard]] std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds,
+                                                       const MeasuredSeconds& tell);
 
 }  // namespace gangway::launch

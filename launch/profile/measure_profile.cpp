@@ -5,6 +5,7 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -22,6 +23,9 @@
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/process/measuring_progress.hpp"
+#include "launch/process/quiet_machine.hpp"
+#include "launch/process/terminal_width.hpp"
 #include "launch/profile/block_costs.hpp"
 #include "launch/profile/host_links.hpp"
 #include "launch/profile/live_bytes.hpp"
@@ -141,14 +145,17 @@ std::vector<plan::NetworkCost> network_costs(OneWorker& worker) {
 }
 
 /// Runs steps until `seconds` are over and takes down what they cost.
-void measure_steps(OneWorker& worker, double seconds, plan::Profile& profile) {
+void measure_steps(OneWorker& worker, double seconds, plan::Profile& profile,
+                   const MeasuredSeconds& tell) {
   InstructionSamples samples;
   std::vector<double> steps;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (static_cast<int>(steps.size()) < kFewestSteps ||
          (static_cast<int>(steps.size()) < kMostSteps && Clock::now() < end)) {
     steps.push_back(worker.run_step(&samples));
+    tell(0.0, "steps");
   }
+  tell(seconds, "blocks");
   profile.step = plan::timing_of(std::move(steps));
   std::map<NetworkId, std::vector<double>> updates;
   for (const auto& [kind, seconds_of] : samples) {
@@ -245,17 +252,25 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   const JobSpec measured = measured_job(job);
   const std::filesystem::path output =
       options.output.empty() ? plan::default_profile_file(options.job) : options.output;
-  AtomicFile file(output);               // refused before anything is measured
+  {
+    const AtomicFile probe(output);
+  }  // refused before anything is measured; nothing stays meanwhile
+  require_quiet_machine(options.anyway);
   std::optional<comm::LinkTable> links;  // before anything of this process is under way
   if (!options.hostfile.empty()) {
     links = measure_host_links(options.hostfile, environment);
   }
   keep_freed_memory();
   plan::Profile profile = profile_of_this_machine(options, job);
+  MeasuringProgress progress(std::cout, terminal_width(), options.seconds);
+  const MeasuredSeconds tell = [&progress](double seconds, const std::string& what) {
+    progress.advance(seconds, what);
+  };
   const int together = std::clamp(profile.cores / job.numerics.threads, 1, kMostTogether);
   const double rounds = together * (together + 1.0);
   profile.together =
-      slowdown_together(measured, together, options.seconds * kTogetherShare / rounds);
+      slowdown_together(measured, together, options.seconds * kTogetherShare / rounds, tell);
+  progress.advance_to(options.seconds * kTogetherShare, "steps");
   profile.memory.process_bytes = status_bytes("VmRSS:");
   OneWorker worker(measured);
   profile.networks = network_costs(worker);
@@ -269,7 +284,7 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
     profile.memory.working_bytes = live.most();
   }
   const std::int64_t arenas = arenas_bytes(measured, profile, worker);
-  measure_steps(worker, options.seconds * kStepsShare, profile);
+  measure_steps(worker, options.seconds * kStepsShare, profile, tell);
   // What the allocator keeps grows for some steps.
   profile.memory.other_bytes =
       std::max<std::int64_t>(0, status_bytes("VmHWM:") - profile.memory.process_bytes -
@@ -281,12 +296,13 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   for (worker::NetworkState* state : worker.networks()) {
     blocks += state->network().num_blocks();
   }
-  profile.blocks =
-      block_costs(worker, options.seconds * kBlocksShare /
-                              (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))));
+  profile.blocks = block_costs(worker,
+                               options.seconds * kBlocksShare /
+                                   (3.0 * static_cast<double>(std::max<std::size_t>(1, blocks))),
+                               tell);
+  progress.finish();
   profile.links = std::move(links);
-  file.write(to_json(profile));
-  file.commit();
+  write_file_atomically(output, to_json(profile));
   fmt::print("{}written to {}\n", profile_text(profile, worker.phases(), worker.job()),
              output.string());
   return static_cast<int>(ExitCode::kDone);

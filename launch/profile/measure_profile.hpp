@@ -17,6 +17,7 @@ struct ProfileOptions {
   std::filesystem::path output;    ///< empty: default_profile_file()
   double seconds = 20.0;           ///< about how long it measures, whatever the job is
   std::filesystem::path hostfile;  ///< hosts whose links are measured as well; empty: none
+  bool anyway = false;             ///< on a machine that does other work, too
 };
 
 /// Prints the tables and writes the profile. @return exit code

@@ -27,12 +27,13 @@ void add_profile_command(CLI::App& app, int& code) {
       ->add_option("--hostfile", options->hostfile,
                    "Hosts, as 'node-a slots=8', whose links are measured as well, every pair")
       ->check(CLI::ExistingFile);
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
   command->footer(
       "Examples:\n"
       "  gangway profile examples/fashion-mnist.yaml\n"
       "  gangway profile examples/fashion-mnist.yaml training.batch=256 -o wide.profile.json\n"
       "  gangway profile job.yaml --hostfile hosts\n"
-      "Leave the machine alone meanwhile. docs/planning.md says what is measured.");
+      "A busy machine is refused. docs/planning.md says what is measured.");
   command->callback([options, &code] { code = measure_profile(*options, read_environment()); });
 }
 

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,12 +65,17 @@ struct Process {
 
 Process begin_process(const JobSpec& job, double seconds, const Pipe& go) {
   Pipe said = open_pipe();
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     throw EnvironmentError("no process that measures could be started");
   }
   if (child != 0) {
     return {.pid = child, .said = std::move(said.out)};
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(EXIT_FAILURE);  // it has ended before that was said
   }
   ::close(go.in.get());  // so that its end is seen
   double median = 0.0;
@@ -111,11 +118,16 @@ double step_seconds(const JobSpec& job, int count, double seconds) {
 
 }  // namespace
 
-std::vector<double> slowdown_together(const JobSpec& job, int most, double seconds) {
+std::vector<double> slowdown_together(const JobSpec& job, int most, double seconds,
+                                      const MeasuredSeconds& tell) {
   std::vector<double> best(static_cast<std::size_t>(most), 0.0);
   for (int round = 0; round < (most > 1 ? kRounds : 0); ++round) {
     for (int processes = 1; processes <= most; ++processes) {
+      const std::string what =
+          processes == 1 ? "one process alone" : fmt::format("{} processes together", processes);
+      tell(0.0, what);
       const double measured = step_seconds(job, processes, seconds);
+      tell(processes * seconds, what);
       double& least = best[static_cast<std::size_t>(processes - 1)];
       least = round == 0 ? measured : std::min(least, measured);
     }

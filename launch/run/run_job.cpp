@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/atomic_file.hpp"
@@ -36,6 +35,7 @@
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/terminal_width.hpp"
 #include "launch/run/initial_weights.hpp"
 #include "launch/run/job_hosts.hpp"
 #include "launch/run/job_notes.hpp"
@@ -101,15 +101,11 @@ void require_free(const fs::path& run) {
 /// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything
 /// looks like a terminal.
 int bar_columns(const std::string& progress) {
-  winsize size{};
-  const bool is_terminal =
-      ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  constexpr int kUnknownWidth = 80;
-  const int columns = is_terminal && size.ws_col > 0 ? size.ws_col : kUnknownWidth;
+  const int columns = terminal_width();
   if (progress == "bar") {
-    return columns;
+    return columns > 0 ? columns : kUnknownWidth;
   }
-  return progress == "auto" && is_terminal ? columns : 0;
+  return progress == "auto" ? columns : 0;
 }
 
 /// What goes on with the job when it has ended.

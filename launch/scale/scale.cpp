@@ -17,8 +17,10 @@
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/measuring_progress.hpp"
 #include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "launch/process/terminal_width.hpp"
 #include "plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
@@ -49,10 +51,9 @@ std::vector<std::string> sized(const JobSpec& job, int times, int parts) {
 
 class ScaleBench {
  public:
-  ScaleBench(const ScaleOptions& options, const Environment& environment, fs::path outdir)
+  ScaleBench(const ScaleOptions& options, const Environment& environment)
       : options_(options),
         environment_(environment),
-        outdir_(std::move(outdir)),
         job_(load_scaled(options, environment, {})),
         profile_(profile_of(options)) {
     for (const int workers : options_.workers) {
@@ -68,18 +69,27 @@ class ScaleBench {
     }
   }
 
-  void run() {
+  /// @param outdir  of the runs
+  void run(const fs::path& outdir) {
+    outdir_ = outdir;
     for (const ScalingKind kind : options_.kinds) {
       rows_.emplace_back(kind, rows_of(kind));
     }
+    MeasuringProgress progress(std::cout, terminal_width(), num_runs());
     for (int round = 0; round < options_.rounds; ++round) {
       for (auto& [kind, rows] : rows_) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
-          measure(kind, rows[(static_cast<std::size_t>(round) + i) % rows.size()], round);
+          ScaleRow& row = rows[(static_cast<std::size_t>(round) + i) % rows.size()];
+          const std::string what =
+              fmt::format("round {} of {}, {} scaling, {} worker{}", round + 1, options_.rounds,
+                          name_of(kind), row.workers, row.workers == 1 ? "" : "s");
+          progress.advance(0.0, what);
+          measure(kind, row, round);
+          progress.advance(1.0, what);
         }
       }
-      std::cout << fmt::format("round {} of {} done", round + 1, options_.rounds) << std::endl;
     }
+    progress.finish();
     for (const auto& [kind, rows] : rows_) {
       std::cout << '\n' << scale_text(kind, rows);
     }
@@ -94,6 +104,17 @@ class ScaleBench {
   }
 
  private:
+  static const char* name_of(ScalingKind kind) {
+    return kind == ScalingKind::kStrong ? "strong" : "weak";
+  }
+  /// Rows that are measured, each time; a row's runs apart take about as long as the run.
+  [[nodiscard]] double num_runs() const {
+    std::size_t rows = 0;
+    for (const auto& [kind, of_kind] : rows_) {
+      rows += of_kind.size();
+    }
+    return static_cast<double>(rows) * options_.rounds;
+  }
   [[nodiscard]] bool measures(ScalingKind kind) const {
     return std::ranges::find(options_.kinds, kind) != options_.kinds.end();
   }
@@ -159,8 +180,7 @@ class ScaleBench {
 
   void measure(ScalingKind kind, ScaleRow& row, int round) {
     const bool is_weak = kind == ScalingKind::kWeak;
-    const std::string name =
-        fmt::format("{}-{}-{}", is_weak ? "weak" : "strong", row.workers, round);
+    const std::string name = fmt::format("{}-{}-{}", name_of(kind), row.workers, round);
     const std::vector<std::string> sizes = sized(job_, is_weak ? row.workers : 1, 1);
     const MeasuredRun run = measured_run(command(sizes, row.workers, name), outdir_, name);
     row.steps.push_back(bench::step_figures(run.stats, options_.steps / 4).seconds);
@@ -173,12 +193,14 @@ class ScaleBench {
   /// Seconds of a step of `count` runs of one worker each, at the same time.
   [[nodiscard]] double apart(const std::vector<std::string>& sizes, int count,
                              const std::string& name) const {
-    std::string script;
+    // What the shell is told, it tells all: it waits for their ends, told or not.
+    std::string script = "trap 'kill $pids' INT TERM HUP; ";
     for (int i = 0; i < count; ++i) {
-      script +=
-          fmt::format("{} & ", shell_line(command(sizes, 1, fmt::format("{}-apart{}", name, i))));
+      script += fmt::format("{} & pids=\"$pids $!\"; ",
+                            shell_line(command(sizes, 1, fmt::format("{}-apart{}", name, i))));
     }
-    const ChildOutput output = output_of_child({"sh", "-c", fmt::format("{} wait", script)});
+    const ChildOutput output = output_of_child(
+        {"sh", "-c", fmt::format("{} wait; wait; wait", script)}, ToldToEnd::kAtOnce);
     double sum = 0.0;
     for (int i = 0; i < count; ++i) {
       sum += bench::step_figures(stats_of(fmt::format("{}-apart{}", name, i), output.text),
@@ -228,7 +250,7 @@ class ScaleBench {
     std::cout << fmt::format(
         "{}: images/s by workers, {} scaling: measured blue, predicted orange, fit green, ideal "
         "gray\n",
-        options_.picture.string(), kind == ScalingKind::kStrong ? "strong" : "weak");
+        options_.picture.string(), name_of(kind));
   }
 
   const ScaleOptions& options_;
@@ -252,10 +274,10 @@ void require_rising(const std::vector<int>& workers) {
 int scale(const ScaleOptions& options, const Environment& environment) {
   require_rising(options.workers);
   require_programs(DeviceKind::kCpu);
-  const BenchFolder folder(options.outdir);
-  ScaleBench bench(options, environment, folder.path());
+  ScaleBench bench(options, environment);
   require_quiet_machine(options.anyway);
-  bench.run();
+  const BenchFolder folder(options.outdir);
+  bench.run(folder.path());
   return static_cast<int>(ExitCode::kDone);
 }
 

@@ -17,7 +17,7 @@ from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
 ENVIRONMENT, USAGE = 6, 2
 JOB = EXAMPLES / "ring8.yaml"
 HOSTFILE = '"$GANGWAY_CLUSTER_HOSTFILE"'
-PROFILE = f"{GANGWAY} profile {JOB} --seconds 0.5 --hostfile {HOSTFILE}"
+PROFILE = f"{GANGWAY} profile {JOB} --seconds 0.5 --anyway --hostfile {HOSTFILE}"
 SLOW_HOST = "host3"
 
 

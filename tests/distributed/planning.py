@@ -5,24 +5,53 @@
     GANGWAY_BIN=build/release/bin planning.py [unittest arguments]
 """
 import json
+import os
+import pathlib
 import re
+import signal
+import subprocess
+import sys
+import time
 import unittest
 
-from train_command import EXAMPLES, GANGWAY, Trainings
+from train_command import EXAMPLES, GANGWAY, Trainings, descendants
 
 RING = EXAMPLES / "ring8.yaml"
 SMALL = ["model.width=32", "training.batch=64", "training.microbatches=4"]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
+def is_there(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def command_lines(pid):
+    """Of all that it has started."""
+    found = []
+    for child in descendants(pid):
+        try:
+            found.append(pathlib.Path(f"/proc/{child}/cmdline").read_bytes().decode(errors="replace"))
+        except OSError:
+            pass  # it has just ended
+    return found
+
+
 class Planning(Trainings):
+    def setUp(self):
+        super().setUp()
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+
     def said(self, *words, code=0):
         ended, out, err = self.call(GANGWAY, *words)
         self.assertEqual(ended, code, out + err)
         return out + err
 
     def profile(self, *keys, job=RING):
-        return self.said("profile", job, *SMALL, *keys, "--seconds", "0.3")
+        return self.said("profile", job, *SMALL, *keys, "--seconds", "0.3", "--anyway")
 
     def ranking(self, profile, file):
         file.write_text(json.dumps(profile))
@@ -145,6 +174,39 @@ class Planning(Trainings):
         self.assertFalse((self.folder / "runs").exists())
         self.assertIn("expected numbers from 1 that rise", self.said("scale", RING, "--workers", "2,1", code=2))
         self.assertIn("cannot be shared by so many", self.said("scale", RING, *SMALL, "--workers", "1,8", code=2))
+
+    def test_a_busy_machine_is_refused_before_anything_is_measured(self):
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+        try:
+            for command in ("profile", "scale"):
+                said = self.said(command, RING, *SMALL, code=6)
+                self.assertRegex(said, r"gangway: others use \d+ % of this machine: wait until it is quiet, or measure with --anyway")
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        self.assertFalse((self.folder / "ring8.profile.json").exists())
+
+    def test_a_signal_ends_what_measures_and_all_that_it_has_started(self):
+        def in_apart(found):
+            return len(found) > 9 and any("-apart1" in words for words in found)  # several runs at the same time
+
+        scale = ["scale", RING, *SMALL, "--workers", "2", "--strong", "--steps", 3000, "--anyway"]
+        profile = ["profile", RING, *SMALL, "--seconds", 60, "--anyway"]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for words, has_begun in ((scale, lambda found: len(found) > 4), (scale, in_apart), (profile, lambda found: len(found) > 1)):
+                running = self.start(*words, name=f"said{time.monotonic_ns()}", TMPDIR=self.temporary)
+                running.wait_until(lambda: has_begun(command_lines(running.process.pid)), "what it starts")
+                processes = descendants(running.process.pid)
+                begin = time.monotonic()
+                running.send(number)
+                self.assertIn(running.end(), (128 + number, -number), running.said())
+                while any(map(is_there, processes)) and time.monotonic() < begin + 10:
+                    time.sleep(0.01)
+                self.assertEqual(list(filter(is_there, processes)), [])
+                print(f"{words[0]}: {len(processes)} processes gone after {time.monotonic() - begin:.2f} s", flush=True)
+                self.assertEqual(list(self.temporary.glob("gangway-*")), [])
+                self.assertFalse(list(self.folder.glob("*.tmp")))
 
 
 if __name__ == "__main__":

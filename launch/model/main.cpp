@@ -16,6 +16,7 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"
+#include "launch/process/environment.hpp"
 #include "launch/profile/profile_command.hpp"
 
 namespace {
@@ -216,14 +217,6 @@ void add_compute(CLI::App& app, ComputeOptions& options) {
   });
 }
 
-/// Beside the programs where they are installed, else in the checkout that they were built from.
-std::filesystem::path share_folder() {
-  const std::filesystem::path programs =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::filesystem::path installed = programs.parent_path() / "share/gangway";
-  return std::filesystem::exists(installed) ? installed : std::filesystem::path(GANGWAY_SHARE_DIR);
-}
-
 /// In the name of the command that was typed.
 int report(const std::string& message, gangway::ExitCode code) {
   fmt::print(stderr, "gangway: {}\n", message.substr(0, message.find('\n')));
@@ -234,7 +227,7 @@ int run(int argc, char** argv) {
   CLI::App app("Gangway: samples and scores of trained models", "gangway-model");
   app.require_subcommand(1);
   EvaluateOptions evaluate;
-  evaluate.lenet = share_folder() / gangway::launch::kFeatureWeightsName;
+  evaluate.lenet = gangway::launch::share_folder() / gangway::launch::kFeatureWeightsName;
   SampleOptions sample;
   TrainFeaturesOptions train_features;
   ExportOptions export_options;

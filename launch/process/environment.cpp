@@ -41,6 +41,11 @@ std::filesystem::path program_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
+std::filesystem::path share_folder() {
+  const std::filesystem::path installed = program_folder().parent_path() / "share/gangway";
+  return std::filesystem::exists(installed) ? installed : std::filesystem::path(GANGWAY_SHARE_DIR);
+}
+
 void require_programs(DeviceKind device) {
   for (const char* name :
        {"gangway-coordinator",

@@ -25,6 +25,10 @@ void let_root_use_mpirun();
 /// The folder of this program, where its siblings lie.
 [[nodiscard]] std::filesystem::path program_folder();
 
+/// Weights, pictures and scripts that come with the programs: beside them where they are installed,
+/// else in the checkout that they were built from.
+[[nodiscard]] std::filesystem::path share_folder();
+
 /// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
 /// wait for it. @throws EnvironmentError when the program of the coordinator, or that of workers on
 /// such devices, is missing.

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Follows a run's stats.jsonl and hands each tick to Weights & Biases or MLflow, once: `gangway export-metrics RUN --to …`.
+
+    python3 export_metrics.py RUN_DIRECTORY --to wandb|mlflow [--project NAME] [--once]
+
+Needs the client's own package beside Python 3.9, nothing else. What was sent, and under which id, stands in
+RUN/export-wandb.json or RUN/export-mlflow.json: a run that goes on goes on there, too. docs/export-metrics.md.
+"""
+import argparse
+import fcntl
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import uuid
+from pathlib import Path
+
+USAGE, ENVIRONMENT = 2, 6  # docs/run-directory.md
+LOOK_SECONDS = 1.0
+TRACKERS = ("mlflow", "wandb")  # and their packages
+AXES = ("step", "unix_seconds")  # of a tick, beside its metrics
+
+
+class Refusal(Exception):
+    """One line for people, and an exit code."""
+
+    def __init__(self, line, code=USAGE):
+        super().__init__(line)
+        self.code = code
+
+
+def flat(value, name=""):
+    """Numbers of a tick by name, "exposed/generator/seconds"; what is null or no number is left out."""
+    if isinstance(value, dict):
+        return {key: number for part, inner in value.items() for key, number in flat(inner, f"{name}/{part}".lstrip("/")).items()}
+    return {name: value} if isinstance(value, (int, float)) and not isinstance(value, bool) else {}
+
+
+def settings(text):
+    """The job for the client's table, by key; where nobody can read YAML, as a text."""
+    try:
+        import yaml
+    except ImportError:
+        return {"job": text}
+
+    def keys(value, name=""):
+        if isinstance(value, dict) and value:
+            return {key: inner for part, one in value.items() for key, inner in keys(one, f"{name}.{part}".lstrip(".")).items()}
+        return {name: value}
+
+    return keys(yaml.safe_load(text)) if text else {}
+
+
+class Wandb:
+    def __init__(self, client, run, project, remote_id, job):
+        self.id = remote_id or uuid.uuid4().hex[:16]
+        self.run = client.init(project=project, id=self.id, resume="allow", name=run.name, dir=str(run), config=settings(job))
+
+    def send(self, tick):
+        self.run.log(flat({key: value for key, value in tick.items() if key not in AXES}), step=tick["step"])
+
+    def end(self, code):
+        self.run.finish(exit_code=code or 0)
+
+
+class Mlflow:
+    MOST = 1000  # metrics of a call; MLflow's own limit
+
+    def __init__(self, client, run, project, remote_id, job):
+        self.entities = importlib.import_module("mlflow.entities")
+        self.client = importlib.import_module("mlflow.tracking").MlflowClient()
+        self.id = remote_id
+        if self.id is None:
+            found = self.client.get_experiment_by_name(project)
+            experiment = found.experiment_id if found else self.client.create_experiment(project)
+            self.id = self.client.create_run(experiment, run_name=run.name, tags={"gangway.run": str(run)}).info.run_id
+            parameters = [self.entities.Param(key, str(value)[:500]) for key, value in settings(job).items()]
+            for first in range(0, len(parameters), 100):
+                self.client.log_batch(self.id, params=parameters[first:first + 100])
+        else:
+            self.client.set_terminated(self.id, status="RUNNING")
+
+    def send(self, tick):
+        when = int(1000 * tick["unix_seconds"])
+        metrics = [self.entities.Metric(key, float(value), when, tick["step"]) for key, value in flat(tick).items()
+                   if key not in AXES]
+        for first in range(0, len(metrics), self.MOST):
+            self.client.log_batch(self.id, metrics=metrics[first:first + self.MOST])
+
+    def end(self, code):
+        if code is not None:
+            self.client.set_terminated(self.id, status={0: "FINISHED", 75: "KILLED"}.get(code, "FAILED"))
+
+
+class Sent:
+    """What was handed over, on the disk before it is: a tick is lost at worst, and never there twice."""
+
+    def __init__(self, run, to):
+        self.path = run / f"export-{to}.json"
+        self.lock = open(run / f".export-{to}.lock", "w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refusal(f"{run}: another export to {to} follows it: end that one first", ENVIRONMENT) from None
+        try:
+            known = json.loads(self.path.read_text())
+        except FileNotFoundError:
+            known = {}
+        except ValueError:
+            raise Refusal(f"{self.path}: is damaged; remove it, and the run is sent anew under another id") from None
+        self.id, self.step = known.get("id"), known.get("step", 0)
+
+    def write(self, remote_id, step):
+        temporary = self.path.with_suffix(".tmp")
+        with open(temporary, "w") as file:
+            json.dump({"id": remote_id, "step": step}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.path)
+        self.id, self.step = remote_id, step
+
+
+class Ticks:
+    """Of stats.jsonl, which a start of the run cuts off behind the step that it goes on from."""
+
+    def __init__(self, run):
+        self.path = run / "stats.jsonl"
+        self.offset, self.last = 0, b""
+
+    def new(self):
+        """Whole lines that were added since; all of them where the file is not what it was."""
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(max(0, self.offset - len(self.last)))
+                if file.read(len(self.last)) != self.last:
+                    self.offset, self.last = 0, b""
+                    file.seek(0)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        lines = data[:data.rfind(b"\n") + 1].splitlines(keepends=True)
+        if lines:
+            self.offset += sum(map(len, lines))
+            self.last = lines[-1]
+        return [json.loads(line) for line in lines]
+
+
+def exit_code_of(run):
+    """How the newest start has ended; None: it has not."""
+    try:
+        return json.loads((run / "status.json").read_text())["exit_code"]
+    except (FileNotFoundError, ValueError, KeyError):
+        return None
+
+
+def client_of(to):
+    try:
+        return importlib.import_module(to)
+    except ImportError as error:
+        raise Refusal(f"{to} is not there for {sys.executable} ({error}): python3 -m pip install {to}") from None
+
+
+def asked(to, call, *arguments):
+    """What the client answers; whatever it raises is a line."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        words = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise Refusal(f"{to} has not taken it ({words}); the same command goes on", ENVIRONMENT) from None
+
+
+def hand_over(to, remote, sent, tick):
+    before = sent.step
+    sent.write(remote.id, tick["step"])
+    try:
+        asked(to, remote.send, tick)
+    except Refusal:
+        sent.write(remote.id, before)
+        raise
+
+
+def export(run, options, stop):
+    if not (run / "job.yaml").exists() and not (run / "stats.jsonl").exists():
+        raise Refusal(f"{run}: is no directory of a run")
+    client = client_of(options.to)
+    sent = Sent(run, options.to)
+    ticks = Ticks(run)
+    if sent.id and exit_code_of(run) is not None and all(tick["step"] <= sent.step for tick in ticks.new()):
+        print(f"{run} has ended, and all of it was sent to {options.to}: id {sent.id}")
+        return
+    ticks = Ticks(run)
+    job = run / "job.yaml"
+    remote = asked(options.to, {"wandb": Wandb, "mlflow": Mlflow}[options.to], client, run, options.project, sent.id,
+                   job.read_text() if job.exists() else "")
+    sent.write(remote.id, sent.step)
+    print(f"{run} to {options.to}, id {remote.id}, behind step {sent.step}", flush=True)
+    number, code = 0, None
+    while True:
+        code = exit_code_of(run)  # before the ticks: those that are there behind it are the last
+        for tick in ticks.new():
+            if tick["step"] > sent.step:
+                hand_over(options.to, remote, sent, tick)
+                number += 1
+        if code is not None or options.once or stop.wait(LOOK_SECONDS):
+            break
+    asked(options.to, remote.end, code)
+    print(f"{number} ticks sent, up to step {sent.step}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="gangway export-metrics", description="Hands a run's metrics to a tracker, as they come")
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--to", choices=TRACKERS, required=True)
+    parser.add_argument("--project", default="gangway", help="project of W&B, experiment of MLflow")
+    parser.add_argument("--once", action="store_true", help="send what is there, and leave")
+    options = parser.parse_args()
+    stop, signals = threading.Event(), []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda came, _: (signals.append(came), stop.set()))
+    try:
+        export(options.run.resolve(), options, stop)
+    except Refusal as refusal:
+        print(f"gangway: {refusal}", file=sys.stderr)
+        return refusal.code
+    except OSError as error:
+        print(f"gangway: {error}", file=sys.stderr)
+        return ENVIRONMENT
+    return 128 + signals[0] if signals else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -88,9 +88,8 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
   }
   leases_.request_stop();
   Effects effects{
-      Say{"note  stopping on request: saves behind the steps that workers were granted (a lease, "
-          "about a "
-          "second)"}};
+      Say{"note  stopping on request: ends the steps that are under way (about a second of them), "
+          "saves, and leaves"}};
   merge(effects, grant(now));
   return effects;
 }

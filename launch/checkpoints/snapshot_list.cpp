@@ -71,11 +71,16 @@ std::string snapshot_table(std::span<const checkpoint::SnapshotEntry> entries,
 }
 
 std::string snapshot_list(const fs::path& run_directory, const fs::path& shared_memory) {
+  if (!fs::exists(run_directory / kJobFile)) {
+    return fmt::format("{}: no snapshots: no job has begun to train there\n",
+                       run_directory.string());
+  }
   const auto job = job_in(run_directory / kJobFile);
   if (!job) {
     throw CheckpointError(fmt::format(
-        "{}: has no {} that this version knows, and snapshots belong to a job: has the run begun?",
-        run_directory.string(), kJobFile));
+        "{}: this version cannot read it, and snapshots belong to a job: ask the gangway that has "
+        "trained there",
+        (run_directory / kJobFile).string()));
   }
   const auto folders = checkpoint::snapshot_folders(run_directory, shared_memory);
   std::string damaged;

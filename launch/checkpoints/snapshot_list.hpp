@@ -20,7 +20,7 @@ namespace gangway::launch {
                                          std::int64_t images_per_step);
 
 /// The same of a run directory, under a line that names run and host; one line where there is none.
-/// @throws CheckpointError where the run directory holds no job that this version knows
+/// @throws CheckpointError where the run directory holds a job that this version does not know
 [[nodiscard]] std::string snapshot_list(
     const std::filesystem::path& run_directory,
     const std::filesystem::path& shared_memory = kSharedMemoryFolder);

@@ -34,8 +34,9 @@ std::string phase_text(const wire::StatusReply& status) {
     return status.waits_for().empty() ? status.phase() : start_text(status);
   }
   const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
-  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}", status.phase(), status.pause().by(),
-                     fmt::localtime(since));
+  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}; to go on: gangway resume {}",
+                     status.phase(), status.pause().by(), fmt::localtime(since),
+                     status.run_directory());
 }
 
 std::string progress_text(const wire::StatusReply& status) {

@@ -92,7 +92,7 @@ std::string describe(const UnansweredRun& run) {
       return fmt::format("pid {} on host {} took it {} ago: ask there", run.pid, run.host, since);
     case RunTrace::kGone:
       return fmt::format(
-          "pid {}, which took it {} ago, is gone and has not said how it ended: it "
+          "pid {}, which began it {} ago, is gone and has not said how it ended: it "
           "was killed, or the host went down",
           run.pid, since);
   }

@@ -54,7 +54,7 @@ TEST_F(UnansweredRunTest, KnowsThatItsProcessIsGone) {
   (void)folder_.write("lock", "pid 999999999 on " + host_name() + "\n");
   const UnansweredRun gone = look_at_unanswered(folder_.path());
   EXPECT_EQ(gone.trace, RunTrace::kGone);
-  EXPECT_THAT(describe(gone), HasSubstr("pid 999999999, which took it 0s ago, is gone"));
+  EXPECT_THAT(describe(gone), HasSubstr("pid 999999999, which began it 0s ago, is gone"));
 }
 
 TEST_F(UnansweredRunTest, ConcludesNothingOfAnotherHost) {

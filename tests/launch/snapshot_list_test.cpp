@@ -38,13 +38,18 @@ TEST(SnapshotList, LeavesKimgOutWhereTheJobDoesNotTellThem) {
   EXPECT_THAT(snapshot_table(std::vector{part(480, 1)}, 0), ContainsRegex("480 +- +2"));
 }
 
-TEST(SnapshotList, RefusesAFolderThatIsNoRunByALine) {
+TEST(SnapshotList, SaysInALineThatThereAreNoneOrThatItCannotTell) {
   const testing::ScratchFolder folder;
+  EXPECT_THAT(snapshot_list(folder.path(), folder.path()),
+              HasSubstr(": no snapshots: no job has begun to train there\n"));
+  (void)folder.write("job.yaml", "training: {batch: 8}\n");
+  EXPECT_THAT(snapshot_list(folder.path(), folder.path()), HasSubstr(": no snapshots on "));
+  (void)folder.write("job.yaml", "training: {of_tomorrow: 8}\n");
   try {
     (void)snapshot_list(folder.path(), folder.path());
-    FAIL() << "it is no run";
+    FAIL() << "whose snapshots are these?";
   } catch (const CheckpointError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("has no job.yaml that this version knows"));
+    EXPECT_THAT(error.what(), HasSubstr("job.yaml: this version cannot read it"));
   }
 }
 

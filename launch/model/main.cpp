@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "job/choices.hpp"
 #include "gan/kernels/library_warnings.hpp"
+#include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"

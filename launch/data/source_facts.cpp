@@ -16,7 +16,7 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::string_view kLabelledPictures = "images:";
-constexpr std::size_t kMostLookedAt = 64;
+constexpr std::size_t kMostFiles = 64;
 /// Of 255: what a grey picture that was saved in colour, as JPEG, may have.
 constexpr int kNoise = 12;
 /// Pixels: a smaller picture that is decoded faster has the same colours.
@@ -46,7 +46,7 @@ bool has_colours(const data::Pixels& image) {
 
 bool are_gray(const data::ImageArchive& archive) {
   const std::size_t count = archive.entries().size();
-  const std::size_t looked_at = std::min(count, kMostLookedAt);
+  const std::size_t looked_at = std::min(count, kMostFiles);
   for (std::size_t i = 0; i < looked_at; ++i) {
     const std::size_t index = i * count / looked_at;
     if (has_colours(data::decode_image(archive.read(index), archive.display_name(index),

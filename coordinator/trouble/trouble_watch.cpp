@@ -75,7 +75,8 @@ std::optional<Trouble> TroubleWatch::beyond_bound(std::int64_t step, std::size_t
   if (beyond != kBeyondSteps) {
     return std::nullopt;
   }
-  return Trouble{step,
+  // Of the first of them: nothing behind that is worth going back to.
+  return Trouble{step - kBeyondSteps + 1,
                  fmt::format("step {}: diverged: the {}'s loss is {:.4g}, and has been above {:g} "
                              "(training.divergence.loss_bound) for {} steps: nothing is learnt any "
                              "more; lower the learning rates, or add a penalty (training.r1)",

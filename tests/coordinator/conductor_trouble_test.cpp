@@ -325,6 +325,33 @@ TEST_F(ConductorTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
   EXPECT_EQ(kept->front().sizes.size(), 10U) << "as if it had never ended";
 }
 
+TEST_F(ConductorTroubleTest, GoesOnCountingFromAStateInWhichALossWasBeyondItsBound) {
+  ConductorSettings settings = this->settings();
+  settings.watched.front().loss_bound = 10.0;
+  settings.leases.total_steps = settings.ticks.total_steps = 40;
+  use(settings);
+  begin();
+  step_to(0, 3);  // as it should be: nothing is remembered
+  for (std::int64_t step = 4; step <= 11; ++step) {
+    both(step, 1e6);
+  }
+  settings.watch_memory = WatchMemory::parse(seen<KeepWatch>().back().text);
+  ASSERT_TRUE(settings.watch_memory.at(10)) << "which is saved";
+  EXPECT_EQ(settings.watch_memory.at(10)->front().beyond, 7);
+  use(settings);
+  all_.clear();
+  begin_at(10);
+  for (std::int64_t step = 11; step < 28; ++step) {
+    both(step, 1e6);
+  }
+  keep(conductor_.on_clock(now_ += std::chrono::seconds(20)));
+  EXPECT_TRUE(seen<EndJob>().empty());
+  both(28, 1e6);
+  keep(conductor_.on_clock(now_ += std::chrono::seconds(20)));
+  EXPECT_EQ(outcome().exit_code, 4);
+  EXPECT_THAT(outcome().reason, HasSubstr("step 28: diverged: the generator's loss is 5e+05"));
+}
+
 TEST_F(ConductorTroubleTest, KeepsNothingWhereNoTroubleFollowsOfIt) {
   begin();
   step_to(0, 12);

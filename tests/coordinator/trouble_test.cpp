@@ -77,9 +77,11 @@ TEST(TroubleWatch, SeesALossThatStaysBeyondAllThatItSaysAnythingOf) {
   for (TroubleWatch* one : {&watch, &resumed}) {
     const auto trouble = one->step(50, beyond);
     ASSERT_TRUE(trouble);
-    EXPECT_EQ(trouble->step, 50);
-    EXPECT_THAT(trouble->what, HasSubstr("the discriminator's loss is 8e+05, and has been above "
-                                         "10000 (training.divergence.loss_bound) for 25 steps"));
+    EXPECT_EQ(trouble->step, 26) << "the first that was beyond";
+    EXPECT_THAT(
+        trouble->what,
+        HasSubstr("step 50: diverged: the discriminator's loss is 8e+05, and has been above "
+                  "10000 (training.divergence.loss_bound) for 25 steps"));
     EXPECT_EQ(one->step(51, beyond), std::nullopt) << "each stretch once";
   }
 }

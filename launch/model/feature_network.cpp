@@ -21,8 +21,8 @@
 #include "checkpoint/format/safetensors.hpp"
 #include "gan/script/loaded_script.hpp"
 #include "job/choices.hpp"
+#include "launch/model/files/sha256.hpp"
 #include "launch/model/load_tensor.hpp"
-#include "launch/model/sha256.hpp"
 
 namespace gangway::launch {
 namespace {

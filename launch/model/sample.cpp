@@ -17,7 +17,7 @@
 #include "gan/pictures/png.hpp"
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
-#include "launch/model/npy_file.hpp"
+#include "launch/model/files/npy_file.hpp"
 #include "launch/model/translation_scores.hpp"
 
 namespace gangway::launch {

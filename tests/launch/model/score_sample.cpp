@@ -12,7 +12,7 @@
 #include "gan/evaluation/precision_recall.hpp"
 #include "job/choices.hpp"
 #include "launch/model/feature_network.hpp"
-#include "launch/model/npy_file.hpp"
+#include "launch/model/files/npy_file.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/sha256.hpp"
+#include "launch/model/files/sha256.hpp"
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
-#include "launch/model/sha256.hpp"
+#include "launch/model/files/sha256.hpp"
 #include "run/run_files.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/checkpoint/write_worker_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/model/npy_file.hpp"
+#include "launch/model/files/npy_file.hpp"
 
 #include <cstring>
 #include <regex>

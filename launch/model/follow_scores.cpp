@@ -2,6 +2,7 @@
 #include "launch/model/follow_scores.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <thread>
@@ -108,9 +109,17 @@ void follow_scores(const EvaluateOptions& options) {
 void await_score(const EvaluateOptions& options) {
   Following following(options.run);
   const fs::path checkpoints = following.wait_for_run() / kCheckpointsFolder;
-  const std::vector entries{checkpoint::find_checkpoint(checkpoints, options.run.step)};
-  while (checkpoint::read_scores(checkpoints, entries).empty()) {
-    following.look_later(entries.front().path.string() + " has got no score");
+  const std::int64_t step = checkpoint::find_checkpoint(checkpoints, options.run.step).step;
+  for (;;) {
+    const auto scores =
+        checkpoint::read_scores(checkpoints, checkpoint::list_checkpoints(checkpoints));
+    if (scores.contains(step)) {
+      return;
+    }
+    if (scores.upper_bound(step) != scores.end()) {
+      throw CheckpointError("a newer one was scored in its place");
+    }
+    following.look_later(fmt::format("step {} has got no score", step));
   }
 }
 

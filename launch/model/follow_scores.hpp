@@ -13,7 +13,7 @@ namespace gangway::launch {
 void follow_scores(const EvaluateOptions& options);
 
 /// Returns once the checkpoint of `options.run.step` has a score, for the coordinator, which limits
-/// the time. @throws CheckpointError where there is no such checkpoint
+/// the time. @throws CheckpointError where there is no such checkpoint, or a newer one has a score
 void await_score(const EvaluateOptions& options);
 
 }  // namespace gangway::launch

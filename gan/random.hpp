@@ -37,6 +37,7 @@ inline constexpr std::int32_t kPhaseInitialisation = -1;
 inline constexpr std::int32_t kPhaseData = -2;
 inline constexpr std::int32_t kPhaseSample = -3;
 inline constexpr std::int32_t kPhaseEvaluation = -4;
+inline constexpr std::int32_t kPhaseTrial = -5;  ///< worker/arithmetic/trial_microbatch.hpp
 
 /// Values of RandomKey::draw.
 enum class RandomDraw : std::int32_t {

@@ -160,6 +160,9 @@ constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
 constexpr std::array<Choice<GraphChoice>, 3> choices(GraphChoice) {
   return {{{"auto", GraphChoice::kAuto}, {"on", GraphChoice::kOn}, {"off", GraphChoice::kOff}}};
 }
+constexpr std::array<Choice<MixedProcessors>, 2> choices(MixedProcessors) {
+  return {{{"refuse", MixedProcessors::kRefuse}, {"allow", MixedProcessors::kAllow}}};
+}
 constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(TransportKind) {
   std::array<Choice<TransportKind>, kTransports.size()> words{};
   for (std::size_t row = 0; row < words.size(); ++row) {

@@ -33,6 +33,8 @@ enum class StageOrder {
 
 /// Whether steps are recorded as CUDA graphs.
 enum class GraphChoice { kAuto, kOn, kOff };
+/// Of workers that compute other bits than the others do (docs/numerics.md).
+enum class MixedProcessors { kRefuse, kAllow };
 
 /// Which worker has which chunk of networks that are cut.
 enum class StagePlacement {
@@ -69,7 +71,8 @@ struct LayoutChoice {
   /// Activation checkpointing: whether what networks make inside is not kept for backward, but made
   /// again.
   bool recompute = false;
-  GraphChoice cuda_graph = GraphChoice::kAuto;  ///< numerics.cuda_graph
+  GraphChoice cuda_graph = GraphChoice::kAuto;                  ///< numerics.cuda_graph
+  MixedProcessors mixed_processors = MixedProcessors::kRefuse;  ///< numerics.mixed_processors
   PerNetwork<NetworkPlacement> networks;
   bool operator==(const LayoutChoice&) const = default;
 

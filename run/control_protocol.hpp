@@ -23,7 +23,7 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 7;
+inline constexpr std::uint32_t kProtocolVersion = 8;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 inline constexpr char kHeartbeatInWait = ':';

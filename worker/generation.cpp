@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "worker/generation.hpp"
 
+#include <string>
 #include <utility>
+
+#include "worker/arithmetic/trial_microbatch.hpp"
 
 namespace gangway::worker {
 
 messages::Ready Generation::begin(Neighbours neighbours) {
   const int worker = setup_.transport.worker();
   device_ = setup_.make(setup_.job, neighbours, worker);
+  // Before there is a replica: the trial's networks are gone when the job's take their memory.
+  const std::string bits = trial_bits(setup_.job, *device_);
   Replica& replica =
       replica_.emplace(setup_.job, Placement{worker, setup_.welcome.layout, neighbours.hosts},
                        std::move(neighbours.memory), *device_);
@@ -23,7 +28,9 @@ messages::Ready Generation::begin(Neighbours neighbours) {
                                  .workers_on_machine = neighbours.workers_on_machine,
                                  .shared_memory = setup_.shared_memory};
   begun_ = Training::begin(training);
-  return training_.emplace(training, *begun_).describe();
+  messages::Ready ready = training_.emplace(training, *begun_).describe();
+  ready.arithmetic.bits = bits;
+  return ready;
 }
 
 void Generation::end() {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/build_id.hpp"
+#include "base/environment.hpp"
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
 #include "base/message_segments.hpp"
@@ -31,6 +32,7 @@
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
+#include "worker/arithmetic/arithmetic_facts.hpp"
 #include "worker/generation.hpp"
 #include "worker/link/channel_link.hpp"
 #include "worker/link/lifeline.hpp"
@@ -143,7 +145,12 @@ void begin(Generation& generation, const Generation::Setup& setup, spdlog::logge
   log.info("{}", neighbours.summary);
   const std::string choice = neighbours.choice;
   messages::Ready ready = generation.begin(std::move(neighbours));
+  ready.arithmetic.facts = arithmetic_facts(generation.device(), read_environment());
   log.info("computes on {}", generation.device().kind());
+  for (const messages::ArithmeticFact& fact : ready.arithmetic.facts) {
+    log.info("{}: {}", fact.name, fact.value);
+  }
+  log.info("bits of a trial micro-batch: {}", ready.arithmetic.bits);
   if (!choice.empty()) {
     ready.plan_summary += "; " + choice;
   }

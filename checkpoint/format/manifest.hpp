@@ -18,6 +18,9 @@ namespace gangway::checkpoint {
 
 inline constexpr int kFormatVersion = 2;
 
+/// Member of `software`: steps at which the run went on with another arithmetic, "300, 1200".
+inline constexpr std::string_view kArithmeticChanges = "arithmetic_changed_at_step";
+
 /// A worker's file, as the worker reported it after its fsync.
 struct ManifestFile {
   std::string name;  ///< worker_file_name(worker, files.size())

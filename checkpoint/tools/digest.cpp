@@ -7,6 +7,7 @@
 
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/files/hash.hpp"
+#include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/stored_state.hpp"
 
 namespace gangway::checkpoint {
@@ -60,6 +61,21 @@ std::string digest(const std::filesystem::path& checkpoint) {
     add_values(hasher, state, tensor);
   }
   return hasher.hex();
+}
+
+std::vector<std::string> digest_notes(const Manifest& manifest) {
+  std::vector<std::string> notes;
+  if (const auto place = manifest.numerics.find("inexact="); place != std::string::npos) {
+    notes.push_back("declared inexact (" + printable(manifest.numerics.substr(place)) +
+                    "): it may depend on who has computed what");
+  }
+  const auto changes = manifest.software.find(std::string(kArithmeticChanges));
+  if (changes != manifest.software.end()) {
+    notes.push_back("the run went on with another arithmetic from step " +
+                    printable(changes->second) +
+                    " on: on machines of one kind it may have another digest");
+  }
+  return notes;
 }
 
 }  // namespace gangway::checkpoint

@@ -5,6 +5,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
+
+#include "checkpoint/format/manifest.hpp"
 
 namespace gangway::checkpoint {
 
@@ -13,5 +16,9 @@ namespace gangway::checkpoint {
 /// holds what do not enter.
 /// @throws CheckpointError when the checkpoint does not verify.
 [[nodiscard]] std::string digest(const std::filesystem::path& checkpoint);
+
+/// Why the digest of a checkpoint of `manifest` may be another one than that of an equal job: a
+/// line each; none where equal bits were promised and, as far as it is known, kept.
+[[nodiscard]] std::vector<std::string> digest_notes(const Manifest& manifest);
 
 }  // namespace gangway::checkpoint

@@ -148,9 +148,7 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
   data_fingerprint_ = ready.data_fingerprint;
-  software_ = {{"gangway", GANGWAY_VERSION},
-               {"libtorch", ready.libtorch},
-               {std::string(kNumbersRevisionName), std::to_string(kNumbersRevision)}};
+  software_ = software_now(ready, run_.resume ? &run_.resume->manifest : nullptr);
   if (run_.resume) {
     const ChangedSince since{run_.resume->manifest, software_, data_fingerprint_};
     for (const std::string& line : change_warnings(since, run_.spec)) {

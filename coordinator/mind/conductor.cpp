@@ -158,7 +158,7 @@ Effects Conductor::take(const messages::Unloadable& unloadable, const Arrival& a
 
 Effects Conductor::take(const messages::Ready& ready, const Arrival& arrival) {
   const int rank = arrival.rank;
-  if (const auto fault = membership_.ready(rank, ready.plan_hash)) {
+  if (const auto fault = membership_.ready(rank, ready)) {
     return end(fault->code, fault->rank, fault->reason);
   }
   if (!ready_.data_fingerprint.empty() && ready_.data_fingerprint != ready.data_fingerprint) {
@@ -175,6 +175,12 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   if (begun_ || !membership_.all_ready()) {
     return {};
   }
+  const auto verdict =
+      compare_arithmetic(membership_.arithmetics(), settings_.job.layout.mixed_processors);
+  if (!verdict.refusal.empty()) {
+    return end(ExitCode::kEnvironment, verdict.refused_rank, verdict.refusal);
+  }
+  ready_.arithmetic = verdict.common;
   begun_ = true;
   snapshots_.set_buddies(ready_.has_buddies);
   ticks_.start(now);
@@ -184,6 +190,9 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     effects.emplace_back(Say{begin_line_});
   }
   effects.emplace_back(ShowPlacement{ready_, settings_.welcome.layout});
+  if (!verdict.note.empty()) {
+    effects.emplace_back(Say{"note  " + verdict.note});
+  }
   if (const auto step = scores_.unscored(settings_.decisions, begin_step_)) {
     effects.emplace_back(ScoreCheckpoint{*step});
   }

@@ -67,7 +67,8 @@ std::optional<Fault> Membership::join(int rank, const messages::Hello& hello) {
   return std::nullopt;
 }
 
-std::optional<Fault> Membership::ready(int rank, std::uint64_t plan_hash) {
+std::optional<Fault> Membership::ready(int rank, const messages::Ready& ready) {
+  const std::uint64_t plan_hash = ready.plan_hash;
   Member& member = at(rank);
   if (member.state != WorkerState::kJoined) {
     return Fault{ExitCode::kInternal, rank,
@@ -83,6 +84,7 @@ std::optional<Fault> Membership::ready(int rank, std::uint64_t plan_hash) {
     plan_hash_ = plan_hash;
     plan_rank_ = rank;
   }
+  member.arithmetic = ready.arithmetic;
   member.state = WorkerState::kReady;
   return std::nullopt;
 }
@@ -169,6 +171,14 @@ bool Membership::all_ready() const {
     return (member.state == WorkerState::kReady && member.heard) ||
            member.state == WorkerState::kLeft;
   });
+}
+
+std::vector<ArithmeticOfRank> Membership::arithmetics() const {
+  std::vector<ArithmeticOfRank> all;
+  for (const Member& member : members_) {
+    all.push_back({.rank = member.rank, .host = member.host, .arithmetic = member.arithmetic});
+  }
+  return all;
 }
 
 bool Membership::all_left() const {

@@ -13,6 +13,7 @@
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/time.hpp"
+#include "coordinator/resume/equal_arithmetic.hpp"
 #include "run/control_protocol.hpp"
 #include "run/messages/messages.hpp"
 
@@ -31,6 +32,7 @@ struct Member {
   ProcessIdentity process;          ///< what may be killed
   std::uint64_t shared_memory = 0;  ///< equal for workers whose /dev/shm is the same
   std::string device;
+  messages::Arithmetic arithmetic = {};  ///< as its Ready says
   WorkerState state = WorkerState::kExpected;
   std::optional<TimePoint> heard;   ///< last heartbeat; nothing: the lifeline was not connected yet
   Pulse pulse = Pulse::kWorks;      ///< as it was then
@@ -67,7 +69,7 @@ class Membership {
   /// before.
   [[nodiscard]] std::optional<Fault> join(int rank, const messages::Hello& hello);
   /// A Ready. A fault: this worker made another plan than the others, or is not due to say this.
-  [[nodiscard]] std::optional<Fault> ready(int rank, std::uint64_t plan_hash);
+  [[nodiscard]] std::optional<Fault> ready(int rank, const messages::Ready& ready);
   void leave(int rank);
   /// Somebody gets on with loading: the deadline of the start runs from here.
   void loads(TimePoint now) { start_ = std::max(start_, now); }
@@ -91,6 +93,8 @@ class Membership {
   /// order).
   [[nodiscard]] bool all_ready() const;
   [[nodiscard]] bool all_left() const;
+  /// As they have told by Ready, by rank.
+  [[nodiscard]] std::vector<ArithmeticOfRank> arithmetics() const;
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   /// @pre 1 <= rank <= W.

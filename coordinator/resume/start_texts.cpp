@@ -2,10 +2,12 @@
 #include "coordinator/resume/start_texts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text/aligned_text.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/number_changes.hpp"
 #include "report/table.hpp"
 
@@ -41,6 +43,17 @@ std::string placement_table(const std::vector<PlacedRank>& ranks) {
   return text;
 }
 
+Software software_now(const messages::Ready& ready, const checkpoint::Manifest* before) {
+  Software software = software_of(ready.arithmetic);
+  software.emplace("gangway", GANGWAY_VERSION);
+  software.emplace("libtorch", ready.libtorch);
+  software.emplace(kNumbersRevisionName, std::to_string(kNumbersRevision));
+  if (before != nullptr) {
+    keep_arithmetic_changes(before->software, before->step, software);
+  }
+  return software;
+}
+
 std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpec& job) {
   std::vector<std::string> lines;
   if (since.before.data_fingerprint != since.data_fingerprint) {
@@ -56,12 +69,18 @@ std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpe
   }
   for (const auto& [name, version] : since.before.software) {
     const auto now = since.software.find(name);
-    if (name != kNumbersRevisionName && now != since.software.end() && now->second != version) {
+    if (name != kNumbersRevisionName && !is_arithmetic(name) && now != since.software.end() &&
+        now->second != version) {
       lines.push_back(
           fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
                       "may differ from here on",
                       name, version, now->second));
     }
+  }
+  const bool is_same_job = since.before.job_fingerprint == job_fingerprint(job);
+  if (std::string line = arithmetic_warning(since.before.software, since.software, is_same_job);
+      !line.empty()) {
+    lines.push_back(std::move(line));
   }
   return lines;
 }

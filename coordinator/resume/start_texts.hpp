@@ -3,11 +3,11 @@
 // has changed since a checkpoint. Pure; used by the RunRecorder.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "checkpoint/format/manifest.hpp"
+#include "coordinator/resume/equal_arithmetic.hpp"
 #include "job/spec.hpp"
 #include "run/messages/messages.hpp"
 #include "run/run_files.hpp"
@@ -20,10 +20,15 @@ namespace gangway::coordinator {
 /// A line for each process, below their titles; no line break at the end.
 [[nodiscard]] std::string placement_table(const std::vector<PlacedRank>& ranks);
 
+/// What a run's checkpoints say that their state was computed with.
+/// @param before  of the checkpoint that it goes on from; null: it begins
+[[nodiscard]] Software software_now(const messages::Ready& ready,
+                                    const checkpoint::Manifest* before);
+
 /// A checkpoint that a run goes on from, and with what.
 struct ChangedSince {
   const checkpoint::Manifest& before;
-  const std::map<std::string, std::string>& software;
+  const Software& software;
   const std::string& data_fingerprint;
 };
 

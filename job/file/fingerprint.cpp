@@ -61,6 +61,9 @@ std::string numerics_text(const JobSpec& spec) {
   if (spec.rounds_wire()) {
     text += " inexact=wire";
   }
+  if (spec.layout.mixed_processors == MixedProcessors::kAllow) {
+    text += " inexact=processors";
+  }
   return text;
 }
 
@@ -73,11 +76,15 @@ std::string declared_inexactness(const JobSpec& spec) {
     why = "order";
   } else if (numerics.kernels == KernelChoice::kFastest) {
     why = "kernels";
+  } else if (spec.layout.mixed_processors == MixedProcessors::kAllow) {
+    why = "mixed_processors";
   } else {
     return {};
   }
   const std::string effect =
       why == "wire" ? "what travels between hosts is rounded, so the digest depends on the layout"
+      : why == "mixed_processors"
+          ? "unlike workers compute other bits, so the digest depends on who computes what"
       : why == "order" ? "NCCL chooses the order of additions, so the digest depends on the layout"
                        : "some kernels add in any order, so two runs of one layout may differ";
   for (const Key& key : key_table(*spec.training.recipe)) {

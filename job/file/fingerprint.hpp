@@ -24,7 +24,7 @@ namespace gangway {
 
 /// The numerics section in one line, `threads=1 memory_format=channels-last wire=fp32 device=cpu`:
 /// the digest's header; with `precision=bf16` behind the wire where that is not fp32. It ends in
-/// `inexact=wire` where the layout can change bits.
+/// `inexact=wire` or `inexact=processors` where the layout can change bits.
 [[nodiscard]] std::string numerics_text(const JobSpec& spec);
 
 /// One line that says by which key the job's bits depend on its layout; empty for an exact job.

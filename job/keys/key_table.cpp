@@ -55,6 +55,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
        "Whether a GPU is given recorded steps where nothing speaks against it (docs/nccl.md); on: "
        "say what does"},
       &LayoutChoice::cuda_graph))));
+  keys.push_back(later(choice_key(
+      {"numerics.mixed_processors", "",
+       "Workers that compute other bits than the others, by processor or library: refused before "
+       "the first step, or allowed, which is inexact"},
+      &LayoutChoice::mixed_processors)));
 }
 
 void add_layout(Keys& keys) {

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -25,10 +26,17 @@ int digest(const DigestOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   const auto run = find_run_directory(reference, options.outdir);
   const auto folder = checkpoint::checkpoints_folder(run);
-  std::cout << checkpoint::read_chosen(
-                   [&] { return checkpoint::find_checkpoint(folder, reference.step).path; },
-                   checkpoint::digest)
-            << std::endl;
+  std::vector<std::string> notes;
+  const auto choose = [&] {
+    const checkpoint::CheckpointEntry chosen = checkpoint::find_checkpoint(folder, reference.step);
+    notes =
+        chosen.manifest ? checkpoint::digest_notes(*chosen.manifest) : std::vector<std::string>();
+    return chosen.path;
+  };
+  std::cout << checkpoint::read_chosen(choose, checkpoint::digest) << std::endl;
+  for (const std::string& note : notes) {  // apart, so that scripts get the digest alone
+    std::cerr << "note   " << note << std::endl;
+  }
   return 0;
 }
 

@@ -134,6 +134,22 @@ struct Unloadable {
   bool operator==(const Unloadable&) const = default;
 };
 
+/// Something known of what a worker computes with, for people: "instructions", "AVX512".
+struct ArithmeticFact {
+  std::string name;
+  std::string value;
+  static auto fields(auto& it) { return std::tie(it.name, it.value); }
+  bool operator==(const ArithmeticFact&) const = default;
+};
+
+/// By what a worker's numbers come about: worker/arithmetic/.
+struct Arithmetic {
+  std::string bits;                   ///< of the trial micro-batch: workers with other ones differ
+  std::vector<ArithmeticFact> facts;  ///< ascending by name
+  static auto fields(auto& it) { return std::tie(it.bits, it.facts); }
+  bool operator==(const Arithmetic&) const = default;
+};
+
 /// Worker -> coordinator: set up, lifeline connected, state loaded; leases may flow.
 struct Ready {
   static constexpr std::string_view kName = "Ready";
@@ -143,9 +159,10 @@ struct Ready {
   std::string data_fingerprint;          ///< of the examples: must be equal on all workers
   std::string libtorch;                  ///< version of the arithmetic
   bool has_buddies = false;              ///< snapshots are copied to other hosts
+  Arithmetic arithmetic;
   static auto fields(auto& it) {
     return std::tie(it.plan_hash, it.plan_summary, it.parameters, it.data_fingerprint, it.libtorch,
-                    it.has_buddies);
+                    it.has_buddies, it.arithmetic);
   }
   bool operator==(const Ready&) const = default;
 };

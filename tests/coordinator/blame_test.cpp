@@ -18,7 +18,7 @@ class BlameTest : public ::testing::Test {
   BlameTest() {
     for (int rank = 1; rank <= kAccusers; ++rank) {
       EXPECT_FALSE(membership_.join(rank, {.host = "node-a", .process = {.pid = 100 + rank}}));
-      EXPECT_FALSE(membership_.ready(rank, 7));
+      EXPECT_FALSE(membership_.ready(rank, {.plan_hash = 7}));
       beat(rank, Pulse::kWorks);
     }
   }

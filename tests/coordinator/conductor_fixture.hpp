@@ -64,7 +64,9 @@ class ConductorTest : public ::testing::Test {
                     .attempt = attempt, .reason = "damaged", .part = part, .holder = rank - 1});
   }
 
-  Effects ready(int rank) { return send(rank, messages::Ready{.plan_hash = 7}); }
+  Effects ready(int rank, const messages::Arithmetic& arithmetic = {}) {
+    return send(rank, messages::Ready{.plan_hash = 7, .arithmetic = arithmetic});
+  }
 
   void begin() { begin_at(0); }
   /// @param step  of the state that all begin with

@@ -27,7 +27,7 @@ Membership ready_pair() {
   for (const int rank : {1, 2}) {
     EXPECT_FALSE(membership.join(rank, worker(rank)));
     membership.lifeline_opened(rank, kStart);
-    EXPECT_FALSE(membership.ready(rank, 7));
+    EXPECT_FALSE(membership.ready(rank, {.plan_hash = 7}));
   }
   return membership;
 }
@@ -36,7 +36,7 @@ TEST(Membership, IsReadyOnlyWhenAllSaidSoAndTheirLifelinesStand) {
   Membership membership(2, kStart, kLimits);
   for (const int rank : {1, 2}) {
     EXPECT_FALSE(membership.join(rank, worker(rank)));
-    EXPECT_FALSE(membership.ready(rank, 7));
+    EXPECT_FALSE(membership.ready(rank, {.plan_hash = 7}));
   }
   EXPECT_FALSE(membership.all_ready());
   membership.lifeline_opened(1, kStart);
@@ -77,8 +77,8 @@ TEST(Membership, RefusesAWorkerWithAnotherPlanAndNamesBoth) {
     EXPECT_FALSE(membership.join(rank, worker(rank)));
     membership.lifeline_opened(rank, kStart);
   }
-  EXPECT_FALSE(membership.ready(1, 0xabc));
-  const auto fault = membership.ready(2, 0xbad);
+  EXPECT_FALSE(membership.ready(1, {.plan_hash = 0xabc}));
+  const auto fault = membership.ready(2, {.plan_hash = 0xbad});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->rank, 2);
   EXPECT_THAT(fault->reason, AllOf(HasSubstr("rank 2"), HasSubstr("plan 0000000000000bad"),
@@ -96,11 +96,11 @@ TEST(Membership, RefusesUnknownRanksAndSecondHellos) {
 
 TEST(Membership, RefusesAnotherPlanAndNamesBothRanks) {
   Membership membership(2, kStart, kLimits);
-  EXPECT_TRUE(membership.ready(1, 7)) << "before its Hello";
+  EXPECT_TRUE(membership.ready(1, {.plan_hash = 7})) << "before its Hello";
   EXPECT_FALSE(membership.join(1, worker(1)));
   EXPECT_FALSE(membership.join(2, worker(2)));
-  EXPECT_FALSE(membership.ready(2, 7));
-  const auto fault = membership.ready(1, 8);
+  EXPECT_FALSE(membership.ready(2, {.plan_hash = 7}));
+  const auto fault = membership.ready(1, {.plan_hash = 8});
   ASSERT_TRUE(fault);
   EXPECT_THAT(fault->reason, HasSubstr("rank 1"));
   EXPECT_THAT(fault->reason, HasSubstr("rank 2"));

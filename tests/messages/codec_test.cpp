@@ -76,7 +76,8 @@ std::vector<Message> samples_of_a_start() {
             .parameters = {0, kHuge, 1},
             .data_fingerprint = kText,
             .libtorch = kText,
-            .has_buddies = true},
+            .has_buddies = true,
+            .arithmetic = {.bits = kText, .facts = {{kText, kText}, {}}}},
   };
 }
 

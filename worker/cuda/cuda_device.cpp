@@ -19,7 +19,6 @@
 #include "worker/cuda/cuda_staging.hpp"
 #include "worker/cuda/nccl_carrier.hpp"
 #include "worker/cuda/staged_carrier.hpp"
-#include "worker/cuda/torch_cuda.hpp"
 #include "worker/gauges/gpu_gauges.hpp"
 #include "worker/step/absent_exchange.hpp"
 

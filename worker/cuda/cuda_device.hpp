@@ -15,6 +15,7 @@
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/nccl/nccl_session.hpp"
 #include "worker/cuda/cuda_exchange.hpp"
+#include "worker/cuda/torch_cuda.hpp"
 #include "worker/gauges/gauge_watch.hpp"
 #include "worker/step/compute_device.hpp"
 
@@ -39,6 +40,9 @@ class CudaDevice final : public ComputeDevice {
 
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] std::string kind() const override { return kind_; }
+  [[nodiscard]] std::vector<messages::ArithmeticFact> facts() const override {
+    return cuda_facts();
+  }
   [[nodiscard]] bool lags_behind() const override { return true; }
   void place(NetworkState& network, std::optional<MicrobatchRange> own,
              comm::HostMemory& host) override;

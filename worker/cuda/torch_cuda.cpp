@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "worker/cuda/torch_cuda.hpp"
 
+#include <cstddef>
+#include <string>
+
 #include <ATen/Context.h>
 #include <c10/cuda/CUDAStream.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
 
 namespace gangway::worker {
 
@@ -24,6 +29,20 @@ void choose_kernels(KernelChoice choice) {
   context.setBenchmarkCuDNN(!deterministic);
   context.setAllowTF32CuDNN(false);
   context.setAllowTF32CuBLAS(false);
+}
+
+std::vector<messages::ArithmeticFact> cuda_facts() {
+  std::vector<messages::ArithmeticFact> facts;
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess) {  // 13020: CUDA 13.2 is the newest it runs
+    facts.push_back({"driver", fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10)});
+  }
+  // LibTorch has loaded the library, of which it brings no header.
+  using Version = std::size_t (*)();
+  if (void* const found = dlsym(RTLD_DEFAULT, "cublasLtGetVersion"); found != nullptr) {
+    facts.push_back({"cublas", std::to_string(reinterpret_cast<Version>(found)())});
+  }
+  return facts;
 }
 
 }  // namespace gangway::worker

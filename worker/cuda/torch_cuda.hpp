@@ -3,10 +3,13 @@
 // the CPU in its place.
 #pragma once
 
+#include <vector>
+
 #include <cuda_runtime_api.h>
 
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
+#include "run/messages/messages.hpp"
 
 namespace gangway::worker {
 
@@ -19,5 +22,8 @@ void compute_on(int index, cudaStream_t stream);
 
 /// Which kernels LibTorch chooses, and float32 as it is: no TF32.
 void choose_kernels(KernelChoice choice);
+
+/// Versions of the driver and of cuBLAS, by which kernels are chosen.
+[[nodiscard]] std::vector<messages::ArithmeticFact> cuda_facts();
 
 }  // namespace gangway::worker

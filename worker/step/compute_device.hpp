@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "comm/host/host_memory.hpp"
 #include "comm/reduce/partial_stack.hpp"
@@ -32,6 +33,8 @@ class ComputeDevice {
   [[nodiscard]] virtual at::Device device() const = 0;
   /// Equal where forward and backward give equal bits: "cpu", "NVIDIA H100 80GB HBM3".
   [[nodiscard]] virtual std::string kind() const = 0;
+  /// What else is known of how it computes, for people.
+  [[nodiscard]] virtual std::vector<messages::ArithmeticFact> facts() const { return {}; }
   /// Whether work may still go on when the calls that asked for it have returned.
   [[nodiscard]] virtual bool lags_behind() const = 0;
   /// Takes a network up, which outlives this: moves it to the device's memory, if that is another,

@@ -217,6 +217,16 @@ TEST(Fingerprint, SaysWhatMakesAJobInexact) {
       ::testing::StartsWith("inexact, as declared by numerics.kernels=fastest: "));
 }
 
+TEST(Fingerprint, IsTheSameWhereProcessorsMayBeMixedAndTheNumericsSayThatTheyMay) {
+  const JobSpec plain = spec_of("");
+  const JobSpec mixed = spec_of("", {"numerics.mixed_processors=allow"});
+  EXPECT_EQ(job_fingerprint(mixed), job_fingerprint(plain));
+  EXPECT_EQ(numerics_text(mixed), numerics_text(plain) + " inexact=processors");
+  EXPECT_EQ(declared_inexactness(mixed),
+            "inexact, as declared by numerics.mixed_processors=allow: unlike workers compute other "
+            "bits, so the digest depends on who computes what");
+}
+
 TEST(Fingerprint, IsTheSameWithAndWithoutRecordedSteps) {
   const JobSpec plain = spec_of("", {"numerics.device=cuda", "numerics.cuda_graph=off"});
   for (const char* const choice : {"auto", "on"}) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "worker/arithmetic/arithmetic_facts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gangway::worker {
+namespace {
+
+using messages::ArithmeticFact;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(ProcessorFacts, AreTheFirstProcessorsModelAndTheFlagsThatLibrariesDispatchOn) {
+  EXPECT_THAT(
+      processor_facts("processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu avx2 sse2 avx512f\n"
+                      "\nprocessor\t: 1\nmodel name\t: Another\n"),
+      ElementsAre(ArithmeticFact{"processor", "Some CPU"},
+                  ArithmeticFact{"flags", "avx2 avx512f"}));
+  EXPECT_THAT(processor_facts(""), IsEmpty());
+}
+
+TEST(LibraryFacts, AreVersions) {
+  EXPECT_THAT(library_facts("PyTorch built with:\n  - GCC 13.3\n"
+                            "  - Intel(R) oneAPI Math Kernel Library Version 2024.2\n"
+                            "  - Intel(R) MKL-DNN v3.10.2 (Git Hash f1d)\n"
+                            "  - CUDA Runtime 13.0\n  - CuDNN 91.9\n"
+                            "  - Build settings: CUDNN_VERSION=9.19.0, USE_MKLDNN=ON\n"),
+              ElementsAre(ArithmeticFact{"mkl", "Version 2024.2"},
+                          ArithmeticFact{"onednn", "v3.10.2 (Git Hash f1d)"},
+                          ArithmeticFact{"cuda", "13.0"}, ArithmeticFact{"cudnn", "91.9"}));
+}
+
+TEST(VariableFacts, AreThoseThatMoveKernels) {
+  EXPECT_THAT(variable_facts({{"ATEN_CPU_CAPABILITY", "avx2"},
+                              {"HOME", "/root"},
+                              {"MKL_CBWR", "COMPATIBLE"},
+                              {"NVIDIA_TF32_OVERRIDE", "0"},
+                              {"ONEDNN_MAX_CPU_ISA", "SSE41"}}),
+              ElementsAre(ArithmeticFact{"ATEN_CPU_CAPABILITY", "avx2"},
+                          ArithmeticFact{"MKL_CBWR", "COMPATIBLE"},
+                          ArithmeticFact{"NVIDIA_TF32_OVERRIDE", "0"},
+                          ArithmeticFact{"ONEDNN_MAX_CPU_ISA", "SSE41"}));
+}
+
+}  // namespace
+}  // namespace gangway::worker

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "worker/arithmetic/arithmetic_facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <ATen/Version.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/version.h>
+
+namespace gangway::worker {
+namespace {
+
+using messages::ArithmeticFact;
+using Facts = std::vector<ArithmeticFact>;
+
+/// Flags of x86 processors on which ATen, oneDNN and MKL dispatch, as Linux names them.
+constexpr std::array<std::string_view, 17> kFlags = {
+    "sse4_1",      "avx",         "f16c",     "fma",      "avx2",     "avx_vnni",
+    "avx512f",     "avx512bw",    "avx512cd", "avx512dq", "avx512vl", "avx512_vnni",
+    "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8"};
+
+/// Variables by which libraries choose other kernels, or begin of their names.
+constexpr std::array<std::string_view, 9> kVariables = {
+    "ATEN_CPU_CAPABILITY",  "ONEDNN_", "DNNL_",  "MKL_",  "MKLDNN_",
+    "NVIDIA_TF32_OVERRIDE", "CUBLAS_", "CUDNN_", "TORCH_"};
+
+std::string stripped(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  const auto last = text.find_last_not_of(" \t");
+  return first == std::string_view::npos ? "" : std::string(text.substr(first, last - first + 1));
+}
+
+std::string behind_colon(const std::string& line) {
+  return stripped(std::string_view(line).substr(std::min(line.size(), line.find(':') + 1)));
+}
+
+std::string known_flags(const std::string& all) {
+  std::istringstream words(all);
+  const std::vector<std::string> has{std::istream_iterator<std::string>(words), {}};
+  std::vector<std::string_view> known;
+  std::ranges::copy_if(kFlags, std::back_inserter(known), [&](std::string_view flag) {
+    return std::ranges::find(has, flag) != has.end();
+  });
+  return fmt::format("{}", fmt::join(known, " "));
+}
+
+void append(Facts more, Facts& facts) { std::ranges::move(more, std::back_inserter(facts)); }
+
+}  // namespace
+
+Facts processor_facts(std::string_view cpuinfo) {
+  Facts facts;
+  std::istringstream lines{std::string(cpuinfo)};
+  for (std::string line; std::getline(lines, line) && !line.empty();) {
+    if (line.starts_with("model name")) {
+      facts.push_back({"processor", behind_colon(line)});
+    } else if (line.starts_with("flags")) {
+      facts.push_back({"flags", known_flags(behind_colon(line))});
+    } else if (line.starts_with("Features")) {  // of ARM processors
+      facts.push_back({"flags", behind_colon(line)});
+    }
+  }
+  return facts;
+}
+
+Facts library_facts(std::string_view config) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames = {
+      {{"Math Kernel Library", "mkl"},
+       {"MKL-DNN", "onednn"},
+       {"CUDA Runtime", "cuda"},
+       {"CuDNN", "cudnn"}}};
+  Facts facts;
+  std::istringstream lines{std::string(config)};
+  for (std::string line; std::getline(lines, line);) {
+    for (const auto& [word, name] : kNames) {
+      const auto place = line.find(word);
+      if (place != std::string::npos &&
+          std::ranges::find(facts, name, &ArithmeticFact::name) == facts.end()) {
+        facts.push_back({std::string(name), stripped(line.substr(place + word.size()))});
+      }
+    }
+  }
+  return facts;
+}
+
+Facts variable_facts(const Environment& environment) {
+  Facts facts;
+  for (const auto& [name, value] : environment) {
+    if (std::ranges::any_of(kVariables, [&name = name](std::string_view begin) {
+          return name.starts_with(begin);
+        })) {
+      facts.push_back({name, value});
+    }
+  }
+  return facts;
+}
+
+Facts arithmetic_facts(const ComputeDevice& device, const Environment& environment) {
+  Facts facts{{"device", device.kind()},
+              {"instructions", at::get_cpu_capability()},
+              {"libtorch", TORCH_VERSION}};
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  const std::string text{std::istreambuf_iterator<char>(cpuinfo), {}};
+  append(processor_facts(text), facts);
+  append(device.facts(), facts);
+  append(library_facts(at::show_config()), facts);
+  append(variable_facts(environment), facts);
+  std::ranges::stable_sort(facts, {}, &ArithmeticFact::name);
+  return facts;
+}
+
+}  // namespace gangway::worker

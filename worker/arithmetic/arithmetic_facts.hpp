@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What is known of a worker's arithmetic, so that people can be told in what two workers differ.
+// Whether they do is not judged by it: worker/arithmetic/trial_microbatch.hpp.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "run/messages/messages.hpp"
+#include "worker/step/compute_device.hpp"
+
+namespace gangway::worker {
+
+/// The device and its libraries, this processor and the instruction sets that kernels are chosen
+/// by, versions of LibTorch, oneDNN and MKL, and each variable of `environment` that has kernels
+/// chosen otherwise.
+[[nodiscard]] std::vector<messages::ArithmeticFact> arithmetic_facts(
+    const ComputeDevice& device, const Environment& environment);
+
+/// Of a text as /proc/cpuinfo: the first processor's model and those of its flags that a library
+/// dispatches on. Pure.
+[[nodiscard]] std::vector<messages::ArithmeticFact> processor_facts(std::string_view cpuinfo);
+
+/// Of a text as at::show_config(): versions of libraries. Pure.
+[[nodiscard]] std::vector<messages::ArithmeticFact> library_facts(std::string_view config);
+
+/// Those of `environment` that move kernels, by their names. Pure.
+[[nodiscard]] std::vector<messages::ArithmeticFact> variable_facts(const Environment& environment);
+
+}  // namespace gangway::worker

@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "base/environment.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 // The system's. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 extern char** environ;
 
 namespace gangway {
+namespace {
+
+/// Names of LibTorch's, oneDNN's, MKL's and CUDA's variables, or what they begin with.
+constexpr std::array<std::string_view, 9> kKernelVariables = {
+    "ATEN_CPU_CAPABILITY",  "ONEDNN_", "DNNL_",  "MKL_",  "MKLDNN_",
+    "NVIDIA_TF32_OVERRIDE", "CUBLAS_", "CUDNN_", "TORCH_"};
+
+}  // namespace
+
+bool moves_kernels(std::string_view name) {
+  return std::ranges::any_of(kKernelVariables,
+                             [&](std::string_view begin) { return name.starts_with(begin); });
+}
 
 Environment read_environment() {
   Environment variables;

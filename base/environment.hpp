@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace gangway {
 
@@ -12,6 +13,10 @@ using Environment = std::map<std::string, std::string>;
 
 /// All variables of this process. Called at the start, while nobody changes one.
 [[nodiscard]] Environment read_environment();
+
+/// Whether the variable has a library choose other kernels, so that numbers may have other bits:
+/// all workers of a run need the same ones.
+[[nodiscard]] bool moves_kernels(std::string_view name);
 
 /// Those whose name begins with GANGWAY_.
 [[nodiscard]] Environment gangway_variables(Environment environment);

@@ -22,7 +22,7 @@ std::vector<std::string> exported_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : environment) {
     if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
-        name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH") {
+        name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH" || moves_kernels(name)) {
       names.push_back(name);
     }
   }

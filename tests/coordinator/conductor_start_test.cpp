@@ -52,6 +52,21 @@ TEST_F(ConductorStart, SendsTheBeginningToAllAndCountsFromIt) {
   EXPECT_EQ(seen<GrantLease>().front().lease.begin, 0);
 }
 
+TEST_F(ConductorStart, EndsWhereAWorkerComputesOtherBitsThanTheOthers) {
+  for (const int rank : {1, 2}) {
+    hello(rank);
+    keep(conductor_.on_lifeline_opened(rank, now_));
+    inventory(rank);
+  }
+  keep(conductor_.begin_with({}));
+  ready(1, {.bits = "1-aa"});
+  ready(2, {.bits = "1-bb"});
+  EXPECT_THAT(seen<GrantLease>(), IsEmpty());
+  EXPECT_EQ(outcome().exit_code, static_cast<int>(ExitCode::kEnvironment));
+  EXPECT_EQ(outcome().rank, 2);
+  EXPECT_THAT(outcome().reason, ::testing::HasSubstr("rank 2 on host node-a computes other bits"));
+}
+
 TEST_F(ConductorStart, SaysWhatWasLoadedOnceAllHaveIt) {
   greet();
   inventory(1, {0, 1});

@@ -7,6 +7,7 @@
 import re
 import unittest
 
+from other_build import copy_programs
 from train_command import EXAMPLES, GANGWAY, Trainings
 
 ENVIRONMENT = 6
@@ -35,6 +36,20 @@ class UnlikeProcessors(Trainings):
         # mpirun rewrites exit codes; the status has the job's.
         status = next((self.folder / "runs").glob("*refused*/status.json")).read_text()
         self.assertRegex(status, rf'"exit_code":\s*{ENVIRONMENT}\b')
+
+    def test_gangway_run_ends_with_6_and_that_line(self):
+        programs = copy_programs(self.folder / "bin", ())
+        worker = programs / "gangway-worker"
+        worker.rename(programs / "real-worker")
+        worker.write_text(f"""#!/bin/sh
+if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then export {' '.join(OTHER_KERNELS)}; fi
+exec "{programs}/real-worker" "$@"
+""")
+        worker.chmod(0o755)
+        code, out, err = self.call(programs / "gangway", "run", *JOB, "-n", 2)
+        self.assertEqual(code, ENVIRONMENT, out + err)
+        self.assertRegex(out + err, r"gangway: rank 2 on host \S+ computes other bits than rank 1 on host ")
+        self.assertNotIn("tick", out)
 
     def test_a_job_may_allow_them_and_then_says_so_everywhere(self):
         code, out, err = self.mpirun("numerics.mixed_processors=allow", run="mixed")

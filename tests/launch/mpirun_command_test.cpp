@@ -6,9 +6,20 @@
 
 #include "base/shared_segment.hpp"
 #include "launch/mpirun/message_paths.hpp"
+#include "launch/process/environment.hpp"
 
 namespace gangway::launch {
 namespace {
+
+TEST(ExportedVariables, AreThoseThatChangeWhatRanksOnOtherHostsDoOrCompute) {
+  EXPECT_EQ(exported_variables({{"ATEN_CPU_CAPABILITY", "avx2"},
+                                {"HOME", "/root"},
+                                {"MKL_CBWR", "AVX2"},
+                                {"NCCL_DEBUG", "INFO"},
+                                {"ONEDNN_MAX_CPU_ISA", "AVX2"}}),
+            (std::vector<std::string>{"ATEN_CPU_CAPABILITY", "MKL_CBWR", "NCCL_DEBUG",
+                                      "ONEDNN_MAX_CPU_ISA"}));
+}
 
 TEST(MpirunCommand, StartsOneRankMoreThanWorkersAndKeepsTheOthersAliveAfterALoss) {
   const auto words = mpirun_command({.workers = 2,

@@ -26,11 +26,6 @@ constexpr std::array<std::string_view, 17> kFlags = {
     "avx512f",     "avx512bw",    "avx512cd", "avx512dq", "avx512vl", "avx512_vnni",
     "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8"};
 
-/// Variables by which libraries choose other kernels, or begin of their names.
-constexpr std::array<std::string_view, 9> kVariables = {
-    "ATEN_CPU_CAPABILITY",  "ONEDNN_", "DNNL_",  "MKL_",  "MKLDNN_",
-    "NVIDIA_TF32_OVERRIDE", "CUBLAS_", "CUDNN_", "TORCH_"};
-
 std::string stripped(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   const auto last = text.find_last_not_of(" \t");
@@ -93,9 +88,7 @@ Facts library_facts(std::string_view config) {
 Facts variable_facts(const Environment& environment) {
   Facts facts;
   for (const auto& [name, value] : environment) {
-    if (std::ranges::any_of(kVariables, [&name = name](std::string_view begin) {
-          return name.starts_with(begin);
-        })) {
+    if (moves_kernels(name)) {
       facts.push_back({name, value});
     }
   }

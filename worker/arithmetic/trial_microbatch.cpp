@@ -38,6 +38,7 @@ JobSpec trial_of(JobSpec job) {
   job.training.microbatches = 1;
   job.training.translation.pool = 0;  // of earlier steps, and there are none
   job.data.prefetch = 1;
+  job.layout.recompute = false;  // what is made again has the same bits
   for (NetworkSpec& network : job.networks) {
     network.steps = 1;
   }

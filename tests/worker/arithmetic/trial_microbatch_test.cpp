@@ -31,6 +31,7 @@ TEST(TrialMicrobatch, DoesNotDependOnHowMuchOfTheJobThereIs) {
   const std::string bits = bits_of(job);
   job.training.microbatches = 2;
   job.layout.data = 2;
+  job.layout.recompute = true;
   EXPECT_EQ(bits_of(job), bits);
 }
 

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import uuid
 from pathlib import Path
 
@@ -59,8 +60,12 @@ class Wandb:
         self.id = remote_id or uuid.uuid4().hex[:16]
         self.run = client.init(project=project, id=self.id, resume="allow", name=run.name, dir=str(run), config=settings(job))
 
-    def send(self, tick):
-        self.run.log(flat({key: value for key, value in tick.items() if key not in AXES}), step=tick["step"])
+    def send(self, tick, newest):
+        """W&B's steps never go back: scores, which come behind the training, stand at the newest tick's, with their own."""
+        metrics = flat({key: value for key, value in tick.items() if key not in AXES})
+        if "scores" in tick:
+            metrics = {**{key: value for key, value in metrics.items() if key != "kimg"}, "scores/step": tick["step"]}
+        self.run.log(metrics, step=max(newest, tick["step"]))
 
     def end(self, code):
         self.run.finish(exit_code=code or 0)
@@ -83,10 +88,10 @@ class Mlflow:
         else:
             self.client.set_terminated(self.id, status="RUNNING")
 
-    def send(self, tick):
-        when = int(1000 * tick["unix_seconds"])
+    def send(self, tick, newest):
+        when = int(1000 * tick.get("unix_seconds", time.time()))
         metrics = [self.entities.Metric(key, float(value), when, tick["step"]) for key, value in flat(tick).items()
-                   if key not in AXES]
+                   if key not in AXES and (key != "kimg" or "scores" not in tick)]
         for first in range(0, len(metrics), self.MOST):
             self.client.log_batch(self.id, metrics=metrics[first:first + self.MOST])
 
@@ -111,16 +116,19 @@ class Sent:
             known = {}
         except ValueError:
             raise Refusal(f"{self.path}: is damaged; remove it, and the run is sent anew under another id") from None
-        self.id, self.step = known.get("id"), known.get("step", 0)
+        self.id, self.step, self.scored = known.get("id"), known.get("step", 0), known.get("scored", 0)
 
-    def write(self, remote_id, step):
+    def has(self, tick):
+        return tick["step"] <= (self.scored if "scores" in tick else self.step)
+
+    def write(self, remote_id, step, scored):
         temporary = self.path.with_suffix(".tmp")
         with open(temporary, "w") as file:
-            json.dump({"id": remote_id, "step": step}, file)
+            json.dump({"id": remote_id, "step": step, "scored": scored}, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, self.path)
-        self.id, self.step = remote_id, step
+        self.id, self.step, self.scored = remote_id, step, scored
 
 
 class Ticks:
@@ -173,12 +181,12 @@ def asked(to, call, *arguments):
 
 
 def hand_over(to, remote, sent, tick):
-    before = sent.step
-    sent.write(remote.id, tick["step"])
+    before = (sent.step, sent.scored)
+    sent.write(remote.id, *((sent.step, tick["step"]) if "scores" in tick else (tick["step"], sent.scored)))
     try:
-        asked(to, remote.send, tick)
+        asked(to, remote.send, tick, sent.step)
     except Refusal:
-        sent.write(remote.id, before)
+        sent.write(remote.id, *before)
         raise
 
 
@@ -188,22 +196,22 @@ def export(run, options, stop):
     client = client_of(options.to)
     sent = Sent(run, options.to)
     ticks = Ticks(run)
-    if sent.id and exit_code_of(run) is not None and all(tick["step"] <= sent.step for tick in ticks.new()):
+    if sent.id and exit_code_of(run) is not None and all(sent.has(tick) for tick in ticks.new()):
         print(f"{run} has ended, and all of it was sent to {options.to}: id {sent.id}")
         return
     ticks = Ticks(run)
     job = run / "job.yaml"
     remote = asked(options.to, {"wandb": Wandb, "mlflow": Mlflow}[options.to], client, run, options.project, sent.id,
                    job.read_text() if job.exists() else "")
-    sent.write(remote.id, sent.step)
+    sent.write(remote.id, sent.step, sent.scored)
     print(f"{run} to {options.to}, id {remote.id}, behind step {sent.step}", flush=True)
     number, code = 0, None
     while True:
         code = exit_code_of(run)  # before the ticks: those that are there behind it are the last
         for tick in ticks.new():
-            if tick["step"] > sent.step:
+            if not sent.has(tick):
                 hand_over(options.to, remote, sent, tick)
-                number += 1
+                number += "tick" in tick
         if code is not None or options.once or stop.wait(LOOK_SECONDS):
             break
     asked(options.to, remote.end, code)

@@ -65,6 +65,10 @@ def tick(step, loss=0.5):
                        "discriminator_loss": None, "exposed": {"generator": {"seconds": 0.25, "agree": False}}}) + "\n"
 
 
+def scores(step, value):
+    return json.dumps({"step": step, "kimg": step / 10, "scores": {"SWD": value}}) + "\n"
+
+
 class ExportMetrics(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="gangway-test-")
@@ -122,6 +126,22 @@ class ExportMetrics(unittest.TestCase):
             sent = {name: value for metrics in self.called("metrics")[:8] for name, value in metrics.items()}
             self.assertEqual(sent["exposed/generator/seconds"], 0.25)
             self.assertNotIn("discriminator_loss", sent)
+
+    def test_scores_come_behind_the_ticks_and_are_there_once(self):
+        for to in ("wandb", "mlflow"):
+            self.calls.unlink(missing_ok=True)
+            self.ticks(tick(2) + scores(1, 12.5), end=75)
+            self.export(to=to)
+            self.ticks(tick(2) + scores(1, 12.5) + tick(4) + scores(3, 9.5) + scores(4, 8.5), end=0)
+            self.export(to=to)
+            sent = [(step, metrics) for step, metrics in zip(self.called("step"), self.called("metrics"))]
+            self.assertEqual([metrics["scores/SWD"] for _, metrics in sent if "scores/SWD" in metrics], [12.5, 9.5, 8.5])
+            self.assertEqual([step for step, metrics in sent if "generator_loss" in metrics], [2, 4])
+            self.assertEqual(len([step for step, metrics in sent if metrics.get("kimg")]), 2)
+            if to == "wandb":
+                self.assertEqual([(step, metrics["scores/step"]) for step, metrics in sent if "scores/SWD" in metrics],
+                                 [(2, 1), (4, 3), (4, 4)])
+            self.assertIn("all of it was sent", self.export(to=to))
 
     def test_a_run_is_followed_to_its_end(self):
         self.ticks(tick(1))

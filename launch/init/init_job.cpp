@@ -72,9 +72,7 @@ double rate_of(JobAdvice advice, const PictureFacts& facts, const JobWishes& wis
                                  "training.kimg=2.56",
                                  "output.tick_kimg=0.512",
                                  "output.pictures_kimg=0",
-                                 "checkpoint.every_kimg=0",
-                                 "checkpoint.keep_best=0",
-                                 "evaluation.every_kimg=0"};
+                                 "checkpoint.every_kimg=0"};
   constexpr std::int64_t kWarmUp = 16;  // steps
   const MeasuredRun run = measured_run(words, outdir, kTrialRun);
   return kAdvisedBatch / bench::step_figures(run.stats, kWarmUp).seconds;

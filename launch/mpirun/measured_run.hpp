@@ -22,7 +22,7 @@ enum class MayDiverge { kNo, kYes };
 
 /// Runs it to its end. @param name  that it gives its run with --run, below `outdir`.
 /// @throws EnvironmentError with the command and its last words when it failed or left nothing.
-[[nodiscard]] MeasuredRun measured_run(const std::vector<std::string>& words,
+[[nodiscard]] MeasuredRun measured_run(std::vector<std::string> words,
                                        const std::filesystem::path& outdir, const std::string& name,
                                        MayDiverge may_diverge = MayDiverge::kNo);
 

@@ -33,6 +33,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/blocks/transformer_specs.hpp
   job/blocks/translation_specs.hpp
   job/divergence.hpp
+  job/evaluation.hpp
   job/families/families.hpp
   job/families/label_input.hpp
   job/layout/block_range.hpp

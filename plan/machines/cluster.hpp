@@ -52,9 +52,8 @@ struct Cluster {
 };
 
 /// Of a kernel on a device with a speed of its own that is no core, as GPUs are: 4 to 6 us a launch
-/// on a desktop's GPU (susun-blog.com/blog/pegainfer-3-cuda-graph), 3.8 us of the shortest kernels
-/// one behind the other on a V100 (NVIDIA, "Getting Started with CUDA Graphs", 2019). A guess until
-/// somebody has measured the job there.
+/// on a desktop's GPU (susun-blog.com/blog/pegainfer-3-cuda-graph). A guess until somebody has
+/// measured the job there.
 inline constexpr double kLaunchSeconds = 4.5e-6;
 
 /// "cluster.yaml" → Cluster. @param name  of the file, for messages

@@ -114,6 +114,12 @@ std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   return entries;
 }
 
+const CheckpointEntry* newest_complete(std::span<const CheckpointEntry> entries) {
+  const auto found =
+      std::ranges::find(entries, CheckpointStatus::kComplete, &CheckpointEntry::status);
+  return found == entries.end() ? nullptr : &*found;
+}
+
 CheckpointEntry find_checkpoint(const fs::path& checkpoints_dir, std::optional<std::int64_t> step) {
   for (CheckpointEntry& entry : list_checkpoints(checkpoints_dir)) {
     if (step ? entry.step == *step : entry.status == CheckpointStatus::kComplete) {

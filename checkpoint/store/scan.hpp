@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct CheckpointEntry {
 /// and sizes.
 [[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(
     const std::filesystem::path& checkpoints_dir);
+
+/// Of `entries`, newest first as list_checkpoints has them, the first complete one; null: none is.
+[[nodiscard]] const CheckpointEntry* newest_complete(std::span<const CheckpointEntry> entries);
 
 /// The checkpoint of `step`, complete or not, or the newest complete one (contents not read).
 /// @throws CheckpointError when there is none.

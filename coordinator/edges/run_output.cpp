@@ -168,7 +168,7 @@ void RunOutput::end_bar() {
   });
 }
 
-void RunOutput::add_scores(std::vector<checkpoint::NamedScore> scores, std::int64_t step,
+void RunOutput::add_scores(std::span<const checkpoint::NamedScore> scores, std::int64_t step,
                            double kimg) {
   report::StatsScores line{.step = step, .kimg = kimg};
   for (const checkpoint::NamedScore& one : scores) {

@@ -12,8 +12,8 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "checkpoint/store/scores.hpp"
 #include "coordinator/edges/disk_thread.hpp"
@@ -61,7 +61,7 @@ class RunOutput {
   /// The bar is not drawn again.
   void end_bar();
   /// For stats.jsonl, TensorBoard and whoever watches. After begin_at.
-  void add_scores(std::vector<checkpoint::NamedScore> scores, std::int64_t step, double kimg);
+  void add_scores(std::span<const checkpoint::NamedScore> scores, std::int64_t step, double kimg);
   /// For TensorBoard. After begin_at.
   void add_text(std::string tag, std::string text, std::int64_t step);
   void add_picture(std::string file, std::int64_t step);

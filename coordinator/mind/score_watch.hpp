@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Lower learning rates, and an early end, where scores do not become better. Only checkpoints at
 // the job's own steps (evaluation.every_kimg, or where that is 0 checkpoint.every_kimg and
-// every_steps) count, and what follows of a score holds
-// from the next such step on, where training waits for it: so it does not depend on how fast
-// anything is. What was scored is itself recorded, and all follows of these records, so that a
-// start that goes on, or repeats, decides alike. Pure; driven by the Conductor.
+// every_steps) count, and what follows of a score holds from the next such step on, where training
+// waits for it: so it does not depend on how fast anything is. What was scored is itself recorded,
+// and all follows of these records, so that a start that goes on, or repeats, decides alike. Pure;
+// driven by the Conductor.
 #pragma once
 
 #include <array>

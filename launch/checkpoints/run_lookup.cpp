@@ -43,12 +43,9 @@ fs::path find_run_directory(const RunReference& reference, const fs::path& outdi
 }
 
 std::optional<std::int64_t> newest_checkpoint(const fs::path& run_directory) {
-  for (const auto& entry : checkpoint::list_checkpoints(run_directory / kCheckpointsFolder)) {
-    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
-      return entry.step;
-    }
-  }
-  return std::nullopt;
+  const auto entries = checkpoint::list_checkpoints(run_directory / kCheckpointsFolder);
+  const checkpoint::CheckpointEntry* newest = checkpoint::newest_complete(entries);
+  return newest == nullptr ? std::nullopt : std::optional(newest->step);
 }
 
 }  // namespace gangway::launch

@@ -66,14 +66,11 @@ std::optional<checkpoint::CheckpointEntry> unscored(const fs::path& checkpoints,
                                                     const std::set<std::string>& given_up) {
   const auto entries = checkpoint::list_checkpoints(checkpoints);
   const auto scores = checkpoint::read_scores(checkpoints, entries);
-  for (const checkpoint::CheckpointEntry& entry : entries) {
-    if (entry.status == checkpoint::CheckpointStatus::kComplete) {
-      return scores.contains(entry.step) || given_up.contains(entry.manifest->checkpoint_id)
-                 ? std::nullopt
-                 : std::optional(entry);
-    }
-  }
-  return std::nullopt;
+  const checkpoint::CheckpointEntry* newest = checkpoint::newest_complete(entries);
+  return newest == nullptr || scores.contains(newest->step) ||
+                 given_up.contains(newest->manifest->checkpoint_id)
+             ? std::nullopt
+             : std::optional(*newest);
 }
 
 }  // namespace

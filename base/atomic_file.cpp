@@ -87,6 +87,23 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   file.commit();
 }
 
+void append_line(const std::filesystem::path& path, std::string_view line) {
+  const FileDescriptor file{::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
+  if (!file) {
+    fail("be opened", path);
+  }
+  std::string text(line);
+  text += '\n';
+  const off_t end = ::lseek(file.get(), 0, SEEK_END);
+  if (char last = '\n'; end > 0 && ::pread(file.get(), &last, 1, end - 1) == 1 && last != '\n') {
+    text.insert(text.begin(), '\n');
+  }
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::fdatasync(file.get()) != 0) {
+    fail("be written", path);
+  }
+}
+
 std::optional<std::string> read_small_file(const std::filesystem::path& path,
                                            std::size_t limit_bytes) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -44,6 +44,10 @@ class AtomicFile {
 /// AtomicFile with one write. @throws EnvironmentError
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// Appends `line` and a line's end, behind a line that a crash has cut; from its return on it is on
+/// the disk. One writer a path. @throws EnvironmentError
+void append_line(const std::filesystem::path& path, std::string_view line);
+
 /// The whole content of `path`, or nothing if it does not exist.
 /// @throws EnvironmentError if it cannot be read or is larger than `limit_bytes`.
 [[nodiscard]] std::optional<std::string> read_small_file(const std::filesystem::path& path,

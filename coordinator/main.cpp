@@ -2,7 +2,6 @@
 // gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the
 // environment and the command line, ties the parts together and turns every failure into one line,
 // a status file and an exit code.
-#include <atomic>
 #include <csignal>
 #include <functional>
 #include <iostream>
@@ -34,6 +33,7 @@
 #include "coordinator/mind/score_watch.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
+#include "coordinator/start_watch.hpp"
 #include "run/control/control_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
@@ -85,6 +85,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--run-directory", options.start.run_directory, "Directory chosen by gangway run");
   app.add_option("--resume", options.start.resume, "auto, never, must or a path")
       ->capture_default_str();
+  app.add_flag("--goes-on", options.start.goes_on, "gangway run starts the job again after a loss");
+  app.add_flag("--again", options.start.is_again, "It has done so");
   app.add_option("--trace", options.start.trace, "Steps to trace, as 100:110");
   app.add_option("--command", options.start.command, "The command that the user typed");
   app.add_option("--resume-command", options.start.resume_command,
@@ -99,64 +101,6 @@ void describe(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--tether", "What ties this rank to gangway run: socket and launcher");
 }
-
-/// MPI_Init waits for every rank for ever: this ends the process when one never comes, or when a
-/// signal does.
-class StartWatch {
- public:
-  StartWatch(boost::asio::io_context& io, boost::asio::signal_set& signals, const Options& options)
-      : io_(io), signals_(signals), options_(options) {
-    wait_for_signal();
-    thread_ = std::thread([this] {
-      io_.run_for(options_.start_deadline());
-      if (!met_) {
-        leave(ExitCode::kWorkerLost,
-              "not every rank came to MPI_Init in time: did a worker fail to start, or is a host "
-              "cut off? "
-              "try 'gangway doctor'");
-      }
-    });
-  }
-
-  /// All ranks have met: the event loop takes over.
-  void end() {
-    met_ = true;
-    boost::system::error_code ignored;  // nothing to cancel when a signal came just now
-    signals_.cancel(ignored);
-    io_.stop();
-    thread_.join();
-    io_.restart();
-  }
-
- private:
-  void wait_for_signal() {
-    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
-      if (error) {
-        return;
-      }
-      if (signal != SIGUSR2) {
-        leave(ExitCode::kPreempted,
-              "stopped on request before the ranks had met: the same command goes on");
-      }
-      wait_for_signal();  // there is nothing to save yet
-    });
-  }
-
-  void leave(ExitCode code, const std::string& reason) {
-    std::cerr << "gangway: " << reason << std::endl;
-    if (!options_.start.run_directory.empty()) {
-      try_write_status(options_.start.run_directory,
-                       {.exit_code = static_cast<int>(code), .reason = reason});
-    }
-    ::_exit(static_cast<int>(code));
-  }
-
-  boost::asio::io_context& io_;
-  boost::asio::signal_set& signals_;
-  const Options& options_;
-  std::atomic<bool> met_ = false;
-  std::thread thread_;
-};
 
 /// What exists from before the job is read until the process ends.
 struct ProcessParts {
@@ -206,7 +150,9 @@ ConductorSettings settings_of(const Options& options, const StartedRun& run, int
   settings.build = build_id();
   settings.welcome.lifeline = {
       .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
-  settings.welcome.coordinator_memory = shared_memory_identity();
+  if (options.start.memory_may_go) {
+    settings.copied_by_rank_0 = shared_memory_identity();
+  }
   settings.go_on = go_on_advice(options.start, run.directory);
   settings.is_supervised = options.tether.socket >= 0;
   settings.limits.start = options.start_deadline();
@@ -318,7 +264,7 @@ int coordinate(const Options& options) {
   Tether tether({.inherited = options.tether,
                  .meeting = options.start_deadline() + kAfterStartWatch,
                  .on_orphaned = save_and_leave});
-  StartWatch watch(io, signals, options);
+  StartWatch watch(io, signals, options.start_deadline(), options.start.run_directory);
   comm::MpiSession session;
   MpiControl mpi(session);
   tether.met();
@@ -385,7 +331,8 @@ int main(int argc, char** argv) {
     options.tether = inherited_tether({argv, argv + argc});
     options.start.is_one_host = coordinator::all_ranks_are_here();
     options.start.memory_may_go =
-        !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();
+        !options.start.goes_on &&
+        (!options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty());
     code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);
   } catch (const Error& error) {
     std::cerr << "gangway: " << error.what() << std::endl;

@@ -12,6 +12,7 @@
 #include "job/layout/layout.hpp"
 #include "run/control/steering_file.hpp"
 #include "run/control_protocol.hpp"
+#include "run/restart_file.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -62,7 +63,11 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
                      .picture_steps = plan.picture_steps,
                      .checkpoint_steps = plan.checkpoint_steps};
   settings.scores = score_plan(spec);
-  settings.snapshot_steps = plan.snapshot_steps;
+  settings.snapshots = {.every = plan.snapshot_steps, .most_cost = spec.checkpoint.snapshot_cost};
+  for (const Restart& restart : run.restarts) {
+    ++settings.snapshots.losses;
+    settings.snapshots.watched_seconds += restart.ran_seconds;
+  }
   settings.ticks = {.num_workers = num_workers,
                     .microbatches = spec.training.microbatches,
                     .are_apart = settings.welcome.layout.is_apart(),

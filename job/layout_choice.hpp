@@ -54,6 +54,8 @@ struct NetworkPlacement {
 /// What somebody typed of who does what, and what a plan considers: it decides the speed alone.
 /// job/layout/layout.hpp resolves it.
 struct LayoutChoice {
+  static constexpr int kAutoRestarts = -1;
+
   /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
   /// it fits; empty: nobody chooses.
   std::string plan;
@@ -66,6 +68,10 @@ struct LayoutChoice {
   int in_flight = 0;
   StagePlacement placement = StagePlacement::kLoop;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
+  /// Losses of a process or a host after which `gangway run` starts the job again; auto: as long as
+  /// it gets on.
+  int restarts = kAutoRestarts;
+  int min_workers = 1;    ///< with fewer a lost host is not gone on without
   int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
   bool audit = false;     ///< whether others recompute random slices of updates, as often
   /// Activation checkpointing: whether what networks make inside is not kept for backward, but made

@@ -24,6 +24,7 @@ struct CheckpointSpec {
   int early_stop = 0;       ///< scores in a row without a better one that end the run; 0: none do
   /// From one snapshot in memory to the next; 0: none are taken.
   std::int64_t snapshot_steps = kAutoSnapshots;
+  double snapshot_cost = 0.02;  ///< most share of the time for them, where processes were lost
   bool operator==(const CheckpointSpec&) const = default;
 };
 

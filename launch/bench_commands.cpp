@@ -10,6 +10,7 @@
 #include "bench/command/bench_allreduce.hpp"
 #include "bench/command/bench_checkpoint.hpp"
 #include "bench/command/bench_overlap.hpp"
+#include "bench/command/bench_recovery.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/quiet_machine.hpp"
 
@@ -145,6 +146,47 @@ void add_checkpoint(CLI::App& bench, CommandLine& line) {
   });
 }
 
+void add_recovery(CLI::App& bench, CommandLine& line) {
+  const auto options = std::make_shared<bench::RecoveryOptions>();
+  CLI::App* command =
+      bench.add_subcommand("recovery", "How soon a run trains again after a kill, part by part");
+  command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--size", options->megabytes, "Size of the state, in MB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("-n,--workers", options->workers, "Workers")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option(
+      "--hostfile", options->hostfile,
+      "Hosts whose processes can be killed from here, as those of tests/cluster/run");
+  command->add_option("--outdir", options->outdir,
+                      "Folder that keeps the runs, on several hosts one that all see; default: a "
+                      "temporary one");
+  command->add_option("--kinds", options->kinds, "What is killed, in turns")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::IsMember({"worker", "coordinator", "mpirun"}));
+  command->add_option("--losses", options->losses, "Kills")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--every", options->every_seconds,
+                   "Seconds from one kill to the next, for the goodput too; 0: soon")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", options->seed, "Of ranks and moments")->capture_default_str();
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
+  command->footer(
+      "Examples:\n"
+      "  gangway bench recovery\n"
+      "  gangway bench recovery --every 60 --losses 5\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback(
+      [options, &line] { line.action = [options] { return bench::bench_recovery(*options); }; });
+}
+
 void add_compute(CLI::App& bench, CommandLine& line) {
   struct Options {
     std::vector<std::string> words{"compute"};
@@ -193,6 +235,7 @@ void add_bench_commands(CLI::App& app, CommandLine& line) {
   add_allreduce(*bench, line);
   add_overlap(*bench, line);
   add_checkpoint(*bench, line);
+  add_recovery(*bench, line);
   add_compute(*bench, line);
 }
 

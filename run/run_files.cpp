@@ -68,6 +68,9 @@ void write_status(const std::filesystem::path& run, const RunStatus& status) {
   if (!status.drained.empty()) {
     json["drained"] = status.drained;
   }
+  if (status.lost > 0) {
+    json["lost"] = status.lost;
+  }
   write_json(run / kStatusFile, json);
 }
 
@@ -87,6 +90,9 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run) {
     if (rank.is_number_integer()) {
       status.drained.push_back(rank.get<int>());
     }
+  }
+  if (json.contains("lost") && json["lost"].is_number_integer()) {
+    status.lost = json["lost"].get<int>();
   }
   return status;
 }

@@ -48,6 +48,9 @@ std::optional<RunStart> read_run_start(const std::filesystem::path& run) {
   }
   RunStart start{.run_id = json["run_id"].get<std::string>(),
                  .incarnation = json["incarnation"].get<std::int64_t>()};
+  if (json.contains("begun") && json["begun"].is_number_integer()) {
+    start.begun = json["begun"].get<std::int64_t>();
+  }
   return is_run_id(start.run_id) && start.incarnation > 0 ? std::optional(std::move(start))
                                                           : std::nullopt;
 }
@@ -67,10 +70,17 @@ RunStart begin_run_start(const std::filesystem::path& run) {
     start.run_id = new_run_id();
   }
   ++start.incarnation;
-  write_file_atomically(
-      run / kRunStartFile,
-      Json{{"run_id", start.run_id}, {"incarnation", start.incarnation}}.dump(2) + "\n");
+  start.begun.reset();
+  write_run_start(run, start);
   return start;
+}
+
+void write_run_start(const std::filesystem::path& run, const RunStart& start) {
+  Json json{{"run_id", start.run_id}, {"incarnation", start.incarnation}};
+  if (start.begun) {
+    json["begun"] = *start.begun;
+  }
+  write_file_atomically(run / kRunStartFile, json.dump(2) + "\n");
 }
 
 }  // namespace gangway

@@ -17,8 +17,9 @@ namespace gangway {
 inline constexpr std::string_view kRunStartFile = "start.json";
 
 struct RunStart {
-  std::string run_id;            ///< 32 hexadecimal digits, random, of the run
-  std::int64_t incarnation = 0;  ///< counts from 1
+  std::string run_id;                      ///< 32 hexadecimal digits, random, of the run
+  std::int64_t incarnation = 0;            ///< counts from 1
+  std::optional<std::int64_t> begun = {};  ///< the step that this start has begun at, once it has
   bool operator==(const RunStart&) const = default;
 };
 
@@ -32,5 +33,8 @@ struct RunStart {
 /// name: what carries the old one is then nobody's. @pre the caller holds the run's lock
 /// @throws EnvironmentError
 [[nodiscard]] RunStart begin_run_start(const std::filesystem::path& run);
+
+/// As it is from here on. @throws EnvironmentError
+void write_run_start(const std::filesystem::path& run, const RunStart& start);
 
 }  // namespace gangway

@@ -195,7 +195,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   const LoggedWarnings logged(*computing.warnings, *log);
   log->info("rank {}, one of {} workers, pid {}", session.rank(), welcome.layout.num_workers(),
             hello.process.pid);
-  Rescue rescue(welcome.coordinator_memory != hello.shared_memory);
+  Rescue rescue(welcome.copies_snapshots);
   Lifeline lifeline(
       welcome.lifeline, session.rank(), kStartDeadline,
       [&](const std::string& reason) {

@@ -5,7 +5,11 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -27,7 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kAttempts = 10;  // against whoever cleans up at the same moment
+constexpr std::string_view kWorkerProgram = "gangway-worker";
+constexpr std::chrono::seconds kFencePatience{2};  // for a killed process to be gone
+constexpr int kAttempts = 10;                      // against whoever cleans up at the same moment
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw EnvironmentError(
@@ -70,6 +76,54 @@ bool claim_with_patience(const FileDescriptor& file) {
   return false;
 }
 
+/// Workers of this user, this process aside, that have the file open.
+std::vector<pid_t> workers_that_hold(const FileDescriptor& file) {
+  struct stat own {};
+  std::vector<pid_t> found;
+  std::error_code failure;
+  if (::fstat(file.get(), &own) != 0) {
+    return found;
+  }
+  for (auto process = fs::directory_iterator("/proc", failure);
+       !failure && process != fs::directory_iterator(); process.increment(failure)) {
+    const auto pid = static_cast<pid_t>(std::atol(process->path().filename().c_str()));
+    std::string program;
+    std::ifstream(process->path() / "comm") >> program;
+    if (pid <= 0 || pid == ::getpid() || !program.starts_with(kWorkerProgram)) {
+      continue;
+    }
+    std::error_code denied;  // another user's
+    for (auto entry = fs::directory_iterator(process->path() / "fd", denied);
+         !denied && entry != fs::directory_iterator(); entry.increment(denied)) {
+      struct stat other {};
+      if (::stat(entry->path().c_str(), &other) == 0 && other.st_dev == own.st_dev &&
+          other.st_ino == own.st_ino) {
+        found.push_back(pid);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+/// The run is this job's, whose lock says so: a worker that still holds its slot is one of an
+/// earlier start, stopped or cut off, and must not write there when it wakes.
+bool claim_by_force(const FileDescriptor& file) {
+  const std::vector<pid_t> holders = workers_that_hold(file);
+  for (const pid_t pid : holders) {
+    (void)::kill(pid, SIGKILL);
+  }
+  const auto end = std::chrono::steady_clock::now() +
+                   (holders.empty() ? std::chrono::seconds(0) : kFencePatience);
+  while (!claim(file)) {
+    if (std::chrono::steady_clock::now() >= end) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
 }  // namespace
 
 SlotFile::SlotFile(fs::path path, const SlotHeader& header, std::span<const std::byte> table)
@@ -92,7 +146,7 @@ bool SlotFile::take_over(const SlotHeader& header, std::span<const std::byte> ta
     }
     fail(path_, "opened", errno);
   }
-  if (!claim_with_patience(file_)) {
+  if (!claim_with_patience(file_) && !claim_by_force(file_)) {
     throw EnvironmentError(fmt::format(
         "{}: in use by a living process: end the run that was started before", path_.string()));
   }

@@ -31,23 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double mebibytes(const CompleteCheckpoint& checkpoint) {
-  double bytes = 0.0;
-  for (const messages::CheckpointPart& part : checkpoint.parts) {
-    bytes += static_cast<double>(part.bytes);
-  }
-  return bytes / kMebibyte;
-}
-
-/// From the whole snapshot to the synced file, of the slowest worker.
-double seconds_of_files(const CompleteCheckpoint& checkpoint) {
-  double seconds = 0.0;
-  for (const messages::CheckpointPart& part : checkpoint.parts) {
-    seconds = std::max(seconds, part.seconds);
-  }
-  return seconds;
-}
-
 /// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps, which of equals
 /// is the newest.
 std::string best_line(const Decisions& decisions) {
@@ -79,7 +62,10 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
   const auto last = output_.begin_at(step);
   trace_ = run_.trace;
-  if (step > 0) {
+  if (!run_.restarts.empty() && run_.restarts.back().start + 1 == run_.start.incarnation) {
+    const Restart& loss = run_.restarts.back();
+    record_event(step, fmt::format("{}: {}", loss.why, loss.answer));
+  } else if (step > 0) {
     record_event(step, fmt::format("goes on with {} worker{}", run_.num_workers,
                                    run_.num_workers == 1 ? "" : "s"));
   }
@@ -147,6 +133,11 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
+  output_.write(std::string(kRunStartFile),
+                [directory = run_.directory, start = run_.start, step = placement.step]() mutable {
+                  start.begun = step;
+                  write_run_start(directory, start);
+                });
   data_fingerprint_ = ready.data_fingerprint;
   software_ = software_now(ready, run_.resume ? &run_.resume->manifest : nullptr);
   if (run_.resume) {
@@ -223,7 +214,7 @@ void RunRecorder::show_commit(const CompleteCheckpoint& complete, const CommitRe
     last_checkpoint_ = result.path.string();
     has_saved_ = true;
     saving_.erase(complete.step);
-    show_saved(complete, result.path, seconds_of_files(complete) + result.seconds);
+    show_saved(complete, result.path, complete.seconds() + result.seconds);
   }
   show_removals(result.warnings, result.removed);
 }
@@ -267,7 +258,7 @@ void RunRecorder::show_score(std::int64_t step, const ScoreResult& result) {
 
 void RunRecorder::show_saved(const CompleteCheckpoint& complete, const fs::path& path,
                              double seconds) {
-  const double mib = mebibytes(complete);
+  const double mib = complete.bytes() / kMebibyte;
   saved_.push_back({.step = complete.step, .seconds = seconds, .mib = mib});
   say(fmt::format("ckpt   {}  {} file{}  {:.1f} MiB  written in {:.2f} s, {:.0f} MB/s",
                   path.filename().string(), complete.parts.size(),
@@ -334,7 +325,8 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   if (outcome.exit_code == static_cast<int>(ExitCode::kDiverged)) {
     failure.change = change_after_trouble(run_.spec.training.divergence, decisions_);
   }
-  const bool is_mystery = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ||
+  const bool is_lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost);
+  const bool is_mystery = (is_lost && !run_.goes_on) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kInternal) ||
                           outcome.exit_code == static_cast<int>(ExitCode::kDiverged);
   output_.print_error(exit_line(outcome) +
@@ -348,11 +340,13 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   // Checkpoints under way stay, for a worker may write there: the next start removes them.
   output_.end_bar();
   // First of all: the exit code of `gangway run` hangs on it.
-  status_ = {.exit_code = outcome.exit_code,
-             .reason = outcome.reason,
-             .keeping = keeps,
-             .rolled_back = outcome.rolled_back,
-             .drained = {outcome.drained.begin(), outcome.drained.end()}};
+  status_ = {
+      .exit_code = outcome.exit_code,
+      .reason = outcome.reason,
+      .keeping = keeps,
+      .rolled_back = outcome.rolled_back,
+      .drained = {outcome.drained.begin(), outcome.drained.end()},
+      .lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ? outcome.rank : 0};
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
   if (!trace_.empty()) {

@@ -74,6 +74,9 @@ void add_training(Families& families, const JobStatus& status) {
   }
   families.gauge("gangway_run_starts", "Starts of the run so far, this one included.",
                  static_cast<double>(status.incarnation));
+  families.counter("gangway_restarts_total",
+                   "Starts of the run after the loss of a process or a host.",
+                   static_cast<double>(status.restarts));
   families.gauge("gangway_training_step", "Steps done by all workers.",
                  static_cast<double>(status.step));
   families.gauge("gangway_training_planned_steps", "Steps that the job has.",

@@ -50,6 +50,7 @@ ordered_json losses_json(const JobStatus& status) {
 std::string status_json(const JobStatus& status) {
   ordered_json object = {{"phase", name_of(status.phase)},
                          {"incarnation", status.incarnation},
+                         {"restarts", status.restarts},
                          {"unix_seconds", status.unix_seconds},
                          {"seconds_up", status.seconds_up},
                          {"waits_for", status.waits_for},

@@ -14,6 +14,22 @@ void CheckpointLedger::begin(std::int64_t step, std::int64_t epoch) {
   open_[step] = Open{.epoch = epoch};
 }
 
+double CompleteCheckpoint::bytes() const {
+  double sum = 0.0;
+  for (const messages::CheckpointPart& part : parts) {
+    sum += static_cast<double>(part.bytes);
+  }
+  return sum;
+}
+
+double CompleteCheckpoint::seconds() const {
+  double most = 0.0;
+  for (const messages::CheckpointPart& part : parts) {
+    most = std::max(most, part.seconds);
+  }
+  return most;
+}
+
 std::optional<CompleteCheckpoint> CheckpointLedger::add(int worker, std::int64_t epoch,
                                                         messages::CheckpointPart part) {
   const std::int64_t step = part.step;

@@ -22,6 +22,9 @@ struct CompleteCheckpoint {
   std::int64_t step = 0;
   std::vector<messages::CheckpointPart> parts;  ///< by worker
   std::string error;  ///< not empty: it cannot be committed, and why (first worker's word)
+  [[nodiscard]] double bytes() const;
+  /// From the whole snapshot to the synced file, of the slowest worker.
+  [[nodiscard]] double seconds() const;
 };
 
 class CheckpointLedger {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/time.hpp"
+
 namespace gangway::coordinator {
 namespace {
 
@@ -34,7 +36,7 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
       saves_(settings_.save_interval),
-      snapshots_(settings_.num_workers, 0, settings_.snapshot_steps),
+      snapshots_(settings_.num_workers, 0, settings_.snapshots),
       ticks_(settings_.ticks),
       watch_(settings_.num_workers, 0, settings_.progress_floor),
       troubles_(settings_.divergence, settings_.watched),
@@ -66,6 +68,8 @@ Effects Conductor::take(const messages::Hello& hello, const Arrival& arrival) {
   }
   messages::Welcome welcome = settings_.welcome;
   welcome.epoch = membership_.epoch();
+  welcome.copies_snapshots =
+      settings_.copied_by_rank_0 && *settings_.copied_by_rank_0 != hello.shared_memory;
   return {SendMessage{.rank = arrival.rank, .message = std::move(welcome)}};
 }
 
@@ -123,7 +127,7 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   if (settings_.pause) {
     leases_.pause();
   }
-  snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshot_steps);
+  snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshots);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
   recall_at(point.step);
@@ -189,7 +193,7 @@ Effects Conductor::begin_if_ready(TimePoint now) {
   if (!begin_line_.empty()) {
     effects.emplace_back(Say{begin_line_});
   }
-  effects.emplace_back(ShowPlacement{ready_, settings_.welcome.layout});
+  effects.emplace_back(ShowPlacement{ready_, settings_.welcome.layout, begin_step_});
   if (!verdict.note.empty()) {
     effects.emplace_back(Say{"note  " + verdict.note});
   }
@@ -226,9 +230,12 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
     return effects;
   }
   leases_.set_step_seconds(ticks_.median_step_seconds());
-  snapshots_.set_step_seconds(ticks_.median_step_seconds());
+  snapshots_.set_step_seconds(ticks_.median_step_seconds(), seconds(arrival.now - began_at_));
   snapshots_.taken(worker, progress.snapshot, progress.snapshot_seconds);
   snapshots_.copied(worker, progress.copied_snapshot, progress.tried_snapshot);
+  if (std::string news = snapshots_.news(); !news.empty()) {
+    effects.emplace_back(Say{std::move(news)});
+  }
   for (const messages::SkippedUpdate& skip : progress.skips) {
     if (worker == 0) {  // all say the same
       effects.emplace_back(Say{told(skip, settings_.ticks.networks)});
@@ -312,33 +319,6 @@ Effects Conductor::take(const messages::Goodbye& /*goodbye*/, const Arrival& arr
                fmt::format("{} left before its last lease", membership_.describe(arrival.rank)));
   }
   return finish_if_done();
-}
-
-Effects Conductor::finish_if_done() {
-  if (ended_ || held_back_ || end_when_recorded_ || !membership_.all_left() ||
-      ledger_.is_committing()) {
-    return {};
-  }
-  Outcome outcome{
-      .exit_code = 0, .reason = "done", .rank = 0, .step = ticks_.steps_done(), .orderly = true};
-  if (!ledger_.idle()) {
-    // The parts come before the Goodbye on the same way: what is missing now never comes.
-    outcome.exit_code = static_cast<int>(ExitCode::kInternal);
-    outcome.reason = "the workers left before they had reported their last checkpoint";
-  } else if (!drained_.empty() && outcome.step < settings_.leases.total_steps) {
-    outcome = drained_outcome();
-  } else if (!last_save_error_.empty()) {
-    outcome.exit_code = leave_signal_ ? 128 + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM)
-                                      : static_cast<int>(ExitCode::kEnvironment);
-    outcome.reason = "the last checkpoint could not be saved: " + last_save_error_;
-  } else if (leave_signal_ && ticks_.steps_done() < settings_.leases.total_steps) {
-    outcome.exit_code = static_cast<int>(ExitCode::kPreempted);
-    outcome.reason =
-        fmt::format("stopped on request and saved at step {}: {}", outcome.step, settings_.go_on);
-  } else if (outcome.step < settings_.scores.total_steps) {
-    outcome.reason = early_end();
-  }
-  return end_with(std::move(outcome));
 }
 
 Effects Conductor::on_lifeline_opened(int rank, TimePoint now) {

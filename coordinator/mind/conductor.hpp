@@ -80,6 +80,7 @@ struct DiscardCheckpoint {
 struct ShowPlacement {
   messages::Ready ready;  ///< of the last one
   Layout layout;
+  std::int64_t step = 0;  ///< that this start begins at
 };
 struct ShowTick {
   report::Tick tick;
@@ -140,8 +141,11 @@ struct ConductorSettings {
   MembershipLimits limits;
   /// `gangway run` stands over the ranks, and starts them again.
   bool is_supervised = false;
-  std::int64_t snapshot_steps = SnapshotBook::kAuto;  ///< 0: none
-  std::string go_on = "the same command goes on";     ///< advice after a save on request
+  SnapshotPace snapshots;
+  /// As Hello::shared_memory: the memory whose snapshots rank 0 copies to the disk when the run
+  /// fails; elsewhere workers do. Nothing: nobody does.
+  std::optional<std::uint64_t> copied_by_rank_0;
+  std::string go_on = "the same command goes on";  ///< advice after a save on request
   /// Least silence between two steps that is a fault; ten times as long before the first.
   std::chrono::milliseconds progress_floor{60'000};
   std::chrono::milliseconds save_interval{0};  ///< between checkpoints; 0: not by time

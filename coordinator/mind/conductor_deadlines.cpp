@@ -136,4 +136,31 @@ std::optional<Fault> Conductor::check_progress(TimePoint now) const {
           membership_.describe(silence->rank), silence->seconds, silence->step)};
 }
 
+Effects Conductor::finish_if_done() {
+  if (ended_ || held_back_ || end_when_recorded_ || !membership_.all_left() ||
+      ledger_.is_committing()) {
+    return {};
+  }
+  Outcome outcome{
+      .exit_code = 0, .reason = "done", .rank = 0, .step = ticks_.steps_done(), .orderly = true};
+  if (!ledger_.idle()) {
+    // The parts come before the Goodbye on the same way: what is missing now never comes.
+    outcome.exit_code = static_cast<int>(ExitCode::kInternal);
+    outcome.reason = "the workers left before they had reported their last checkpoint";
+  } else if (!drained_.empty() && outcome.step < settings_.leases.total_steps) {
+    outcome = drained_outcome();
+  } else if (!last_save_error_.empty()) {
+    outcome.exit_code = leave_signal_ ? 128 + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM)
+                                      : static_cast<int>(ExitCode::kEnvironment);
+    outcome.reason = "the last checkpoint could not be saved: " + last_save_error_;
+  } else if (leave_signal_ && ticks_.steps_done() < settings_.leases.total_steps) {
+    outcome.exit_code = static_cast<int>(ExitCode::kPreempted);
+    outcome.reason =
+        fmt::format("stopped on request and saved at step {}: {}", outcome.step, settings_.go_on);
+  } else if (outcome.step < settings_.scores.total_steps) {
+    outcome.reason = early_end();
+  }
+  return end_with(std::move(outcome));
+}
+
 }  // namespace gangway::coordinator

@@ -201,7 +201,7 @@ void Conductor::set_plan() {
   settings_.leases.tick_steps = settings_.ticks.tick_steps = plan.tick_steps;
   settings_.leases.picture_steps = plan.picture_steps;
   settings_.leases.checkpoint_steps = plan.checkpoint_steps;
-  settings_.snapshot_steps = plan.snapshot_steps;
+  settings_.snapshots.every = plan.snapshot_steps;
   ticks_.set_tick_steps(plan.tick_steps);
   saves_.set_interval(plan.save_interval);
   snapshots_.set_every(plan.snapshot_steps);
@@ -346,6 +346,7 @@ JobStatus Conductor::status(TimePoint now, double unix_seconds) const {
   JobStatus status{.run_directory = settings_.welcome.run_directory,
                    .run_id = settings_.welcome.run_id,
                    .incarnation = settings_.welcome.incarnation,
+                   .restarts = settings_.snapshots.losses,
                    .phase = phase(),
                    .unix_seconds = unix_seconds,
                    .seconds_up = seconds(now - began_at_),

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace gangway::coordinator {
 
-SnapshotBook::SnapshotBook(int num_workers, std::int64_t start_step, std::int64_t every)
+SnapshotBook::SnapshotBook(int num_workers, std::int64_t start_step, const SnapshotPace& pace)
     : start_step_(start_step),
-      every_(every),
+      pace_(pace),
       newest_(static_cast<std::size_t>(num_workers)),
       copied_(newest_),
       tried_(newest_),
@@ -43,14 +45,37 @@ void SnapshotBook::complete(const Newest& newest) {
 }
 
 std::int64_t SnapshotBook::interval() const {
-  if (every_ != kAuto) {
-    return every_;
+  if (pace_.every != SnapshotPace::kAuto) {
+    return pace_.every;
   }
   if (cost_ <= 0.0 || step_seconds_ <= 0.0) {
     return kFirstSteps;
   }
-  return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::ceil(cost_ / (kMostOverhead * step_seconds_))));
+  double seconds = cost_ / kMostOverhead;
+  if (pace_.losses > 0) {
+    const double young = std::sqrt(2.0 * cost_ * seconds_between_losses());
+    seconds = std::min(seconds, std::max(young, cost_ / pace_.most_cost));
+  }
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(seconds / step_seconds_)));
+}
+
+double SnapshotBook::seconds_between_losses() const {
+  return (pace_.watched_seconds + running_seconds_) / pace_.losses;
+}
+
+std::string SnapshotBook::news() {
+  if (is_told_ || pace_.losses == 0 || pace_.every != SnapshotPace::kAuto || cost_ <= 0.0 ||
+      step_seconds_ <= 0.0) {
+    return {};
+  }
+  is_told_ = true;
+  const std::int64_t steps = interval();
+  return fmt::format(
+      "note   a snapshot every {} step{}, {:.1f} s, {:.1f} % of the time: {} loss{} so far, one in "
+      "{:.0f} s",
+      steps, steps == 1 ? "" : "s", static_cast<double>(steps) * step_seconds_,
+      100.0 * cost_ / (static_cast<double>(steps) * step_seconds_), pace_.losses,
+      pace_.losses == 1 ? "" : "es", seconds_between_losses());
 }
 
 std::vector<std::int64_t> SnapshotBook::due(std::int64_t begin, std::int64_t end, bool saves) {

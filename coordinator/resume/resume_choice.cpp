@@ -24,7 +24,7 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
     point.saved_step = run_.resume->step;
   }
   const std::int64_t saved = run_.resume ? run_.resume->step : -1;
-  if (is_automatic()) {
+  if (is_automatic() || options_.is_again) {
     const auto is_on_way = [this](const SnapshotId& id) {
       return is_on_the_way(id.step, id.incarnation, run_.decisions) && is_scorable(id.step);
     };

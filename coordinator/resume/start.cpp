@@ -355,6 +355,8 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                  .notes = std::move(job.notes)};
   clear_status(directory);
   run.start = begin_run_start(directory);
+  run.restarts = read_restarts(directory);
+  run.goes_on = options.goes_on;
   return run;
 }
 

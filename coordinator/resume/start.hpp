@@ -14,6 +14,7 @@
 #include "checkpoint/store/scan.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
+#include "run/restart_file.hpp"
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"
 #include "run/run_start.hpp"
@@ -37,6 +38,8 @@ struct StartOptions {
   bool is_one_host = false;     ///< all ranks are on this host, and see its memory
   /// The hosts' memory may be wiped, or others take over, when the job ends.
   bool memory_may_go = false;
+  bool goes_on = false;   ///< `gangway run` starts the job again after a loss: its memory stays
+  bool is_again = false;  ///< it has done so: what the starts before left counts, whatever `resume`
 };
 
 /// Receives one line for the user.
@@ -60,6 +63,8 @@ struct StartedRun {
   /// since; what it may have been before is another training.
   std::string begun_with{};
   std::vector<std::string> notes{};  ///< ResolvedJob::notes
+  Restarts restarts{};               ///< of earlier starts
+  bool goes_on = false;              ///< StartOptions::goes_on
   [[nodiscard]] bool is_finished() const { return resume && resume->step >= end_step; }
 };
 

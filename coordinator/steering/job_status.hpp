@@ -63,6 +63,7 @@ struct JobStatus {
   std::string run_directory;  ///< absolute
   std::string run_id;
   std::int64_t incarnation = 0;  ///< number of this start of the run
+  std::int64_t restarts = 0;     ///< of the run, after the loss of a process or a host
   JobPhase phase = JobPhase::kStarting;
   double unix_seconds = 0;  ///< wall clock of this status
   double seconds_up = 0;    ///< since this start began

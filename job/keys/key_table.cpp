@@ -111,6 +111,15 @@ void add_layout(Keys& keys) {
   keys.push_back(
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
                &LayoutChoice::timeout_seconds, {.low = 0.1, .high = 86'400.0}));
+  keys.push_back(auto_or_whole_key(
+      {"layout.restarts", "",
+       "Losses of a worker, a host, the coordinator or mpirun after which `gangway run` starts the "
+       "job again; auto: as long as it gets on, three times where it does not (docs/going-on.md)"},
+      &LayoutChoice::restarts, {0, 1'000'000}, LayoutChoice::kAutoRestarts));
+  keys.push_back(whole_key({"layout.min_workers", "workers",
+                            "Least with which the job goes on when hosts are lost and no spare "
+                            "slots take their place"},
+                           &LayoutChoice::min_workers, {1, 65'536}));
   keys.push_back(
       whole_key({"layout.check_steps", "steps",
                  "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
@@ -133,8 +142,13 @@ void add_checkpoint(Keys& keys) {
       &CheckpointSpec::every_steps, {0, 1'000'000'000}));
   keys.push_back(auto_or_whole_key(
       {"checkpoint.snapshot_steps", "steps",
-       "From one snapshot in memory to the next; auto: under 0.5 % of the time; 0: none"},
+       "From one snapshot in memory to the next; auto: under 0.5 % of the time, and as often as "
+       "losses make it worth while (docs/snapshots.md); 0: none"},
       &CheckpointSpec::snapshot_steps, {0, 1'000'000'000}, CheckpointSpec::kAutoSnapshots));
+  keys.push_back(
+      real_key({"checkpoint.snapshot_cost", "",
+                "Share of the time that snapshots may take once the run has lost processes"},
+               &CheckpointSpec::snapshot_cost, {.low = 0.0001, .high = 1.0}));
   keys.push_back(whole_key({"checkpoint.keep", "", "Newest checkpoints that are kept"},
                            &CheckpointSpec::keep, {1, 1'000'000}));
   keys.push_back(

@@ -16,6 +16,7 @@
 #include "report/table.hpp"
 #include "run/control/steering_file.hpp"
 #include "run/decision_file.hpp"
+#include "run/restart_file.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -24,6 +25,11 @@ struct EventsOptions {
   std::string reference;
   std::filesystem::path outdir = "runs";
 };
+
+std::string local_time(double unix_seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}",
+                     fmt::localtime(static_cast<std::time_t>(unix_seconds)));
+}
 
 std::string settings_text(const Decision& decision) {
   std::string text;
@@ -56,10 +62,23 @@ void show_steering(const SteeringEvents& events) {
                        {.title = "who"},
                        {.title = "answer"}});
   for (const SteeringEvent& event : events) {
-    table.add_row({std::to_string(event.step),
-                   fmt::format("{:%Y-%m-%d %H:%M:%S}",
-                               fmt::localtime(static_cast<std::time_t>(event.unix_seconds))),
-                   event.command, event.who, event.answer});
+    table.add_row({std::to_string(event.step), local_time(event.unix_seconds), event.command,
+                   event.who, event.answer});
+  }
+  std::cout << table.text() << std::flush;
+}
+
+void show_restarts(const Restarts& restarts) {
+  report::Table table({{.title = "when"},
+                       {.title = "start", .align = Align::kRight},
+                       {.title = "begun at", .align = Align::kRight},
+                       {.title = "ran", .align = Align::kRight},
+                       {.title = "lost"},
+                       {.title = "answer"}});
+  for (const Restart& restart : restarts) {
+    table.add_row({local_time(restart.unix_seconds), std::to_string(restart.start),
+                   restart.begun ? std::to_string(*restart.begun) : "-",
+                   fmt::format("{:.1f} s", restart.ran_seconds), restart.why, restart.answer});
   }
   std::cout << table.text() << std::flush;
 }
@@ -78,6 +97,10 @@ int list_events(const EventsOptions& options) {
   } else {
     std::cout << "nothing was decided in this run" << std::endl;
   }
+  if (const Restarts restarts = read_restarts(run); !restarts.empty()) {
+    std::cout << "\nlost processes and hosts:\n";
+    show_restarts(restarts);
+  }
   if (!steering.empty()) {
     std::cout << "\nasked for by people:\n";
     show_steering(steering);
@@ -91,15 +114,15 @@ void add_events_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<EventsOptions>();
   CLI::App* command = app.add_subcommand(
       "events",
-      "What was decided while a run was trained (rollbacks, lower rates, its early end), and what "
-      "people asked of it");
+      "What was decided while a run was trained (rollbacks, lower rates, its early end), what it "
+      "lost and how it went on, and what people asked of it");
   command->add_option("run", options->reference, "Directory or name of a run")
       ->required()
       ->type_name("RUN");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   command->footer(
-      "Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl and "
-      "RUN/steering.jsonl.");
+      "Example:\n  gangway events fashion-mnist\nThey lie in RUN/decisions.jsonl, "
+      "RUN/restarts.jsonl and RUN/steering.jsonl.");
   command->callback(
       [options, &line] { line.action = [options] { return list_events(*options); }; });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "base/this_host.hpp"
 #include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -36,6 +38,7 @@ constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complai
 constexpr std::size_t kMaxMarkerBytes = 256;
 constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
 constexpr int kLimitSeconds = 60;                       // a host behind a firewall never answers
+constexpr int kAnswerSeconds = 4;                       // of one that was up a moment ago
 constexpr int kKillSeconds = 1;  // after that: its ranks then leave by themselves
 // A network file system may show a new file so much later.
 constexpr std::chrono::seconds kMarkerPatience{5};
@@ -99,6 +102,12 @@ CheckedHost this_host() {
       .name = host_name()};
 }
 
+/// Nothing of it outlives this process, whatever ends it.
+std::string limited(const std::string& line, int seconds) {
+  return fmt::format("exec setpriv --pdeathsig TERM timeout -k {} {} {}", kKillSeconds, seconds,
+                     line);
+}
+
 /// The complaint of the first host that had one; empty: none got so far. mpirun may put the line of
 /// a host that has none into the middle of it.
 std::string first_complaint(std::string text) {
@@ -147,9 +156,7 @@ int check_host(const fs::path& marker, const std::string& content) {
 void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
   const Marker marker(run);
   const std::string line = shell_line(check_command(job, marker.arguments()));
-  // Nothing of it outlives this process, whatever ends it.
-  const CommandOutput output = output_of(fmt::format(
-      "exec setpriv --pdeathsig TERM timeout -k {} {} {}", kKillSeconds, kLimitSeconds, line));
+  const CommandOutput output = output_of(limited(line, kLimitSeconds));
   if (output.code == 0) {
     if (const auto twins = find_twins(checked_hosts(output.text))) {
       throw EnvironmentError(*twins);
@@ -164,6 +171,29 @@ void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
       "mpirun does not start ranks on all hosts of {}: each needs Open MPI, ssh without a password "
       "and {}, and none a firewall between them",
       job.hostfile.string(), job.program.string()));
+}
+
+std::vector<std::string> find_silent_hosts(const MpirunRequest& job, const std::vector<Host>& hosts,
+                                           const fs::path& run) {
+  const Marker marker(run);
+  const TemporaryFolder folder;
+  std::vector<std::future<int>> answers;
+  for (const Host& host : hosts) {
+    MpirunRequest alone = job;
+    alone.workers = 0;  // one rank
+    alone.hostfile = folder.path() / std::to_string(answers.size());
+    write_file_atomically(alone.hostfile, fmt::format("{} slots=1\n", host.name));
+    answers.push_back(std::async(
+        std::launch::async, [line = limited(shell_line(check_command(alone, marker.arguments())),
+                                            kAnswerSeconds)] { return output_of(line).code; }));
+  }
+  std::vector<std::string> silent;
+  for (std::size_t index = 0; index < hosts.size(); ++index) {
+    if (answers[index].get() != 0) {
+      silent.push_back(hosts[index].name);
+    }
+  }
+  return silent;
 }
 
 std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {

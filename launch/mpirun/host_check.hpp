@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_line.hpp"
 
@@ -31,6 +32,12 @@ struct CheckedHost {
 /// @throws EnvironmentError that names the first host in trouble and the remedy; where mpirun has
 /// more to say, it is on standard error before.
 void require_ready_hosts(const MpirunRequest& job, const std::filesystem::path& run);
+
+/// Those of `hosts` on which mpirun cannot start a rank within a few seconds: they are down, cut
+/// off, or do not have what a rank needs. Asks all at once.
+[[nodiscard]] std::vector<std::string> find_silent_hosts(const MpirunRequest& job,
+                                                         const std::vector<Host>& hosts,
+                                                         const std::filesystem::path& run);
 
 /// `gangway check-host`, hidden: what a rank of that looks at.
 void add_check_host_command(CLI::App& app, CommandLine& line);

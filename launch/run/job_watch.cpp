@@ -120,7 +120,8 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
       return Verdict{ExitCode::kWorkerLost,
                      is_led() ? fmt::format("{} was killed or has crashed", rank.name)
                               : fmt::format("{} was killed or has crashed before all ranks had met",
-                                            rank.name)};
+                                            rank.name),
+                     number_of(rank)};
     }
   }
   return std::nullopt;
@@ -153,7 +154,8 @@ std::optional<Verdict> JobWatch::check_coming(TimePoint now) const {
       return Verdict{ExitCode::kWorkerLost,
                      fmt::format("{} has not come {:.0f} s after the first rank: it died at once, "
                                  "is stopped, or its host hangs",
-                                 rank.name, seconds(now - *first_))};
+                                 rank.name, seconds(now - *first_)),
+                     number_of(rank)};
     }
   }
   return std::nullopt;
@@ -176,7 +178,8 @@ std::optional<Verdict> JobWatch::check_silence(TimePoint now) const {
       return Verdict{ExitCode::kWorkerLost,
                      fmt::format("{} has been silent for {:.0f} s: its process is stopped or "
                                  "hangs, or its host is cut off",
-                                 rank.name, seconds(now - heard))};
+                                 rank.name, seconds(now - heard)),
+                     number_of(rank)};
     }
   }
   return std::nullopt;
@@ -197,7 +200,8 @@ std::optional<Verdict> JobWatch::check_stopped(TimePoint now) const {
           fmt::format(
               "{} has been stopped (SIGSTOP) for {:.0f} s: the job waits for it in vain",
               rank == ranks_.end() ? fmt::format("{} (pid {})", process.program, pid) : rank->name,
-              seconds(now - since))};
+              seconds(now - since)),
+          rank == ranks_.end() ? 0 : number_of(*rank)};
     }
   }
   return std::nullopt;

@@ -47,6 +47,7 @@ struct WatchLimits {
 struct Verdict {
   ExitCode code = ExitCode::kWorkerLost;
   std::string reason;  ///< one line; empty: the job itself has said how it ends
+  int rank = 0;        ///< of the worker that was lost; 0: none, or it is not known
 };
 
 /// A process of this host that neither runs nor has ended.
@@ -102,6 +103,9 @@ class JobWatch {
   [[nodiscard]] std::optional<Verdict> check_silence(TimePoint now) const;
   [[nodiscard]] std::optional<Verdict> check_stopped(TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> all_gone_since() const;
+  [[nodiscard]] int number_of(const Rank& rank) const {
+    return static_cast<int>(&rank - ranks_.data());
+  }
   Rank& at(int rank) { return ranks_.at(static_cast<std::size_t>(rank)); }
 
   WatchLimits limits_;

@@ -178,6 +178,9 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   for (const char* name : {"--run-directory", "--command", "--resume-command", "--bar-columns"}) {
     train->add_option(name)->group("");
   }
+  for (const char* name : {"--goes-on", "--again"}) {
+    train->add_flag(name)->group("");
+  }
   train->footer(
       "Example:\n  mpirun -n 3 gangway train examples/fashion-mnist.yaml      one coordinator, two "
       "workers");

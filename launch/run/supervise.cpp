@@ -100,7 +100,11 @@ class Supervisor {
       wait_for_something();
       look();
     }
-    return {.exit_code = finish(), .was_to_leave = leave_signal_.has_value()};
+    SupervisedEnd end{.exit_code = finish(), .was_to_leave = leave_signal_.has_value()};
+    const auto status = try_read_status(job_.run_directory);
+    end.reason = status ? status->reason : verdict_ ? verdict_->reason : std::string();
+    end.lost = status && status->lost > 0 ? status->lost : verdict_ ? verdict_->rank : 0;
+    return end;
   }
 
  private:
@@ -277,12 +281,12 @@ class Supervisor {
       say(verdict);
     }
     // Where the job has said how it ends, the time to save is over.
-    const bool may_save = watch_.is_led() && !verdict.reason.empty();
+    const bool may_save = watch_.is_led() && !verdict.reason.empty() && !job_.goes_on;
     end_.emplace(tethers_, child_, may_save ? Rescue::kOnOtherHosts : Rescue::kNone, now);
   }
 
   void say(const Verdict& verdict) const {
-    if (verdict.code == ExitCode::kPreempted) {
+    if (verdict.code == ExitCode::kPreempted || job_.goes_on) {
       std::cerr << "gangway: " << verdict.reason << std::endl;
     } else {
       say_how_to_go_on(verdict.reason);

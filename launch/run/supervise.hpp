@@ -22,6 +22,8 @@ struct SupervisedJob {
   TetherReach reach = TetherReach::kThisHost;
   std::uint16_t tether_port = 0;  ///< 0: any
   bool tells_command = false;
+  /// Another start follows a loss: what is in memory stays there, and there is no advice to give.
+  bool goes_on = false;
   std::function<std::string()>
       resume_command;  ///< advice, asked for when the job died without a word
 };
@@ -30,12 +32,14 @@ struct SupervisedJob {
 struct SupervisedEnd {
   int exit_code = 0;          ///< of `gangway run`
   bool was_to_leave = false;  ///< a signal had asked for the end
+  std::string reason;         ///< one line, where there is one
+  int lost = 0;               ///< rank of the worker that was; 0: none, or it is not known
 };
 
-/// Starts the job once and waits for its end. A relaunch after a death of mpirun or the coordinator
-/// goes around this. SIGINT, SIGTERM and SIGUSR1 become SIGUSR1 (save and leave: mpirun would kill
-/// after SIGTERM), or end a job that has not begun; a second SIGINT ends the job at once; SIGUSR2
-/// saves and goes on. When this returns, no process of the job is left on this host.
+/// Starts the job once and waits for its end. SIGINT, SIGTERM and SIGUSR1 become SIGUSR1 (save and
+/// leave: mpirun would kill after SIGTERM), or end a job that has not begun; a second SIGINT ends
+/// the job at once; SIGUSR2 saves and goes on. When this returns, no process of the job is left on
+/// this host.
 /// @throws EnvironmentError when mpirun cannot be started.
 [[nodiscard]] SupervisedEnd supervise(const SupervisedJob& job);
 

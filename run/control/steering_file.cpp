@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "run/control/steering_file.hpp"
 
-#include <cerrno>
 #include <cmath>
 #include <optional>
 #include <sstream>
-#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "base/file_descriptor.hpp"
 
 namespace gangway {
 namespace {
@@ -64,7 +58,7 @@ std::string steering_line(const SteeringEvent& event) {
                           {"who", event.who},
                           {"arguments", event.arguments},
                           {"answer", event.answer}};
-  return json.dump(-1, ' ', false, SteeringJson::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, SteeringJson::error_handler_t::replace);
 }
 
 }  // namespace
@@ -82,24 +76,7 @@ SteeringEvents read_steering(const std::filesystem::path& run) {
 }
 
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event) {
-  const std::filesystem::path path = run / kSteeringFile;
-  const auto fail = [&path](const char* what) {
-    throw EnvironmentError(
-        fmt::format("{}: {}: {}", path.string(), what, std::generic_category().message(errno)));
-  };
-  const FileDescriptor file{::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
-  if (!file) {
-    fail("cannot be opened");
-  }
-  std::string text = steering_line(event);
-  const off_t end = ::lseek(file.get(), 0, SEEK_END);
-  if (char last = '\n'; end > 0 && ::pread(file.get(), &last, 1, end - 1) == 1 && last != '\n') {
-    text.insert(text.begin(), '\n');
-  }
-  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fdatasync(file.get()) != 0) {
-    fail("cannot be written");
-  }
+  append_line(run / kSteeringFile, steering_line(event));
 }
 
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event,

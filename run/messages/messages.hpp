@@ -60,15 +60,13 @@ struct Welcome {
   Layout layout;              ///< resolved; a worker's index in it is rank - 1
   LifelineAddress lifeline;   ///< connected before the first lease is asked for
   TraceSteps trace;
-  /// As Hello::shared_memory: whose snapshots rank 0 copies to the disk when a run fails; elsewhere
-  /// workers do.
-  std::uint64_t coordinator_memory = 0;
-  std::string run_id;            ///< run/run_start.hpp
-  std::int64_t incarnation = 0;  ///< counts the starts of the run; the epoch counts within one
+  bool copies_snapshots = false;  ///< to the disk when the run fails: rank 0 cannot see them
+  std::string run_id;             ///< run/run_start.hpp
+  std::int64_t incarnation = 0;   ///< counts the starts of the run; the epoch counts within one
   std::vector<SettingsChange> changes;  ///< of decisions, in their order
   static auto fields(auto& it) {
     return std::tie(it.epoch, it.job_yaml, it.run_directory, it.layout, it.lifeline, it.trace,
-                    it.coordinator_memory, it.run_id, it.incarnation, it.changes);
+                    it.copies_snapshots, it.run_id, it.incarnation, it.changes);
   }
   bool operator==(const Welcome&) const = default;
 };

@@ -308,7 +308,7 @@ TEST_F(ConductorTroubleTest, EndsEarlyWithTheCheckpointThatIsThere) {
 TEST_F(ConductorTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
   ConductorSettings settings = with_rollbacks(this->settings());
   settings.divergence.loss_factor = 20.0;
-  settings.snapshot_steps = 4;
+  settings.snapshots.every = 4;
   use(settings);
   begin();
   step_to(0, 9);

@@ -136,11 +136,11 @@ class Attempt:
         self.folder = folder
         if self.arguments.real:
             gangway, job = Path(self.arguments.programs) / "gangway", HERE.parents[1] / "examples" / "ring8.yaml"
-            words = ["training.kimg=100000", "training.microbatches=4", "output.pictures_kimg=0", "output.tick_kimg=2"]
+            words = ["layout.restarts=0", "training.kimg=100000", "training.microbatches=4", "output.pictures_kimg=0", "output.tick_kimg=2"]
         else:
             gangway, job = self.make_programs(folder), folder / "job.yaml"
             job.write_text(FAKE_JOB)
-            words = []
+            words = ["layout.restarts=0"]
         if self.arguments.hosts == 2:
             hostfile = folder / "hosts"
             hostfile.write_text("host1 slots=1\nhost2 slots=2\n")

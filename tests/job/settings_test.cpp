@@ -45,10 +45,11 @@ TEST(Settings, IgnoresEnvironmentNamesOfNoSection) {
 }
 
 TEST(Settings, RefusesAValueWhereAMapIsExpected) {
-  EXPECT_THAT(problems_of("checkpoint: 5"),
-              ElementsAre("job.yaml:1:1: checkpoint: expected a map of keys (every_kimg, "
-                          "every_seconds, every_steps, snapshot_steps, keep, keep_every, "
-                          "keep_best, early_stop), not '5'"));
+  EXPECT_THAT(
+      problems_of("checkpoint: 5"),
+      ElementsAre("job.yaml:1:1: checkpoint: expected a map of keys (every_kimg, "
+                  "every_seconds, every_steps, snapshot_steps, snapshot_cost, keep, keep_every, "
+                  "keep_best, early_stop), not '5'"));
   EXPECT_THAT(
       problems_of("generator: {optimizer: adam}"),
       ElementsAre(

@@ -151,7 +151,7 @@ class Slurm(unittest.TestCase):
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
         options = re.findall(r"^#SBATCH --([a-z-]+)", text, re.MULTILINE)
         self.assertIn("requeue", options)
-        self.assertLessEqual(set(options), {"job-name", "nodes", "ntasks-per-node", "cpus-per-task", "mem", "gpus-per-node",
+        self.assertLessEqual(set(options), {"job-name", "nodes", "no-kill", "ntasks-per-node", "cpus-per-task", "mem", "gpus-per-node",
                                             "time", "chdir", "output", "open-mode", "requeue", "signal"})
         self.assertNotIn("No limit", text)
 

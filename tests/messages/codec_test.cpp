@@ -54,7 +54,7 @@ std::vector<Message> samples_of_a_start() {
                           .chunks = {{0, 3}, {3, kMany}}}},
               .lifeline = {.hosts = kText, .port = 65535, .token = kText},
               .trace = {.begin = 3, .end = kHuge},
-              .coordinator_memory = kHugest,
+              .copies_snapshots = true,
               .run_id = kText,
               .incarnation = kHuge,
               .changes = {{.step = 3, .lr_factor = 0.5, .reseed = 1}, {kHuge, 1e-300, kMany}}},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -8,7 +9,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/errors.hpp"
@@ -196,6 +199,24 @@ TEST(SnapshotMemory, IsRefusedBesideALivingOne) {
   } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), HasSubstr("in use by a living process"));
   }
+}
+
+TEST(SnapshotMemory, IsTakenFromAStoppedWorkerOfAnEarlierStart) {
+  const SharedFolder folder;
+  const pid_t zombie = ::fork();
+  if (zombie == 0) {
+    ::prctl(PR_SET_NAME, "gangway-worker");
+    const SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(zombie, &status, WUNTRACED), zombie);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  EXPECT_NO_THROW(SnapshotMemory(sample_place(folder.path()), sample_pieces()));
+  ::kill(zombie, SIGKILL);  // in vain
+  ASSERT_EQ(::waitpid(zombie, &status, 0), zombie);
+  EXPECT_TRUE(WIFSIGNALED(status));
 }
 
 TEST(SnapshotMemory, FollowsNoLink) {

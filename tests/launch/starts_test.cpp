@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/run/rollbacks.hpp"
+#include "launch/run/starts.hpp"
 
 #include <gtest/gtest.h>
 

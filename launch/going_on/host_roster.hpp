@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Which hosts the next start of a job goes on with, after losses. A host that does not answer, or
+// has lost processes twice, is left out for a while; slots of the hostfile that were spare take its
+// place, else fewer workers carry its micro-batches. Pure; driven by `gangway run`.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launch/mpirun/hostfile.hpp"
+
+namespace gangway::launch {
+
+/// What a start is made of.
+struct Lineup {
+  std::vector<Host> hosts;
+  int workers = 0;                    ///< 0: the job cannot be started with what is left
+  std::vector<std::string> left_out;  ///< hosts, at this time
+};
+
+class HostRoster {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  /// Losses for which a host is left out.
+  static constexpr int kMostLosses = 2;
+  /// For how long: one that does not answer, and one that loses processes.
+  static constexpr std::chrono::seconds kWithoutAnswer{60};
+  static constexpr std::chrono::minutes kAfterLosses{10};
+
+  /// @param hosts  none: this one alone, which is never left out. @param workers  that are wanted
+  HostRoster(std::vector<Host> hosts, int workers) : hosts_(std::move(hosts)), workers_(workers) {}
+
+  /// Workers of these ranks, of a start with `now`, are to have no successor.
+  void drain(const Lineup& now, const std::vector<int>& ranks);
+  void want(int workers) { workers_ = workers; }
+  void lost(const std::string& host, TimePoint now);
+  void silent(const std::string& host, TimePoint now);
+
+  /// With as many workers as are wanted, or the most for which `is_possible`. Hosts that lose
+  /// processes are used where there are not enough without them.
+  /// @param least  layout.min_workers
+  [[nodiscard]] Lineup lineup(TimePoint now, int least,
+                              const std::function<bool(const Lineup&)>& is_possible) const;
+
+ private:
+  struct Record {
+    int losses = 0;
+    TimePoint out_until{};
+    bool is_silent = false;
+  };
+  [[nodiscard]] Lineup without(const std::function<bool(const Record&)>& is_out) const;
+
+  std::vector<Host> hosts_;
+  int workers_;
+  std::map<std::string, Record> records_;  ///< by host
+};
+
+}  // namespace gangway::launch

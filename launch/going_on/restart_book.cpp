@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "launch/going_on/restart_book.hpp"
+
+#include <fmt/format.h>
+
+#include "job/layout_choice.hpp"
+
+namespace gangway::launch {
+namespace {
+
+// Doubled by each start in vain: what was in the way, a full memory or a network, may pass.
+constexpr std::chrono::milliseconds kFirstWait{1000};
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> RestartBook::lost(std::optional<std::int64_t> begun) {
+  if (begun > furthest_) {  // nothing is less than any step
+    furthest_ = begun;
+    num_in_vain_ = 0;
+  } else {
+    ++num_in_vain_;
+  }
+  const bool may_be_more = most_ == LayoutChoice::kAutoRestarts || num_starts_ < most_;
+  if (!may_be_more || num_in_vain_ >= kMostInVain) {
+    return std::nullopt;
+  }
+  ++num_starts_;
+  return num_in_vain_ == 0 ? std::chrono::milliseconds(0) : kFirstWait * (1 << (num_in_vain_ - 1));
+}
+
+bool RestartBook::goes_on() const {
+  return (most_ == LayoutChoice::kAutoRestarts || num_starts_ < most_) &&
+         num_in_vain_ + 1 < kMostInVain;
+}
+
+std::string RestartBook::why_not() const {
+  if (num_in_vain_ >= kMostInVain) {
+    return furthest_ ? fmt::format("{} starts in a row have not got further than step {}",
+                                   kMostInVain, *furthest_)
+                     : fmt::format("{} starts in a row have not begun to train", kMostInVain);
+  }
+  return fmt::format("layout.restarts={}", most_);
+}
+
+}  // namespace gangway::launch

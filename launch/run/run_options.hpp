@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What `gangway run` was asked for on its command line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gangway::launch {
+
+struct RunOptions {
+  std::filesystem::path job_file;
+  std::vector<std::string> overrides;
+  int workers = 0;  ///< 0: as many as the job and the machine allow
+  std::filesystem::path outdir = "runs";
+  std::string run_name;  ///< empty: the job file's stem
+  std::string resume = "auto";
+  std::filesystem::path hostfile;
+  std::uint16_t lifeline_port = 0;
+  std::string trace;              ///< steps to trace, as 100:110; empty: none
+  std::string progress = "auto";  ///< auto, lines, bar
+  bool dry_run = false;
+  bool verbose = false;  ///< says mpirun's command
+  std::string
+      unseen_data;  ///< why workers on other hosts cannot begin (launch/data/followed_data.hpp)
+};
+
+}  // namespace gangway::launch

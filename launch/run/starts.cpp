@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/starts.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/shared_segment.hpp"
+#include "checkpoint/store/scan.hpp"
+#include "job/choices.hpp"
+#include "job/estimate/dry_run.hpp"
+#include "launch/checkpoints/run_lookup.hpp"
+#include "launch/mpirun/host_check.hpp"
+#include "launch/mpirun/message_paths.hpp"
+#include "launch/process/terminal_width.hpp"
+#include "run/control_protocol.hpp"
+#include "run/decision_file.hpp"
+#include "run/run_files.hpp"
+#include "run/tether_protocol.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Beside the coordinator's, which may be on the same host.
+std::uint16_t tether_port(std::uint16_t lifeline_port) {
+  return static_cast<std::uint16_t>(lifeline_port == 0 ? 0 : lifeline_port + 1);
+}
+
+/// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything
+/// looks like a terminal.
+int bar_columns(const std::string& progress) {
+  const int columns = terminal_width();
+  if (progress == "bar") {
+    return columns > 0 ? columns : kUnknownWidth;
+  }
+  return progress == "auto" ? columns : 0;
+}
+
+/// What goes on with the job when it has ended.
+struct ResumeLines {
+  std::string before_save;  ///< it has saved nothing in its run directory yet
+  std::string after_save;
+};
+
+/// From a checkpoint elsewhere (--resume PATH) the job has to start once more until it has one of
+/// its own; from then on it would be thrown back.
+ResumeLines resume_lines(const std::string& asked, const fs::path& run,
+                         const std::vector<std::string>& typed) {
+  const std::string go_on = resume_line(typed, run.filename().string());
+  const bool from_path = asked != "auto" && asked != "must" && asked != "never";
+  return {.before_save = from_path ? shell_line(typed) : go_on, .after_save = go_on};
+}
+
+/// What it has saved counts, where it has.
+std::string resume_again(const std::string& asked, const fs::path& run) {
+  return asked == "must" || asked == "never" || newest_checkpoint(run) ? "auto" : asked;
+}
+
+/// Told where it is not as usual.
+HostMessages host_messages(int workers) {
+  const HostMessages chosen = choose_host_messages(workers + 1, kSharedMemoryFolder);
+  if (chosen == HostMessages::kTcp) {
+    std::cout << "note   " << kSharedMemoryFolder
+              << " is nearly full or small: messages within this host go over TCP; make it larger "
+                 "(docker run --shm-size, or mount -o remount,size=), or free some (gangway doctor)"
+              << std::endl;
+  }
+  return chosen;
+}
+
+/// For ranks on other hosts; on this one they inherit all.
+std::vector<std::string> variables_for_ranks(const JobHosts& where,
+                                             const Environment& environment) {
+  std::vector<std::string> names = exported_variables(environment);
+  if (!where.hosts.empty()) {
+    names.emplace_back(kTetherVariable);  // `supervise` sets it
+  }
+  return names;
+}
+
+fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& run) {
+  if (hosts.empty()) {
+    return {};
+  }
+  fs::path path = run / "hostfile";
+  write_file_atomically(path, hostfile_with_coordinator(hosts, is_this_host));
+  return path;
+}
+
+/// Every worker has all networks: what any number of workers can train, where they have the memory.
+std::vector<std::string> keys_of_one_group(const JobSpec& spec) {
+  std::vector<std::string> keys{"layout.data=auto", "layout.stages=1"};
+  for (const NetworkSpec& network : spec.networks) {
+    keys.push_back("~layout." + network.name);
+    keys.push_back("~layout.cuts." + network.name);
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::string resume_after_rollback(const std::string& asked, const std::filesystem::path& run) {
+  if (asked == "auto" || asked == "must" || asked == "never") {
+    return "auto";  // the coordinator passes over what lies behind the rollback
+  }
+  const auto decisions = read_decisions(run);
+  const auto checkpoints = checkpoint::list_checkpoints(run / kCheckpointsFolder);
+  const bool has_own =
+      decisions && !decisions->empty() &&
+      std::ranges::any_of(checkpoints, [&](const checkpoint::CheckpointEntry& entry) {
+        // Up to the branch it is of what the run was before it began with that path.
+        return entry.status == checkpoint::CheckpointStatus::kComplete &&
+               entry.step > origin_of(*decisions) && entry.step <= decisions->back().change.step;
+      });
+  return has_own ? "auto" : asked;
+}
+
+std::string resume_line(std::vector<std::string> typed, const std::string& run_directory_name) {
+  const std::string option = "--resume";
+  const auto goes_on = [](const std::string& value) { return value == "auto" || value == "must"; };
+  bool is_new = false;
+  for (std::size_t index = 0; index < typed.size(); ++index) {
+    std::string& word = typed[index];
+    if (word.starts_with(option + "=") && !goes_on(word.substr(option.size() + 1))) {
+      word = option + "=auto";
+      is_new = true;
+    } else if (word == option && index + 1 < typed.size() && !goes_on(typed[index + 1])) {
+      typed[index + 1] = "auto";
+      is_new = true;
+    }
+  }
+  if (is_new) {
+    typed.insert(typed.end(), {"--run", run_directory_name});
+  }
+  return shell_line(typed);
+}
+
+JobSources sources_of(const RunOptions& options, const Environment& environment) {
+  return {.file = options.job_file,
+          .text = std::nullopt,
+          .overrides = options.overrides,
+          .environment = gangway_variables(environment),
+          .hosts = std::vector<std::string>()};
+}
+
+RunOptions with_named_hosts(RunOptions options, const Environment& environment,
+                            const JobHosts& where) {
+  for (const std::string& key : keys_of_named_hosts(sources_of(options, environment), where)) {
+    options.overrides.push_back(key);
+  }
+  return options;
+}
+
+Starts::Starts(RunOptions asked, Environment environment, std::vector<std::string> typed,
+               JobHosts where, const JobSpec& spec, fs::path run)
+    : asked_(std::move(asked)),
+      environment_(std::move(environment)),
+      typed_(std::move(typed)),
+      spec_(spec),
+      run_(std::move(run)),
+      roster_(where.hosts, where.workers),
+      lineup_{.hosts = where.hosts, .workers = where.workers, .left_out = {}},
+      request_{.workers = where.workers,
+               .threads = spec.numerics.threads,
+               .program = program_folder() / "gangway",
+               .hostfile = coordinator_hostfile(where.hosts, run_),
+               .host_messages = host_messages(where.workers),
+               .sends_tensors = spec.layout.places_networks(),
+               .exported_variables = variables_for_ranks(where, environment_),
+               .train_arguments = {}} {}
+
+SupervisedJob Starts::first(bool goes_on) {
+  if (!request_.hostfile.empty()) {
+    require_ready_hosts(request_, run_);
+  }
+  const std::chrono::duration<double> timeout(spec_.layout.timeout_seconds);
+  SupervisedJob job{
+      .command = {},
+      .run_directory = run_,
+      .silence =
+          std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
+      .reach = request_.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
+      .tether_port = tether_port(asked_.lifeline_port),
+      .tells_command = asked_.verbose,
+      .resume_command = [run = run_, lines = resume_lines(asked_.resume, run_, typed_),
+                         before = newest_checkpoint(run_)] {
+        return newest_checkpoint(run) > before ? lines.after_save : lines.before_save;
+      }};
+  use(job, asked_.resume, goes_on);
+  return job;
+}
+
+void Starts::after_rollback(SupervisedJob& job) {
+  use(job, resume_after_rollback(asked_.resume, run_), job.goes_on);
+}
+
+void Starts::after_drain(SupervisedJob& job, const std::vector<int>& ranks) {
+  roster_.drain(lineup_, ranks);
+  lineup_.hosts = hosts_without(std::move(lineup_.hosts), lineup_.workers, ranks, is_this_host);
+  lineup_.workers -= static_cast<int>(ranks.size());
+  use(job, resume_again(asked_.resume, run_), job.goes_on);
+}
+
+bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on) {
+  const auto now = std::chrono::steady_clock::now();
+  if (const std::string host = host_of(lost); !host.empty()) {
+    roster_.lost(host, now);
+  }
+  is_again_ = true;
+  const auto choose = [&] {
+    const auto is_possible = [this](const Lineup& lineup) { return this->is_possible(lineup); };
+    lineup_ = roster_.lineup(now, spec_.layout.min_workers, is_possible);
+    if (lineup_.workers == 0 && spec_.layout.places_networks()) {
+      for (const std::string& key : keys_of_one_group(spec_)) {
+        asked_.overrides.push_back(key);
+      }
+      lineup_ = roster_.lineup(now, spec_.layout.min_workers, is_possible);
+    }
+    return lineup_.workers > 0;
+  };
+  if (!choose()) {
+    return false;
+  }
+  if (!lineup_.hosts.empty()) {
+    for (const std::string& host : find_silent_hosts(request_, lineup_.hosts, run_)) {
+      roster_.silent(host, now);
+    }
+    if (!choose()) {
+      return false;
+    }
+  }
+  use(job, resume_again(asked_.resume, run_), goes_on);
+  return true;
+}
+
+std::string Starts::host_of(int rank) const {
+  const std::vector<std::string> hosts =
+      hosts_of_workers(lineup_.hosts, lineup_.workers, is_this_host);
+  return rank > 0 && rank <= static_cast<int>(hosts.size())
+             ? hosts[static_cast<std::size_t>(rank - 1)]
+             : std::string();
+}
+
+bool Starts::is_possible(const Lineup& lineup) const {
+  try {
+    const RunOptions named = with_named_hosts(
+        asked_, environment_, {.hosts = lineup.hosts, .workers = lineup.workers, .found = {}});
+    JobSpec spec = load_job(sources_of(named, environment_)).spec;
+    spec.layout.data = 0;  // as many as there are
+    require_workers(spec, lineup.workers);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
+  RunOptions options = with_named_hosts(
+      asked_, environment_, {.hosts = lineup_.hosts, .workers = lineup_.workers, .found = {}});
+  if (spec_.layout.data != 0 && spec_.layout.data != lineup_.workers) {
+    options.overrides.emplace_back("layout.data=auto");
+  }
+  request_.workers = lineup_.workers;
+  request_.hostfile = coordinator_hostfile(lineup_.hosts, run_);
+  request_.train_arguments = train_arguments(options, resume, goes_on);
+  job.command = mpirun_command(request_);
+  job.ranks = lineup_.workers + 1;
+  job.goes_on = goes_on;
+}
+
+std::vector<std::string> Starts::train_arguments(const RunOptions& options,
+                                                 const std::string& resume, bool goes_on) const {
+  const ResumeLines lines = resume_lines(asked_.resume, run_, typed_);
+  std::vector<std::string> words{fs::absolute(options.job_file).string()};
+  words.insert(words.end(), options.overrides.begin(), options.overrides.end());
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.push_back(name);
+    words.push_back(value);
+  };
+  add("--run-directory", run_.string());
+  if (spec_.numerics.device == DeviceKind::kCuda) {
+    add("--device", std::string(name_of(spec_.numerics.device)));
+  }
+  add("--resume", resume);
+  add("--command", lines.before_save);
+  add("--resume-command", lines.after_save);
+  if (goes_on) {
+    words.emplace_back("--goes-on");
+  }
+  if (is_again_) {
+    words.emplace_back("--again");
+  }
+  if (!options.trace.empty()) {
+    add("--trace", options.trace);
+  }
+  if (options.lifeline_port != 0) {
+    add("--lifeline-port", std::to_string(options.lifeline_port));
+  }
+  if (const int columns = bar_columns(options.progress); columns > 0) {
+    add("--bar-columns", std::to_string(columns));
+  }
+  return words;
+}
+
+}  // namespace gangway::launch

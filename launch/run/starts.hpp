@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What mpirun is given at each start of one `gangway run`: with which hosts, how many workers, and
+// from where the training goes on. Main thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "job/file/parse.hpp"
+#include "launch/going_on/host_roster.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/environment.hpp"
+#include "launch/run/job_hosts.hpp"
+#include "launch/run/run_options.hpp"
+#include "launch/run/supervise.hpp"
+
+namespace gangway::launch {
+
+/// As a job is loaded that leaves out the hosts that its layout names: who is where is not known
+/// yet.
+[[nodiscard]] JobSources sources_of(const RunOptions& options, const Environment& environment);
+
+/// With workers in the place of hosts that the layout names.
+[[nodiscard]] RunOptions with_named_hosts(RunOptions options, const Environment& environment,
+                                          const JobHosts& where);
+
+/// What a start after a rollback is to go on from.
+///
+/// @param asked  --resume as the user gave it
+/// @return "auto", or the path that was given, where the run has no checkpoint of its own that is
+/// as old as the newest rollback
+[[nodiscard]] std::string resume_after_rollback(const std::string& asked,
+                                                const std::filesystem::path& run);
+
+/// The words that continue a run after it has saved: those typed; where they would start at another
+/// place again (--resume never or a path), with the run named and --resume auto.
+[[nodiscard]] std::string resume_line(std::vector<std::string> typed,
+                                      const std::string& run_directory_name);
+
+class Starts {
+ public:
+  /// @param asked  by the user, before hosts were named. @param run  the run's directory
+  Starts(RunOptions asked, Environment environment, std::vector<std::string> typed, JobHosts where,
+         const JobSpec& spec, std::filesystem::path run);
+
+  /// Checks that all hosts are ready. @param goes_on  whether another start follows a loss
+  [[nodiscard]] SupervisedJob first(bool goes_on);
+  void after_rollback(SupervisedJob& job);
+  /// @param ranks  of workers that are to have no successor
+  void after_drain(SupervisedJob& job, const std::vector<int>& ranks);
+  /// @param lost  rank of a worker; 0: another process, or unknown
+  /// @return false where what is left cannot train the job
+  [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on);
+
+  /// The host of a rank, as the hostfile calls it; empty: this one, or unknown.
+  [[nodiscard]] std::string host_of(int rank) const;
+  [[nodiscard]] const Lineup& lineup() const { return lineup_; }
+
+ private:
+  void use(SupervisedJob& job, const std::string& resume, bool goes_on);
+  /// Whether its layout goes with them.
+  [[nodiscard]] bool is_possible(const Lineup& lineup) const;
+  [[nodiscard]] std::vector<std::string> train_arguments(const RunOptions& options,
+                                                         const std::string& resume,
+                                                         bool goes_on) const;
+
+  RunOptions asked_;
+  Environment environment_;
+  std::vector<std::string> typed_;
+  const JobSpec& spec_;
+  std::filesystem::path run_;
+  HostRoster roster_;
+  Lineup lineup_;
+  MpirunRequest request_;
+  bool is_again_ = false;  ///< a start of this command was lost
+};
+
+}  // namespace gangway::launch

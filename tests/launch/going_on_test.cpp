@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/layout_choice.hpp"
+#include "launch/going_on/host_roster.hpp"
+#include "launch/going_on/restart_book.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(RestartBook, GoesOnAsLongAsStartsBeginLater) {
+  RestartBook book(LayoutChoice::kAutoRestarts);
+  for (std::int64_t begun = 0; begun < 50; ++begun) {
+    EXPECT_EQ(book.lost(begun), milliseconds(0)) << begun;
+  }
+}
+
+TEST(RestartBook, EndsAfterThreeStartsInVainAndWaitsLongerBeforeEach) {
+  RestartBook book(LayoutChoice::kAutoRestarts);
+  EXPECT_EQ(book.lost(10), milliseconds(0));
+  EXPECT_EQ(book.lost(10), milliseconds(1000));
+  EXPECT_TRUE(book.goes_on());
+  EXPECT_EQ(book.lost(std::nullopt), milliseconds(2000));
+  EXPECT_FALSE(book.goes_on());  // should the next one be in vain
+  EXPECT_EQ(book.lost(10), std::nullopt);
+  EXPECT_EQ(book.why_not(), "3 starts in a row have not got further than step 10");
+}
+
+TEST(RestartBook, CountsAnewAfterProgress) {
+  RestartBook book(LayoutChoice::kAutoRestarts);
+  (void)book.lost(std::nullopt);
+  (void)book.lost(std::nullopt);
+  EXPECT_EQ(book.lost(0), milliseconds(0));
+  EXPECT_EQ(book.lost(0), milliseconds(1000));
+}
+
+TEST(RestartBook, StartsNoMoreThanTheJobAllows) {
+  RestartBook none(0);
+  EXPECT_FALSE(none.goes_on());
+  EXPECT_EQ(none.lost(0), std::nullopt);
+  EXPECT_EQ(none.why_not(), "layout.restarts=0");
+  RestartBook one(1);
+  EXPECT_EQ(one.lost(0), milliseconds(0));
+  EXPECT_EQ(one.lost(5), std::nullopt);
+}
+
+class HostRosterTest : public ::testing::Test {
+ protected:
+  static bool any(const Lineup& /*lineup*/) { return true; }
+  HostRoster::TimePoint now_{std::chrono::hours(1)};
+};
+
+std::vector<std::string> names(const Lineup& lineup) {
+  std::vector<std::string> found;
+  for (const Host& host : lineup.hosts) {
+    found.push_back(host.name);
+  }
+  return found;
+}
+
+TEST_F(HostRosterTest, KeepsAHostThatLostOneProcess) {
+  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
+  roster.lost("b", now_);
+  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a", "b"));
+}
+
+TEST_F(HostRosterTest, GoesOnWithFewerWorkersWithoutAHostThatLostTwo) {
+  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
+  roster.lost("b", now_);
+  roster.lost("b", now_);
+  const Lineup lineup = roster.lineup(now_, 1, any);
+  EXPECT_EQ(lineup.workers, 2);
+  EXPECT_THAT(lineup.left_out, ElementsAre("b"));
+  EXPECT_EQ(roster.lineup(now_ + HostRoster::kAfterLosses, 1, any).workers, 4);
+}
+
+TEST_F(HostRosterTest, TakesSpareSlotsFirst) {
+  HostRoster roster({{"a", 2}, {"b", 2}, {"c", 2}}, 4);
+  roster.silent("a", now_);
+  const Lineup lineup = roster.lineup(now_, 1, any);
+  EXPECT_EQ(lineup.workers, 4);
+  EXPECT_THAT(names(lineup), ElementsAre("b", "c"));
+}
+
+TEST_F(HostRosterTest, TakesOnlyAsManyAsTheLayoutAllows) {
+  HostRoster roster({{"a", 2}, {"b", 1}, {"c", 1}}, 4);
+  roster.silent("c", now_);
+  const auto even = [](const Lineup& lineup) { return lineup.workers % 2 == 0; };
+  EXPECT_EQ(roster.lineup(now_, 1, even).workers, 2);
+  EXPECT_EQ(roster.lineup(now_, 3, even).workers, 0);
+}
+
+TEST_F(HostRosterTest, UsesHostsThatLoseProcessesWhereThereAreNoOthers) {
+  HostRoster roster({{"a", 1}, {"b", 1}}, 2);
+  for (const char* host : {"a", "a", "b", "b"}) {
+    roster.lost(host, now_);
+  }
+  EXPECT_EQ(roster.lineup(now_, 1, any).workers, 2);
+  roster.silent("b", now_);
+  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a"));
+  EXPECT_EQ(roster.lineup(now_, 2, any).workers, 0);
+}
+
+TEST_F(HostRosterTest, LeavesThisHostAloneWhereThereIsNoOther) {
+  HostRoster roster({}, 3);
+  const Lineup lineup = roster.lineup(now_, 1, any);
+  EXPECT_EQ(lineup.workers, 3);
+  EXPECT_THAT(lineup.left_out, IsEmpty());
+}
+
+TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
+  HostRoster roster({{"no-such-host-a", 2}, {"no-such-host-b", 2}}, 4);
+  roster.drain(roster.lineup(now_, 1, any), {3, 4});
+  EXPECT_EQ(roster.lineup(now_, 1, any).workers, 2);
+}
+
+}  // namespace
+}  // namespace gangway::launch

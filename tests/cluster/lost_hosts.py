@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A host of a running job loses its power or its cable: the run goes on by itself, on a spare host or with fewer workers, to
+the digest of a run that nobody disturbed.
+
+    GANGWAY_BIN=build/release/bin lost_hosts.py [unittest arguments]        exit code 77: no cluster can be played
+"""
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
+
+from hosts import RUN, inside, main  # noqa: E402
+from train_command import EXAMPLES, GANGWAY, Trainings  # noqa: E402
+
+JOB = [EXAMPLES / "ring8.yaml", "training.kimg=60", "training.microbatches=6", "training.batch=96", "output.pictures_kimg=0",
+       "output.tick_kimg=1", "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=5", "layout.timeout_seconds=4"]
+
+
+class LostHosts(Trainings):
+    def play(self, cluster, workers, fault):
+        """`fault`, for a shell in the cluster, strikes once there are copies on other hosts. @return what the run said"""
+        run = " ".join(map(str, [GANGWAY, "run", *JOB, "-n", workers, "--hostfile", "$GANGWAY_CLUSTER_HOSTFILE", "--run", "a"]))
+        script = f'''
+            {run} >said 2>&1 & job=$!
+            until grep -q "^tick 15 " said; do kill -0 $job || exit 1; sleep 0.02; done
+            {fault}
+            wait $job'''
+        code, out, err = self.call(RUN, cluster, "1gbit", "--", *inside(script), restarts=None)
+        said = (self.folder / "said").read_text()
+        self.assertEqual(code, 0, said + out + err)
+        return said
+
+    def restarts(self):
+        folder = next((self.folder / "runs").glob("*-a"))
+        return [json.loads(line) for line in (folder / "restarts.jsonl").read_text().splitlines()]
+
+    def assert_went_on(self, said, workers):
+        self.assertRegex(said, r"resume snapshot of step \d+ that the run left", said)
+        last = self.restarts()[-1]
+        self.assertEqual(last["workers"], workers, last)
+        self.assertIn("host2", last["left_out"], last)
+        self.train(*JOB, run="whole", workers=1)
+        self.assertEqual(self.digest("a"), self.digest("whole"), said)
+
+    def test_a_spare_host_takes_the_place_of_one_without_power(self):
+        self.assert_went_on(self.play("4", 3, "crash host2"), workers=3)
+
+    def test_fewer_workers_carry_the_work_of_one_whose_cable_is_out(self):
+        self.assert_went_on(self.play("3", 3, "link host2 down"), workers=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -266,6 +266,11 @@ class Conductor {
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
+  /// Slow is said, and never killed: once for each step.
+  [[nodiscard]] Effects name_who_is_late(TimePoint now);
+  /// What a rank has beyond the usual limit of a silence, its disk's time, say; nothing: it is not
+  /// expected to get on.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_beyond(int rank) const;
   /// Whether all that is left for a rank is to write its last file.
   [[nodiscard]] bool is_writing_its_last(int rank) const;
   [[nodiscard]] Effects check_saves(TimePoint now);
@@ -306,6 +311,7 @@ class Conductor {
   std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet
   std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
   std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
+  std::int64_t named_late_ = -1;        ///< the newest step after which none came for long
   std::optional<Outcome> end_when_recorded_;
   struct HeldBack {
     Trouble trouble;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "coordinator/mind/conductor.hpp"
 #include "run/control_protocol.hpp"
@@ -47,7 +48,9 @@ Effects Conductor::on_clock(TimePoint now) {
   if (const auto fault = check_progress(now)) {
     return lose(*fault);
   }
-  Effects effects = comfort_who_waits(now);
+  Effects effects = name_who_is_late(now);
+  Effects comfort = comfort_who_waits(now);
+  std::ranges::move(comfort, std::back_inserter(effects));
   Effects saves = check_saves(now);
   std::ranges::move(saves, std::back_inserter(effects));
   return effects;
@@ -108,18 +111,40 @@ bool Conductor::is_writing_its_last(int rank) const {
          ledger_.owes(rank - 1);
 }
 
+std::optional<std::chrono::milliseconds> Conductor::time_beyond(int rank) const {
+  if (membership_.member(rank).state != WorkerState::kReady) {
+    return std::nullopt;
+  }
+  if (leases_.is_held() && watch_.done(rank) >= leases_.granted_end()) {
+    return std::nullopt;  // it waits for a score, or is paused
+  }
+  return is_writing_its_last(rank) ? settings_.save_floor : std::chrono::milliseconds(0);
+}
+
+Effects Conductor::name_who_is_late(TimePoint now) {
+  const double usual = ticks_.median_step_seconds();
+  const auto late = watch_.find(now, watch_.notable(usual),
+                                [this](int rank) { return time_beyond(rank); });
+  if (!late || late->step <= named_late_) {
+    return {};
+  }
+  named_late_ = late->step;
+  std::vector<std::string> names;
+  for (const Member& member : membership_.members()) {
+    if (member.state == WorkerState::kReady && !waits(member, now)) {
+      names.push_back(membership_.describe(member.rank));
+    }
+  }
+  return {Say{fmt::format(
+      "note   no step since step {} for {:.1f} s, {:.2f} s is usual: {}", late->step, late->seconds,
+      usual,
+      names.empty() ? "all workers wait for messages of one another"
+                    : fmt::format("the others wait for {}", fmt::join(names, ", ")))}};
+}
+
 std::optional<Fault> Conductor::check_progress(TimePoint now) const {
-  const auto silence = watch_.find(
-      now, ticks_.median_step_seconds(),
-      [this](int rank) -> std::optional<std::chrono::milliseconds> {
-        if (membership_.member(rank).state != WorkerState::kReady) {
-          return std::nullopt;
-        }
-        if (leases_.is_held() && watch_.done(rank) >= leases_.granted_end()) {
-          return std::nullopt;  // it waits for a score, or is paused
-        }
-        return is_writing_its_last(rank) ? settings_.save_floor : std::chrono::milliseconds(0);
-      });
+  const auto silence = watch_.find(now, watch_.deadline(ticks_.median_step_seconds()),
+                                   [this](int rank) { return time_beyond(rank); });
   if (!silence) {
     return std::nullopt;
   }

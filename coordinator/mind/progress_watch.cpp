@@ -7,8 +7,15 @@ namespace gangway::coordinator {
 namespace {
 
 constexpr double kMedians = 20.0;
+// What is worth a word: longer than a busy machine's hiccups.
+constexpr double kNotableMedians = 3.0;
+constexpr std::chrono::milliseconds kNotable{2000};
 // The first step loads libraries, tunes kernels and fills caches.
 constexpr int kFloorsBeforeFirstStep = 10;
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
+}
 
 }  // namespace
 
@@ -56,12 +63,15 @@ std::int64_t ProgressWatch::slowest_done() const {
 }
 
 std::chrono::milliseconds ProgressWatch::deadline(double median_step_seconds) const {
-  if (median_step_seconds <= 0.0) {
-    return floor_ * kFloorsBeforeFirstStep;
-  }
-  const auto medians =
-      std::chrono::milliseconds(static_cast<std::int64_t>(kMedians * 1000.0 * median_step_seconds));
-  return std::max(floor_, medians);
+  return median_step_seconds > 0.0
+             ? std::max(floor_, milliseconds_of(kMedians * median_step_seconds))
+             : floor_ * kFloorsBeforeFirstStep;
+}
+
+std::chrono::milliseconds ProgressWatch::notable(double median_step_seconds) const {
+  return median_step_seconds > 0.0
+             ? std::max(kNotable, milliseconds_of(kNotableMedians * median_step_seconds))
+             : deadline(median_step_seconds);
 }
 
 }  // namespace gangway::coordinator

@@ -34,14 +34,17 @@ class ProgressWatch {
     std::int64_t step = 0;  ///< last done
     double seconds = 0.0;
   };
-  /// The furthest behind of those whose silence lasts too long.
-  /// @param median_step_seconds  0: no step is known yet, and the first may take long
+  /// How long a silence is a fault. @param median_step_seconds  0: no step is known yet, and the
+  /// first may take long
+  [[nodiscard]] std::chrono::milliseconds deadline(double median_step_seconds) const;
+  /// How long a silence is worth a word. Before the first step, none is.
+  [[nodiscard]] std::chrono::milliseconds notable(double median_step_seconds) const;
+  /// The furthest behind of those whose silence lasts longer than `limit`.
   /// @param extra  by rank: what it has beyond that, a disk to wait for, say; nothing: it is not
   /// expected to get on
   template <typename Extra>
-  [[nodiscard]] std::optional<Silence> find(TimePoint now, double median_step_seconds,
+  [[nodiscard]] std::optional<Silence> find(TimePoint now, std::chrono::milliseconds limit,
                                             Extra extra) const {
-    const auto limit = deadline(median_step_seconds);
     std::optional<Silence> worst;
     for (const auto& [rank, since] : since_) {
       const std::int64_t step = done_.at(rank);
@@ -61,8 +64,6 @@ class ProgressWatch {
   [[nodiscard]] std::int64_t slowest_done() const;
 
  private:
-  [[nodiscard]] std::chrono::milliseconds deadline(double median_step_seconds) const;
-
   std::chrono::milliseconds floor_;
   std::map<int, std::int64_t> done_;  ///< steps done, by rank
   std::map<int, TimePoint> since_;    ///< last sign of life, or new steps after being idle

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <csignal>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -11,7 +13,36 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST_F(ConductorTest, NamesForWhomTheOthersWaitAfterThreeStepsOfTheUsual) {
+  begin();
+  step_to(0, 3);  // a step takes 0.6 s
+  const auto beat = [this] {
+    conductor_.on_heartbeat(1, Pulse::kWaits, now_);
+    conductor_.on_heartbeat(2, Pulse::kWorks, now_);
+  };
+  const auto lines_after = [this](std::chrono::milliseconds later) {
+    clock(later);
+    std::vector<std::string> lines;
+    for (const Say& say : seen<Say>()) {
+      lines.push_back(say.line);
+    }
+    return lines;
+  };
+  beat();
+  EXPECT_THAT(lines_after(std::chrono::milliseconds(1900)), IsEmpty());
+  beat();
+  EXPECT_THAT(lines_after(std::chrono::milliseconds(200)),
+              ElementsAre(AllOf(HasSubstr("no step since step 3 for 2."),
+                                HasSubstr("0.60 s is usual: the others wait for rank 2 (host "))));
+  beat();
+  EXPECT_THAT(lines_after(std::chrono::milliseconds(5000)), SizeIs(1));  // once
+}
 
 TEST_F(ConductorTest, WelcomesWithTheEpochAndGrantsOnceAllAreReady) {
   hello(1);

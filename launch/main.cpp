@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/system/open_files.hpp"
 #include "launch/commands.hpp"
 
 namespace {
@@ -26,6 +27,7 @@ void complain(std::string_view message) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gangway::raise_open_files();  // for whatever it becomes or starts, too
   try {
     return gangway::launch::run_command_line({argv, argv + argc}, gangway::read_environment());
   } catch (const gangway::Error& error) {

@@ -13,7 +13,6 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -257,17 +256,6 @@ void limit(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
-/// gRPC counts no connections, and who says nothing has kHandshake before it is dropped: so many
-/// may come meanwhile without taking the descriptors that checkpoints and lifelines need.
-void make_room_for_strangers() {
-  constexpr rlim_t kDescriptors = 65'536;
-  rlimit limits = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limits) == 0 && limits.rlim_cur < kDescriptors) {
-    limits.rlim_cur = std::min(limits.rlim_max, kDescriptors);
-    (void)::setrlimit(RLIMIT_NOFILE, &limits);  // without it there is room for fewer
-  }
-}
-
 /// gRPC writes of every stranger's mistake to standard error.
 void be_quiet() {
   gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
@@ -321,7 +309,6 @@ ControlServer::ControlServer(const ControlSettings& settings, ControlHandlers ha
   if (is_socket) {
     (void)::chmod(place.socket().c_str(), 0600);
   } else {
-    make_room_for_strangers();
     place.address = fmt::format("{}:{}", place.address.substr(0, place.address.rfind(':')), port);
   }
   write_control(state_->run, place, state_->tokens);

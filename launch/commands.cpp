@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/build_id.hpp"
 #include "base/errors.hpp"
+#include "base/system/trusted_code.hpp"
 #include "base/text/suggestion.hpp"
 #include "launch/bench_commands.hpp"
 #include "launch/checkpoints/checkpoint_commands.hpp"
@@ -35,6 +37,9 @@ namespace {
 constexpr const char* kSample = "sample";
 constexpr const char* kEvaluate = "evaluate";
 constexpr const char* kProfile = "profile";
+
+/// Of every command, at any place.
+constexpr const char* kTrust = "--trust";
 
 /// Those of gangway-control, which loads gRPC and has its own help.
 struct ControlVerb {
@@ -90,7 +95,8 @@ void add_commands(CLI::App& app, CommandLine& line) {
       "  gangway run examples/fashion-mnist.yaml -n 2        train, or go on\n"
       "  gangway digest fashion-mnist                        compare two trained states\n"
       "  gangway sample fashion-mnist --seeds 0-63 -o grid.png\n"
-      "Every command has --help.");
+      "Every command has --help. With --trust it runs the code that a job names (a library, "
+      "TorchScript) though others can write to its files (SECURITY.md).");
 }
 
 /// CLI11 would only say that a subcommand is missing.
@@ -108,7 +114,12 @@ void require_known_command(const CLI::App& app, const std::string& name) {
 
 }  // namespace
 
-int run_command_line(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_command_line(const std::vector<std::string>& typed, Environment environment) {
+  std::vector<std::string> arguments = typed;
+  if (std::erase(arguments, kTrust) > 0) {  // for whatever program reads the job
+    environment[kTrustVariable] = "1";
+    ::setenv(kTrustVariable, "1", /*overwrite=*/1);
+  }
   const std::string first = arguments.size() > 1 ? arguments[1] : std::string();
   if (first == kSample || first == kEvaluate || first == kProfile) {
     become("gangway-model", {arguments.begin() + 1, arguments.end()});
@@ -116,7 +127,7 @@ int run_command_line(const std::vector<std::string>& arguments, const Environmen
   if (std::ranges::find(kControlVerbs, first, &ControlVerb::name) != kControlVerbs.end()) {
     become("gangway-control", {arguments.begin() + 1, arguments.end()});
   }
-  CommandLine line{.environment = environment, .typed = arguments, .action = {}};
+  CommandLine line{.environment = environment, .typed = typed, .action = {}};
   CLI::App app(
       "Gangway trains GANs on many workers; the job decides the numbers, the layout only the "
       "speed.",

@@ -11,10 +11,9 @@
 namespace gangway::launch {
 
 /// Parses the command line and carries it out.
-/// @param arguments as main() got them, the program's name first.
+/// @param typed as main() got it, the program's name first.
 /// @return exit code. @throws Error; what is wrong with the command line itself is a ConfigError of
 /// one line.
-[[nodiscard]] int run_command_line(const std::vector<std::string>& arguments,
-                                   const Environment& environment);
+[[nodiscard]] int run_command_line(const std::vector<std::string>& typed, Environment environment);
 
 }  // namespace gangway::launch

@@ -113,7 +113,8 @@ void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell&
 /// The job of a checkpoint, in words of the run that it lies in. @throws JobFileError
 JobSpec job_of(const checkpoint::Found& found) {
   return parse_job(found.manifest.job_yaml, found.path.filename().string(),
-                   found.path.parent_path().parent_path());
+                   fs::absolute(found.path).parent_path().parent_path(),
+                   found.path / checkpoint::kManifestName);
 }
 
 /// The keys that differ from those of the checkpoint's job, with both values.

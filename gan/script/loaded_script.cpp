@@ -16,6 +16,7 @@
 
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
+#include "base/system/trusted_code.hpp"
 #include "gan/script/refused_operators.hpp"
 #include "job/models/script_network.hpp"
 #include "job/modules/module_files.hpp"
@@ -138,6 +139,7 @@ void LoadedScript::refuse(const std::string& what) const {
 }
 
 LoadedScript::LoadedScript(ScriptSpec spec) : spec_(std::move(spec)) {
+  require_trusted(spec_.file);
   std::istringstream content(read_module(spec_));
   try {
     module_ = torch::jit::load(content, at::kCPU);

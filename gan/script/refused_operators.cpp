@@ -64,6 +64,9 @@ constexpr std::array<std::string_view, 38> kNotDeterministicOnGpus{
 constexpr std::array<std::string_view, 4> kNotDeterministicAnywhere{
     "prim::fork", "aten::wait", "prim::awaitable", "aten::seed"};
 
+/// A network computes: files are none of its business.
+constexpr std::array<std::string_view, 2> kReachesFiles{"aten::from_file", "aten::save"};
+
 std::optional<std::string> text_of(const torch::jit::Value* value) {
   const std::optional<c10::IValue> constant = torch::jit::toIValue(value);
   return constant && constant->isString() ? std::optional(constant->toStringRef()) : std::nullopt;
@@ -113,11 +116,42 @@ std::string first_refused(at::ArrayRef<const torch::jit::Block*> blocks, DeviceK
   return {};
 }
 
-}  // namespace
+std::string first_file_operator(at::ArrayRef<const torch::jit::Block*> blocks) {
+  for (const torch::jit::Block* block : blocks) {
+    for (const torch::jit::Node* node : block->nodes()) {
+      const std::string name = node->kind().toQualString();
+      std::string why =
+          std::ranges::find(kReachesFiles, name) != kReachesFiles.end()
+              ? fmt::format("has the operator {}, which opens files by their names", name)
+              : first_file_operator(node->blocks());
+      if (!why.empty()) {
+        return why;
+      }
+    }
+  }
+  return {};
+}
 
-std::string refused_operator(const torch::jit::Module& module, DeviceKind device) {
+std::shared_ptr<torch::jit::Graph> inlined(const torch::jit::Module& module) {
   std::shared_ptr<torch::jit::Graph> graph = module.get_method("forward").graph()->copy();
   torch::jit::Inline(*graph);
+  return graph;
+}
+
+}  // namespace
+
+std::string file_operator(const torch::jit::Module& module) {
+  const std::shared_ptr<torch::jit::Graph> graph = inlined(module);
+  const torch::jit::Block* all = graph->block();
+  return first_file_operator(all);
+}
+
+std::string refused_operator(const torch::jit::Module& module, DeviceKind device) {
+  if (std::string why = file_operator(module); !why.empty()) {
+    return why;
+  }
+  std::shared_ptr<torch::jit::Graph> graph = inlined(module);
+  // What has constants alone is run here.
   torch::jit::ConstantPropagation(graph);  // an `if` on a mode that is a constant leaves one branch
   torch::jit::EliminateDeadCode(graph);
   const torch::jit::Block* all = graph->block();

@@ -25,6 +25,9 @@ struct JobSources {
   /// Run directory that keeps the files of the job given as `text`; without `text` that is where
   /// `file` lies.
   std::filesystem::path run = {};
+  /// What `text` was read from, the manifest of a checkpoint. A library that it names is loaded
+  /// only where nobody else can write there (base/system/trusted_code.hpp). Empty: `run`.
+  std::filesystem::path origin = {};
   /// By worker, the name of its host, for a layout that names hosts. Nothing: nobody knows, and
   /// names are refused. Empty: nobody knows yet, and what is said by names is left out.
   std::optional<std::vector<std::string>> hosts = std::nullopt;

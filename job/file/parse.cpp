@@ -59,11 +59,12 @@ ResolvedJob load_job(const JobSources& sources) {
           .notes = notes_of(settled.left_out, sources.file)};
 }
 
-JobSpec parse_job(std::string_view text, const std::string& name,
-                  const std::filesystem::path& run) {
+JobSpec parse_job(std::string_view text, const std::string& name, const std::filesystem::path& run,
+                  const std::filesystem::path& origin) {
   JobSources sources;
   sources.file = name;
   sources.run = run;
+  sources.origin = origin;
   sources.text = std::string(text);
   return resolve(sources).draft.spec;
 }

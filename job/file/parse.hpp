@@ -29,14 +29,17 @@ struct ResolvedJob {
 
 /// Parses and checks all sources. `normalization: auto`, and defaults that depend on other keys,
 /// come out resolved.
-/// @throws JobFileError with all problems; a file that cannot be read is one.
+/// @throws JobFileError with all problems; a file that cannot be read is one. ConfigError where it
+/// names a library, and somebody else could have written that.
 [[nodiscard]] ResolvedJob load_job(const JobSources& sources);
 
 /// The spec of a resolved job, as job.yaml and the Welcome message carry it; `name` stands in
 /// messages. @param run  its run directory, which keeps its library; empty: it has none
-/// @throws JobFileError
+/// @param origin  as of JobSources
+/// @throws JobFileError; ConfigError as load_job
 [[nodiscard]] JobSpec parse_job(std::string_view text, const std::string& name,
-                                const std::filesystem::path& run = {});
+                                const std::filesystem::path& run = {},
+                                const std::filesystem::path& origin = {});
 
 /// The resolved job as YAML: every key that applies, so it runs again as it is and parses back to
 /// an equal JobSpec.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/system/trusted_code.hpp"
 #include "job/file/host_names.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/library/family_library.hpp"
@@ -85,9 +86,17 @@ SettingCollector collect(const Places& places, const Recipe& recipe, const Recip
   return collector;
 }
 
+/// Reading a job loads its library. Who could have written the job could have named one.
+void require_trusted_origin(const JobSources& sources) {
+  require_trusted(!sources.text            ? sources.file
+                  : sources.origin.empty() ? sources.run
+                                           : sources.origin);
+}
+
 /// The library comes first: other settings may name what it has.
-/// @throws JobFileError of one line where it cannot be used: the others would complain in vain
-HashedFile library_of(const std::vector<Setting>& settings, const std::filesystem::path& run) {
+/// @throws JobFileError of one line where it cannot be used: the others would complain in vain.
+/// ConfigError where it is not to be trusted
+HashedFile library_of(const std::vector<Setting>& settings, const JobSources& sources) {
   JobSpec draft;
   std::string place;
   for (const Setting& setting : settings) {
@@ -99,8 +108,11 @@ HashedFile library_of(const std::vector<Setting>& settings, const std::filesyste
       }
     }
   }
+  if (!draft.model.library.file.empty()) {
+    require_trusted_origin(sources);
+  }
   try {
-    settle_library(draft.model.library, run);
+    settle_library(draft.model.library, sources.text ? sources.run : sources.file.parent_path());
   } catch (const ConfigError& error) {
     throw JobFileError({fmt::format("{}: {}", place, error.what())});
   }
@@ -183,8 +195,7 @@ SettledPlaces settle_places(const JobSources& sources, const std::optional<std::
   // The recipe decides which networks there are to say something about.
   std::vector<Setting> settings =
       collect(places, *default_recipe(), {}, settled.problems).settings();
-  const HashedFile library =
-      library_of(settings, sources.text ? sources.run : sources.file.parent_path());
+  const HashedFile library = library_of(settings, sources);
   const Recipe& recipe = recipe_of(settings, library);
   const RecipesOfPlaces earlier_words = earlier_recipes(places, library, recipe);
   if (&recipe != default_recipe() || !earlier_words.empty()) {

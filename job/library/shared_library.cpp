@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/trusted_code.hpp"
 #include "job/library/interface_version.hpp"  // written by cmake/WriteInterface.cmake
 
 namespace gangway {
@@ -85,6 +86,7 @@ std::string read_library(const fs::path& file) {
 
 SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
     : file_(fs::absolute(file)) {  // a name without a folder would be looked for elsewhere
+  require_trusted(file);
   const std::string bytes = read_library(file);
   require_same(interface_in(bytes, file), torch, file);
   // All names now: one that is missing is said in this line, and not in the middle of a step.

@@ -21,7 +21,8 @@ class SharedLibrary {
   /// @param torch  LibTorch's version where its code will use LibTorch, "2.11.0"; empty: it will
   /// not
   /// @throws ConfigError of one line that begins with the file: missing, no library of Gangway's,
-  /// built for another version of it or of LibTorch, or refused by the dynamic linker
+  /// built for another version of it or of LibTorch, refused by the dynamic linker, or one that
+  /// somebody else could have written (base/system/trusted_code.hpp)
   explicit SharedLibrary(const std::filesystem::path& file, std::string_view torch = {});
 
   /// @throws ConfigError where it has no function of that name

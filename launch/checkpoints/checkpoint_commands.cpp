@@ -163,7 +163,8 @@ int export_network(const CheckpointOptions& options) {
   }
   const checkpoint::Manifest manifest = checkpoint::read_manifest(path);
   const JobSpec job =
-      parse_job(manifest.job_yaml, path.string() + " (job)", path.parent_path().parent_path());
+      parse_job(manifest.job_yaml, path.string() + " (job)",
+                fs::absolute(path).parent_path().parent_path(), path / checkpoint::kManifestName);
   const std::string& network = job.networks[job.chosen(options.network)].name;
   const fs::path stem = is_folder ? options.output / network : options.output;
   if (is_folder || suffix == kPlainSuffix) {

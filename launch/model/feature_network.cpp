@@ -17,9 +17,11 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "base/errors.hpp"
+#include "base/system/trusted_code.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "gan/script/loaded_script.hpp"
+#include "gan/script/refused_operators.hpp"
 #include "job/choices.hpp"
 #include "launch/model/files/sha256.hpp"
 #include "launch/model/load_tensor.hpp"
@@ -140,11 +142,18 @@ torch::jit::Module load_script(const fs::path& file) {
     throw ConfigError(
         fmt::format("{}: no such file; give --features a TorchScript network", file.string()));
   }
+  require_trusted(file);
+  torch::jit::Module module;
   try {
-    return torch::jit::load(file.string(), at::kCPU);
+    module = torch::jit::load(file.string(), at::kCPU);
   } catch (const std::exception& error) {
     throw ConfigError(fmt::format("{}: {}", file.string(), gan::why_not_loaded(error.what())));
   }
+  if (const std::string why = module.find_method("forward") ? gan::file_operator(module) : "";
+      !why.empty()) {
+    throw ConfigError(fmt::format("{}: {}", file.string(), why));
+  }
+  return module;
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
   // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
   // says by now.
   const checkpoint::Manifest& manifest = reader.manifest();
-  const fs::path run = checkpoint.parent_path().parent_path();
-  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run);
+  const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
+  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
+                          checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   gan::Network& network = networks[job.chosen(choice.network)];

@@ -50,6 +50,15 @@ class Forks(nn.Module):
         return self.judge(torch.jit.wait(flat))
 
 
+class Reads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.judge = nn.Linear(784, 1)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        return self.judge(torch.flatten(image, 1)) + torch.from_file("/etc/hostname", False, 1, dtype=torch.uint8)
+
+
 class Warns(nn.Module):
     """Says something each time, as LibTorch's own kernels do."""
 
@@ -255,6 +264,29 @@ class OwnNetworks(Trainings):
         self.refuse("model.classes=10", says=["model.generator", "labels [N] int64"])
         torch.jit.script(Forks()).save(self.folder / "forks.pt")
         self.refuse("model.discriminator=forks.pt", says=["model.discriminator", "forks.pt", "prim::fork"])
+        torch.jit.script(Reads()).save(self.folder / "reads.pt")
+        self.refuse("model.discriminator=reads.pt", says=["model.discriminator", "reads.pt", "aten::from_file"])
+
+    def test_code_that_others_can_write_to_is_run_by_nobody(self):
+        self.train("job.yaml", *SHORT, TWO, run="own", workers=1)
+        run = self.folder / "runs/00000-own"
+        attempts = ((("run", "job.yaml", *SHORT, "-n", "1", "--dry-run"), self.folder / "generator.pt"),
+                    (("run", "job.yaml", *SHORT, "-n", "1", "--run", "other"), self.folder / "generator.pt"),
+                    (("sample", "own", "-o", "grid.png"), run),
+                    (("evaluate", "own", "--samples", "100"), run / "networks"),
+                    (("checkpoints", "export", "own", "-o", "out.pt"), next((run / "networks").glob("generator*"))))
+        for words, place in attempts:
+            with self.subTest(words=words, place=place.name):
+                before = place.stat().st_mode
+                place.chmod(before | 0o002)
+                code, _, err = self.call(GANGWAY, *words)
+                self.assertEqual(code, 2, err)
+                line, = err.splitlines()
+                for word in (str(place), "can be written to by everybody", "--trust"):
+                    self.assertIn(word, line)
+                if words[0] == "sample" or "--dry-run" in words:
+                    self.assertEqual(self.call(GANGWAY, *words, "--trust")[0], 0)
+                place.chmod(before)
 
     def test_a_changed_file_is_2_when_a_run_goes_on(self):
         self.train("job.yaml", *SHORT, EIGHT, run="own", workers=1)

@@ -113,6 +113,29 @@ TEST_F(FamilyLibrary, IsRefusedInOneLineWhereItIsOfAnotherVersion) {
                                 HasSubstr("and this is 0."), HasSubstr("build it again"))));
 }
 
+TEST_F(FamilyLibrary, IsRefusedWhereOthersCanWriteToIt) {
+  const fs::path shared = copy("libshared");
+  fs::permissions(shared, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_THAT(problems_of(job(shared)),
+              ElementsAre(AllOf(HasSubstr("libshared.so can be written to by everybody"),
+                                HasSubstr("--trust runs it"))));
+}
+
+TEST_F(FamilyLibrary, IsNotLoadedForAJobThatOthersCanWriteTo) {
+  JobSources sources;
+  sources.file = folder.write("job.yaml", job(GANGWAY_SIREN));
+  EXPECT_NO_THROW((void)load_job(sources));
+  fs::permissions(sources.file, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_THROW((void)load_job(sources), ConfigError);
+  const fs::path run = folder.path() / "run";
+  fs::create_directory(run);
+  EXPECT_NO_THROW((void)parse_job(job(GANGWAY_SIREN), "job.yaml", run));
+  EXPECT_THROW((void)parse_job(job(GANGWAY_SIREN), "job.yaml", run, sources.file), ConfigError);
+  fs::permissions(run, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_THROW((void)parse_job(job(GANGWAY_SIREN), "job.yaml", run), ConfigError);
+  EXPECT_NO_THROW((void)parse_job("model: {family: dcgan}", "job.yaml", run));  // no code
+}
+
 TEST_F(FamilyLibrary, IsRefusedInOneLineWhereItIsNone) {
   const fs::path text = folder.write("libtext.so", "hello");
   EXPECT_THAT(problems_of(job(text)), ElementsAre(HasSubstr("is no library for Gangway")));

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The one rule of trust (SECURITY.md): a file whose code this process is about to run (a user's
+// library, TorchScript), and a file or folder that names such code, are the caller's or root's, and
+// nobody else can write to them or put another in their place. Asked where code is named and again
+// where it is loaded, in every program; any thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace gangway {
+
+/// Set for all of a command's programs by its --trust: no file is looked at.
+inline constexpr const char* kTrustVariable = "GANGWAY_TRUST";
+
+/// Why somebody else could change what lies at `path`, in words that begin with the place; empty:
+/// nobody but the caller and root can. Links are followed, and whoever could turn one counts.
+[[nodiscard]] std::string why_not_trusted(const std::filesystem::path& path);
+
+/// @throws ConfigError of one line: place, owner or mode, and the remedy --trust; nothing where
+/// there is no such file, which is for others to say
+void require_trusted(const std::filesystem::path& path);
+
+}  // namespace gangway

@@ -111,8 +111,10 @@ extern "C" void go_on(int /*signal*/) {}
 
 /// Until `supervise` takes the signals over. Handlers, which no child inherits.
 void heed_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
-    (void)std::signal(signal, leave_before_the_start);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    if (std::signal(signal, leave_before_the_start) == SIG_IGN) {
+      (void)std::signal(signal, SIG_IGN);  // nohup
+    }
   }
   (void)std::signal(SIGUSR2, go_on);  // saves and goes on, once there is something
 }

@@ -91,6 +91,12 @@ class Signals(Job):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.end(process)[0], 75)
 
+    def test_a_hangup_saves_and_leaves_with_75(self):
+        process = self.start("-n", "1", LONG)
+        self.wait_for_ticks()
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.end(process)[0], 75)
+
     def test_more_signals_at_any_moment_of_the_save_tear_nothing(self):
         for _ in range(6):
             process = self.start("-n", "2", LONG, worker="--step-ms 1")

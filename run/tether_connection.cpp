@@ -24,12 +24,16 @@ namespace {
 
 using std::chrono::steady_clock;
 
+// A supervisor that strangers besiege may drop a rank that it has not heard yet.
+constexpr int kTries = 5;
+
 /// One address that is being tried.
 struct Attempt {
   std::string host;
   FileDescriptor socket;  ///< empty: given up
   bool has_greeted = false;
   std::string problem;
+  int tries = 1;
 
   void give_up(int error) {
     socket.reset();
@@ -67,14 +71,20 @@ void greet(Attempt& attempt, const std::string& line) {
   attempt.has_greeted = true;
 }
 
-/// Whether it was welcome.
-bool hear(Attempt& attempt) {
+/// Whether it was welcome. One that was dropped begins again.
+bool hear(Attempt& attempt, std::uint16_t port) {
   char answer = 0;
   const ssize_t size = ::recv(attempt.socket.get(), &answer, 1, 0);
   if (size == 1 && answer == kTetherWelcome) {
     return true;
   }
-  if (size >= 0 || (errno != EAGAIN && errno != EINTR)) {
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return false;
+  }
+  if (const int tries = attempt.tries; tries < kTries) {
+    attempt = begin(std::move(attempt.host), port);
+    attempt.tries = tries + 1;
+  } else {
     attempt.give_up(0);
   }
   return false;
@@ -117,7 +127,7 @@ FileDescriptor connect_tether(const TetherAddress& address, const TetherGreeting
       }
       if (!attempt.has_greeted) {
         greet(attempt, line);
-      } else if (hear(attempt)) {
+      } else if (hear(attempt, address.port)) {
         return std::move(attempt.socket);
       }
     }

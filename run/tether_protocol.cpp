@@ -48,8 +48,10 @@ std::optional<TetherAddress> parse_tether(std::string_view text) {
 }
 
 std::string greeting_line(const TetherGreeting& greeting, const std::string& token) {
-  return fmt::format("{} {} {} {} {} {}\n", kFirstWord, token, greeting.rank, greeting.pid,
-                     greeting.job, greeting.host);
+  const ProcessIdentity& process = greeting.process;
+  return fmt::format("{} {} {} {} {} {} {} {} {}\n", kFirstWord, token, greeting.rank, process.pid,
+                     process.start_ticks, process.pid_namespace, process.boot_id, greeting.job,
+                     greeting.host);
 }
 
 std::optional<TetherGreeting> parse_greeting(std::string_view line, const std::string& token) {
@@ -59,12 +61,15 @@ std::optional<TetherGreeting> parse_greeting(std::string_view line, const std::s
   line.remove_suffix(1);
   const auto words = split(line, ' ');
   TetherGreeting greeting;
-  if (words.size() != 6 || words[0] != kFirstWord || !is_same_secret(words[1], token) ||
-      !read(words[2], greeting.rank) || !read(words[3], greeting.pid) ||
-      !read(words[4], greeting.job)) {
+  ProcessIdentity& process = greeting.process;
+  if (words.size() != 9 || words[0] != kFirstWord || !is_same_secret(words[1], token) ||
+      !read(words[2], greeting.rank) || !read(words[3], process.pid) ||
+      !read(words[4], process.start_ticks) || !read(words[7], greeting.job)) {
     return std::nullopt;
   }
-  greeting.host = words[5];
+  process.pid_namespace = words[5];
+  process.boot_id = words[6];
+  greeting.host = words[8];
   return greeting;
 }
 

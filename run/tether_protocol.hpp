@@ -4,8 +4,9 @@
 // first milliseconds to its last the supervisor sees its end at once, and it the supervisor's: the
 // kernel closes the connection, whatever killed either, before MPI_Init as well as after.
 //
-// The rank begins: "gangway-tether TOKEN RANK PID JOB HOST\n" (JOB: Open MPI's number of the job),
-// and is answered with one byte kTetherWelcome. Then it sends kTetherBeat every kHeartbeatPeriod
+// The rank begins: "gangway-tether TOKEN RANK PID TICKS NAMESPACE BOOT JOB HOST\n" (what tells the
+// process from all others, base/process_identity.hpp; JOB: Open MPI's number of the job), and is
+// answered with one byte kTetherWelcome. Then it sends kTetherBeat every kHeartbeatPeriod
 // and, once, kTetherSettled: a worker when its lifeline stands, the coordinator when its event loop
 // runs. From then on a worker owes no beats (the coordinator looks after it), and the coordinator's
 // come only while its event loop turns. The supervisor sends nothing but kTetherEnd: leave.
@@ -16,6 +17,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/process_identity.hpp"
 
 namespace gangway {
 
@@ -39,7 +42,7 @@ struct TetherAddress {
 /// What a rank says of itself.
 struct TetherGreeting {
   int rank = 0;
-  std::int64_t pid = 0;
+  ProcessIdentity process;
   std::uint32_t job = 0;  ///< Open MPI's number of it; 0: unknown
   std::string host;
 };

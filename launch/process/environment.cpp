@@ -29,6 +29,11 @@ std::vector<std::string> exported_variables(const Environment& environment) {
   return names;
 }
 
+std::string networks_of_the_hosts(const Environment& environment) {
+  return find_variable(environment, "OMPI_MCA_btl_tcp_if_include")
+      .value_or(find_variable(environment, "OMPI_MCA_oob_tcp_if_include").value_or(""));
+}
+
 void let_root_use_mpirun() {
   if (::geteuid() == 0) {
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"}) {

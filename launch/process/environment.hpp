@@ -18,6 +18,9 @@ namespace gangway::launch {
 /// Names of variables that change what ranks on other hosts do.
 [[nodiscard]] std::vector<std::string> exported_variables(const Environment& environment);
 
+/// That Open MPI is to use between hosts, as on_networks() takes them; empty: all.
+[[nodiscard]] std::string networks_of_the_hosts(const Environment& environment);
+
 /// mpirun refuses root unless these variables of this process say otherwise; no other user needs
 /// them.
 void let_root_use_mpirun();

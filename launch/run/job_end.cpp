@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/wait.h>
 
+#include "base/process_identity.hpp"
 #include "launch/process/process_tree.hpp"
 
 namespace gangway::launch {
@@ -86,7 +87,7 @@ JobEnd::TimePoint JobEnd::asking_time(TimePoint now) {
 void JobEnd::kill_local_ranks() {
   for (const auto& [number, rank] : tethers_.present()) {
     if (rank.is_local) {
-      ::kill(static_cast<pid_t>(rank.said.pid), SIGKILL);
+      (void)kill_process(rank.said.process);
     }
   }
 }

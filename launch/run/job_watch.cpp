@@ -29,8 +29,8 @@ JobWatch::JobWatch(int ranks, TimePoint start, const WatchLimits& limits)
 void JobWatch::greeted(const TetherGreeting& said, TimePoint now) {
   Rank& rank = at(said.rank);
   rank.greeted = now;
-  rank.pid = said.pid;
-  rank.name += fmt::format(" (host {}, pid {})", said.host, said.pid);
+  rank.pid = said.process.pid;
+  rank.name += fmt::format(" (host {}, pid {})", said.host, said.process.pid);
   first_ = first_.value_or(now);
 }
 

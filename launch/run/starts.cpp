@@ -189,6 +189,7 @@ SupervisedJob Starts::first(bool goes_on) {
           std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
       .reach = request_.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
       .tether_port = tether_port(asked_.lifeline_port),
+      .networks = networks_of_the_hosts(environment_),
       .tells_command = asked_.verbose,
       .resume_command = [run = run_, lines = resume_lines(asked_.resume, run_, typed_),
                          before = newest_checkpoint(run_)] {

@@ -88,7 +88,7 @@ class Supervisor {
  public:
   explicit Supervisor(const SupervisedJob& job)
       : job_(job),
-        tethers_(job.reach, job.tether_port, job.ranks),
+        tethers_(job.reach, job.tether_port, job.ranks, job.networks),
         watch_(job.ranks, steady_clock::now(),
                {.spread = job.reach == TetherReach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
                 .silence = job.silence}) {}
@@ -198,7 +198,7 @@ class Supervisor {
     if (found == tethers_.present().end() || !found->second.is_local) {
       return std::nullopt;
     }
-    return static_cast<pid_t>(found->second.said.pid);
+    return static_cast<pid_t>(found->second.said.process.pid);
   }
 
   /// mpirun, and what lost its parent.

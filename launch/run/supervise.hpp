@@ -21,6 +21,7 @@ struct SupervisedJob {
   std::chrono::milliseconds silence{60'000};  ///< layout.timeout_seconds: then a process hangs
   TetherReach reach = TetherReach::kThisHost;
   std::uint16_t tether_port = 0;  ///< 0: any
+  std::string networks = {};      ///< that ranks on other hosts come by; as on_networks()
   bool tells_command = false;
   /// Another start follows a loss: what is in memory stays there, and there is no advice to give.
   bool goes_on = false;

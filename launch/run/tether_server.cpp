@@ -5,16 +5,18 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
+#include <iostream>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/errors.hpp"
+#include "base/process_identity.hpp"
 #include "base/secret.hpp"
 #include "base/this_host.hpp"
 
@@ -23,28 +25,33 @@ namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// Whoever has connected and says nothing is no rank.
-constexpr std::chrono::seconds kGreetingLimit{5};
-// More connections than ranks: a stranger's, and a rank's over a second network.
-constexpr std::size_t kSpareConnections = 64;
+// A rank greets as it connects. Whoever says nothing for as long is none.
+constexpr std::chrono::seconds kGreetingLimit{2};
+// More connections than ranks: strangers', and a rank's over a second network. So many that a rank
+// has the time to greet while strangers come as fast as they can, each in the place of the oldest.
+constexpr std::size_t kSpareConnections = 1'024;
+// In one turn: what else the supervisor looks after comes between.
+constexpr int kMostAtOnce = 4'096;
 constexpr const char* kLoopback = "127.0.0.1";
+constexpr int kPortTries = 20;  // a port that is free at one address may be taken at the next
 
-/// Of all networks, for ranks try them at once; loopback last.
-std::string addresses_for(TetherReach reach) {
-  std::string addresses;
+/// Of the networks between the hosts, for ranks try them at once; loopback last.
+std::vector<std::string> addresses_for(TetherReach reach, std::string_view networks) {
+  std::vector<std::string> addresses;
   if (reach == TetherReach::kEveryHost) {
-    for (const OwnAddress& own : own_addresses()) {
-      addresses += own.address + ",";
+    for (const OwnAddress& own : on_networks(own_addresses(), networks)) {
+      addresses.push_back(own.address);
     }
   }
-  return addresses + kLoopback;
+  addresses.emplace_back(kLoopback);
+  return addresses;
 }
 
-FileDescriptor listen_at(TetherReach reach, std::uint16_t& port) {
+FileDescriptor listen_at(const std::string& host, std::uint16_t& port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(reach == TetherReach::kThisHost ? INADDR_LOOPBACK : INADDR_ANY);
+  (void)::inet_pton(AF_INET, host.c_str(), &address.sin_addr);
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int on = 1;
   socklen_t length = sizeof(address);
@@ -53,21 +60,16 @@ FileDescriptor listen_at(TetherReach reach, std::uint16_t& port) {
       ::listen(socket.get(), SOMAXCONN) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
     throw EnvironmentError(fmt::format(
-        "port {} for the ranks' tethers: {}: free it, or choose another --lifeline-port", port,
-        std::strerror(errno)));
+        "port {} of {} for the ranks' tethers: {}: free it, or choose another --lifeline-port",
+        port, host, std::strerror(errno)));
   }
   port = ntohs(address.sin_port);
   return socket;
 }
 
-/// Both ends have one address: the peer is of this host.
-bool is_from_this_host(int socket) {
-  sockaddr_in own{};
-  sockaddr_in peer{};
-  socklen_t length = sizeof(own);
-  return ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
-         ::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) == 0 &&
-         own.sin_addr.s_addr == peer.sin_addr.s_addr;
+bool is_of_this_host(const ProcessIdentity& process) {
+  const ProcessIdentity self = own_process();
+  return process.boot_id == self.boot_id && process.pid_namespace == self.pid_namespace;
 }
 
 }  // namespace
@@ -75,16 +77,40 @@ bool is_from_this_host(int socket) {
 struct TetherServer::Connection {
   FileDescriptor socket;
   TimePoint since;
-  std::string line;  ///< of the greeting, as far as it has come
-  int rank = -1;     ///< -1: has not greeted
+  std::uint64_t number = 0;  ///< of those accepted
+  std::string line;          ///< of the greeting, as far as it has come
+  int rank = -1;             ///< -1: has not greeted
 };
 
-TetherServer::TetherServer(TetherReach reach, std::uint16_t port, int ranks)
+TetherServer::TetherServer(TetherReach reach, std::uint16_t port, int ranks,
+                           std::string_view networks)
     : ranks_(ranks), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  address_ = {.hosts = addresses_for(reach), .port = port, .token = new_secret()};
-  listener_ = listen_at(reach, address_.port);
-  // Told once of each newcomer: one that cannot be accepted now must not keep this thread awake.
-  watch(listener_.get(), EPOLLIN | EPOLLET);
+  const std::vector<std::string> addresses = addresses_for(reach, networks);
+  address_ = {
+      .hosts = fmt::format("{}", fmt::join(addresses, ",")), .port = port, .token = new_secret()};
+  for (int attempt = 1;; ++attempt) {
+    try {
+      listen(addresses);
+      return;
+    } catch (const EnvironmentError&) {
+      if (port != 0 || attempt == kPortTries) {
+        throw;
+      }
+      address_.port = 0;
+    }
+  }
+}
+
+/// The same port at all addresses.
+void TetherServer::listen(const std::vector<std::string>& addresses) {
+  listeners_.clear();
+  for (const std::string& address : addresses) {
+    listeners_.push_back(listen_at(address, address_.port));
+  }
+  for (const FileDescriptor& listener : listeners_) {
+    // Told once of each newcomer: one that cannot be accepted now must not keep this thread awake.
+    watch(listener.get(), EPOLLIN | EPOLLET);
+  }
 }
 
 TetherServer::~TetherServer() = default;
@@ -97,23 +123,73 @@ void TetherServer::watch(int descriptor, std::uint32_t how) {
   }
 }
 
-void TetherServer::accept(TimePoint now) {
-  while (listener_ && connections_.size() < static_cast<std::size_t>(ranks_) + kSpareConnections) {
-    FileDescriptor socket(
-        ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket) {
-      return;
+/// Nobody stays out because others have come first: the oldest who has said nothing goes.
+void TetherServer::accept(const TetherEvents& events, TimePoint now) {
+  for (std::size_t at = 0; at < listeners_.size(); ++at) {  // which may end as the last rank comes
+    for (int i = 0; i < kMostAtOnce && at < listeners_.size(); ++i) {
+      FileDescriptor socket(
+          ::accept4(listeners_[at].get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (socket) {
+        take_in(std::move(socket), events, now);
+        continue;
+      }
+      if (errno == ECONNABORTED || errno == EINTR) {
+        continue;
+      }
+      if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        break;
+      }
+      const int error = errno;
+      if (!has_warned_) {
+        has_warned_ = true;
+        std::cerr << "warn  connections of ranks cannot be accepted: " << std::strerror(error)
+                  << ": raise ulimit -n" << std::endl;
+      }
+      if (strangers_.empty()) {
+        break;  // tried again at the next turn
+      }
+      drop(strangers_.begin()->second);
     }
-    const int descriptor = socket.get();
-    watch(descriptor, EPOLLIN);
-    connections_.emplace(descriptor, Connection{.socket = std::move(socket), .since = now});
   }
 }
 
+void TetherServer::take_in(FileDescriptor socket, const TetherEvents& events, TimePoint now) {
+  if (strangers_.size() >= static_cast<std::size_t>(ranks_) + kSpareConnections) {
+    drop(strangers_.begin()->second);
+  }
+  const int descriptor = socket.get();
+  watch(descriptor, EPOLLIN);
+  strangers_[++num_accepted_] = descriptor;
+  Connection& taken =
+      connections_
+          .emplace(descriptor,
+                   Connection{.socket = std::move(socket), .since = now, .number = num_accepted_})
+          .first->second;
+  if (!read(taken, events)) {  // a rank's greeting is often there already
+    end(descriptor, events);
+  }
+}
+
+void TetherServer::drop(int descriptor) {
+  const auto found = connections_.find(descriptor);
+  strangers_.erase(found->second.number);
+  connections_.erase(found);
+}
+
 void TetherServer::drop_silent(TimePoint now) {
-  std::erase_if(connections_, [now](const auto& entry) {
-    return entry.second.rank < 0 && now - entry.second.since >= kGreetingLimit;
-  });
+  while (!strangers_.empty() &&
+         now - connections_.at(strangers_.begin()->second).since >= kGreetingLimit) {
+    drop(strangers_.begin()->second);
+  }
+}
+
+void TetherServer::end(int descriptor, const TetherEvents& events) {
+  const int rank = connections_.at(descriptor).rank;
+  drop(descriptor);
+  if (rank >= 0) {
+    present_.erase(rank);
+    events.gone(rank);
+  }
 }
 
 bool TetherServer::greet(Connection& connection, const TetherEvents& events) {
@@ -124,12 +200,13 @@ bool TetherServer::greet(Connection& connection, const TetherEvents& events) {
     return false;
   }
   connection.rank = said->rank;
-  const TetheredRank rank{.said = *said, .is_local = is_from_this_host(connection.socket.get())};
+  strangers_.erase(connection.number);
+  const TetheredRank rank{.said = *said, .is_local = is_of_this_host(said->process)};
   present_.emplace(said->rank, rank);
   (void)!::send(connection.socket.get(), &kTetherWelcome, 1, MSG_NOSIGNAL);
   events.greeted(rank);
   if (++num_greeted_ == ranks_) {
-    listener_.reset();  // nobody else is expected
+    listeners_.clear();  // nobody else is expected
   }
   return true;
 }
@@ -163,21 +240,15 @@ bool TetherServer::read(Connection& connection, const TetherEvents& events) {
 
 void TetherServer::serve(const TetherEvents& events, TimePoint now) {
   drop_silent(now);
-  accept(now);
+  accept(events, now);
   std::array<epoll_event, 64> ready{};
   const int count =
       ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), /*timeout=*/0);
   for (int i = 0; i < count; ++i) {
     const int descriptor = ready.at(static_cast<std::size_t>(i)).data.fd;
     const auto found = connections_.find(descriptor);
-    if (found == connections_.end() || read(found->second, events)) {
-      continue;
-    }
-    const int rank = found->second.rank;
-    connections_.erase(found);
-    if (rank >= 0) {
-      present_.erase(rank);
-      events.gone(rank);
+    if (found != connections_.end() && !read(found->second, events)) {
+      end(descriptor, events);
     }
   }
 }

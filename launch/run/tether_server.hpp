@@ -20,7 +20,7 @@ enum class TetherReach { kThisHost, kEveryHost };
 /// A rank as it has greeted.
 struct TetheredRank {
   TetherGreeting said;
-  bool is_local = false;  ///< of this host: `said.pid` is a process here
+  bool is_local = false;  ///< `said.process` is of this boot and namespace: its pid means it here
 };
 
 struct TetherEvents {
@@ -33,8 +33,8 @@ struct TetherEvents {
 class TetherServer {
  public:
   /// Listens, until all `ranks` have greeted. @param port 0: any free one.
-  /// @throws EnvironmentError when there is none.
-  TetherServer(TetherReach reach, std::uint16_t port, int ranks);
+  /// @param networks  as on_networks(), of kEveryHost. @throws EnvironmentError when there is none.
+  TetherServer(TetherReach reach, std::uint16_t port, int ranks, std::string_view networks = {});
   ~TetherServer();
   TetherServer(const TetherServer&) = delete;
   TetherServer& operator=(const TetherServer&) = delete;
@@ -52,8 +52,13 @@ class TetherServer {
  private:
   struct Connection;
 
-  void accept(std::chrono::steady_clock::time_point now);
+  void listen(const std::vector<std::string>& addresses);
+  void accept(const TetherEvents& events, std::chrono::steady_clock::time_point now);
+  void take_in(FileDescriptor socket, const TetherEvents& events,
+               std::chrono::steady_clock::time_point now);
   void drop_silent(std::chrono::steady_clock::time_point now);
+  void drop(int descriptor);
+  void end(int descriptor, const TetherEvents& events);
   /// @return false when the connection is over.
   bool read(Connection& connection, const TetherEvents& events);
   bool greet(Connection& connection, const TetherEvents& events);
@@ -62,8 +67,11 @@ class TetherServer {
   int ranks_;
   TetherAddress address_;
   FileDescriptor epoll_;
-  FileDescriptor listener_;
-  std::map<int, Connection> connections_;  ///< by descriptor
+  std::vector<FileDescriptor> listeners_;
+  std::map<int, Connection> connections_;   ///< by descriptor
+  std::map<std::uint64_t, int> strangers_;  ///< those that have not greeted; the oldest first
+  std::uint64_t num_accepted_ = 0;
+  bool has_warned_ = false;
   std::map<int, TetheredRank> present_;
   int num_greeted_ = 0;
 };

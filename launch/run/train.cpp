@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/process_identity.hpp"
 #include "base/this_host.hpp"
 #include "job/choices.hpp"
 #include "job/file/parse.hpp"
@@ -74,12 +75,13 @@ InheritedTether tie(const Environment& environment, int rank) {
   const auto address = text ? parse_tether(*text) : std::nullopt;
   if (address) {
     ::unsetenv(kTetherVariable);
-    tether.socket =
-        connect_tether(
-            *address,
-            {.rank = rank, .pid = ::getpid(), .job = job_number(environment), .host = host_name()},
-            kTetherPatience)
-            .release();
+    tether.socket = connect_tether(*address,
+                                   {.rank = rank,
+                                    .process = own_process(),
+                                    .job = job_number(environment),
+                                    .host = host_name()},
+                                   kTetherPatience)
+                        .release();
   }
   return tether;
 }

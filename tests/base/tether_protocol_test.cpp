@@ -16,11 +16,12 @@ TEST(TetherProtocol, ReadsBackWhatItWrites) {
   EXPECT_EQ(address->port, 4711);
   EXPECT_EQ(address->token, "secret");
   const auto said = parse_greeting(
-      greeting_line({.rank = 3, .pid = 77, .job = 0xabc0001, .host = "node-a"}, "secret"),
+      greeting_line({.rank = 3, .process = own_process(), .job = 0xabc0001, .host = "node-a"},
+                    "secret"),
       "secret");
   ASSERT_TRUE(said);
   EXPECT_EQ(said->rank, 3);
-  EXPECT_EQ(said->pid, 77);
+  EXPECT_EQ(said->process, own_process());
   EXPECT_EQ(said->job, 0xabc0001U);
   EXPECT_EQ(said->host, "node-a");
 }
@@ -31,10 +32,12 @@ TEST(TetherProtocol, RefusesWhatIsNone) {
     EXPECT_FALSE(parse_tether(text)) << text;
   }
   for (const char* line :
-       {"", "\n", "gangway-tether secret 1 2 3 host", "gangway-tether wrong 1 2 3 host\n",
-        "gangway-tether secret x 2 3 host\n", "gangway-tether secret 1 2 host\n",
-        "gangway-lifeline secret 1 2 3 host\n", "gangway-tether secre 1 2 3 host\n",
-        "gangway-tether secrets 1 2 3 host\n"}) {
+       {"", "\n", "gangway-tether secret 1 2 3 ns boot 4 host",
+        "gangway-tether wrong 1 2 3 ns boot 4 host\n",
+        "gangway-tether secret x 2 3 ns boot 4 host\n", "gangway-tether secret 1 2 3 ns 4 host\n",
+        "gangway-lifeline secret 1 2 3 ns boot 4 host\n",
+        "gangway-tether secre 1 2 3 ns boot 4 host\n",
+        "gangway-tether secrets 1 2 3 ns boot 4 host\n"}) {
     EXPECT_FALSE(parse_greeting(line, "secret")) << line;
   }
 }

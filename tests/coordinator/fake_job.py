@@ -27,6 +27,8 @@ DEADLINE = 120  # seconds; a hang is a failure
 
 
 class Job(unittest.TestCase):
+    variables = {}  # of the environment, besides
+
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -44,7 +46,7 @@ class Job(unittest.TestCase):
         """`gangway run`, its output in files: pipes would be held open by ranks that hang."""
         with open(self.folder / "out", "w") as out, open(self.folder / "err", "w") as err:
             process = subprocess.Popen([self.gangway, command, "job.yaml", *arguments], cwd=self.folder, stdout=out,
-                                       stderr=err, env=environment(FAKE_WORKER_OPTIONS=worker))
+                                       stderr=err, env=environment(FAKE_WORKER_OPTIONS=worker, **self.variables))
         self.addCleanup(lambda: process.poll() is None and process.send_signal(signal.SIGTERM))
         return process
 

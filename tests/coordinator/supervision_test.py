@@ -7,7 +7,9 @@ have met, or are stopped for good. tests/faults/start_campaign.py does such thin
 """
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,6 +23,29 @@ import shared_memory  # noqa: E402
 
 SHORT = "layout.timeout_seconds=3"
 HANG = 120  # seconds, on a machine that does other things as well
+
+
+# Connects as often as it may hold connections, says "held COUNT", and goes on until nobody listens any more.
+STRANGERS = """
+import itertools, resource, socket, sys, time
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+held, most = [], min(15_000, hard - 64)
+for number in itertools.count(1):
+    one = socket.socket()
+    while one.connect_ex(("127.0.0.1", int(sys.argv[1]))) != 0:
+        if held:
+            sys.exit()
+        time.sleep(0.01)
+    held = held[-most:] + [one]
+    if number == most:
+        print("held", number, flush=True)
+"""
+# Waits with the ranks until the file "go" is there.
+LATE_MPIRUN = """#!/bin/sh
+while [ ! -e go ]; do sleep 0.01; done
+exec {} "$@"
+"""
 
 
 def below(pid):
@@ -49,6 +74,24 @@ class Supervised(Job):
     def end(self, process):
         code = process.wait(timeout=HANG)
         return code, (self.folder / "out").read_text(), (self.folder / "err").read_text()
+
+    def test_strangers_keep_no_rank_from_its_tether(self):
+        late = self.folder / "bin/mpirun"
+        late.write_text(LATE_MPIRUN.format(shutil.which("mpirun")))
+        late.chmod(0o755)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.variables = {"PATH": f"{late.parent}:{os.environ['PATH']}"}
+        process = self.start("-n", "2", "--lifeline-port", str(port))
+        strangers = subprocess.Popen([sys.executable, "-c", STRANGERS, str(port + 1)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(strangers.wait)
+        self.addCleanup(strangers.kill)
+        self.addCleanup(strangers.stdout.close)
+        self.assertIn("held", strangers.stdout.readline())
+        (self.folder / "go").touch()
+        code, out, err = self.end(process)
+        self.assertEqual((code, err), (0, ""), out)
 
     def remove_segments_at_the_end(self):
         """Those of killed ranks, which a supervisor removes, or the next start a minute later."""

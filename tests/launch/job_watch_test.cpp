@@ -17,7 +17,7 @@ class JobWatchTest : public ::testing::Test {
   static constexpr WatchLimits kLimits{.silence = seconds(3)};
 
   void greet(int rank) {
-    watch_.greeted({.rank = rank, .pid = 100 + rank, .host = "node-a"}, now_);
+    watch_.greeted({.rank = rank, .process = {.pid = 100 + rank}, .host = "node-a"}, now_);
   }
   void greet_all() {
     pass(milliseconds(500));

@@ -5,13 +5,19 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <vector>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/process_identity.hpp"
+#include "base/system/open_files.hpp"
+#include "base/this_host.hpp"
 #include "run/tether_connection.hpp"
 
 namespace gangway::launch {
@@ -43,8 +49,8 @@ class TetherServerTest : public ::testing::Test {
   }
   FileDescriptor connect(int rank) {
     auto socket = std::async(std::launch::async, [this, rank] {
-      return connect_tether(server_.address(), {.rank = rank, .pid = ::getpid(), .host = "here"},
-                            kLimit);
+      return connect_tether(server_.address(),
+                            {.rank = rank, .process = own_process(), .host = "here"}, kLimit);
     });
     serve_until([this, rank] { return greeted_.contains(rank); });
     return socket.get();
@@ -82,8 +88,9 @@ TEST_F(TetherServerTest, DropsWhoeverDoesNotKnowTheToken) {
   TetherAddress address = server_.address();
   address.token = "guessed";
   auto refused = std::async(std::launch::async, [&address] {
-    EXPECT_THROW((void)connect_tether(address, {.rank = 0, .pid = 1, .host = "elsewhere"}, kLimit),
-                 EnvironmentError);
+    EXPECT_THROW(
+        (void)connect_tether(address, {.rank = 0, .process = {}, .host = "elsewhere"}, kLimit),
+        EnvironmentError);
   });
   serve_until(
       [&refused] { return refused.wait_for(milliseconds(0)) == std::future_status::ready; });
@@ -94,7 +101,7 @@ TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
   const FileDescriptor first = connect(1);
   auto second = std::async(std::launch::async, [this] {
     EXPECT_THROW(
-        (void)connect_tether(server_.address(), {.rank = 1, .pid = 1, .host = "here"}, kLimit),
+        (void)connect_tether(server_.address(), {.rank = 1, .process = {}, .host = "here"}, kLimit),
         EnvironmentError);
   });
   serve_until([&second] { return second.wait_for(milliseconds(0)) == std::future_status::ready; });
@@ -102,11 +109,53 @@ TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
   EXPECT_TRUE(gone_.empty());
 }
 
+TEST_F(TetherServerTest, TakesAProcessOfAnotherHostOrContainerForNoneOfThisOne) {
+  TetherGreeting said{.rank = 1, .process = own_process(), .job = 0, .host = "here"};
+  said.process.pid_namespace = "pid:[1]";
+  auto socket = std::async(std::launch::async,
+                           [&] { return connect_tether(server_.address(), said, kLimit); });
+  serve_until([this] { return greeted_.contains(1); });
+  EXPECT_FALSE(greeted_[1].is_local);
+}
+
+TEST_F(TetherServerTest, LetsRanksInWhileStrangersHoldMoreConnectionsThanItKeeps) {
+  std::vector<FileDescriptor> strangers;
+  const auto besiege = [&](int count) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server_.address().port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (int i = 0; i < count; ++i) {
+      FileDescriptor& one = strangers.emplace_back(::socket(AF_INET, SOCK_STREAM, 0));
+      ASSERT_EQ(::connect(one.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+      if (i % 100 == 99) {
+        serve(steady_clock::now());
+      }
+    }
+  };
+  raise_open_files();
+  besiege(1'500);
+  const FileDescriptor first = connect(0);
+  besiege(1'500);  // of which none drives a rank out
+  const FileDescriptor second = connect(1);
+  EXPECT_EQ(server_.present().size(), 2U);
+  EXPECT_TRUE(gone_.empty());
+}
+
+TEST_F(TetherServerTest, ListensOnTheNetworksThatTheHostsMeetOn) {
+  const TetherServer loopback(TetherReach::kThisHost, 0, 2);
+  EXPECT_EQ(loopback.address().hosts, "127.0.0.1");
+  const std::vector<OwnAddress> own = own_addresses();
+  ASSERT_FALSE(own.empty());
+  const TetherServer chosen(TetherReach::kEveryHost, 0, 2, own.front().interface);
+  EXPECT_TRUE(chosen.address().hosts.starts_with(own.front().address));
+}
+
 TEST_F(TetherServerTest, ListensNoLongerThanItMust) {
   const FileDescriptor first = connect(0);
   const FileDescriptor second = connect(1);
   EXPECT_THROW(
-      (void)connect_tether(server_.address(), {.rank = 1, .pid = 1, .host = "here"}, kLimit),
+      (void)connect_tether(server_.address(), {.rank = 1, .process = {}, .host = "here"}, kLimit),
       EnvironmentError);
 }
 

@@ -16,6 +16,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLastWords{300};
 // As many times as long as the first rank took may another one take.
 constexpr int kSlowerThanTheFirst = 2;
+// Many ranks that begin on few cores take their turns.
+constexpr milliseconds kTurnOfARank{100};
+constexpr milliseconds kMostTurns{15'000};
 
 }  // namespace
 
@@ -148,7 +151,8 @@ std::optional<Verdict> JobWatch::check_coming(TimePoint now) const {
                                seconds(now - start_))};
   }
   const auto spread = std::max<std::chrono::steady_clock::duration>(
-      limits_.spread, kSlowerThanTheFirst * (*first_ - start_));
+      {limits_.spread, kSlowerThanTheFirst * (*first_ - start_),
+       std::min(kTurnOfARank * static_cast<int>(ranks_.size()), kMostTurns)});
   for (const Rank& rank : ranks_) {
     if (!rank.greeted && now - *first_ >= spread) {
       return Verdict{ExitCode::kWorkerLost,

@@ -260,5 +260,13 @@ TEST_F(JobWatchTest, WaitsLessForAMpirunWhoseJobEndedEarly) {
   EXPECT_EQ(reason(), "");
 }
 
+TEST(JobWatchOfManyRanks, GivesThemTheTimeToTakeTurns) {
+  const JobWatch::TimePoint start{};
+  JobWatch watch(64, start, {});
+  watch.greeted({.rank = 0, .process = {.pid = 1}, .host = "node-a"}, start);
+  EXPECT_FALSE(watch.check(start + std::chrono::seconds(6)));
+  EXPECT_TRUE(watch.check(start + std::chrono::seconds(7)));
+}
+
 }  // namespace
 }  // namespace gangway::launch

@@ -112,7 +112,7 @@ extern "C" void go_on(int /*signal*/) {}
 /// Until `supervise` takes the signals over. Handlers, which no child inherits.
 void heed_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
-    if (std::signal(signal, leave_before_the_start) == SIG_IGN) {
+    if (std::signal(signal, leave_before_the_start) == SIG_IGN && signal == SIGHUP) {
       (void)std::signal(signal, SIG_IGN);  // nohup
     }
   }

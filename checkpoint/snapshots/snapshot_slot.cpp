@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/errors.hpp"
+#include "base/secret.hpp"
 #include "base/text/utf8.hpp"
 #include "checkpoint/files/strict_json.hpp"
 #include "checkpoint/format/safetensors.hpp"
@@ -22,6 +23,7 @@
 namespace gangway::checkpoint {
 namespace {
 
+constexpr std::size_t kTagDigits = 16;
 constexpr std::size_t kMaxPathBytes = 4096;  // PATH_MAX
 constexpr auto kLastType = static_cast<std::uint8_t>(ElementType::kBool);
 constexpr auto kLastOrder = static_cast<std::uint8_t>(StoredOrder::kChannelsLast);
@@ -218,13 +220,18 @@ std::string slot_name(const std::string& key, const SnapshotPlace& place, int sl
                      place.num_workers, place.replica, slot);
 }
 
+std::string tagged_name(const std::string& slot_name) {
+  return fmt::format("{}-t{}", slot_name, new_secret().substr(0, kTagDigits));
+}
+
 std::string kept_name(const std::string& slot_name, const SnapshotId& id) {
-  return fmt::format("{}-i{}-{:09d}", slot_name, id.incarnation, id.step);
+  return fmt::format("{}-i{}-{:09d}", slot_name.substr(0, slot_name.find("-t")), id.incarnation,
+                     id.step);
 }
 
 std::optional<std::string> key_in_slot_name(std::string_view name) {
   static const std::regex form(
-      R"(gangway\.snap-([0-9a-f]{16})-w[0-9]{4,9}-of-[0-9]{4,9}-r[0-9]{1,2}-s[0-9](-i[0-9]+-[0-9]+)?)");
+      R"(gangway\.snap-([0-9a-f]{16})-w[0-9]{4,9}-of-[0-9]{4,9}-r[0-9]{1,2}-s[0-9](-t[0-9a-f]{16}|-i[0-9]+-[0-9]+)?)");
   std::cmatch match;
   if (!std::regex_match(name.data(), name.data() + name.size(), match, form)) {
     return std::nullopt;

@@ -70,9 +70,13 @@ static_assert(sizeof(SlotHeader) == 160 && sizeof(SlotHeader) < kSlotPage);
 
 /// "gangway.snap-<key>-w0001-of-0004-r0-s1".
 [[nodiscard]] std::string slot_name(const std::string& key, const SnapshotPlace& place, int slot);
+/// Of a file in memory that is to be made: with "-t" and sixteen random digits behind. A name that
+/// others could foresee they could take before, and in a sticky folder nobody but they could remove
+/// it.
+[[nodiscard]] std::string tagged_name(const std::string& slot_name);
 /// Of a copy on the disk, which must not take the place of another one.
 [[nodiscard]] std::string kept_name(const std::string& slot_name, const SnapshotId& id);
-/// The key in a name of either form.
+/// The key in a name of any of these forms.
 [[nodiscard]] std::optional<std::string> key_in_slot_name(std::string_view name);
 /// Sixteen hexadecimal digits of the run directory's real path, the job's fingerprint and the run's
 /// own name (run/run_start.hpp): what belongs to one run on a host.

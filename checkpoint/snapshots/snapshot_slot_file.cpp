@@ -126,36 +126,53 @@ bool claim_by_force(const FileDescriptor& file) {
 
 }  // namespace
 
-SlotFile::SlotFile(fs::path path, const SlotHeader& header, std::span<const std::byte> table)
-    : path_(std::move(path)) {
+SlotFile::SlotFile(fs::path slot, const SlotHeader& header, std::span<const std::byte> table)
+    : slot_(std::move(slot)) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (take_over(header, table) || make(header, table)) {
+    bool is_taken = false;
+    for (const fs::path& path : files_of_slot()) {
+      is_taken = is_taken || take_over(path, header, table);
+    }
+    path_ = is_taken ? path_ : slot_.parent_path() / tagged_name(slot_.filename().string());
+    if (is_taken || make(header, table)) {
       return;
     }
   }
   throw EnvironmentError(fmt::format(
-      "{}: made and removed by others again and again; is the run started twice?", path_.string()));
+      "{}: made and removed by others again and again; is the run started twice?", slot_.string()));
 }
 
-/// False where there is none, or it was of no use and is gone.
-bool SlotFile::take_over(const SlotHeader& header, std::span<const std::byte> table) {
-  file_ = open_existing(path_, O_RDWR);
-  if (!file_) {
-    if (errno == ENOENT) {
-      return false;
+/// Of any user.
+std::vector<fs::path> SlotFile::files_of_slot() const {
+  const std::string start = slot_.filename().string();
+  std::vector<fs::path> files;
+  std::error_code failure;
+  for (auto entry = fs::directory_iterator(slot_.parent_path(), failure);
+       !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    if (name == start || name.starts_with(start + "-t")) {
+      files.push_back(entry->path());
     }
-    fail(path_, "opened", errno);
+  }
+  return files;
+}
+
+/// False where it is another user's, or was of no use and is gone.
+bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
+                         std::span<const std::byte> table) {
+  path_ = path;
+  file_ = open_existing(path_, O_RDWR);
+  if (!file_ || !is_ours(file_)) {
+    file_.reset();
+    return false;
   }
   if (!claim_with_patience(file_) && !claim_by_force(file_)) {
     throw EnvironmentError(fmt::format(
         "{}: in use by a living process: end the run that was started before", path_.string()));
   }
-  if (!is_ours(file_)) {
-    struct stat status {};
-    if (::fstat(file_.get(), &status) == 0 && status.st_nlink == 0) {
-      return false;  // removed between the opening and the claim
-    }
-    throw EnvironmentError(fmt::format("{}: not a file of this user; remove it", path_.string()));
+  if (!is_ours(file_)) {  // removed between the opening and the claim
+    file_.reset();
+    return false;
   }
   const auto bytes = static_cast<std::size_t>(header.file_bytes);
   if (size_of(file_) == bytes) {

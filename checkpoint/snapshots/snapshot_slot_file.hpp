@@ -19,9 +19,10 @@ namespace gangway::checkpoint {
 
 class SlotFile {
  public:
-  /// Leaves a file with this header and table, claimed, mapped and touched. One of that name
-  /// without a living owner keeps its snapshot where header and table are the same, and is replaced
-  /// where not.
+  /// Leaves a file with this header and table, claimed, mapped and touched. One of this user's for
+  /// the same slot without a living owner keeps its snapshot where header and table are the same,
+  /// and is replaced where not. Other users' files are passed over, whatever their names.
+  /// @param path  its folder and slot_name()
   /// @throws EnvironmentError where there is no room, or a living process has it.
   SlotFile(std::filesystem::path path, const SlotHeader& header, std::span<const std::byte> table);
 
@@ -32,11 +33,14 @@ class SlotFile {
   void remove_name() noexcept;
 
  private:
-  bool take_over(const SlotHeader& header, std::span<const std::byte> table);
+  [[nodiscard]] std::vector<std::filesystem::path> files_of_slot() const;
+  bool take_over(const std::filesystem::path& path, const SlotHeader& header,
+                 std::span<const std::byte> table);
   bool make(const SlotHeader& header, std::span<const std::byte> table);
   void reserve(std::size_t bytes);
   void map(std::size_t bytes);
 
+  std::filesystem::path slot_;  ///< its folder and slot_name()
   std::filesystem::path path_;
   FileDescriptor file_;
   MappedMemory memory_;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ using gangway::testing::SharedFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST(SnapshotMemory, HoldsWhatWasCopiedAfterItsEnd) {
@@ -214,9 +217,38 @@ TEST(SnapshotMemory, IsTakenFromAStoppedWorkerOfAnEarlierStart) {
   ASSERT_EQ(::waitpid(zombie, &status, WUNTRACED), zombie);
   ASSERT_TRUE(WIFSTOPPED(status));
   EXPECT_NO_THROW(SnapshotMemory(sample_place(folder.path()), sample_pieces()));
-  ::kill(zombie, SIGKILL);  // in vain
   ASSERT_EQ(::waitpid(zombie, &status, 0), zombie);
   EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(SnapshotMemory, HasNamesThatNobodyForetells) {
+  const SharedFolder folder;
+  { const SnapshotMemory memory(sample_place(folder.path()), sample_pieces()); }
+  const auto before = folder.names();
+  for (const std::string& name : before) {
+    std::filesystem::remove(folder.path() / name);
+  }
+  const SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  EXPECT_THAT(folder.names(), Not(IsSupersetOf(before)));
+  EXPECT_EQ(key_in_slot_name(folder.names().front()), sample_key(folder.path()));
+}
+
+TEST(SnapshotMemory, PassesOverWhatOthersHavePutInItsPlace) {
+  const SharedFolder folder;
+  { const SnapshotMemory memory(sample_place(folder.path()), sample_pieces()); }
+  for (const std::string& name : folder.names()) {
+    const std::filesystem::path squatted = folder.path() / name;
+    std::filesystem::remove(squatted);
+    if (::geteuid() == 0) {  // nobody else can give a file away
+      std::ofstream(squatted) << "mine";
+      ASSERT_EQ(::chown(squatted.c_str(), 65'534, 65'534), 0);
+    } else {
+      ASSERT_EQ(::mkfifo(squatted.c_str(), 0600), 0);
+    }
+  }
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  EXPECT_TRUE(take_sample(memory, {.step = 6}));
+  EXPECT_THAT(find_sample(folder.path()), SizeIs(1));
 }
 
 TEST(SnapshotMemory, FollowsNoLink) {
@@ -229,7 +261,8 @@ TEST(SnapshotMemory, FollowsNoLink) {
   std::filesystem::remove(folder.path() / name);
   folder.leave_behind("precious");
   std::filesystem::create_symlink(folder.path() / "precious", folder.path() / name);
-  EXPECT_THROW(SnapshotMemory(sample_place(folder.path()), sample_pieces()), EnvironmentError);
+  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
+  EXPECT_TRUE(take_sample(memory, {.step = 6}));
   EXPECT_EQ(std::filesystem::file_size(folder.path() / "precious"), 4U);
 }
 

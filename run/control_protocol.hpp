@@ -10,7 +10,9 @@
 // Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
 // worker, with the connection: "gangway-lifeline TOKEN RANK\n"; who does not send it in time is no
 // worker. Then the worker sends one byte every kHeartbeatPeriod: kHeartbeat, or kHeartbeatInWait
-// while its compute thread waits for its lane, and so for a peer perhaps; when a crash ends it, one
+// while its compute thread waits for its lane, and so for a peer perhaps, or kHeartbeatInStart as
+// long as it gets on with what comes before its Ready (data are listed, networks built); when a
+// crash ends it, one
 // byte with the number of the signal; and when the run has failed and it copies its snapshots to
 // the disk, kKeeping now and then as long as that gets on. The kernel closes it when the process
 // dies, whatever killed it. The coordinator sends a kHeartbeat as often while its event loop turns,
@@ -23,10 +25,11 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 8;
+inline constexpr std::uint32_t kProtocolVersion = 9;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 inline constexpr char kHeartbeatInWait = ':';
+inline constexpr char kHeartbeatInStart = '*';
 inline constexpr char kKeeping = '+';
 /// A worker's byte below this is the number of the signal that is about to end it.
 inline constexpr char kEndOfSignals = ' ';
@@ -36,7 +39,8 @@ inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
 inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};
 /// With a shorter layout.timeout_seconds that counts, but no less: a busy machine is no silence.
 inline constexpr std::chrono::milliseconds kLeastHeartbeatDeadline{3'000};
-/// From mpirun's start to the last worker's Ready.
+/// From mpirun's start, or the last sign that a worker gets on with its own, to the last worker's
+/// Ready.
 inline constexpr std::chrono::seconds kStartDeadline{120};
 /// From the failure of a run until its snapshots are on the disk, however slow that is. Whoever
 /// gets no byte there for kKeepingStall gives up before.
@@ -50,6 +54,9 @@ inline constexpr std::chrono::milliseconds kBlamePatience{5'000};
 /// A lease is granted when all are ready, and then one ahead; the lifeline tells of rank 0's death
 /// at once, so this only bounds a wait that nothing else ends.
 inline constexpr std::chrono::seconds kLeaseDeadline{600};
+/// For the first one: others may list their data for long. The coordinator ends a start in which
+/// nobody gets on.
+inline constexpr std::chrono::hours kFirstLeaseDeadline{24};
 
 /// At the end of a run, a disk that takes nothing for as long as this many layout.timeout_seconds
 /// hangs: it is the last chance to save.

@@ -213,7 +213,7 @@ messages::Ready Training::describe() const {
 }
 
 void Training::run() {
-  messages::Lease lease = link_.next_lease(kLeaseDeadline);
+  messages::Lease lease = link_.next_lease(kFirstLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {

@@ -37,6 +37,7 @@
 #include "worker/link/channel_link.hpp"
 #include "worker/link/lifeline.hpp"
 #include "worker/link/mpi_control_channel.hpp"
+#include "worker/link/start_progress.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -195,6 +196,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   const LoggedWarnings logged(*computing.warnings, *log);
   log->info("rank {}, one of {} workers, pid {}", session.rank(), welcome.layout.num_workers(),
             hello.process.pid);
+  StartProgress start;
   Rescue rescue(welcome.copies_snapshots);
   Lifeline lifeline(
       welcome.lifeline, session.rank(), kStartDeadline,
@@ -203,7 +205,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         rescue.carry_out(lifeline);
         leave(ExitCode::kWorkerLost);
       },
-      [&lane] { return lane.is_awaited(); });
+      [&lane, &start] {
+        return lane.is_awaited() ? kHeartbeatInWait
+               : start.gets_on() ? kHeartbeatInStart
+                                 : kHeartbeat;
+      });
   tether.settle();
   comm::survive_mpi_aborts();  // the lifeline tells who is lost
   std::optional<JobSpec> job;
@@ -224,6 +230,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         .make = computing.make,
         .on_stall = [&log](const std::string& stall) { log->warn("{}", stall); }};
     begin(generation.emplace(setup), setup, *log);
+    start.finish();
     rescue.begin(generation->training());
     lifeline.expect_heartbeats(silence_limit(*job));
     generation->training()->run();

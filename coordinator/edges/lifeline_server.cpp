@@ -117,8 +117,10 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
 
   void take(std::string_view bytes) {
     for (const char byte : bytes) {
-      if (byte == kHeartbeat || byte == kHeartbeatInWait) {
-        pulse_ = byte == kHeartbeatInWait ? Pulse::kWaits : Pulse::kWorks;
+      if (byte == kHeartbeat || byte == kHeartbeatInWait || byte == kHeartbeatInStart) {
+        pulse_ = byte == kHeartbeatInWait    ? Pulse::kWaits
+                 : byte == kHeartbeatInStart ? Pulse::kBegins
+                                             : Pulse::kWorks;
       }
       if (byte == kKeeping) {
         server_.events_.keeping(rank_);

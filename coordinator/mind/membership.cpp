@@ -96,6 +96,9 @@ void Membership::lifeline_opened(int rank, TimePoint now) { at(rank).heard = now
 void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
   at(rank).heard = now;
   at(rank).pulse = pulse;
+  if (pulse == Pulse::kBegins && at(rank).state == WorkerState::kJoined) {
+    loads(now);  // a slow file system is no dead worker
+  }
 }
 
 bool Membership::lifeline_closed(int rank, TimePoint now) {
@@ -135,8 +138,9 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
                         member.state == WorkerState::kExpected ? "never reported" : "is not ready");
   }
   return Fault{ExitCode::kWorkerLost, first,
-               fmt::format("{} after {:.0f} s: see its log in the run directory", late,
-                           seconds(limits_.start))};
+               fmt::format("{} after {:.0f} s without a sign that a worker gets on: see its log in "
+                           "the run directory",
+                           late, seconds(limits_.start))};
 }
 
 std::optional<Fault> Membership::check(TimePoint now) const {

@@ -22,8 +22,8 @@ namespace gangway::coordinator {
 enum class WorkerState { kExpected, kJoined, kReady, kLeft, kLost };
 
 /// What a heartbeat says of the worker's compute thread: it waits for its lane, and so for a peer
-/// perhaps, or it does not.
-enum class Pulse { kWorks, kWaits };
+/// perhaps; it gets on with what comes before its Ready; or neither.
+enum class Pulse { kWorks, kWaits, kBegins };
 
 /// One rank's standing.
 struct Member {

@@ -98,6 +98,8 @@ TEST_F(LifelineServerTest, TellsWhetherAWorkerWaitsAndWhetherItKeepsItsSnapshots
   EXPECT_EQ(pulses_.back(), Pulse::kWaits) << "nothing was said about that";
   boost::asio::write(worker, boost::asio::buffer(&kHeartbeat, 1));
   EXPECT_TRUE(becomes([&] { return pulses_.back() == Pulse::kWorks; }));
+  boost::asio::write(worker, boost::asio::buffer(&kHeartbeatInStart, 1));
+  EXPECT_TRUE(becomes([&] { return pulses_.back() == Pulse::kBegins; }));
 }
 
 TEST_F(LifelineServerTest, HangsUpOnWhoeverDoesNotKnowTheTokenOrIsNoWorker) {

@@ -118,6 +118,15 @@ TEST(Membership, NamesThoseWhoAreLateAtTheStart) {
               HasSubstr("rank 1 (host node-a, pid 101) is not ready, rank 2 never reported"));
 }
 
+TEST(Membership, WaitsForWhoGetsOnWithItsStart) {
+  Membership membership(1, kStart, {.start = seconds(10), .heartbeat = seconds(100)});
+  EXPECT_FALSE(membership.join(1, worker(1)));
+  membership.heartbeat(1, Pulse::kBegins, kStart + seconds(9));
+  EXPECT_FALSE(membership.check(kStart + seconds(18)));
+  membership.heartbeat(1, Pulse::kWorks, kStart + seconds(18));  // lives, and that is all
+  EXPECT_TRUE(membership.check(kStart + seconds(19)));
+}
+
 TEST(Membership, DeclaresASilentWorkerHungAfterTheHeartbeatDeadline) {
   Membership membership = ready_pair();
   membership.heartbeat(1, Pulse::kWorks, kStart + seconds(2));

@@ -2,6 +2,8 @@
 #include "worker/link/lifeline.hpp"
 
 #include <array>
+#include <future>
+#include <thread>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "worker/link/start_progress.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -101,6 +104,28 @@ TEST(Lifeline, NamesWhatIsWrongWithEveryAddress) {
                 testing::HasSubstr("(127.0.0.1: Connection refused, nowhere: no IPv4"));
     EXPECT_THAT(error.what(), testing::HasSubstr("--lifeline-port"));
   }
+}
+
+TEST(StartProgress, IsWhatTheThreadThatBeginsHasDone) {
+  StartProgress start;
+  const auto asked_elsewhere = [&start] {
+    return std::async(std::launch::async, [&start] { return start.gets_on(); }).get();
+  };
+  EXPECT_TRUE(asked_elsewhere());
+  EXPECT_TRUE(asked_elsewhere()) << "this thread has started another one";
+  std::promise<void> hung;  // as a file system is
+  bool while_hung = true;
+  std::jthread lifeline([&] {
+    const auto end = steady_clock::now() + std::chrono::seconds(20);
+    while (while_hung && steady_clock::now() < end) {
+      while_hung = start.gets_on();
+    }
+    hung.set_value();
+  });
+  hung.get_future().wait();
+  EXPECT_FALSE(while_hung);
+  start.finish();
+  EXPECT_FALSE(asked_elsewhere());
 }
 
 }  // namespace

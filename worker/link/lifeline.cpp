@@ -83,9 +83,9 @@ FileDescriptor connect_to_any(const messages::LifelineAddress& address,
 }  // namespace
 
 Lifeline::Lifeline(const messages::LifelineAddress& address, int rank,
-                   std::chrono::milliseconds limit, OnAbandoned on_abandoned, InWait in_wait)
+                   std::chrono::milliseconds limit, OnAbandoned on_abandoned, Beat beat)
     : on_abandoned_(std::move(on_abandoned)),
-      in_wait_(std::move(in_wait)),
+      beat_(std::move(beat)),
       socket_(connect_to_any(address, limit)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       last_word_(socket_.get()) {
@@ -146,7 +146,7 @@ void Lifeline::watch(const std::stop_token& stop) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= next) {
       // A full buffer means that the coordinator does not read: it will notice the silence itself.
-      const char heartbeat = in_wait_() ? kHeartbeatInWait : kHeartbeat;
+      const char heartbeat = beat_();
       (void)!::send(socket_.get(), &heartbeat, 1, MSG_NOSIGNAL);
       next = now + kHeartbeatPeriod;
     }

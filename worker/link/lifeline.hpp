@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/file_descriptor.hpp"
+#include "run/control_protocol.hpp"
 #include "worker/link/coordinator_link.hpp"
 #include "worker/link/last_word.hpp"
 
@@ -25,14 +26,14 @@ class Lifeline {
   /// the process: the compute thread may be waiting for a peer that no longer exists.
   using OnAbandoned = std::function<void(const std::string& reason)>;
 
-  /// Whether the compute thread waits for its lane; asked on the lifeline's thread.
-  using InWait = std::function<bool()>;
+  /// What a heartbeat says (run/control_protocol.hpp); asked on the lifeline's thread.
+  using Beat = std::function<char()>;
 
   /// Tries each address in turn, none for long, all for at most `limit`, and sends the first line.
   /// @throws EnvironmentError when none answers.
   Lifeline(
       const messages::LifelineAddress& address, int rank, std::chrono::milliseconds limit,
-      OnAbandoned on_abandoned, InWait in_wait = [] { return false; });
+      OnAbandoned on_abandoned, Beat beat = [] { return kHeartbeat; });
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
@@ -57,7 +58,7 @@ class Lifeline {
   [[nodiscard]] bool is_silent(std::chrono::steady_clock::time_point heard) const;
 
   OnAbandoned on_abandoned_;
-  InWait in_wait_;
+  Beat beat_;
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;

@@ -6,8 +6,6 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
-
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/time.hpp"
@@ -36,6 +34,7 @@ constexpr std::chrono::milliseconds kLastMessages{500};
 // How long workers have to leave after a failure; then those on this host are killed.
 constexpr std::chrono::milliseconds kClosingDeadline{2000};
 constexpr std::chrono::milliseconds kLastRemovals{2000};
+constexpr std::chrono::seconds kRecordLimit{600};  // for a decision to be on the disk
 // How long a finished job waits for the score of its last checkpoint.
 constexpr std::chrono::seconds kLastScore{300};
 
@@ -127,6 +126,8 @@ void EventLoop::poll() {
   }
   disk_.poll();
   folders_.poll();
+  records_.poll();
+  give_up_records();
   send_grants();
   poll_scorer();
   carry_out(conductor_.on_clock(steady_clock::now()));
@@ -185,12 +186,30 @@ void EventLoop::carry_out(const KeepWatch& keep) { parts_.recorder.keep_watch(ke
 void EventLoop::carry_out(const Say& say) { parts_.recorder.say(say.line); }
 
 void EventLoop::carry_out(const RecordDecisions& record) {
-  try {
-    parts_.recorder.record(record.decisions);
-  } catch (const Error& error) {
-    return carry_out(conductor_.unrecorded(error.what()));
+  recording_since_.push_back(steady_clock::now());
+  records_.submit([this, decisions = record.decisions,
+                   work = parts_.recorder.record_work(record.decisions)]() -> DiskThread::Follow {
+    std::string failure;
+    try {
+      work();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    return [this, decisions, failure] {
+      recording_since_.pop_front();
+      if (failure.empty() && !conductor_.ended()) {
+        parts_.recorder.recorded(decisions);
+      }
+      carry_out(failure.empty() ? conductor_.recorded(steady_clock::now())
+                                : conductor_.unrecorded(failure));
+    };
+  });
+}
+
+void EventLoop::give_up_records() {
+  if (!recording_since_.empty() && steady_clock::now() - recording_since_.front() >= kRecordLimit) {
+    carry_out(conductor_.unrecorded("a decision is not on the disk after 600 s: does it hang?"));
   }
-  carry_out(conductor_.recorded(steady_clock::now()));
 }
 
 void EventLoop::carry_out(const EndJob& end) {
@@ -350,7 +369,7 @@ void EventLoop::close_if_all_gone() {
   }
   const auto& members = conductor_.membership().members();
   const bool all_gone =
-      outcome_.orderly || std::all_of(members.begin(), members.end(), [this](const Member& member) {
+      outcome_.orderly || std::ranges::all_of(members, [this](const Member& member) {
         // Joined members have a lifeline or answer the Stop; one that never reported does neither.
         const bool known = member.state != WorkerState::kLost && member.state != WorkerState::kLeft;
         return !parts_.lifelines.is_open(member.rank) &&

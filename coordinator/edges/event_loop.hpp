@@ -90,7 +90,7 @@ class EventLoop {
   void carry_out(const ShowTick& tick);
   void carry_out(const ShowPicture& picture);
   void carry_out(const ScoreCheckpoint& checkpoint);
-  /// Waits for the disk: nothing may follow of a decision before it is there.
+  /// Nothing follows of a decision before it is on the disk.
   void carry_out(const RecordDecisions& record);
   void carry_out(const KeepWatch& keep);
   void carry_out(const RecordSteering& record);
@@ -101,6 +101,8 @@ class EventLoop {
   void carry_out(const EndJob& end);
   void send(int rank, std::int64_t epoch, const messages::Message& message);
   void send_grants();
+  /// A disk that takes no decision for kRecordLimit ends the job.
+  void give_up_records();
   /// Removes what a failed checkpoint left; where the disk refuses, again after the next commit.
   void remove(std::filesystem::path temporary);
   /// Of checkpoints that nobody writes any more, as far as a disk lets go of them in time.
@@ -126,6 +128,8 @@ class EventLoop {
   boost::asio::steady_timer timer_;
   DiskThread disk_;
   DiskThread folders_;  ///< makes them: a commit that hangs keeps no lease
+  DiskThread records_;  ///< decisions, likewise
+  std::deque<std::chrono::steady_clock::time_point> recording_since_;  ///< of those under way
   std::deque<HeldGrant> grants_;
   std::chrono::steady_clock::time_point last_message_{};
   std::chrono::steady_clock::time_point next_beat_{};

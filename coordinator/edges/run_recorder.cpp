@@ -284,8 +284,11 @@ std::vector<fs::path> RunRecorder::give_up_checkpoints() {
   return folders;
 }
 
-void RunRecorder::record(const Decisions& decisions) {
-  write_decisions(run_.directory, decisions);
+std::function<void()> RunRecorder::record_work(const Decisions& decisions) const {
+  return [directory = run_.directory, decisions] { write_decisions(directory, decisions); };
+}
+
+void RunRecorder::recorded(const Decisions& decisions) {
   const auto first_news = std::ranges::mismatch(decisions, decisions_).in1;
   std::for_each(first_news, decisions.end(), [this](const Decision& one) { mark(one); });
   decisions_ = decisions;

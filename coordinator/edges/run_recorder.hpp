@@ -77,10 +77,11 @@ class RunRecorder {
   /// Those of all that are under way.
   [[nodiscard]] std::vector<std::filesystem::path> give_up_checkpoints();
 
-  /// From its return on they are on the disk, for which it waits, and in checkpoints to come.
-  /// Those that are new, scores aside, get a mark in TensorBoard at the step from which they hold.
-  /// @throws EnvironmentError
-  void record(const Decisions& decisions);
+  /// Puts them on the disk. For the disk's thread. @throws EnvironmentError
+  [[nodiscard]] std::function<void()> record_work(const Decisions& decisions) const;
+  /// They are on the disk, and from now on in checkpoints. Those that are new, scores aside, get a
+  /// mark in TensorBoard at the step from which they hold.
+  void recorded(const Decisions& decisions);
 
   /// watch.txt, behind everything else.
   void keep_watch(const std::string& text);

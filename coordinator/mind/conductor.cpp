@@ -247,7 +247,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
 
 Effects Conductor::grant(TimePoint now) {
   Effects effects;
-  if (!begun_ || held_back_) {
+  if (!begun_ || held_back_ || end_when_recorded_) {
     return effects;
   }
   for (const Lease& lease : leases_.grant(watch_.fastest_done())) {

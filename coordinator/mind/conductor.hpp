@@ -198,7 +198,8 @@ class Conductor {
 
   /// A checkpoint has got its score, or gets none.
   [[nodiscard]] Effects scored(const ScoreFound& score);
-  /// The decisions are on the disk: what they say may follow.
+  /// What the oldest RecordDecisions asked for is on the disk; where it is the last one too, what
+  /// the decisions say may follow.
   [[nodiscard]] Effects recorded(TimePoint now);
   [[nodiscard]] Effects unrecorded(const std::string& reason);
 
@@ -245,6 +246,8 @@ class Conductor {
   [[nodiscard]] Effects lose(const Fault& fault);
   /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
+  /// Has all decisions put on the disk.
+  [[nodiscard]] Effects record();
   /// The same once all workers have told of earlier steps, and the checkpoints of those are on the
   /// disk, so that the result depends neither on message order nor on the disk's speed. Until then
   /// no lease is granted.
@@ -310,6 +313,7 @@ class Conductor {
   std::int64_t begin_step_ = 0;         ///< steps done when this start began
   std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet
   std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
+  int num_records_ = 0;                 ///< RecordDecisions on their way there
   std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
   std::int64_t named_late_ = -1;        ///< the newest step after which none came for long
   std::optional<Outcome> end_when_recorded_;

@@ -36,6 +36,9 @@ Effects Conductor::on_clock(TimePoint now) {
     return {};
   }
   forgive_own_stall(now);
+  if (end_when_recorded_) {  // workers that leave for the same trouble are no news
+    return {};
+  }
   if (held_back_) {  // the others may complain about who has left for it
     return answer_when_due(now);
   }

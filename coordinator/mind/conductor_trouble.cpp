@@ -157,7 +157,7 @@ Effects Conductor::answer(const Trouble& trouble, int rank) {
               .orderly = false,
               .rolled_back = true};
   add_rollback(settings_.decisions, std::move(*decision));
-  return {RecordDecisions{settings_.decisions}};
+  return record();
 }
 
 Effects Conductor::scored(const ScoreFound& score) {
@@ -170,11 +170,18 @@ Effects Conductor::scored(const ScoreFound& score) {
     return {};
   }
   std::ranges::move(news, std::back_inserter(settings_.decisions));
+  return record();
+}
+
+Effects Conductor::record() {
+  num_records_ += 1;
   return {RecordDecisions{settings_.decisions}};
 }
 
 Effects Conductor::recorded(TimePoint now) {
-  if (ended_) {
+  // They are written in the order in which they were made, each time all of them.
+  num_records_ -= 1;
+  if (ended_ || num_records_ > 0) {
     return {};
   }
   if (end_when_recorded_) {

@@ -268,6 +268,34 @@ TEST_F(ConductorTroubleTest, HoldsTrainingUntilTheScoreIsThere) {
   EXPECT_GT(seen<GrantLease>().back().lease.end, 20);
 }
 
+TEST_F(ConductorTroubleTest, EndsForNothingElseWhileARollbackIsOnItsWayToTheDisk) {
+  use(with_rollbacks(settings()));
+  begin();
+  step_to(0, 9);
+  both(10, kNotFinite);
+  for (const int rank : {1, 2}) {
+    conductor_.on_lifeline_closed(rank, now_);  // each leaves for the same trouble
+  }
+  wait(std::chrono::seconds(65));  // the disk hangs
+  EXPECT_FALSE(conductor_.ended());
+  keep(conductor_.recorded(now_));
+  EXPECT_EQ(outcome().exit_code, 4);
+  EXPECT_TRUE(outcome().rolled_back);
+}
+
+TEST_F(ConductorTroubleTest, DoesNothingOfADecisionWhileAnEarlierOneIsWritten) {
+  use(with_scores(settings()));
+  begin();
+  step_to(0, 20);
+  keep(conductor_.scored({.step = 10, .value = 1.0}));
+  keep(conductor_.scored({.step = 20, .value = 1.0}));
+  const std::size_t granted = seen<GrantLease>().size();
+  keep(conductor_.recorded(now_));
+  EXPECT_EQ(seen<GrantLease>().size(), granted) << "the second is still on its way";
+  keep(conductor_.recorded(now_));
+  EXPECT_GT(seen<GrantLease>().size(), granted);
+}
+
 TEST_F(ConductorTroubleTest, LowersRatesAndThenEndsAtStepsThatTheJobFixes) {
   use(with_scores(settings()));
   begin();

@@ -76,7 +76,7 @@ CheckpointScorer::~CheckpointScorer() { end_child(); }
 void CheckpointScorer::end_child() {
   if (child_ > 0) {
     (void)::kill(child_, SIGKILL);
-    (void)::waitpid(child_, nullptr, WNOHANG);  // a dead disk may hold it: nobody waits for that
+    killed_.push_back(child_);  // a dead disk may hold it: nobody waits for that
   }
 }
 
@@ -96,6 +96,7 @@ std::set<std::int64_t> CheckpointScorer::steps() const {
 }
 
 std::optional<ScoringEnd> CheckpointScorer::poll(Time now) {
+  std::erase_if(killed_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   if (child_ > 0) {
     int status = 0;
     if (::waitpid(child_, &status, WNOHANG) == child_) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -60,8 +61,9 @@ class CheckpointScorer {
 
   ScorerSettings settings_;
   std::optional<std::int64_t> waiting_;
-  std::int64_t step_ = 0;  ///< of the child
-  pid_t child_ = 0;        ///< 0: none
+  std::int64_t step_ = 0;           ///< of the child
+  pid_t child_ = 0;                 ///< 0: none
+  std::vector<pid_t> killed_ = {};  ///< not waited for yet
   Time deadline_{};
   FileDescriptor words_;  ///< what the child writes to its standard error
 };

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/atomic_file.hpp"
 #include "tests/scratch_folder.hpp"
@@ -91,6 +92,8 @@ TEST_F(Scorer, PassesOverAllButTheNewestThatWaits) {
 }
 
 TEST_F(Scorer, EndsWhatTakesTooLong) {
+  while (::waitpid(-1, nullptr, 0) > 0) {  // what tests before this one have killed
+  }
   ScorerSettings slow = settings("exec sleep 100");
   CheckpointScorer scorer(slow);
   (void)scorer.want(1);
@@ -99,6 +102,16 @@ TEST_F(Scorer, EndsWhatTakesTooLong) {
   ASSERT_TRUE(end);
   EXPECT_THAT(end->error, HasSubstr("more than"));
   EXPECT_THAT(scorer.steps(), IsEmpty());
+  const auto limit = steady_clock::now() + seconds(30);
+  siginfo_t info{};
+  const auto has_child = [&] {
+    return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  };
+  while (has_child() && steady_clock::now() < limit) {
+    (void)scorer.poll(steady_clock::now());
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(has_child()) << "a process that nobody has waited for";
 }
 
 }  // namespace

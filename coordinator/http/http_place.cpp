@@ -31,8 +31,14 @@ void write_private(const fs::path& path, const std::string& text) {
   (void)::unlink(beside.c_str());
   const FileDescriptor file(
       ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::rename(beside.c_str(), path.c_str()) != 0) {
+  const auto put = [&] {
+    ssize_t size = 0;
+    do {  // a signal of somebody else's library
+      size = ::write(file.get(), text.data(), text.size());
+    } while (size < 0 && errno == EINTR);
+    return size == static_cast<ssize_t>(text.size());
+  };
+  if (!file || !put() || ::rename(beside.c_str(), path.c_str()) != 0) {
     throw EnvironmentError(fmt::format("{} cannot be written: {}; look at the disk", path.string(),
                                        std::strerror(errno)));
   }
@@ -56,8 +62,8 @@ std::string private_token(const fs::path& path) {
 
 }  // namespace
 
-std::string run_token(const fs::path& run_directory) {
-  const fs::path path = run_directory / kHttpTokenFile;
+std::string run_secret(const fs::path& run_directory, std::string_view file) {
+  const fs::path path = run_directory / file;
   std::string token = private_token(path);
   if (token.empty()) {
     token = new_secret();

@@ -48,7 +48,7 @@ std::unique_ptr<boost::asio::ssl::context> tls_of(const PageSettings& settings) 
 struct LivePage::Parts {
   explicit Parts(const PageSettings& given)
       : settings(given),
-        token(run_token(settings.run_directory)),
+        token(run_secret(settings.run_directory, kHttpTokenFile)),
         io(std::make_shared<boost::asio::io_context>(1)),
         housekeeping(*io),
         tls(tls_of(settings)),
@@ -67,7 +67,8 @@ struct LivePage::Parts {
                          .build = {.version = settings.version,
                                    .run = settings.run_directory.filename().string(),
                                    .started_unix = unix_seconds()}},
-            Gate(token, fmt::format("gangway-{}", port)))),
+            Gate(token, fmt::format("gangway-{}", port),
+                 run_secret(settings.run_directory, kHttpSessionFile)))),
         url(url_of(settings, port)) {}
 
   void run() {

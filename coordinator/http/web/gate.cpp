@@ -52,7 +52,7 @@ std::string_view Gate::cookie_in(std::string_view header) const {
 }
 
 std::string Gate::set_cookie(CookieCover cover) const {
-  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_, token_,
+  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_, session_,
                      cover == CookieCover::kTlsAlone ? "; Secure" : "");
 }
 
@@ -65,7 +65,7 @@ Admission Gate::admit(Peer peer, const Credentials& credentials) const {
   }
   const std::string_view in_query = query_value(credentials.query, "token");
   const std::string_view in_cookie = cookie_in(credentials.cookie);
-  if (is_same_secret(bearer, token_) || is_same_secret(in_cookie, token_)) {
+  if (is_same_secret(bearer, token_) || is_same_secret(in_cookie, session_)) {
     return Admission::kYes;
   }
   if (is_same_secret(in_query, token_)) {

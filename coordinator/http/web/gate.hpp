@@ -37,9 +37,11 @@ enum class CookieCover { kAnything, kTlsAlone };
 class Gate {
  public:
   /// @param token  64 hexadecimal digits
-  /// @param cookie  name of the cookie that carries it
-  Gate(std::string token, std::string cookie)
-      : token_(std::move(token)), cookie_(std::move(cookie)) {}
+  /// @param cookie  name of the cookie of those who have shown it
+  /// @param session  its value, as long: browsers send cookies to every port of a host, so whoever
+  /// listens at another one may come to know it, and the token not
+  Gate(std::string token, std::string cookie, std::string session)
+      : token_(std::move(token)), cookie_(std::move(cookie)), session_(std::move(session)) {}
 
   [[nodiscard]] Admission admit(Peer peer, const Credentials& credentials) const;
   /// Value of a Set-Cookie header: kept from scripts and from other sites, and where it came over
@@ -51,6 +53,7 @@ class Gate {
 
   std::string token_;
   std::string cookie_;
+  std::string session_;
 };
 
 /// Whether a Host header names this machine as nobody outside can: "localhost", "127.…", "[::1]",

@@ -21,28 +21,28 @@ constexpr fs::perms kOwnersOnly = fs::perms::owner_read | fs::perms::owner_write
 
 TEST(RunToken, IsSharedByTheStartsOfARunAndReadByItsOwnerAlone) {
   const gangway::testing::ScratchFolder run;
-  const std::string token = run_token(run.path());
+  const std::string token = run_secret(run.path(), kHttpTokenFile);
   EXPECT_EQ(token.size(), 64U);
-  EXPECT_EQ(run_token(run.path()), token);
+  EXPECT_EQ(run_secret(run.path(), kHttpTokenFile), token);
   EXPECT_EQ(rights_of(run.path() / kHttpTokenFile), kOwnersOnly);
 }
 
 TEST(RunToken, IsAnotherOneWhereOthersMayHaveReadIt) {
   const gangway::testing::ScratchFolder run;
-  const std::string token = run_token(run.path());
+  const std::string token = run_secret(run.path(), kHttpTokenFile);
   fs::permissions(run.path() / kHttpTokenFile, kOwnersOnly | fs::perms::others_read);
-  const std::string other = run_token(run.path());
+  const std::string other = run_secret(run.path(), kHttpTokenFile);
   EXPECT_NE(other, token);
   EXPECT_EQ(rights_of(run.path() / kHttpTokenFile), kOwnersOnly);
 }
 
 TEST(RunToken, IsAnotherOneWhereTheFileHoldsNone) {
   const gangway::testing::ScratchFolder run;
-  const std::string token = run_token(run.path());
+  const std::string token = run_secret(run.path(), kHttpTokenFile);
   std::ofstream(run.path() / kHttpTokenFile) << "short";
-  EXPECT_EQ(run_token(run.path()).size(), 64U);
+  EXPECT_EQ(run_secret(run.path(), kHttpTokenFile).size(), 64U);
   std::ofstream(run.path() / kHttpTokenFile) << std::string(64, 'x');
-  EXPECT_THAT(run_token(run.path()), Not(HasSubstr("x")));
+  EXPECT_THAT(run_secret(run.path(), kHttpTokenFile), Not(HasSubstr("x")));
 }
 
 TEST(HttpPlace, TellsTheNextStartThePort) {

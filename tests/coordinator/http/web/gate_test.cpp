@@ -9,7 +9,9 @@ namespace {
 const std::string kToken(64, 'a');
 const std::string kOther = std::string(63, 'a') + "b";
 
-Gate gate() { return {kToken, "gangway-80"}; }
+const std::string kSession(64, 'c');
+
+Gate gate() { return {kToken, "gangway-80", kSession}; }
 
 TEST(Gate, LetsTheOwnerInUnderALocalName) {
   EXPECT_EQ(gate().admit(Peer::kOwner, {.host = "localhost:8080"}), Admission::kYes);
@@ -21,7 +23,7 @@ TEST(Gate, WantsTheTokenOfEverybodyElse) {
   EXPECT_EQ(gate().admit(Peer::kStranger, {.host = "localhost"}), Admission::kNoToken);
   const std::string bearer = "Bearer " + kToken;
   const std::string lower = "bearer " + kToken;
-  const std::string cookie = "x=1; gangway-80=" + kToken;
+  const std::string cookie = "x=1; gangway-80=" + kSession;
   const std::string query = "a=b&token=" + kToken;
   EXPECT_EQ(gate().admit(Peer::kStranger, {.authorization = bearer}), Admission::kYes);
   EXPECT_EQ(gate().admit(Peer::kStranger, {.authorization = lower}), Admission::kYes);
@@ -32,18 +34,21 @@ TEST(Gate, WantsTheTokenOfEverybodyElse) {
 TEST(Gate, TakesNoOtherToken) {
   const std::string bearer = "Bearer " + kOther;
   const std::string basic = "Basic " + kToken;
-  const std::string cookie = "gangway-81=" + kToken;
+  const std::string cookie = "gangway-81=" + kSession;
+  const std::string token_as_cookie = "gangway-80=" + kToken;
   const std::string longer = "token=" + kToken + "a";
   EXPECT_EQ(gate().admit(Peer::kStranger, {.authorization = bearer}), Admission::kWrongToken);
   EXPECT_EQ(gate().admit(Peer::kStranger, {.authorization = basic}), Admission::kNoToken);
   EXPECT_EQ(gate().admit(Peer::kStranger, {.authorization = kToken}), Admission::kNoToken);
   EXPECT_EQ(gate().admit(Peer::kStranger, {.cookie = cookie}), Admission::kNoToken);
+  EXPECT_EQ(gate().admit(Peer::kStranger, {.cookie = token_as_cookie}), Admission::kWrongToken);
+  EXPECT_EQ(gate().admit(Peer::kStranger, {.query = "token=" + kSession}), Admission::kWrongToken);
   EXPECT_EQ(gate().admit(Peer::kStranger, {.query = longer}), Admission::kWrongToken);
   EXPECT_EQ(gate().admit(Peer::kStranger, {.query = "token="}), Admission::kNoToken);
 }
 
 TEST(Gate, KeepsItsCookieFromScriptsAndOtherSites) {
-  const std::string cookie = "gangway-80=" + kToken + "; Path=/; HttpOnly; SameSite=Strict";
+  const std::string cookie = "gangway-80=" + kSession + "; Path=/; HttpOnly; SameSite=Strict";
   EXPECT_EQ(gate().set_cookie(CookieCover::kAnything), cookie);
   EXPECT_EQ(gate().set_cookie(CookieCover::kTlsAlone), cookie + "; Secure");
 }

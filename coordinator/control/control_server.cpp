@@ -40,7 +40,9 @@ constexpr milliseconds kAnswerDeadline{5000};
 constexpr milliseconds kLastCalls{300};
 constexpr milliseconds kShutdown{2000};
 constexpr milliseconds kHandshake{5000};
-constexpr milliseconds kIdle{600'000};
+// Without a call. gRPC counts no connections: so long a stranger who speaks HTTP/2 may hold one,
+// and a client of ours that comes back connects again by itself.
+constexpr milliseconds kIdle{10'000};
 constexpr milliseconds kKeepalive{20'000};
 constexpr milliseconds kKeepaliveAnswer{10'000};
 constexpr int kLongestMessageBytes = 16'384;

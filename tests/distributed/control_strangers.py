@@ -94,6 +94,17 @@ class Strangers(Steered):
                 stranger.close()
         self.require_unharmed()
 
+    def test_strangers_that_speak_http2_and_then_nothing(self):
+        strangers = [self.connect() for _ in range(100)]
+        try:
+            for stranger in strangers:
+                stranger.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))  # and SETTINGS
+            self.assertLessEqual(self.settled(self.before + 2), self.before + 2, "who asks nothing is dropped")
+        finally:
+            for stranger in strangers:
+                stranger.close()
+        self.require_unharmed()
+
     def test_messages_that_are_too_long(self):
         with Control(self.run_folder) as control:
             code, _ = control.refused("Set", key="checkpoint.keep", value="9" * 100_000)

@@ -23,6 +23,10 @@ namespace {
 // What the coordinator, mpirun and the shell take, and what a worker's CUDA takes on its host.
 constexpr double kCoordinatorMib = 512;
 constexpr double kCudaHostMib = 4096;
+// Of the launcher pod: the above when it grows, and what scores a checkpoint beside it, which loads
+// LibTorch and a feature network.
+constexpr int kLauncherMib = 2048;
+constexpr int kScorerMib = 4096;
 constexpr int kRoundMib = 64;
 // Over an estimate: the allocator, batches read ahead, a checkpoint that is being written.
 constexpr double kMemoryMargin = 1.5;
@@ -215,6 +219,7 @@ std::string kubernetes_job(const Manifest& manifest) {
   std::vector<std::string> first{"gangway", "run", "/job/job.yaml"};
   std::ranges::copy(page_words(manifest), std::back_inserter(first));
   const int cpus = manifest.workers_per_node() * std::max(1, manifest.spec.numerics.threads);
+  const bool scores = manifest.spec.evaluation.where == ScorePlace::kBeside;
   return fill_template(
       kubernetes_template(),
       {{"NAME", kubernetes_name(manifest.name)},
@@ -227,6 +232,7 @@ std::string kubernetes_job(const Manifest& manifest) {
        {"GRACE", std::to_string(manifest.grace.count())},
        {"IMAGE", manifest.image},
        {"PROBES", probes(manifest)},
+       {"LAUNCHER_MIB", std::to_string(kLauncherMib + (scores ? kScorerMib : 0))},
        {"NODES", std::to_string(manifest.nodes)},
        {"CPUS", std::to_string(cpus)},
        {"MEMORY_MIB", std::to_string(round_mib(node_memory_mib(manifest)))},

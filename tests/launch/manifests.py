@@ -35,11 +35,15 @@ FIELDS = {
     "Template": {"metadata": "Metadata", "spec": "PodSpec"},
     "Metadata": {"name": str, "annotations": dict, "labels": dict},
     "PodSpec": {"terminationGracePeriodSeconds": int, "securityContext": "PodSecurity", "containers": ["Container"],
-                "volumes": ["Volume"], "nodeSelector": dict, "priorityClassName": str},
-    "PodSecurity": {"runAsNonRoot": bool, "runAsUser": int, "runAsGroup": int, "fsGroup": int},
+                "automountServiceAccountToken": bool, "volumes": ["Volume"], "nodeSelector": dict, "priorityClassName": str},
+    "PodSecurity": {"runAsNonRoot": bool, "runAsUser": int, "runAsGroup": int, "fsGroup": int, "seccompProfile": "Seccomp"},
+    "Seccomp": {"type": {"RuntimeDefault", "Unconfined", "Localhost"}, "localhostProfile": str},
+    "ContainerSecurity": {"allowPrivilegeEscalation": bool, "capabilities": "Capabilities", "privileged": bool,
+                          "readOnlyRootFilesystem": bool, "runAsNonRoot": bool, "runAsUser": int},
+    "Capabilities": {"add": [str], "drop": [str]},
     "Container": {"name": str, "image": str, "command": [str], "args": [str], "env": [dict], "resources": "Resources",
                   "volumeMounts": ["Mount"], "livenessProbe": "Probe", "readinessProbe": "Probe", "startupProbe": "Probe",
-                  "lifecycle": "Lifecycle"},
+                  "lifecycle": "Lifecycle", "securityContext": "ContainerSecurity"},
     "Resources": {"requests": "Quantities", "limits": "Quantities"},
     "Quantities": {"cpu": str, "memory": str, "storage": str, "nvidia.com/gpu": str},
     "Mount": {"name": str, "mountPath": str},
@@ -52,6 +56,11 @@ FIELDS = {
     "Handler": {"exec": "Exec"},
     "PersistentVolumeClaim": {"apiVersion": str, "kind": str, "metadata": "Metadata", "spec": "ClaimSpec"},
     "ClaimSpec": {"accessModes": [str], "resources": "Resources", "storageClassName": str},
+    "NetworkPolicy": {"apiVersion": str, "kind": str, "metadata": "Metadata", "spec": "NetworkPolicySpec"},
+    "NetworkPolicySpec": {"podSelector": "Selector", "policyTypes": [{"Ingress", "Egress"}], "ingress": ["Ingress"]},
+    "Ingress": {"from": ["Peer"], "ports": [dict]},
+    "Peer": {"podSelector": "Selector", "namespaceSelector": "Selector", "ipBlock": dict},
+    "Selector": {"matchLabels": dict, "matchExpressions": [dict]},
     "ConfigMap": {"apiVersion": str, "kind": str, "metadata": "Metadata", "data": dict},
 }
 LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -103,9 +112,12 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(len(faults(job, "MPIJob", "")), 2)
 
     def test_hangs_together(self):
-        config, claim, job = self.documents(*RING_OF_FOUR, "-n", "4", "--nodes", "2", "--grace", "77")
+        config, claim, network, job = self.documents(*RING_OF_FOUR, "-n", "4", "--nodes", "2", "--grace", "77")
         self.assertEqual(config["data"]["job.yaml"].rstrip(), Path(RING).read_text().rstrip())
         self.assertEqual(claim["spec"]["accessModes"], ["ReadWriteMany"])
+        own = {"matchLabels": {"training.kubeflow.org/job-name": job["metadata"]["name"]}}  # as the operator marks its pods
+        self.assertEqual(network["spec"]["podSelector"], own)
+        self.assertEqual(network["spec"]["ingress"], [{"from": [{"podSelector": own}]}])
         replicas = job["spec"]["mpiReplicaSpecs"]
         self.assertEqual((job["spec"]["slotsPerWorker"], replicas["Worker"]["replicas"]), (2, 2))
         for replica in replicas.values():
@@ -117,6 +129,27 @@ class Kubernetes(unittest.TestCase):
             self.assertEqual(volumes["job"]["configMap"]["name"], config["metadata"]["name"])
             for container in pod["containers"]:
                 self.assertEqual({mount["name"] for mount in container["volumeMounts"]}, set(volumes))
+
+    def test_a_restricted_namespace_takes_the_pods(self):
+        """kubernetes.io/docs/concepts/security/pod-security-standards, "Restricted"."""
+        *_, job = self.documents(RING, "-n", "2")
+        for replica in job["spec"]["mpiReplicaSpecs"].values():
+            pod = replica["template"]["spec"]
+            self.assertTrue(pod["securityContext"]["runAsNonRoot"])
+            self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+            self.assertFalse(pod["automountServiceAccountToken"])
+            for volume in pod["volumes"]:
+                self.assertLessEqual(set(volume), {"name", "configMap", "persistentVolumeClaim", "emptyDir"})
+            for container in pod["containers"]:
+                self.assertFalse(container["securityContext"]["allowPrivilegeEscalation"])
+                self.assertEqual(container["securityContext"]["capabilities"], {"drop": ["ALL"]})
+
+    def test_the_launcher_has_the_memory_of_what_scores_beside_it(self):
+        def memory(*words):
+            *_, job = self.documents(RING, "-n", "2", *words)
+            container, = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
+            return int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
+        self.assertEqual(memory() - memory("evaluation.where=spare"), 4096)
 
     def test_the_launchers_words_are_a_script(self):
         *_, job = self.documents(RING, "-n", "2")

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "base/errors.hpp"
 
@@ -98,20 +99,28 @@ void append_line(const std::filesystem::path& path, std::string_view line) {
   if (char last = '\n'; end > 0 && ::pread(file.get(), &last, 1, end - 1) == 1 && last != '\n') {
     text.insert(text.begin(), '\n');
   }
-  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fdatasync(file.get()) != 0) {
+  ssize_t size = 0;
+  do {
+    size = ::write(file.get(), text.data(), text.size());
+  } while (size < 0 && errno == EINTR);
+  if (size != static_cast<ssize_t>(text.size()) || ::fdatasync(file.get()) != 0) {
     fail("be written", path);
   }
 }
 
 std::optional<std::string> read_small_file(const std::filesystem::path& path,
                                            std::size_t limit_bytes) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe that somebody has put in its place would be waited for.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno == ENOENT) {
     return std::nullopt;
   }
   if (!file) {
     fail("be read", path);
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw EnvironmentError(fmt::format("{}: cannot be read: it is no regular file", path.string()));
   }
   std::string content(limit_bytes + 1, '\0');
   std::size_t size = 0;

@@ -6,11 +6,14 @@
 #include <charconv>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
@@ -111,12 +114,25 @@ fs::path create_numbered(const fs::path& outdir, const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+/// Whose it is; nothing: it is gone.
+std::optional<uid_t> owner_of(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
+}
+
+bool is_own(const ExistingRun& run) { return owner_of(run.path) == ::geteuid(); }
+
+}  // namespace
+
 std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
                                               const std::string& name) {
   std::optional<ExistingRun> newest;
   for (ExistingRun& run : existing_runs(outdir)) {
     const bool is_named = run.parts.name == name || run.path.filename() == name;
-    if (is_named && (!newest || run.parts.number > newest->parts.number)) {
+    if (is_named && (!newest || std::pair(is_own(run), run.parts.number) >
+                                    std::pair(is_own(*newest), newest->parts.number))) {
       newest = std::move(run);
     }
   }
@@ -136,7 +152,11 @@ std::filesystem::path open_run(const std::filesystem::path& outdir, const std::s
   require_run_name(name);
   make_folders(outdir);
   const FileDescriptor held = lock_folder(outdir, patience);
-  if (auto existing = find_run(outdir, name)) {
+  // Of a stranger's in a folder that all may write to one would go on from the stranger's weights.
+  // Where the folder is the same user's, a file system may just tell of all files that they are.
+  const auto existing = find_run(outdir, name);
+  const auto owner = existing ? owner_of(*existing) : std::nullopt;
+  if (owner && (owner == ::geteuid() || owner == 0U || owner == owner_of(outdir))) {
     return *existing;
   }
   return create_numbered(outdir, name);

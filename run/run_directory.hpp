@@ -10,8 +10,8 @@
 
 namespace gangway {
 
-/// The newest directory of the run `name` (`NAME` or `00003-NAME`), absolute; nothing if there is
-/// none.
+/// The newest directory of the run `name` (`NAME` or `00003-NAME`), absolute, of the caller's where
+/// there is one; nothing if there is none.
 [[nodiscard]] std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
                                                             const std::string& name);
 
@@ -24,7 +24,8 @@ inline constexpr std::chrono::milliseconds kChoosingPatience{30'000};
     const std::filesystem::path& outdir, const std::string& name,
     std::chrono::milliseconds patience = kChoosingPatience);
 
-/// The run's existing directory, else a new one: what `--run NAME` means.
+/// The run's existing directory, else a new one: what `--run NAME` means. One that neither the
+/// caller, root nor the owner of `outdir` has made is none of it.
 [[nodiscard]] std::filesystem::path open_run(
     const std::filesystem::path& outdir, const std::string& name,
     std::chrono::milliseconds patience = kChoosingPatience);

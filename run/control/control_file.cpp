@@ -2,6 +2,7 @@
 #include "run/control/control_file.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 #include <fcntl.h>
@@ -48,13 +49,27 @@ bool make_own_folder(const fs::path& folder) {
   return is_own_folder(folder);
 }
 
+/// For when another user was faster with the usual name: one of this user's from before, or a new
+/// one whose name nobody could foresee. Empty: none can be made.
+fs::path other_folder(const std::string& usual) {
+  std::error_code failure;
+  for (auto entry = fs::directory_iterator(fs::path(usual).parent_path(), failure);
+       !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    if (entry->path().string().starts_with(usual + "-") && is_own_folder(entry->path())) {
+      return entry->path();
+    }
+  }
+  std::string made = usual + "-XXXXXX";
+  return ::mkdtemp(made.data()) == nullptr ? fs::path() : fs::path(made);
+}
+
 }  // namespace
 
 std::string ControlPlace::socket() const {
   return address.starts_with(kUnix) ? address.substr(kUnix.size()) : std::string();
 }
 
-fs::path control_folder(const std::string& runtime_directory) {
+fs::path control_folder(const std::string& runtime_directory, const fs::path& temporary) {
   if (!runtime_directory.empty()) {
     const fs::path folder = fs::path(runtime_directory) / "gangway";
     if (folder.is_absolute() && folder.string().size() + kSocketNameBytes <= kLongestSocketPath &&
@@ -62,13 +77,16 @@ fs::path control_folder(const std::string& runtime_directory) {
       return folder;
     }
   }
-  const fs::path folder = fmt::format("/tmp/gangway-{}", ::geteuid());
-  if (!make_own_folder(folder)) {
-    throw EnvironmentError(fmt::format(
-        "{}: is not a folder of this user alone (0700): remove it, or set XDG_RUNTIME_DIR",
-        folder.string()));
+  const std::string usual = (temporary / fmt::format("gangway-{}", ::geteuid())).string();
+  if (make_own_folder(usual)) {
+    return usual;
   }
-  return folder;
+  const fs::path other = other_folder(usual);
+  if (other.empty()) {
+    throw EnvironmentError(fmt::format(
+        "{}: is not a folder of this user alone (0700): remove it, or set XDG_RUNTIME_DIR", usual));
+  }
+  return other;
 }
 
 void write_control(const fs::path& run, const ControlPlace& place, const ControlTokens& tokens) {

@@ -38,10 +38,12 @@ struct ControlTokens {
 };
 
 /// Of this user alone, made where it is missing: `runtime_directory`/gangway, or, where that is
-/// empty, cannot be used or would make paths too long, /tmp/gangway-UID.
+/// empty, cannot be used or would make paths too long, /tmp/gangway-UID; where another user
+/// was faster with that, /tmp/gangway-UID-XXXXXX.
 /// @param runtime_directory  $XDG_RUNTIME_DIR
 /// @throws EnvironmentError where it is another's, or others may enter it
-[[nodiscard]] std::filesystem::path control_folder(const std::string& runtime_directory);
+[[nodiscard]] std::filesystem::path control_folder(const std::string& runtime_directory,
+                                                   const std::filesystem::path& temporary = "/tmp");
 
 /// First the tokens, then the place. @throws EnvironmentError
 void write_control(const std::filesystem::path& run, const ControlPlace& place,

@@ -138,6 +138,10 @@ TEST(AtomicFile, SaysThatAFileCannotBeSynced) {
 
 TEST(SmallFile, IsNothingWhereThereIsNone) {
   EXPECT_EQ(read_small_file("/nowhere/at/all", 10), std::nullopt);
+  const ScratchFolder pipes;
+  ASSERT_EQ(::mkfifo((pipes.path() / "a").c_str(), 0600), 0);
+  EXPECT_THROW((void)read_small_file(pipes.path() / "a", 10), EnvironmentError)
+      << "and is not waited for";
 }
 
 TEST(SmallFile, RefusesAFileThatIsTooLarge) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
@@ -74,6 +75,24 @@ TEST(RunDirectory, FindsTheNewestOfAName) {
   EXPECT_EQ(find_run(folder.path(), "00000-a-b"), folder.path() / "00000-a-b");
   EXPECT_EQ(find_run(folder.path(), "b"), std::nullopt);
   EXPECT_EQ(find_run(folder.path() / "nowhere", "a-b"), std::nullopt);
+}
+
+TEST(RunDirectory, IsNoneThatAStrangerHasMade) {
+  if (::geteuid() != 0) {
+    return;  // nobody else can give a folder away
+  }
+  const ScratchFolder folder;
+  const fs::path own = create_run(folder.path(), "a");
+  const fs::path foreign = create_run(folder.path(), "a");
+  ASSERT_EQ(::chown(foreign.c_str(), 65'534, 65'534), 0);
+  EXPECT_EQ(find_run(folder.path(), "a"), own);
+  fs::remove(own);
+  EXPECT_EQ(find_run(folder.path(), "a"), foreign) << "to be looked at";
+  const fs::path next = open_run(folder.path(), "a");
+  EXPECT_EQ(next.filename(), "00002-a");
+  ASSERT_EQ(::chown(folder.path().c_str(), 65'534, 65'534), 0);
+  fs::remove(next);
+  EXPECT_EQ(open_run(folder.path(), "a"), foreign) << "a file system that shows all as nobody's";
 }
 
 TEST(RunDirectory, ReturnsToTheRunOfAName) {

@@ -118,5 +118,16 @@ TEST(ControlFolder, IsOfTheUserAloneOrAnother) {
   EXPECT_EQ(control_folder(deep.string()), fallback) << "too long for a socket";
 }
 
+TEST(ControlFolder, IsAnotherWhereSomebodyWasFasterWithTheUsualName) {
+  const ScratchFolder folder;
+  const std::string usual = (folder.path() / ("gangway-" + std::to_string(::geteuid()))).string();
+  fs::create_directory(usual);
+  fs::permissions(usual, fs::perms::all);  // nobody's alone
+  const fs::path other = control_folder("", folder.path());
+  EXPECT_TRUE(other.string().starts_with(usual + "-"));
+  EXPECT_EQ(fs::status(other).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(control_folder("", folder.path()), other) << "no more of them at the next start";
+}
+
 }  // namespace
 }  // namespace gangway

@@ -18,7 +18,7 @@
 namespace gangway::data {
 namespace {
 
-constexpr std::int64_t kLargestIdxFile = std::int64_t{1} << 40;
+constexpr std::int64_t kLargestIdxFile = std::int64_t{1} << 36;  // 64 GiB, all of it in memory
 constexpr std::size_t kChunk = std::size_t{1} << 22;
 constexpr std::uint8_t kUnsignedByte = 0x08;  // IDX type code
 

@@ -219,7 +219,8 @@ std::string kubernetes_job(const Manifest& manifest) {
   std::vector<std::string> first{"gangway", "run", "/job/job.yaml"};
   std::ranges::copy(page_words(manifest), std::back_inserter(first));
   const int cpus = manifest.workers_per_node() * std::max(1, manifest.spec.numerics.threads);
-  const bool scores = manifest.spec.evaluation.where == ScorePlace::kBeside;
+  const bool scores =
+      manifest.spec.is_scored() && manifest.spec.evaluation.where == ScorePlace::kBeside;
   return fill_template(
       kubernetes_template(),
       {{"NAME", kubernetes_name(manifest.name)},

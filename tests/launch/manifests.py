@@ -149,7 +149,9 @@ class Kubernetes(unittest.TestCase):
             *_, job = self.documents(RING, "-n", "2", *words)
             container, = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
             return int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
-        self.assertEqual(memory() - memory("evaluation.where=spare"), 4096)
+        scores = "evaluation.every_kimg=1"
+        self.assertEqual(memory(scores) - memory(), 4096)
+        self.assertEqual(memory(scores, "evaluation.where=spare"), memory())
 
     def test_the_launchers_words_are_a_script(self):
         *_, job = self.documents(RING, "-n", "2")

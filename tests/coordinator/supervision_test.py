@@ -33,6 +33,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 held, most = [], min(15_000, hard - 64)
 for number in itertools.count(1):
     one = socket.socket()
+    one.settimeout(20)
     while one.connect_ex(("127.0.0.1", int(sys.argv[1]))) != 0:
         if held:
             sys.exit()
@@ -74,24 +75,6 @@ class Supervised(Job):
     def end(self, process):
         code = process.wait(timeout=HANG)
         return code, (self.folder / "out").read_text(), (self.folder / "err").read_text()
-
-    def test_strangers_keep_no_rank_from_its_tether(self):
-        late = self.folder / "bin/mpirun"
-        late.write_text(LATE_MPIRUN.format(shutil.which("mpirun")))
-        late.chmod(0o755)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.variables = {"PATH": f"{late.parent}:{os.environ['PATH']}"}
-        process = self.start("-n", "2", "--lifeline-port", str(port))
-        strangers = subprocess.Popen([sys.executable, "-c", STRANGERS, str(port + 1)], stdout=subprocess.PIPE, text=True)
-        self.addCleanup(strangers.wait)
-        self.addCleanup(strangers.kill)
-        self.addCleanup(strangers.stdout.close)
-        self.assertIn("held", strangers.stdout.readline())
-        (self.folder / "go").touch()
-        code, out, err = self.end(process)
-        self.assertEqual((code, err), (0, ""), out)
 
     def remove_segments_at_the_end(self):
         """Those of killed ranks, which a supervisor removes, or the next start a minute later."""
@@ -166,6 +149,24 @@ class Silence(Supervised):
 
 
 class FirstSecond(Supervised):
+    def test_strangers_keep_no_rank_from_its_tether(self):
+        late = self.folder / "bin/mpirun"
+        late.write_text(LATE_MPIRUN.format(shutil.which("mpirun")))
+        late.chmod(0o755)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.variables = {"PATH": f"{late.parent}:{os.environ['PATH']}"}
+        process = self.start("-n", "2", "--lifeline-port", str(port))
+        strangers = subprocess.Popen([sys.executable, "-c", STRANGERS, str(port + 1)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(strangers.wait)
+        self.addCleanup(strangers.kill)
+        self.addCleanup(strangers.stdout.close)
+        self.assertIn("held", strangers.stdout.readline())
+        (self.folder / "go").touch()
+        code, out, err = self.end(process)
+        self.assertEqual((code, err), (0, ""), out)
+
     def test_a_worker_that_dies_before_all_have_met_ends_the_job(self):
         process = self.start("-n", "2", LONG)
         victim = self.rank_of(process, 2)

@@ -26,7 +26,8 @@ messages::Ready Generation::begin(Neighbours neighbours) {
                                  .replica = replica,
                                  .on_stall = setup_.on_stall,
                                  .workers_on_machine = neighbours.workers_on_machine,
-                                 .shared_memory = setup_.shared_memory};
+                                 .shared_memory = setup_.shared_memory,
+                                 .index_folder = setup_.index_folder};
   begun_ = Training::begin(training);
   messages::Ready ready = training_.emplace(training, *begun_).describe();
   ready.arithmetic.bits = bits;

@@ -31,6 +31,7 @@ class Generation {
     const DeviceMaker& make;
     std::function<void(const std::string&)> on_stall = {};      ///< lane thread
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
+    std::filesystem::path index_folder = {};                    ///< as of Training::Setup
   };
   explicit Generation(Setup setup) : setup_(std::move(setup)) {}
   ~Generation();

@@ -122,7 +122,13 @@ Training::Training(const Setup& setup, const BegunState& begun)
       trace_(trace_setup(setup, phases_)),
       transport_(trace_.transport()),
       device_(setup.device),
-      dataset_(data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed)),
+      contents_({.index_folder = setup.index_folder,
+                 .progress =
+                     [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
+                       link.loading({.bytes = bytes, .total = total});  // the start takes longer
+                     }}),
+      dataset_(
+          data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed, &contents_)),
       snapshots_(state_setup(setup, transport_), begun),
       groups_({.transport = transport_,
                .lane = setup.lane,
@@ -207,6 +213,8 @@ messages::Ready Training::describe() const {
     info.plan_summary += fmt::format("; tensors of passes go {}", remote_->way());
   }
   info.data_fingerprint = dataset_->fingerprint();
+  info.data = contents_.found;
+  info.data.earlier_fingerprint = dataset_->earlier_fingerprint();
   info.libtorch = TORCH_VERSION;
   info.has_buddies = snapshots_.copies() != nullptr;
   return info;

@@ -10,6 +10,7 @@
 
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
+#include "gan/data/contents/file_contents.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
 #include "pipeline/stages/step_schedules.hpp"
@@ -37,6 +38,7 @@ class Training {
     std::function<void(const std::string&)> on_stall = {};  ///< lane thread
     int workers_on_machine = 1;
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
+    std::filesystem::path index_folder = {};                    ///< as of data::ContentsCheck
   };
   /// Loads what the coordinator chooses into the replica. All workers call it.
   /// @throws as worker/state/begin_state.hpp
@@ -89,6 +91,7 @@ class Training {
   StepTrace trace_;
   comm::Transport& transport_;
   ComputeDevice& device_;
+  data::ContentsCheck contents_;
   std::unique_ptr<data::Dataset> dataset_;
   SnapshotService snapshots_;
   GroupSetups groups_;

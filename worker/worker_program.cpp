@@ -26,6 +26,7 @@
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
 #include "comm/transport/peer_error.hpp"
+#include "gan/data/contents/file_contents.hpp"
 #include "gan/kernels/library_warnings.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
@@ -228,7 +229,8 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         .transport = *transport,
         .lane = lane,
         .make = computing.make,
-        .on_stall = [&log](const std::string& stall) { log->warn("{}", stall); }};
+        .on_stall = [&log](const std::string& stall) { log->warn("{}", stall); },
+        .index_folder = data::index_folder_of(read_environment())};
     begin(generation.emplace(setup), setup, *log);
     start.finish();
     rescue.begin(generation->training());

@@ -141,7 +141,7 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
   data_fingerprint_ = ready.data_fingerprint;
   software_ = software_now(ready, run_.resume ? &run_.resume->manifest : nullptr);
   if (run_.resume) {
-    const ChangedSince since{run_.resume->manifest, software_, data_fingerprint_};
+    const ChangedSince since{run_.resume->manifest, software_, ready};
     for (const std::string& line : change_warnings(since, run_.spec)) {
       say(line);
     }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/time.hpp"
+#include "coordinator/resume/equal_data.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -167,11 +168,11 @@ Effects Conductor::take(const messages::Ready& ready, const Arrival& arrival) {
   }
   if (!ready_.data_fingerprint.empty() && ready_.data_fingerprint != ready.data_fingerprint) {
     return end(ExitCode::kUsage, rank,
-               fmt::format("{} sees other examples than the workers before it: data.source must be "
-                           "the same on every host",
-                           membership_.describe(rank)));
+               other_data(membership_.describe(rank), membership_.describe(ready_rank_),
+                          first_difference(ready.data, ready_.data)));
   }
   ready_ = ready;
+  ready_rank_ = rank;
   return begin_if_ready(arrival.now);
 }
 

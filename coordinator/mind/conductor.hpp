@@ -335,6 +335,7 @@ class Conductor {
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest
+  int ready_rank_ = 0;                 ///< whose it is
   std::optional<report::Tick> last_tick_;
   std::vector<std::string> pictures_;           ///< files, of this start
   std::optional<TimePoint> committed_at_;       ///< the newest checkpoint of this start

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text/aligned_text.hpp"
+#include "coordinator/resume/equal_data.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/number_changes.hpp"
 #include "report/table.hpp"
@@ -56,10 +57,8 @@ Software software_now(const messages::Ready& ready, const checkpoint::Manifest* 
 
 std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpec& job) {
   std::vector<std::string> lines;
-  if (since.before.data_fingerprint != since.data_fingerprint) {
-    lines.emplace_back(
-        "warn  the data have changed since the checkpoint was saved: from here on it trains to "
-        "other numbers");
+  if (std::string line = data_warning(since.before, since.ready); !line.empty()) {
+    lines.push_back(std::move(line));
   }
   for (const std::string_view change : number_changes_since(since.before.software, job)) {
     lines.push_back(
@@ -67,20 +66,21 @@ std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpe
                     "(docs/numerics.md)",
                     change));
   }
+  const bool is_same_job = since.before.job_fingerprint == job_fingerprint(job);
+  std::string arithmetic = arithmetic_warning(since.before.software, since.software, is_same_job);
   for (const auto& [name, version] : since.before.software) {
     const auto now = since.software.find(name);
-    if (name != kNumbersRevisionName && !is_arithmetic(name) && now != since.software.end() &&
-        now->second != version) {
+    const bool is_told = name == "libtorch" && !arithmetic.empty();  // it is a fact of that too
+    if (name != kNumbersRevisionName && !is_told && !is_arithmetic(name) &&
+        now != since.software.end() && now->second != version) {
       lines.push_back(
           fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
                       "may differ from here on",
                       name, version, now->second));
     }
   }
-  const bool is_same_job = since.before.job_fingerprint == job_fingerprint(job);
-  if (std::string line = arithmetic_warning(since.before.software, since.software, is_same_job);
-      !line.empty()) {
-    lines.push_back(std::move(line));
+  if (!arithmetic.empty()) {
+    lines.push_back(std::move(arithmetic));
   }
   return lines;
 }

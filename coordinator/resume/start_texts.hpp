@@ -29,7 +29,7 @@ namespace gangway::coordinator {
 struct ChangedSince {
   const checkpoint::Manifest& before;
   const Software& software;
-  const std::string& data_fingerprint;
+  const messages::Ready& ready;
 };
 
 /// What differs and may change bits, a line each.

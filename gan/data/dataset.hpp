@@ -38,9 +38,11 @@ class Dataset {
     std::vector<float> values(shape().elements());
     return read(index, values);
   }
-  /// Identifies the content (file names, sizes, hash of headers): 32 hexadecimal digits, kept in
-  /// each checkpoint.
+  /// Identifies the content, of each file: 32 hexadecimal digits, kept in each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
+  /// The same as it was made until December 2026, of names, sizes and some files' beginnings: what
+  /// older checkpoints have.
+  [[nodiscard]] virtual std::string earlier_fingerprint() const { return fingerprint(); }
 };
 
 }  // namespace gangway::data

@@ -6,18 +6,18 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/fingerprint.hpp"
+#include "gan/data/contents/fingerprint.hpp"
 
 namespace gangway::data {
 
 FirstExamples::FirstExamples(std::unique_ptr<Dataset> all, std::int64_t count)
     : all_(std::move(all)), count_(count) {}
 
-std::string FirstExamples::fingerprint() const {
+std::string FirstExamples::fingerprint_of(const std::string& all) const {
   Fingerprint print;
   print.add("first examples");
   print.add(count_);
-  print.add(all_->fingerprint());
+  print.add(all);
   return print.hex();
 }
 

@@ -23,9 +23,16 @@ class FirstExamples : public Dataset {
     return all_->read(index, out);
   }
   [[nodiscard]] int label(std::int64_t index) const override { return all_->label(index); }
-  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] std::string fingerprint() const override {
+    return fingerprint_of(all_->fingerprint());
+  }
+  [[nodiscard]] std::string earlier_fingerprint() const override {
+    return fingerprint_of(all_->earlier_fingerprint());
+  }
 
  private:
+  [[nodiscard]] std::string fingerprint_of(const std::string& all) const;
+
   std::unique_ptr<Dataset> all_;
   std::int64_t count_;
 };

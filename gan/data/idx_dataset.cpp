@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/fingerprint.hpp"
+#include "gan/data/contents/fingerprint.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/images/resample.hpp"
 

@@ -32,16 +32,14 @@ class ImageDataset : public Dataset {
   [[nodiscard]] int label(std::int64_t index) const override {
     return labels_.empty() ? 0 : labels_[static_cast<std::size_t>(index)];
   }
-  [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
+  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] std::string earlier_fingerprint() const override;
 
  private:
-  [[nodiscard]] std::string make_fingerprint() const;
-
   std::unique_ptr<ImageArchive> archive_;
   ExampleShape shape_;
   std::vector<int> labels_;  ///< one an entry; empty without labels
   int num_classes_ = 0;
-  std::string fingerprint_;
 };
 
 }  // namespace gangway::data

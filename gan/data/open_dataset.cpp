@@ -33,9 +33,9 @@ ModelSpec gray(ModelSpec model) {
 }
 
 std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& model,
-                                     std::uint64_t seed) {
+                                     std::uint64_t seed, ContentsCheck* check) {
   if (spec.has_two_sides()) {
-    return open_two_sides(spec, model, SourcePart::kTraining);
+    return open_two_sides(spec, model, SourcePart::kTraining, check);
   }
   if (spec.source == "fashion-mnist") {
     return open_fashion_mnist(kFashionMnistFolder, model);
@@ -47,7 +47,7 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
     return open_idx(*location, model);
   }
   if (const auto location = after(spec.source, "images:")) {
-    return std::make_unique<ImageDataset>(open_image_archive(*location), *location, model);
+    return std::make_unique<ImageDataset>(open_image_archive(*location, check), *location, model);
   }
   if (const auto name = after(spec.source, "toy:")) {
     if (auto mixture = toy_mixture(*name)) {
@@ -93,8 +93,8 @@ void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSp
 }  // namespace
 
 std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model,
-                                      std::uint64_t seed) {
-  std::unique_ptr<Dataset> dataset = open_source(spec, model, seed);
+                                      std::uint64_t seed, ContentsCheck* check) {
+  std::unique_ptr<Dataset> dataset = open_source(spec, model, seed, check);
   require_fitting(*dataset, spec, model);
   // Those of two sides are limited where they are opened, side by side.
   return spec.has_two_sides() ? std::move(dataset)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gan/data/contents/file_contents.hpp"
 #include "gan/data/dataset.hpp"
 #include "job/spec.hpp"
 
@@ -12,8 +13,10 @@ namespace gangway::data {
 
 /// Opens `spec.source`, resized or padded to what the model wants (model.resolution,
 /// model.channels).
+/// @param check  of the contents of files that are read during training; null: none
 /// @throws ConfigError: one line that names the file, what is wrong and what to do.
 [[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model,
-                                                    std::uint64_t seed);
+                                                    std::uint64_t seed,
+                                                    ContentsCheck* check = nullptr);
 
 }  // namespace gangway::data

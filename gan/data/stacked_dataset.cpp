@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "gan/data/fingerprint.hpp"
+#include "gan/data/contents/fingerprint.hpp"
 #include "gan/random.hpp"
 
 namespace gangway::data {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "gan/data/fingerprint.hpp"
+#include "gan/data/contents/fingerprint.hpp"
 #include "gan/random.hpp"
 
 namespace gangway::data {

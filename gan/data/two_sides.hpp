@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "gan/data/contents/file_contents.hpp"
 #include "gan/data/dataset.hpp"
 #include "job/spec.hpp"
 
@@ -23,10 +24,12 @@ enum class SourcePart {
 /// edges:fashion-mnist: a garment's outlines, and the garment; classes:fashion-mnist:A,B: any
 /// garment of label A with any of label B. For training the first `spec.limit` alone, of each side
 /// where any go together; pairs the other way round where `spec.direction` says so.
+/// @param check  as of open_dataset
 /// @return null where the source has no held-out part, which never is so of the training part
 /// @throws ConfigError: one line that names the file, what is wrong and what to do
 /// @pre spec.has_two_sides()
 [[nodiscard]] std::unique_ptr<Dataset> open_two_sides(const DataSpec& spec, const ModelSpec& model,
-                                                      SourcePart part);
+                                                      SourcePart part,
+                                                      ContentsCheck* check = nullptr);
 
 }  // namespace gangway::data

@@ -4,9 +4,11 @@
 // this host are those of the workers.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::launch {
@@ -17,8 +19,11 @@ struct DataFacts {
   std::vector<std::string> notes;  ///< a line each
 };
 
-/// Opens the data as workers do and reads the first example.
+/// Opens the data as workers do and reads the first example. Files that were not seen before are
+/// read, so that the workers need not do it.
+/// @param say  told how that goes on, where it takes long
 /// @throws ConfigError where they cannot be trained on
-[[nodiscard]] DataFacts require_data(const JobSpec& spec);
+[[nodiscard]] DataFacts require_data(const JobSpec& spec, const Environment& environment,
+                                     const std::function<void(const std::string&)>& say);
 
 }  // namespace gangway::launch

@@ -142,12 +142,13 @@ void tell_notes(const std::vector<std::string>& notes) {
 /// What can be said of the job before anything is made, notes too. @return what its data are; empty
 /// where this host may not have them. @throws ConfigError, EnvironmentError
 std::string require_possible(ResolvedJob& job, const JobHosts& where,
-                             const std::string& unseen_data) {
+                             const Environment& environment, const std::string& unseen_data) {
   require_workers(job.spec, where.workers);
   inspect_own_networks(job);
   require_style_picture(job.spec);
   if (where.hosts.empty()) {  // other hosts may have other data, or this one none
-    const DataFacts facts = require_data(job.spec);
+    const DataFacts facts = require_data(
+        job.spec, environment, [](const std::string& line) { std::cout << line << std::endl; });
     tell_notes(facts.notes);
     return facts.what;
   }
@@ -209,7 +210,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
     job = load_job(sources_of(options, environment));
   }
   std::cout << where.found << (where.found.empty() ? "" : "\n") << std::flush;
-  const std::string data = require_possible(job, where, options.unseen_data);
+  const std::string data = require_possible(job, where, environment, options.unseen_data);
   if (options.dry_run) {
     return dry_run(std::move(job), options, workers, data);
   }

@@ -16,6 +16,7 @@
 
 #include "base/numbers/histogram.hpp"
 #include "base/process_identity.hpp"
+#include "job/data_files.hpp"
 #include "job/decisions.hpp"
 #include "job/layout/layout.hpp"
 #include "run/control_protocol.hpp"
@@ -158,9 +159,10 @@ struct Ready {
   std::string libtorch;                  ///< version of the arithmetic
   bool has_buddies = false;              ///< snapshots are copied to other hosts
   Arithmetic arithmetic;
+  DataFiles data;
   static auto fields(auto& it) {
     return std::tie(it.plan_hash, it.plan_summary, it.parameters, it.data_fingerprint, it.libtorch,
-                    it.has_buddies, it.arithmetic);
+                    it.has_buddies, it.arithmetic, it.data);
   }
   bool operator==(const Ready&) const = default;
 };

@@ -9,4 +9,5 @@ def environment(restarts=0, **more):
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # A job that is lost ends, but where a test is about its going on (restarts=None there).
     allowed |= {} if restarts is None else {"GANGWAY_LAYOUT_RESTARTS": str(restarts)}
-    return clean | allowed | {"OMP_NUM_THREADS": "1"} | more
+    # Data of tests are not to be remembered in the home of who runs them.
+    return clean | allowed | {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": "/dev/null/nowhere"} | more

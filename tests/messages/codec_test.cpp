@@ -77,7 +77,8 @@ std::vector<Message> samples_of_a_start() {
             .data_fingerprint = kText,
             .libtorch = kText,
             .has_buddies = true,
-            .arithmetic = {.bits = kText, .facts = {{kText, kText}, {}}}},
+            .arithmetic = {.bits = kText, .facts = {{kText, kText}, {}}},
+            .data = {kText, {{kText, kHugest}, {}}, {{kText, kText}, {}}}},
   };
 }
 

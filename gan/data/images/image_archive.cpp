@@ -2,8 +2,7 @@
 #include "gan/data/images/image_archive.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -11,10 +10,12 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <zip.h>
 
 #include "base/errors.hpp"
 #include "base/guarded.hpp"
+#include "gan/data/contents/picture_names.hpp"
 #include "gan/data/images/label_list.hpp"
 
 namespace gangway::data {
@@ -24,56 +25,6 @@ namespace fs = std::filesystem;
 
 /// A bound on what is read, or unpacked, into memory at once.
 constexpr std::uint64_t kLargestArchiveFile = std::uint64_t{1} << 30;
-
-constexpr std::array<std::string_view, 5> kReadEndings{".png", ".jpg", ".jpeg", ".jpe", ".jfif"};
-/// Pictures, too, that a user may take for part of the data.
-constexpr std::array<std::string_view, 15> kUnreadEndings{
-    ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif",
-    ".jxl", ".jp2",  ".tga", ".ppm", ".pgm",  ".pbm",  ".svg"};
-
-/// In small letters, with its dot; empty for a hidden file and for what macOS adds to archives.
-std::string ending_of(std::string_view name) {
-  for (std::size_t at = 0; at < name.size();) {
-    const std::size_t end = std::min(name.find('/', at), name.size());
-    const std::string_view part = name.substr(at, end - at);
-    if (part.starts_with('.') || part == "__MACOSX") {
-      return {};
-    }
-    at = end + 1;
-  }
-  std::string ending(name.substr(std::min(name.rfind('.'), name.size())));
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return ending;
-}
-
-/// Tells the files that are read from the others, and remembers pictures among those.
-class NameFilter {
- public:
-  [[nodiscard]] bool is_read(std::string_view name) {
-    const std::string ending = ending_of(name);
-    if (std::find(kUnreadEndings.begin(), kUnreadEndings.end(), ending) != kUnreadEndings.end()) {
-      ++num_unread_;
-      first_unread_ =
-          first_unread_.empty() ? name : std::min<std::string_view>(first_unread_, name);
-    }
-    return std::find(kReadEndings.begin(), kReadEndings.end(), ending) != kReadEndings.end();
-  }
-
-  /// @throws ConfigError: training on a part of somebody's pictures must not happen in silence.
-  void require_all_read(const fs::path& location) const {
-    if (num_unread_ > 0) {
-      throw ConfigError(fmt::format(
-          "{}: holds pictures that are neither PNG nor JPEG files ({}, such as {}); convert them "
-          "(mogrify -format png), or move them away to train without them",
-          location.string(), num_unread_, first_unread_));
-    }
-  }
-
- private:
-  std::int64_t num_unread_ = 0;
-  std::string first_unread_;
-};
 
 /// @throws ConfigError for a file that nobody means to be one image.
 void require_bearable(std::string_view name, std::uint64_t bytes) {
@@ -141,10 +92,18 @@ class LabelFileChoice {
   std::vector<ArchiveEntry> found_;
 };
 
+[[noreturn]] void fail_changed(const std::string& name) {
+  throw ConfigError(
+      fmt::format("{}: has changed since it was listed at the start; give the old file back, or "
+                  "start again to train on what is there now",
+                  name));
+}
+
 class FolderArchive : public ImageArchive {
  public:
-  explicit FolderArchive(fs::path folder) : root_(std::move(folder)) {
+  FolderArchive(fs::path folder, ContentsCheck* check) : root_(std::move(folder)) {
     std::error_code failure;
+    std::vector<FileStamp> stamps;
     NameFilter filter;
     LabelFileChoice label_files;
     constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
@@ -155,12 +114,14 @@ class FolderArchive : public ImageArchive {
       if (!entry->is_regular_file(failure) || (!is_label_file && !filter.is_read(name))) {
         continue;
       }
-      const std::uintmax_t bytes = entry->file_size(failure);
-      if (failure) {
+      struct stat status {};
+      if (::stat(entry->path().c_str(), &status) != 0) {
+        failure = std::error_code(errno, std::generic_category());
         break;
       }
-      require_bearable(entry->path().string(), bytes);
-      const ArchiveEntry file{.name = name, .bytes = static_cast<std::int64_t>(bytes)};
+      require_bearable(entry->path().string(), static_cast<std::uint64_t>(status.st_size));
+      const ArchiveEntry file{.name = name, .bytes = status.st_size, .position = stamps.size()};
+      stamps.push_back(stamp_of(status));
       is_label_file ? label_files.add(file) : entries_.push_back(file);
     }
     if (failure) {
@@ -176,6 +137,9 @@ class FolderArchive : public ImageArchive {
                      .display_name = path.string(),
                      .below = labels->below};
     }
+    if (check != nullptr) {
+      know_contents(stamps, *check);
+    }
     root_ /= prefix_;
   }
 
@@ -186,7 +150,12 @@ class FolderArchive : public ImageArchive {
   [[nodiscard]] const std::string& shared_folder() const override { return prefix_; }
 
   [[nodiscard]] std::vector<std::uint8_t> read(std::size_t index) const override {
-    return contents(root_ / entries_.at(index).name, entries_[index].bytes);
+    const ArchiveEntry& entry = entries_.at(index);
+    std::vector<std::uint8_t> bytes = contents(root_ / entry.name, entry.bytes);
+    if (entry.hash && *entry.hash != hash_of(bytes)) {
+      fail_changed(display_name(index));
+    }
+    return bytes;
   }
 
   [[nodiscard]] std::string display_name(std::size_t index) const override {
@@ -194,14 +163,36 @@ class FolderArchive : public ImageArchive {
   }
 
  private:
+  /// @param stamps  by an entry's position
+  void know_contents(const std::vector<FileStamp>& stamps, ContentsCheck& check) {
+    std::vector<ListedFile> files;
+    for (const ArchiveEntry& entry : entries_) {
+      files.push_back({prefix_ + entry.name, stamps[entry.position]});
+    }
+    const std::vector<IndexedFile> known = contents_of(root_, files, check);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      entries_[i].crc = known[i].crc;
+      entries_[i].hash = known[i].hash;
+    }
+    check.found.changed = last_changed(known);
+  }
+
   [[nodiscard]] static std::vector<std::uint8_t> contents(const fs::path& path, std::int64_t size) {
     std::ifstream file(path, std::ios::binary);
+    if (std::error_code ignored; !file && !fs::exists(path, ignored)) {
+      throw ConfigError(fmt::format(
+          "{}: is gone since it was listed at the start; put it back, or start again without it",
+          path.string()));
+    }
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (!file) {
       throw ConfigError(
           fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
                       path.string()));
+    }
+    if (file.peek() != std::ifstream::traits_type::eof()) {
+      fail_changed(path.string());
     }
     return bytes;
   }
@@ -246,8 +237,9 @@ class ZipArchive : public ImageArchive {
     for (zip_int64_t i = 0; i < count; ++i) {
       zip_stat_t status;
       const auto index = static_cast<zip_uint64_t>(i);
+      constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_CRC;
       if (zip_stat_index(archive.get(), index, 0, &status) != 0 ||
-          (status.valid & ZIP_STAT_SIZE) == 0) {
+          (status.valid & kNeeded) != kNeeded) {
         throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again",
                                       path_.string(), i, zip_strerror(archive.get())));
       }
@@ -256,8 +248,10 @@ class ZipArchive : public ImageArchive {
         continue;
       }
       require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size);
-      const ArchiveEntry file{
-          .name = status.name, .bytes = static_cast<std::int64_t>(status.size), .position = index};
+      const ArchiveEntry file{.name = status.name,
+                              .bytes = static_cast<std::int64_t>(status.size),
+                              .position = index,
+                              .crc = status.crc};
       is_label_file ? label_files.add(file) : entries_.push_back(file);
     }
     filter.require_all_read(path_);
@@ -308,6 +302,10 @@ class ZipArchive : public ImageArchive {
     if (zip_fread(file.get(), &beyond, 1) < 0) {
       fail(name, zip_file_strerror(file.get()));
     }
+    // That was the CRC of the archive as it is now; another one may have taken its place.
+    if (crc_of(bytes) != entry.crc) {
+      fail_changed(name);
+    }
     give_back(std::move(archive));
     return bytes;
   }
@@ -340,16 +338,30 @@ class ZipArchive : public ImageArchive {
 
 }  // namespace
 
-std::unique_ptr<ImageArchive> open_image_archive(const fs::path& location) {
+std::uint64_t ImageArchive::content_crc(std::size_t index) const {
+  const std::optional<std::uint64_t>& known = entries().at(index).crc;
+  return known ? *known : crc_of(read(index));
+}
+
+std::unique_ptr<ImageArchive> open_image_archive(const fs::path& location, ContentsCheck* check) {
   std::error_code ignored;
   if (!fs::exists(location, ignored)) {
     throw ConfigError(
         fmt::format("{}: does not exist; check the path in data.source", location.string()));
   }
+  std::unique_ptr<ImageArchive> archive;
   if (fs::is_directory(location, ignored)) {
-    return std::make_unique<FolderArchive>(location);
+    archive = std::make_unique<FolderArchive>(location, check);
+  } else {
+    archive = std::make_unique<ZipArchive>(location);
   }
-  return std::make_unique<ZipArchive>(location);
+  if (check != nullptr) {
+    const auto& entries = archive->entries();
+    check->found.marks = marks_of(
+        entries.size(), [&](std::size_t i) { return std::string_view(entries[i].name); },
+        [&](std::size_t i) { return archive->content_crc(i); });
+  }
+  return archive;
 }
 
 }  // namespace gangway::data

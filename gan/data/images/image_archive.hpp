@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gan/data/contents/file_contents.hpp"
+
 namespace gangway::data {
 
 /// One PNG or JPEG file.
@@ -16,6 +18,10 @@ struct ArchiveEntry {
   std::string name;            ///< relative path with '/', without the folders that all files share
   std::int64_t bytes = 0;      ///< uncompressed
   std::uint64_t position = 0;  ///< of the archive's own use
+  /// CRC-32 and XXH3 of its contents; nothing in a folder that was opened without a check, and no
+  /// XXH3 in a ZIP.
+  std::optional<std::uint64_t> crc = {};
+  std::optional<std::uint64_t> hash = {};
 };
 
 /// The list of labels that lies among the images (gan/data/images/label_list.hpp).
@@ -35,17 +41,22 @@ class ImageArchive {
   /// The folders that hold all images, with a slash, which the names of the entries leave out;
   /// empty: there is none.
   [[nodiscard]] virtual const std::string& shared_folder() const = 0;
-  /// The bytes of entries()[index]. Thread-safe. @throws ConfigError naming the file.
+  /// The bytes of entries()[index], compared with what is known of them. Thread-safe. @throws
+  /// ConfigError naming the file, where it cannot be read or has changed since it was listed.
   [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
   /// Where one lies in a folder that holds all images, the nearest such; read when this was made.
   [[nodiscard]] virtual const std::optional<LabelFile>& label_file() const = 0;
   /// How to call entries()[index] in a message.
   [[nodiscard]] virtual std::string display_name(std::size_t index) const = 0;
+  /// CRC-32 of entries()[index], the same in a folder and a ZIP of it. Where nothing is known the
+  /// file is read.
+  [[nodiscard]] std::uint64_t content_crc(std::size_t index) const;
 };
 
+/// @param check  null: nobody needs to know whether the files are what they were
 /// @throws ConfigError: `location` does not exist, cannot be listed, is neither a folder nor a ZIP,
 /// is damaged, or holds pictures of kinds that are not read, such as .webp.
 [[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(
-    const std::filesystem::path& location);
+    const std::filesystem::path& location, ContentsCheck* check = nullptr);
 
 }  // namespace gangway::data

@@ -57,9 +57,10 @@ std::unique_ptr<Dataset> open_classes(const DataSpec& spec, const ModelSpec& mod
   return first ? std::make_unique<AllPairs>(std::move(first), of_label(labels.second)) : nullptr;
 }
 
-std::unique_ptr<Dataset> open_pairs(const DataSpec& spec, const ModelSpec& model, SourcePart part) {
+std::unique_ptr<Dataset> open_pairs(const DataSpec& spec, const ModelSpec& model, SourcePart part,
+                                    ContentsCheck* check) {
   const std::string location = spec.source.substr(kPairs.size());
-  const std::shared_ptr<const ImageArchive> archive = open_image_archive(location);
+  const std::shared_ptr<const ImageArchive> archive = open_image_archive(location, check);
   const SidedFiles files = sided_files(archive->entries(), part, archive->shared_folder());
   if (!files.whole.empty() && !(files.first.empty() && files.second.empty())) {
     throw ConfigError(fmt::format(
@@ -84,9 +85,9 @@ std::unique_ptr<Dataset> open_pairs(const DataSpec& spec, const ModelSpec& model
 }
 
 std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& model,
-                                       SourcePart part) {
+                                       SourcePart part, ContentsCheck* check) {
   const std::string location = spec.source.substr(kUnpaired.size());
-  const std::shared_ptr<const ImageArchive> archive = open_image_archive(location);
+  const std::shared_ptr<const ImageArchive> archive = open_image_archive(location, check);
   const SidedFiles files = sided_files(archive->entries(), part, archive->shared_folder());
   if (!files.first.empty() && !files.second.empty()) {
     const auto side = [&](const std::vector<std::size_t>& of_side, std::string_view name) {
@@ -108,18 +109,19 @@ std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& mo
 }  // namespace
 
 std::unique_ptr<Dataset> open_two_sides(const DataSpec& spec, const ModelSpec& model,
-                                        SourcePart part) {
+                                        SourcePart part, ContentsCheck* check) {
   if (const std::string misspelt = misspelt_labels(spec.source); !misspelt.empty()) {
     throw ConfigError(fmt::format("data.source: {}", misspelt));
   }
   if (spec.source.starts_with(kUnpaired)) {
-    return open_unpaired(spec, model, part);
+    return open_unpaired(spec, model, part, check);
   }
   if (spec.source.starts_with(kClassesSource)) {
     return open_classes(spec, model, part);
   }
-  std::unique_ptr<Dataset> pairs = spec.source.starts_with(kPairs) ? open_pairs(spec, model, part)
-                                                                   : open_edges(spec, model, part);
+  std::unique_ptr<Dataset> pairs = spec.source.starts_with(kPairs)
+                                       ? open_pairs(spec, model, part, check)
+                                       : open_edges(spec, model, part);
   if (pairs && part == SourcePart::kTraining) {
     pairs = limited(std::move(pairs), spec.limit, spec.source);
   }

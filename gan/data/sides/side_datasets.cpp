@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/fingerprint.hpp"
+#include "gan/data/contents/fingerprint.hpp"
 #include "gan/data/images/image_decoder.hpp"
 #include "gan/data/images/resample.hpp"
 
@@ -107,6 +107,20 @@ int SideFiles::read(std::int64_t index, std::span<float> out) const {
 }
 
 std::string SideFiles::fingerprint() const {
+  Fingerprint print;
+  print.add(kSidesReading);
+  print.add(std::int64_t{shape_.channels / channels_});
+  for (const FilePair& pair : pairs_) {
+    for (const std::size_t file : {pair.first, pair.second}) {
+      print.add(archive_->entries()[file].name);
+      print.add(archive_->entries()[file].bytes);
+      print.add(static_cast<std::int64_t>(archive_->content_crc(file)));
+    }
+  }
+  return print.hex();
+}
+
+std::string SideFiles::earlier_fingerprint() const {
   constexpr std::size_t kBytesLookedAt = 4096;
   constexpr std::size_t kFilesLookedAt = 64;
   Fingerprint print;
@@ -134,11 +148,11 @@ int AllPairs::read(std::int64_t index, std::span<float> out) const {
   return 0;
 }
 
-std::string AllPairs::fingerprint() const {
+std::string AllPairs::fingerprint_of(const std::string& first, const std::string& second) {
   Fingerprint print;
   print.add("all pairs");
-  print.add(first_->fingerprint());
-  print.add(second_->fingerprint());
+  print.add(first);
+  print.add(second);
   return print.hex();
 }
 
@@ -175,10 +189,10 @@ int OtherWay::read(std::int64_t index, std::span<float> out) const {
   return label;
 }
 
-std::string OtherWay::fingerprint() const {
+std::string OtherWay::fingerprint_of(const std::string& pairs) {
   Fingerprint print;
   print.add("the other way");
-  print.add(pairs_->fingerprint());
+  print.add(pairs);
   return print.hex();
 }
 

@@ -34,6 +34,7 @@ class SideFiles : public Dataset {
   [[nodiscard]] int num_classes() const override { return 0; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
   [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] std::string earlier_fingerprint() const override;
 
  private:
   [[nodiscard]] Pixels decoded(std::size_t file) const;
@@ -56,9 +57,17 @@ class AllPairs : public Dataset {
   [[nodiscard]] ExampleShape shape() const override;
   [[nodiscard]] int num_classes() const override { return 0; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
-  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] std::string fingerprint() const override {
+    return fingerprint_of(first_->fingerprint(), second_->fingerprint());
+  }
+  [[nodiscard]] std::string earlier_fingerprint() const override {
+    return fingerprint_of(first_->earlier_fingerprint(), second_->earlier_fingerprint());
+  }
 
  private:
+  [[nodiscard]] static std::string fingerprint_of(const std::string& first,
+                                                  const std::string& second);
+
   std::unique_ptr<Dataset> first_;
   std::unique_ptr<Dataset> second_;
 };
@@ -86,9 +95,16 @@ class OtherWay : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return pairs_->shape(); }
   [[nodiscard]] int num_classes() const override { return pairs_->num_classes(); }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
-  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] std::string fingerprint() const override {
+    return fingerprint_of(pairs_->fingerprint());
+  }
+  [[nodiscard]] std::string earlier_fingerprint() const override {
+    return fingerprint_of(pairs_->earlier_fingerprint());
+  }
 
  private:
+  [[nodiscard]] static std::string fingerprint_of(const std::string& pairs);
+
   std::unique_ptr<Dataset> pairs_;
 };
 

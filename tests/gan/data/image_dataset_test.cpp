@@ -370,7 +370,7 @@ TEST(ImageDataset, NamesAnImageThatVanishesLater) {
   const auto path = folder.write("b.png", png(16, 16, {1}));
   const auto dataset = open(folder.path());
   std::filesystem::remove(path);
-  expect_config_error([&] { (void)values_of(*dataset, 1); }, {path.string(), "cannot be read"});
+  expect_config_error([&] { (void)values_of(*dataset, 1); }, {path.string(), "is gone"});
 }
 
 TEST(ImageDataset, NamesADamagedZip) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/data/fingerprint.hpp"
+#include "gan/data/contents/fingerprint.hpp"
 
 #include <array>
 #include <new>
@@ -41,5 +41,7 @@ std::string Fingerprint::hex() const {
   const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
+
+std::uint64_t Fingerprint::number() const { return XXH3_128bits_digest(state_.get()).low64; }
 
 }  // namespace gangway::data

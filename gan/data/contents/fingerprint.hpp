@@ -23,6 +23,8 @@ class Fingerprint {
   void add(std::string_view text);
   void add(std::int64_t number);
   [[nodiscard]] std::string hex() const;
+  /// The last half of it.
+  [[nodiscard]] std::uint64_t number() const;
 
  private:
   struct FreeState {

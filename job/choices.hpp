@@ -157,6 +157,12 @@ constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
 constexpr std::array<Choice<KernelChoice>, 2> choices(KernelChoice) {
   return {{{"deterministic", KernelChoice::kDeterministic}, {"fastest", KernelChoice::kFastest}}};
 }
+constexpr std::array<Choice<InstructionSet>, 4> choices(InstructionSet) {
+  return {{{"native", InstructionSet::kNative},
+           {"sse4", InstructionSet::kSse4},
+           {"avx2", InstructionSet::kAvx2},
+           {"avx512", InstructionSet::kAvx512}}};
+}
 constexpr std::array<Choice<GraphChoice>, 3> choices(GraphChoice) {
   return {{{"auto", GraphChoice::kAuto}, {"on", GraphChoice::kOn}, {"off", GraphChoice::kOff}}};
 }

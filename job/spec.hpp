@@ -225,12 +225,16 @@ enum class KernelChoice {
   kFastest,  ///< declared inexact: a run is not even equal to itself
 };
 
+/// What LibTorch, oneDNN and MKL may use of an x86 processor: other kernels have other bits.
+enum class InstructionSet { kNative, kSse4, kAvx2, kAvx512 };
+
 struct NumericsSpec {
   int threads = 1;  ///< compute threads a worker: they change bits
   MemoryFormat memory_format = MemoryFormat::kChannelsLast;
   DeviceKind device = DeviceKind::kCpu;
   SumOrder order = SumOrder::kTree;
   KernelChoice kernels = KernelChoice::kDeterministic;
+  InstructionSet processor = InstructionSet::kNative;
   bool operator==(const NumericsSpec&) const = default;
 };
 

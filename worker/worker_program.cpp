@@ -34,6 +34,7 @@
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
 #include "worker/arithmetic/arithmetic_facts.hpp"
+#include "worker/arithmetic/hold_processor.hpp"
 #include "worker/generation.hpp"
 #include "worker/link/channel_link.hpp"
 #include "worker/link/lifeline.hpp"
@@ -219,6 +220,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   Finished finished;
   try {
     job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
+    hold_processor(job->numerics.processor);
     use_kept_modules(*job, welcome.run_directory);
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });

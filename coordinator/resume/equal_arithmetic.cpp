@@ -125,10 +125,11 @@ ArithmeticVerdict compare_arithmetic(const std::vector<ArithmeticOfRank>& ranks,
     return verdict;
   }
   verdict.refused_rank = differs->rank;
-  verdict.refusal =
-      what +
-      "; give it hosts of one kind with the same libraries and variables, or declare the run "
-      "inexact: numerics.mixed_processors=allow (docs/numerics.md)";
+  verdict.refusal = what +
+                    "; give it hosts of one kind with the same libraries and variables, hold "
+                    "unlike processors to "
+                    "what all have (numerics.processor=avx2, say), or declare the run inexact: "
+                    "numerics.mixed_processors=allow (docs/numerics.md)";
   return verdict;
 }
 

@@ -56,6 +56,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
        "say what does"},
       &LayoutChoice::cuda_graph))));
   keys.push_back(later(choice_key(
+      {"numerics.processor", "",
+       "Instruction set of which LibTorch, oneDNN and MKL take their kernels on every worker, so "
+       "that unlike processors compute alike; native: the best that each has"},
+      [](auto& job) -> auto& { return job.numerics.processor; })));
+  keys.push_back(later(choice_key(
       {"numerics.mixed_processors", "",
        "Workers that compute other bits than the others, by processor or library: refused before "
        "the first step, or allowed, which is inexact"},

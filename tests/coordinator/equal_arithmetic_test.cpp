@@ -42,8 +42,9 @@ TEST(EqualArithmetic, RefusesOtherBitsByRankHostAndWhatDiffers) {
   EXPECT_EQ(verdict.refusal,
             "rank 2 on host node-b computes other bits than rank 1 on host node-a: "
             "ATEN_CPU_CAPABILITY avx2, not unset; flags without avx512f; instructions AVX2, not "
-            "AVX512; give it hosts of one kind with the same libraries and variables, or declare "
-            "the run inexact: numerics.mixed_processors=allow (docs/numerics.md)");
+            "AVX512; give it hosts of one kind with the same libraries and variables, hold unlike "
+            "processors to what all have (numerics.processor=avx2, say), or declare the run "
+            "inexact: numerics.mixed_processors=allow (docs/numerics.md)");
 }
 
 TEST(EqualArithmetic, HoldsTheFewToWhatTheMostHave) {

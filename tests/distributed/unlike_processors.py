@@ -32,6 +32,7 @@ class UnlikeProcessors(Trainings):
         self.assertIn("ATEN_CPU_CAPABILITY", line[0])
         self.assertIn("instructions", line[0])
         self.assertIn("numerics.mixed_processors=allow", line[0])
+        self.assertIn("numerics.processor=avx2", line[0])
         self.assertNotIn("tick", said)
         # mpirun rewrites exit codes; the status has the job's.
         status = next((self.folder / "runs").glob("*refused*/status.json")).read_text()
@@ -50,6 +51,23 @@ exec "{programs}/real-worker" "$@"
         self.assertEqual(code, ENVIRONMENT, out + err)
         self.assertRegex(out + err, r"gangway: rank 2 on host \S+ computes other bits than rank 1 on host ")
         self.assertNotIn("tick", out)
+
+    def test_held_to_one_instruction_set_they_have_one_digest_whatever_they_were_started_with(self):
+        code, out, err = self.mpirun("numerics.processor=avx2", run="held")
+        self.assertEqual(code, 0, out + err)
+        self.train(*JOB, "numerics.processor=avx2", run="alike", workers=1)
+        self.assertEqual(self.digest("held"), self.digest("alike"))
+        self.train(*JOB, run="native", workers=1)
+        self.assertNotEqual(self.digest("native"), self.digest("alike"))
+        _, out, _ = self.call(GANGWAY, "checkpoints", "show", "held")
+        self.assertRegex(out, r"processor=avx2")
+
+    def test_a_run_that_goes_on_with_another_instruction_set_is_another_job(self):
+        self.train(*JOB, run="wider", workers=1)
+        code, out, err = self.call(GANGWAY, "run", *JOB, "numerics.processor=avx2", "training.kimg=0.256", "-n", 1,
+                                   "--run", "wider")
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"(?m)^warn  the job has changed .*numerics.processor avx2, was native")
 
     def test_a_job_may_allow_them_and_then_says_so_everywhere(self):
         code, out, err = self.mpirun("numerics.mixed_processors=allow", run="mixed")

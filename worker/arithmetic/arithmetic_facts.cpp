@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -32,34 +31,22 @@ std::string stripped(std::string_view text) {
   return first == std::string_view::npos ? "" : std::string(text.substr(first, last - first + 1));
 }
 
-std::string behind_colon(const std::string& line) {
-  return stripped(std::string_view(line).substr(std::min(line.size(), line.find(':') + 1)));
-}
-
-std::string known_flags(const std::string& all) {
-  std::istringstream words(all);
-  const std::vector<std::string> has{std::istream_iterator<std::string>(words), {}};
-  std::vector<std::string_view> known;
-  std::ranges::copy_if(kFlags, std::back_inserter(known), [&](std::string_view flag) {
-    return std::ranges::find(has, flag) != has.end();
-  });
-  return fmt::format("{}", fmt::join(known, " "));
-}
-
 void append(Facts more, Facts& facts) { std::ranges::move(more, std::back_inserter(facts)); }
 
 }  // namespace
 
-Facts processor_facts(std::string_view cpuinfo) {
+Facts processor_facts(const Processor& processor) {
+  std::vector<std::string_view> known;
+  std::ranges::copy_if(kFlags, std::back_inserter(known), [&](std::string_view flag) {
+    return std::ranges::find(processor.flags, flag) != processor.flags.end();
+  });
+  const std::string flags = known.empty()  // of ARM processors
+                                ? fmt::format("{}", fmt::join(processor.flags, " "))
+                                : fmt::format("{}", fmt::join(known, " "));
   Facts facts;
-  std::istringstream lines{std::string(cpuinfo)};
-  for (std::string line; std::getline(lines, line) && !line.empty();) {
-    if (line.starts_with("model name")) {
-      facts.push_back({"processor", behind_colon(line)});
-    } else if (line.starts_with("flags")) {
-      facts.push_back({"flags", known_flags(behind_colon(line))});
-    } else if (line.starts_with("Features")) {  // of ARM processors
-      facts.push_back({"flags", behind_colon(line)});
+  for (const auto& [name, value] : {std::pair("processor", processor.model), {"flags", flags}}) {
+    if (!value.empty()) {
+      facts.push_back({name, value});
     }
   }
   return facts;
@@ -99,9 +86,7 @@ Facts arithmetic_facts(const ComputeDevice& device, const Environment& environme
   Facts facts{{"device", device.kind()},
               {"instructions", at::get_cpu_capability()},
               {"libtorch", TORCH_VERSION}};
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  const std::string text{std::istreambuf_iterator<char>(cpuinfo), {}};
-  append(processor_facts(text), facts);
+  append(processor_facts(this_processor()), facts);
   append(device.facts(), facts);
   append(library_facts(at::show_config()), facts);
   append(variable_facts(environment), facts);

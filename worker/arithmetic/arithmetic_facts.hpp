@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/processor.hpp"
 #include "run/messages/messages.hpp"
 #include "worker/step/compute_device.hpp"
 
@@ -18,9 +19,8 @@ namespace gangway::worker {
 [[nodiscard]] std::vector<messages::ArithmeticFact> arithmetic_facts(
     const ComputeDevice& device, const Environment& environment);
 
-/// Of a text as /proc/cpuinfo: the first processor's model and those of its flags that a library
-/// dispatches on. Pure.
-[[nodiscard]] std::vector<messages::ArithmeticFact> processor_facts(std::string_view cpuinfo);
+/// Its model, and those of its flags that a library dispatches on. Pure.
+[[nodiscard]] std::vector<messages::ArithmeticFact> processor_facts(const Processor& processor);
 
 /// Of a text as at::show_config(): versions of libraries. Pure.
 [[nodiscard]] std::vector<messages::ArithmeticFact> library_facts(std::string_view config);

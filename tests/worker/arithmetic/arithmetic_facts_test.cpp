@@ -11,13 +11,12 @@ using messages::ArithmeticFact;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(ProcessorFacts, AreTheFirstProcessorsModelAndTheFlagsThatLibrariesDispatchOn) {
+TEST(ProcessorFacts, AreItsModelAndTheFlagsThatLibrariesDispatchOn) {
   EXPECT_THAT(
-      processor_facts("processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu avx2 sse2 avx512f\n"
-                      "\nprocessor\t: 1\nmodel name\t: Another\n"),
+      processor_facts({.maker = "A", .model = "Some CPU", .flags = {"fpu", "avx512f", "avx2"}}),
       ElementsAre(ArithmeticFact{"processor", "Some CPU"},
                   ArithmeticFact{"flags", "avx2 avx512f"}));
-  EXPECT_THAT(processor_facts(""), IsEmpty());
+  EXPECT_THAT(processor_facts({}), IsEmpty());
 }
 
 TEST(LibraryFacts, AreVersions) {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// numerics.processor: holds this process's libraries to one instruction set. Called by a worker
+// once it knows the job, before anything computes.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/processor.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::worker {
+
+/// What LibTorch, oneDNN and MKL look at when they first choose a kernel; none for `kNative`. Pure.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_for(InstructionSet set);
+
+/// @throws EnvironmentError where `processor` cannot have kernels of the set. Pure.
+void require_instructions(InstructionSet set, const Processor& processor);
+
+/// Sets these variables, whatever this process was started with: the job decides the bits.
+/// @throws EnvironmentError as above, and where LibTorch has chosen others already
+void hold_processor(InstructionSet set);
+
+}  // namespace gangway::worker

@@ -36,6 +36,10 @@ constexpr std::array kSharedFacts{
                "run ./launch/setup of one checkout on all: another version gives other numbers"},
     SharedFact{"NCCL", [](const HostFacts& facts) { return facts.nccl; }, Health::kBad,
                "run ./launch/setup of one checkout on all"},
+    SharedFact{"processor", [](const HostFacts& facts) { return facts.processor; }, Health::kNote,
+               "workers that compute on them have other bits and are refused, unless "
+               "numerics.processor names what all have (avx2, say) or "
+               "numerics.mixed_processors=allow declares the run inexact"},
     SharedFact{"driver", [](const HostFacts& facts) { return facts.driver; }, Health::kNote,
                "jobs run with either as long as it is new enough for CUDA"},
     SharedFact{"GPUs", [](const HostFacts& facts) { return std::to_string(facts.gpus); },

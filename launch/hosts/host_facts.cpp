@@ -19,6 +19,7 @@
 
 #include "base/build_id.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/processor.hpp"
 #include "base/shared_segment.hpp"
 #include "base/this_host.hpp"
 #include "base/units.hpp"
@@ -100,6 +101,12 @@ std::string chosen_interface(const std::vector<std::string>& asking) {
   return kNoneThere;
 }
 
+/// MKL looks at the maker too.
+std::string processor_text(const Processor& processor) {
+  const std::string level = best_level(processor);
+  return level.empty() ? kNoneThere : fmt::format("{} {}", processor.maker, level);
+}
+
 }  // namespace
 
 int num_gpus() {
@@ -119,6 +126,7 @@ HostFacts read_host_facts(const fs::path& libtorch, const std::vector<std::strin
           .mpi = found_in(output_of("mpirun --version").text, "Open MPI\\) ([^\\s]+)"),
           .libtorch = libtorch_version(libtorch).value_or(kNoneThere),
           .nccl = nccl_version(libtorch),
+          .processor = processor_text(this_processor()),
           .driver = found_in(content_of("/sys/module/nvidia/version"), "([0-9.]+)"),
           .interface = chosen_interface(asking),
           .gpus = num_gpus(),
@@ -132,6 +140,7 @@ std::string facts_line(const HostFacts& facts) {
                                 {"mpi", facts.mpi},
                                 {"libtorch", facts.libtorch},
                                 {"nccl", facts.nccl},
+                                {"processor", facts.processor},
                                 {"driver", facts.driver},
                                 {"interface", facts.interface},
                                 {"gpus", facts.gpus},
@@ -148,6 +157,7 @@ std::optional<HostFacts> parse_facts(std::string_view line) {
                      .mpi = facts.at("mpi"),
                      .libtorch = facts.at("libtorch"),
                      .nccl = facts.at("nccl"),
+                     .processor = facts.at("processor"),
                      .driver = facts.at("driver"),
                      .interface = facts.at("interface"),
                      .gpus = facts.at("gpus"),

@@ -17,6 +17,7 @@ struct HostFacts {
   std::string mpi;    ///< versions; "none" where there is none
   std::string libtorch;
   std::string nccl;
+  std::string processor;  ///< maker and highest level: "AuthenticAMD avx512"
   std::string driver;     ///< NVIDIA's
   std::string interface;  ///< by which packets for the asking host leave
   int gpus = 0;

@@ -21,6 +21,7 @@ AskedHost host(const std::string& name) {
                              .mpi = "4.1.4",
                              .libtorch = "2.11.0+cu130",
                              .nccl = "2.28.9",
+                             .processor = "GenuineIntel avx512",
                              .driver = "580.82.07",
                              .interface = "eth0 10.0.0.1",
                              .gpus = 8,
@@ -59,6 +60,16 @@ TEST(CompareHosts, NamesTheOddOneAndWhatTheOthersHave) {
                           finding("driver", Health::kNote, "c has 570.1, others 580.82.07")));
   EXPECT_FALSE(is_healthy(compare_hosts(hosts)));
   EXPECT_THAT(hosts_table(hosts), AllOf(HasSubstr("fedcba9876543210 !"), HasSubstr("570.1 *")));
+}
+
+TEST(CompareHosts, SaysWhatUnlikeProcessorsMean) {
+  auto hosts = three_hosts();
+  hosts[1].facts->processor = "AuthenticAMD avx2";
+  EXPECT_THAT(compare_hosts(hosts),
+              ElementsAre(AllOf(finding("processor", Health::kNote,
+                                        "b has AuthenticAMD avx2, others GenuineIntel avx512"),
+                                Field(&Finding::detail, HasSubstr("numerics.processor")))));
+  EXPECT_THAT(hosts_table(hosts), HasSubstr("AuthenticAMD avx2 *"));
 }
 
 TEST(CompareHosts, TakesTheFirstForUsualWhereTwoDiffer) {

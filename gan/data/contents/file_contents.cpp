@@ -6,7 +6,6 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/guarded.hpp"
 #include "gan/data/contents/fingerprint.hpp"
 
 namespace gangway::data {
@@ -129,7 +129,7 @@ void read_unread(const fs::path& folder, const ContentsCheck& check, Known& know
       std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> bytes = 0;
-  std::mutex mutex;  // of the failure
+  Mutex mutex;  // of the failure
   std::exception_ptr failure;
   const auto read_some = [&](const std::function<void()>& between) {
     try {
@@ -148,7 +148,7 @@ void read_unread(const fs::path& folder, const ContentsCheck& check, Known& know
       }
     } catch (...) {
       next = known.unread.size();
-      const std::scoped_lock lock(mutex);
+      const MutexLock lock(mutex);
       failure = std::current_exception();
     }
   };

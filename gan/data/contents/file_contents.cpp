@@ -20,7 +20,6 @@
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
 #include "base/file_descriptor.hpp"
-#include "base/guarded.hpp"
 #include "gan/data/contents/fingerprint.hpp"
 
 namespace gangway::data {
@@ -32,6 +31,8 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMostMarks = 64;
 constexpr std::size_t kMostChangedNamed = 3;
 constexpr unsigned kMostReaders = 4;
+/// Fewer files are read before another thread has begun.
+constexpr std::size_t kWorthThreads = 64;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 18;
 constexpr std::chrono::milliseconds kBetweenWords{1'000};
 /// A file that was written shortly before it was hashed may be written again within one tick of its
@@ -129,9 +130,7 @@ void read_unread(const fs::path& folder, const ContentsCheck& check, Known& know
       std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> bytes = 0;
-  Mutex mutex;  // of the failure
-  std::exception_ptr failure;
-  const auto read_some = [&](const std::function<void()>& between) {
+  const auto read_some = [&](std::exception_ptr& failure, const std::function<void()>& between) {
     try {
       for (std::size_t i = next++; i < known.unread.size(); i = next++) {
         IndexedFile& file = known.files[known.unread[i]];
@@ -148,7 +147,6 @@ void read_unread(const fs::path& folder, const ContentsCheck& check, Known& know
       }
     } catch (...) {
       next = known.unread.size();
-      const MutexLock lock(mutex);
       failure = std::current_exception();
     }
   };
@@ -159,16 +157,21 @@ void read_unread(const fs::path& folder, const ContentsCheck& check, Known& know
       check.progress(bytes, known.unread_bytes);
     }
   };
+  const unsigned more = known.unread.size() < kWorthThreads
+                            ? 0
+                            : std::clamp(std::thread::hardware_concurrency(), 1U, kMostReaders) - 1;
+  std::vector<std::exception_ptr> failures(more + 1);
   {
     std::vector<std::jthread> readers;
-    const unsigned more = std::clamp(std::thread::hardware_concurrency(), 1U, kMostReaders) - 1;
-    for (unsigned i = 0; i < more && known.unread.size() > kMostMarks; ++i) {
-      readers.emplace_back([&] { read_some([] {}); });
+    for (unsigned i = 0; i < more; ++i) {
+      readers.emplace_back([&, i] { read_some(failures[i], [] {}); });
     }
-    read_some(tell);
+    read_some(failures[more], tell);
   }
-  if (failure) {
-    std::rethrow_exception(failure);
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
   }
 }
 

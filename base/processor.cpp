@@ -2,7 +2,6 @@
 #include "base/processor.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <iterator>
 #include <sstream>

@@ -127,8 +127,8 @@ ArithmeticVerdict compare_arithmetic(const std::vector<ArithmeticOfRank>& ranks,
   verdict.refused_rank = differs->rank;
   verdict.refusal = what +
                     "; give it hosts of one kind with the same libraries and variables, hold "
-                    "unlike processors to "
-                    "what all have (numerics.processor=avx2, say), or declare the run inexact: "
+                    "unlike processors to what all have (numerics.processor=avx2, say), or "
+                    "declare the run inexact: "
                     "numerics.mixed_processors=allow (docs/numerics.md)";
   return verdict;
 }

@@ -34,7 +34,7 @@ constexpr unsigned kMostReaders = 4;
 /// Fewer files are read before another thread has begun.
 constexpr std::size_t kWorthThreads = 64;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 18;
-constexpr std::chrono::milliseconds kBetweenWords{1'000};
+constexpr std::chrono::milliseconds kBetweenWords{5'000};
 /// A file that was written shortly before it was hashed may be written again within one tick of its
 /// file system's clock; FAT's are 2 s.
 constexpr std::int64_t kYoungNanoseconds = 2'000'000'000;

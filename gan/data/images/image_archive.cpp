@@ -186,12 +186,12 @@ class FolderArchive : public ImageArchive {
     }
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!file) {
+    const bool is_shorter = file.eof();
+    if (!file && !is_shorter) {
       throw ConfigError(
-          fmt::format("{}: cannot be read, or is shorter than when the job began; restore the file",
-                      path.string()));
+          fmt::format("{}: cannot be read; restore the file, or its permissions", path.string()));
     }
-    if (file.peek() != std::ifstream::traits_type::eof()) {
+    if (is_shorter || file.peek() != std::ifstream::traits_type::eof()) {
       fail_changed(path.string());
     }
     return bytes;

@@ -107,13 +107,15 @@ TEST_F(FileContents, NoticesEachOf500ReplacedFilesWhenItIsRead) {
   }
 }
 
-TEST_F(FileContents, NamesAFileThatIsGoneOrHasGrown) {
-  write_files(folder_, 2);
+TEST_F(FileContents, NamesAFileThatIsGoneOrHasGrownOrShrunk) {
+  write_files(folder_, 3);
   const auto archive = open();
   std::filesystem::remove(folder_.path() / name_of_file(0));
   expect_config_error([&] { (void)archive->read(0); }, {"0.png", "is gone", "put it back"});
   folder_.write(name_of_file(1), "picture 1 and more");
   expect_config_error([&] { (void)archive->read(1); }, {"1.png", "has changed"});
+  folder_.write(name_of_file(2), "");
+  expect_config_error([&] { (void)archive->read(2); }, {"2.png", "has changed"});
 }
 
 TEST_F(FileContents, ReadsNothingThatItKnows) {

@@ -126,8 +126,8 @@ std::optional<std::chrono::milliseconds> Conductor::time_beyond(int rank) const 
 
 Effects Conductor::name_who_is_late(TimePoint now) {
   const double usual = ticks_.median_step_seconds();
-  const auto late = watch_.find(now, watch_.notable(usual),
-                                [this](int rank) { return time_beyond(rank); });
+  const auto late =
+      watch_.find(now, watch_.notable(usual), [this](int rank) { return time_beyond(rank); });
   if (!late || late->step <= named_late_) {
     return {};
   }
@@ -138,11 +138,11 @@ Effects Conductor::name_who_is_late(TimePoint now) {
       names.push_back(membership_.describe(member.rank));
     }
   }
-  return {Say{fmt::format(
-      "note   no step since step {} for {:.1f} s, {:.2f} s is usual: {}", late->step, late->seconds,
-      usual,
-      names.empty() ? "all workers wait for messages of one another"
-                    : fmt::format("the others wait for {}", fmt::join(names, ", ")))}};
+  return {Say{fmt::format("note   no step since step {} for {:.1f} s, {:.2f} s is usual: {}",
+                          late->step, late->seconds, usual,
+                          names.empty()
+                              ? "all workers wait for messages of one another"
+                              : fmt::format("the others wait for {}", fmt::join(names, ", ")))}};
 }
 
 std::optional<Fault> Conductor::check_progress(TimePoint now) const {

@@ -37,10 +37,10 @@ struct SupervisedEnd {
   int lost = 0;               ///< rank of the worker that was; 0: none, or it is not known
 };
 
-/// Starts the job once and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGUSR1 become SIGUSR1 (save and
-/// leave: mpirun would kill after SIGTERM), or end a job that has not begun; a second SIGINT ends
-/// the job at once; SIGUSR2 saves and goes on. When this returns, no process of the job is left on
-/// this host.
+/// Starts the job once and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGUSR1 become SIGUSR1
+/// (save and leave: mpirun would kill after SIGTERM), or end a job that has not begun; a second
+/// SIGINT ends the job at once; SIGUSR2 saves and goes on. When this returns, no process of the job
+/// is left on this host.
 /// @throws EnvironmentError when mpirun cannot be started.
 [[nodiscard]] SupervisedEnd supervise(const SupervisedJob& job);
 

@@ -219,6 +219,9 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                  std::move(settings));
   control = open_control(run, loop, recorder, parts.io);
   const Outcome outcome = loop.run();
+  if (page && run.goes_on && outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost)) {
+    page->leave_place();
+  }
   recorder.set_listener([](const std::string&) {});
   control.reset();
   if (outcome.orderly) {

@@ -37,6 +37,9 @@ inline constexpr char kAbandon = '!';
 inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
 /// A worker silent for so long is hung: twenty missed heartbeats.
 inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};
+/// A host that acknowledges nothing of a lifeline for so long is cut off, or has no power: its
+/// kernel would answer however busy its processes are. Three packets in a row may be lost.
+inline constexpr std::chrono::milliseconds kCutOffDeadline{1'500};
 /// With a shorter layout.timeout_seconds that counts, but no less: a busy machine is no silence.
 inline constexpr std::chrono::milliseconds kLeastHeartbeatDeadline{3'000};
 /// From mpirun's start, or the last sign that a worker gets on with its own, to the last worker's

@@ -54,6 +54,7 @@ Outcome EventLoop::run() {
                         Pulse pulse) { conductor_.on_heartbeat(rank, pulse, steady_clock::now()); },
        .keeping = [this](int rank) { on_keeping(rank); },
        .dying = [this](int rank, int signal) { conductor_.on_dying(rank, signal); },
+       .cut_off = [this](int rank) { conductor_.on_cut_off(rank); },
        .closed =
            [this](int rank) {
              // What the worker said last counts: it may have said why it leaves.

@@ -11,6 +11,8 @@
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "base/errors.hpp"
 #include "base/secret.hpp"
@@ -47,6 +49,9 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
       : server_(server), socket_(std::move(socket)), patience_(server.io_), number_(number) {}
 
   void start() {
+    const unsigned cut_off = kCutOffDeadline.count();
+    (void)::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &cut_off,
+                       sizeof(cut_off));
     patience_.expires_after(server_.limits_.greeting);
     patience_.async_wait([weak = weak_from_this()](const error_code& error) {
       if (const auto self = error ? nullptr : weak.lock()) {
@@ -107,7 +112,7 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
     socket_.async_read_some(boost::asio::buffer(bytes_),
                             [self = shared_from_this()](const error_code& error, std::size_t size) {
                               if (error) {
-                                self->end();
+                                self->end(error);
                                 return;
                               }
                               self->take(std::string_view(self->bytes_.data(), size));
@@ -132,10 +137,14 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
     server_.events_.heartbeat(rank_, pulse_);
   }
 
-  void end() {
-    if (server_.sessions_.erase(rank_) > 0) {
-      server_.events_.closed(rank_);
+  void end(const error_code& error) {
+    if (server_.sessions_.erase(rank_) == 0) {
+      return;
     }
+    if (error == boost::asio::error::timed_out || error == boost::asio::error::host_unreachable) {
+      server_.events_.cut_off(rank_);
+    }
+    server_.events_.closed(rank_);
   }
 
   LifelineServer& server_;

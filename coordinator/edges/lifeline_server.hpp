@@ -47,6 +47,7 @@ struct LifelineEvents {
   std::function<void(int, Pulse)> heartbeat;
   std::function<void(int)> keeping;     ///< it copies its snapshots, and gets on with that
   std::function<void(int, int)> dying;  ///< rank, number of the signal that ends it
+  std::function<void(int)> cut_off;     ///< comes before `closed`
   std::function<void(int)> closed;
 };
 

@@ -62,9 +62,8 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
   last_checkpoint_ = run_.resume ? run_.resume->path.string() : "";
   const auto last = output_.begin_at(step);
   trace_ = run_.trace;
-  if (!run_.restarts.empty() && run_.restarts.back().start + 1 == run_.start.incarnation) {
-    const Restart& loss = run_.restarts.back();
-    record_event(step, fmt::format("{}: {}", loss.why, loss.answer));
+  if (const Restart* loss = loss_before()) {
+    record_event(step, fmt::format("{}: {}", loss->why, loss->answer));
   } else if (step > 0) {
     record_event(step, fmt::format("goes on with {} worker{}", run_.num_workers,
                                    run_.num_workers == 1 ? "" : "s"));
@@ -104,6 +103,15 @@ void RunRecorder::show_header() {
   if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
     say("note   " + inexact);
   }
+  if (const Restart* loss = loss_before()) {
+    say(fmt::format("note   loss {} of this run: {}", run_.restarts.size(), loss->why));
+  }
+}
+
+const Restart* RunRecorder::loss_before() const {
+  const bool is_there =
+      !run_.restarts.empty() && run_.restarts.back().start + 1 == run_.start.incarnation;
+  return is_there ? &run_.restarts.back() : nullptr;
 }
 
 std::vector<PlacedRank> RunRecorder::placed_ranks(const Membership& membership,

@@ -110,6 +110,8 @@ class RunRecorder {
   void end_keeping();
 
  private:
+  /// For which `gangway run` has begun this start; null: for none.
+  [[nodiscard]] const Restart* loss_before() const;
   /// In TensorBoard, at the step from which it holds.
   void mark(const Decision& decision);
   /// Which checkpoints stay. @param in_use  steps that must not be removed

@@ -143,7 +143,9 @@ LivePage::LivePage(const PageSettings& settings) : parts_(std::make_shared<Parts
 LivePage::~LivePage() {
   parts_->end();
   parts_->thread.join();
-  remove_http_place(parts_->settings.run_directory);
+  if (!is_left_) {
+    remove_http_place(parts_->settings.run_directory);
+  }
 }
 
 std::string LivePage::line() const {

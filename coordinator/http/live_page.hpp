@@ -45,10 +45,13 @@ class LivePage {
   [[nodiscard]] std::string line() const;
   /// What it wants to be told, on any one thread; not after its end.
   [[nodiscard]] Viewers viewers();
+  /// The run goes on by itself: the next start listens at the same port, for those who look.
+  void leave_place() { is_left_ = true; }
 
  private:
   struct Parts;
   std::shared_ptr<Parts> parts_;
+  bool is_left_ = false;
 };
 
 /// The page that the job asks for; nothing for `off`, and where auto finds no port, which `warn` is

@@ -179,6 +179,8 @@ class Conductor {
   void on_heartbeat(int rank, Pulse pulse, TimePoint now);
   /// The worker has said which signal ends it.
   void on_dying(int rank, int signal) { membership_.dying(rank, signal); }
+  /// Its host acknowledges nothing any more.
+  void on_cut_off(int rank) { membership_.cut_off(rank); }
   void on_lifeline_closed(int rank, TimePoint now);
   /// @param signal number, for the exit code of a leave whose save fails.
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);

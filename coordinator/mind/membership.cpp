@@ -143,6 +143,14 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
                            late, seconds(limits_.start))};
 }
 
+std::string Membership::how_it_closed(const Member& member) {
+  if (member.is_cut_off) {
+    return "is cut off: its host is down, or does not answer";
+  }
+  return member.signal ? "died of " + report::signal_name(*member.signal)
+                       : "was killed (SIGKILL, perhaps for want of memory)";
+}
+
 std::optional<Fault> Membership::check(TimePoint now) const {
   for (const Member& member : members_) {
     if (!takes_part(member)) {
@@ -150,9 +158,7 @@ std::optional<Fault> Membership::check(TimePoint now) const {
     }
     if (member.closed && now - *member.closed >= limits_.closing) {
       return Fault{ExitCode::kWorkerLost, member.rank,
-                   fmt::format("{} {}", describe(member.rank),
-                               member.signal ? "died of " + report::signal_name(*member.signal)
-                                             : "was killed (SIGKILL, perhaps for want of memory)")};
+                   fmt::format("{} {}", describe(member.rank), how_it_closed(member))};
     }
     if (member.heard && !member.closed && now - *member.heard >= limits_.heartbeat) {
       return Fault{

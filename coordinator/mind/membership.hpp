@@ -37,6 +37,7 @@ struct Member {
   std::optional<TimePoint> heard;   ///< last heartbeat; nothing: the lifeline was not connected yet
   Pulse pulse = Pulse::kWorks;      ///< as it was then
   std::optional<int> signal;        ///< that ends it, by its own last word
+  bool is_cut_off = false;          ///< its host acknowledges nothing
   std::optional<TimePoint> closed;  ///< when the lifeline closed before a Goodbye
 };
 
@@ -77,6 +78,7 @@ class Membership {
   void lifeline_opened(int rank, TimePoint now);
   void heartbeat(int rank, Pulse pulse, TimePoint now);
   void dying(int rank, int signal) { at(rank).signal = signal; }
+  void cut_off(int rank) { at(rank).is_cut_off = true; }
   /// @return false when the closing is expected: the worker has said Goodbye, or is known as lost.
   bool lifeline_closed(int rank, TimePoint now);
 
@@ -107,6 +109,7 @@ class Membership {
  private:
   [[nodiscard]] Member& at(int rank) { return members_.at(static_cast<std::size_t>(rank - 1)); }
   [[nodiscard]] std::optional<Fault> check_start(TimePoint now) const;
+  [[nodiscard]] static std::string how_it_closed(const Member& member);
 
   std::vector<Member> members_;
   std::string build_;

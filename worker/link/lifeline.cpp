@@ -55,6 +55,8 @@ FileDescriptor connect_to(const std::string& host, std::uint16_t port,
   }
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  const unsigned cut_off = kCutOffDeadline.count();
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &cut_off, sizeof(cut_off));
   return socket;
 }
 
@@ -127,7 +129,9 @@ bool Lifeline::listen() {
   if (told) {
     on_abandoned_("the coordinator has given the job up");
   } else if (!close_expected_) {
-    on_abandoned_("the coordinator is gone: its lifeline has closed");
+    on_abandoned_(size < 0 && errno == ETIMEDOUT
+                      ? "the coordinator's host is cut off"
+                      : "the coordinator is gone: its lifeline has closed");
   }
   return false;
 }

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "comm/host/exchange_words.hpp"
 
+#include <cstddef>
 #include <span>
 
-#include "comm/transport/pending.hpp"
+#include "comm/host/tree_talk.hpp"
 
 namespace gangway::comm {
 
 std::vector<std::uint64_t> exchange_words(Transport& transport, std::uint64_t word,
                                           const char* what, std::chrono::milliseconds timeout) {
   const MessageTag tag{transport.epoch(), 0, MessageKind::kBarrier, 0, 0};
-  const auto me = static_cast<std::size_t>(transport.worker());
   std::vector<std::uint64_t> words(static_cast<std::size_t>(transport.num_workers()));
-  words[me] = word;
-  const std::span<std::uint64_t> all(words);
-  std::vector<PendingRequest> pending;
-  for (int peer = 0; peer < transport.num_workers(); ++peer) {
-    if (peer != transport.worker()) {
-      pending.push_back({transport.start_send(peer, tag, std::as_bytes(all.subspan(me, 1))), peer});
-      const std::span<std::uint64_t> theirs = all.subspan(static_cast<std::size_t>(peer), 1);
-      pending.push_back({transport.start_receive(peer, tag, std::as_writable_bytes(theirs)), peer});
-    }
+  words[static_cast<std::size_t>(transport.worker())] = word;
+  std::vector<std::size_t> begins;
+  for (std::size_t worker = 0; worker <= words.size(); ++worker) {
+    begins.push_back(worker * sizeof(word));
   }
-  wait_all(transport, pending, Deadline(timeout), what);
+  const Deadline deadline(timeout);
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(words));
+  TreeTalk talk(transport);
+  talk.gather(tag, bytes, begins);
+  talk.finish(deadline, what);
+  talk.tell(tag, bytes);
+  talk.finish(deadline, what);
   return words;
 }
 

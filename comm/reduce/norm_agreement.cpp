@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "comm/reduce/norm_agreement.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "comm/arena/tree_sum.hpp"
@@ -11,55 +12,74 @@ NormAgreement::NormAgreement(Members members, const ArenaLayout& layout, int net
     : members_(std::move(members)),
       layout_(layout),
       network_(network),
+      tree_(*members_.transport, members_.workers),
       squares_(layout.parameter_range().size() / kBlockElements) {
-  pending_.reserve(2 * members_.plan->num_buckets() * members_.workers.size());
+  std::size_t blocks = 0;
+  for (const int worker : members_.workers) {
+    begins_.push_back(blocks * sizeof(double));
+    for (std::size_t bucket = 0; bucket < members_.plan->num_buckets(); ++bucket) {
+      blocks += blocks_of(bucket, worker).size() / kBlockElements;
+    }
+  }
+  begins_.push_back(blocks * sizeof(double));
+  told_.resize(blocks);
 }
 
-void NormAgreement::begin() { offered_ = known_ = false; }
+void NormAgreement::begin() { offered_ = is_gathered_ = known_ = false; }
 
-std::span<double> NormAgreement::squares_of(std::size_t bucket, int worker) {
-  const ElementRange blocks =
-      intersect(members_.plan->slice(bucket, worker), layout_.parameter_range());
-  // A slice of statistics alone begins past the end of the squares.
-  return blocks.empty() ? std::span<double>()
-                        : std::span(squares_).subspan(blocks.begin / kBlockElements,
-                                                      blocks.size() / kBlockElements);
+ElementRange NormAgreement::blocks_of(std::size_t bucket, int worker) const {
+  return intersect(members_.plan->slice(bucket, worker), layout_.parameter_range());
 }
 
 void NormAgreement::offer(const Arena& mean) {
-  Transport& transport = *members_.transport;
-  const BucketPlan& plan = *members_.plan;
-  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
-    const std::span<double> mine = squares_of(bucket, transport.worker());
-    const float* const values = mean.data() + plan.slice(bucket, transport.worker()).begin;
-    for (std::size_t k = 0; k < mine.size(); ++k) {
-      mine[k] = block_sum_of_squares(values + k * kBlockElements);
-    }
-    const MessageTag tag{transport.epoch(), network_, MessageKind::kScalars,
-                         static_cast<int>(bucket), 0};
-    for (const int peer : members_.workers) {
-      if (peer == transport.worker()) {
-        continue;
-      }
-      if (!mine.empty()) {
-        pending_.push_back({transport.start_send(peer, tag, std::as_bytes(mine)), peer});
-      }
-      if (const std::span<double> theirs = squares_of(bucket, peer); !theirs.empty()) {
-        pending_.push_back(
-            {transport.start_receive(peer, tag, std::as_writable_bytes(theirs)), peer});
-      }
+  const int own = members_.transport->worker();
+  const auto place = std::ranges::find(members_.workers, own) - members_.workers.begin();
+  double* told = told_.data() + begins_[static_cast<std::size_t>(place)] / sizeof(double);
+  for (std::size_t bucket = 0; bucket < members_.plan->num_buckets(); ++bucket) {
+    const ElementRange blocks = blocks_of(bucket, own);
+    for (std::size_t k = 0; k < blocks.size(); k += kBlockElements) {
+      *told++ = block_sum_of_squares(mean.data() + blocks.begin + k);
     }
   }
+  tree_.gather(tag(), std::as_writable_bytes(std::span(told_)), begins_);
   offered_ = true;
 }
 
+double NormAgreement::sum() {
+  const double* told = told_.data();
+  for (const int worker : members_.workers) {
+    for (std::size_t bucket = 0; bucket < members_.plan->num_buckets(); ++bucket) {
+      // A slice of statistics alone begins past the end of the squares.
+      if (const ElementRange blocks = blocks_of(bucket, worker); !blocks.empty()) {
+        const std::size_t count = blocks.size() / kBlockElements;
+        std::copy_n(told, count, squares_.data() + blocks.begin / kBlockElements);
+        told += count;
+      }
+    }
+  }
+  return pairwise_sum(squares_);
+}
+
 bool NormAgreement::advance() {
-  if (!poll_all(*members_.transport, pending_)) {
+  if (!tree_.advance()) {
     return false;
   }
-  squared_norm_ = pairwise_sum(squares_);
+  if (!is_gathered_) {
+    is_gathered_ = true;
+    if (tree_.is_first()) {
+      squared_norm_ = sum();
+    }
+    tree_.tell(tag(), std::as_writable_bytes(std::span(&squared_norm_, 1)));
+    if (!tree_.advance()) {
+      return false;
+    }
+  }
   known_ = true;
   return true;
+}
+
+MessageTag NormAgreement::tag() const {
+  return {members_.transport->epoch(), network_, MessageKind::kScalars, 0, 0};
 }
 
 }  // namespace gangway::comm

@@ -333,7 +333,7 @@ void Reducer::set_need() {
         need = std::max(need, messages ? Need::kMessages : Need::kHost);
       }
     }
-    if (messages_.send_under_way() >= 0 || !norm_.pending().empty()) {
+    if (messages_.send_under_way() >= 0 || (norm_.is_offered() && !norm_.is_known())) {
       need = Need::kMessages;
     }
   }

@@ -33,14 +33,16 @@ std::vector<std::vector<int>> replicas_of(const std::vector<int>& hosts) {
 }  // namespace
 
 ReplicaCheck::ReplicaCheck(Transport& transport, Setup setup)
-    : transport_(transport), setup_(std::move(setup)), replicas_(replicas_of(setup_.hosts)) {
+    : transport_(transport),
+      setup_(std::move(setup)),
+      replicas_(replicas_of(setup_.hosts)),
+      tree_(transport) {
   if (setup_.hosts.size() != static_cast<std::size_t>(transport.num_workers())) {
     throw InvariantError(fmt::format("network {}: hosts of {} workers among {}; please report this",
                                      setup_.network, setup_.hosts.size(), transport.num_workers()));
   }
   make_pieces();
   make_shares();
-  pending_.reserve(2 * setup_.hosts.size());
 }
 
 void ReplicaCheck::make_pieces() {
@@ -71,8 +73,10 @@ void ReplicaCheck::make_shares() {
   std::size_t begin = 0;
   for (Share& share : shares_) {
     share.begin = begin;
+    begins_.push_back(begin * sizeof(hashes_[0]));
     begin += share.size();
   }
+  begins_.push_back(begin * sizeof(hashes_[0]));
   hashes_.resize(begin);
   for (const std::vector<int>& workers : replicas_) {
     std::vector<std::size_t>& where = where_.emplace_back(pieces_.size());
@@ -108,42 +112,41 @@ void ReplicaCheck::begin(std::int64_t step) {
   need_.store(Need::kMessages, std::memory_order_release);
 }
 
-void ReplicaCheck::start() {
-  const MessageTag tag{transport_.epoch(), setup_.network, MessageKind::kCheck, 0, 0};
-  const std::span<std::uint64_t> own = hashes_of(transport_.worker());
-  for (int peer = 0; peer < transport_.num_workers(); ++peer) {
-    if (peer != transport_.worker()) {
-      pending_.push_back(
-          {transport_.start_receive(peer, tag, std::as_writable_bytes(hashes_of(peer))), peer});
-      pending_.push_back({transport_.start_send(peer, tag, std::as_bytes(own)), peer});
-    }
-  }
-  deadline_ = Deadline(setup_.timeout);
-  started_ = true;
-}
-
 bool ReplicaCheck::advance() {
   if (needs() == Need::kNothing) {
     return false;
   }
-  if (!started_) {
-    start();
+  const MessageTag tag{transport_.epoch(), setup_.network, MessageKind::kCheck, 0, 0};
+  const std::span<std::byte> all = std::as_writable_bytes(std::span(hashes_));
+  if (talk_ == Talk::kNotBegun) {
+    deadline_ = Deadline(setup_.timeout);
+    tree_.gather(tag, all, begins_);
+    talk_ = Talk::kGathers;
     return true;
   }
-  if (!poll_all(transport_, pending_)) {
-    if (deadline_.expired()) {
-      const int silent = transport_.number_of(pending_.front().peer);
-      throw PeerError(
-          silent,
-          silence_text(transport_.number_of(transport_.worker()), deadline_.allowed_seconds(),
-                       silent, fmt::format("hashes of the weights of network {}", setup_.network)));
-    }
+  if (!tree_.advance()) {
+    require_time();
     return false;
   }
-  started_ = false;
+  if (talk_ == Talk::kGathers) {
+    tree_.tell(tag, all);
+    talk_ = Talk::kTells;
+    return true;
+  }
+  talk_ = Talk::kNotBegun;
   compare();
   need_.store(Need::kNothing, std::memory_order_release);
   return true;
+}
+
+void ReplicaCheck::require_time() const {
+  if (deadline_.expired()) {
+    const int silent = transport_.number_of(tree_.pending().front().peer);
+    throw PeerError(
+        silent,
+        silence_text(transport_.number_of(transport_.worker()), deadline_.allowed_seconds(), silent,
+                     fmt::format("hashes of the weights of network {}", setup_.network)));
+  }
 }
 
 void ReplicaCheck::compare() const {

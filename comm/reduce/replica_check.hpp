@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Whether the replicas of one network's weights, one a host, still hold the same bits. The workers
-// of a host share the hashing; all hashes go to all workers, so that all know at once. The compute
-// thread only hashes; the talk and the comparison are the lane's. No heap allocation once made.
+// of a host share the hashing; all hashes go to all workers, over a tree, so that all know at once.
+// The compute thread only hashes; the talk and the comparison are the lane's. No heap allocation
+// once made.
 #pragma once
 
 #include <atomic>
@@ -12,9 +13,9 @@
 
 #include "comm/arena/arena.hpp"
 #include "comm/arena/arena_layout.hpp"
+#include "comm/host/tree_talk.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/deadline.hpp"
-#include "comm/transport/pending.hpp"
 #include "comm/transport/transport.hpp"
 
 namespace gangway::comm {
@@ -59,7 +60,8 @@ class ReplicaCheck final : public Exchange {
   };
   void make_pieces();
   void make_shares();
-  void start();
+  /// @throws CommError
+  void require_time() const;
   void compare() const;
   [[nodiscard]] std::string difference(std::size_t piece) const;
   [[nodiscard]] std::span<std::uint64_t> hashes_of(int worker);
@@ -76,8 +78,10 @@ class ReplicaCheck final : public Exchange {
 
   std::atomic<Need> need_ = Need::kNothing;
   std::int64_t step_ = 0;
-  bool started_ = false;  // lane thread, as is all below
-  std::vector<PendingRequest> pending_;
+  enum class Talk { kNotBegun, kGathers, kTells };
+  Talk talk_ = Talk::kNotBegun;  // lane thread, as is all below
+  TreeTalk tree_;
+  std::vector<std::size_t> begins_;  // of the workers' shares, in bytes
   Deadline deadline_{std::chrono::milliseconds(0)};
 };
 

@@ -19,6 +19,12 @@ constexpr int kSecondsFromTermToKill = 2;
 // takes up to 4 MB, 32 ms at 1 Gbit/s (docs/measurements.md).
 constexpr int kKernelBytesBesideTensors = 128 << 10;
 
+// Connections that are made only when first used are the weak point of a recovery: while a peer
+// dies, or while its host is gone, Open MPI waits long for one. But all to all of 4,096 ranks are
+// 8.4 million of them, a quarter of a million sockets on a host of 64: there they are made by need.
+// The exchanges of a step make those that matter, in its first one.
+constexpr int kMostPreconnected = 64;
+
 /// How many ranks, where, and over what they talk.
 std::vector<std::string> placement(const MpirunRequest& request) {
   std::vector<std::string> words{"-n", std::to_string(request.workers + 1), "--oversubscribe",
@@ -37,9 +43,10 @@ std::vector<std::string> placement(const MpirunRequest& request) {
     add({"--mca", "btl", shares ? "self,vader,tcp" : "self,tcp"});
   } else {
     // By slot, the workers of a host hold adjacent micro-batches, whose sums stay within the host.
-    // Connections that are made only when first used are the weak point of a recovery.
-    add({"--hostfile", request.hostfile.string(), "--map-by", "slot", "--mca", "mpi_preconnect_mpi",
-         "1"});
+    add({"--hostfile", request.hostfile.string(), "--map-by", "slot"});
+    if (request.workers < kMostPreconnected) {
+      add({"--mca", "mpi_preconnect_mpi", "1"});
+    }
   }
   if (request.sends_tensors) {
     add({"--mca", "btl_tcp_sndbuf", std::to_string(kKernelBytesBesideTensors)});

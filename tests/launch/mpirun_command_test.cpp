@@ -77,6 +77,13 @@ TEST(MpirunCommand, FillsOneHostAfterTheOtherAndConnectsAllAtTheStart) {
   EXPECT_NE(line.find("--mca mpi_preconnect_mpi 1"), std::string::npos);
 }
 
+TEST(MpirunCommand, LeavesConnectionsOfManyRanksToTheirFirstUse) {
+  MpirunRequest request{.workers = 63, .program = "g", .hostfile = "hosts"};
+  EXPECT_NE(shell_line(mpirun_command(request)).find("preconnect"), std::string::npos);
+  request.workers = 64;
+  EXPECT_EQ(shell_line(mpirun_command(request)).find("preconnect"), std::string::npos);
+}
+
 TEST(MpirunCommand, KeepsTheKernelsQueuesShortWhereTensorsTravelInStepsAndNowhereElse) {
   MpirunRequest request{.workers = 2, .program = "g", .hostfile = "hosts"};
   EXPECT_EQ(shell_line(mpirun_command(request)).find("sndbuf"), std::string::npos);

@@ -169,7 +169,7 @@ void EventLoop::carry_out(const Effects& effects) {
 }
 
 void EventLoop::carry_out(const SendMessage& send) {
-  this->send(send.rank, conductor_.membership().epoch(), send.message);
+  this->send(send.ranks, conductor_.membership().epoch(), send.message);
 }
 
 void EventLoop::carry_out(const ShowPlacement& placement) {
@@ -222,8 +222,9 @@ void EventLoop::carry_out(const EndJob& end) {
   }
 }
 
-void EventLoop::send(int rank, std::int64_t epoch, const messages::Message& message) {
-  parts_.mpi.send(rank, messages::encode({.epoch = epoch, .message = message}));
+void EventLoop::send(const std::vector<int>& ranks, std::int64_t epoch,
+                     const messages::Message& message) {
+  parts_.mpi.send(ranks, messages::encode({.epoch = epoch, .message = message}));
 }
 
 void EventLoop::carry_out(const ChooseResumePoint& question) {
@@ -271,9 +272,7 @@ void EventLoop::carry_out(const GrantLease& grant) {
 void EventLoop::send_grants() {
   while (!closing_ && !grants_.empty() && grants_.front().is_ready) {
     const HeldGrant& grant = grants_.front();
-    for (const Member& member : conductor_.membership().members()) {
-      send(member.rank, grant.epoch, grant.lease);
-    }
+    send(conductor_.membership().ranks(), grant.epoch, grant.lease);
     grants_.pop_front();
   }
 }

@@ -99,7 +99,7 @@ class EventLoop {
   void carry_out(const BeginTrace& trace);
   void carry_out(const Say& say);
   void carry_out(const EndJob& end);
-  void send(int rank, std::int64_t epoch, const messages::Message& message);
+  void send(const std::vector<int>& ranks, std::int64_t epoch, const messages::Message& message);
   void send_grants();
   /// A disk that takes no decision for kRecordLimit ends the job.
   void give_up_records();

@@ -15,7 +15,8 @@ namespace gangway::coordinator {
 /// touched again.
 struct MpiControl::Operation {
   int rank = 0;
-  std::string bytes;
+  std::string bytes;                        ///< received
+  std::shared_ptr<const std::string> sent;  ///< all to whom it goes share it until it has left
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -23,17 +24,19 @@ MpiControl::MpiControl(const comm::MpiSession& session) : session_(session) {}
 
 MpiControl::~MpiControl() = default;
 
-void MpiControl::send(int rank, std::string bytes) {
-  auto operation = std::make_unique<Operation>();
-  operation->rank = rank;
-  operation->bytes = std::move(bytes);
-  const int result =
-      MPI_Isend(operation->bytes.data(), static_cast<int>(operation->bytes.size()), MPI_BYTE, rank,
-                kControlTag, session_.communicator(), &operation->request);
-  if (result == MPI_SUCCESS) {
-    sends_.push_back(std::move(operation));
+void MpiControl::send(const std::vector<int>& ranks, std::string bytes) {
+  const auto sent = std::make_shared<const std::string>(std::move(bytes));
+  for (const int rank : ranks) {
+    auto operation = std::make_unique<Operation>();
+    operation->rank = rank;
+    operation->sent = sent;
+    const int result = MPI_Isend(sent->data(), static_cast<int>(sent->size()), MPI_BYTE, rank,
+                                 kControlTag, session_.communicator(), &operation->request);
+    if (result == MPI_SUCCESS) {
+      sends_.push_back(std::move(operation));
+    }
+    // Otherwise the receiver is gone, which its lifeline tells.
   }
-  // Otherwise the receiver is gone, which its lifeline tells.
 }
 
 void MpiControl::finish_sends() {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gangway::comm {
 class MpiSession;
@@ -29,8 +30,8 @@ class MpiControl {
   MpiControl(const MpiControl&) = delete;
   MpiControl& operator=(const MpiControl&) = delete;
 
-  /// Queues one message. Never waits; a dead receiver is not an error.
-  void send(int rank, std::string bytes);
+  /// Queues one message, to each of `ranks`. Never waits; a dead receiver is not an error.
+  void send(const std::vector<int>& ranks, std::string bytes);
   /// Makes progress; the next whole message, if one has arrived. Those of one rank come in the
   /// order in which it sent them.
   [[nodiscard]] std::optional<ReceivedMessage> poll();

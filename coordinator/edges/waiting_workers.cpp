@@ -2,7 +2,9 @@
 #include "coordinator/edges/waiting_workers.hpp"
 
 #include <future>
+#include <numeric>
 #include <set>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -17,6 +19,12 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRefusalDeadline{5000};
 constexpr std::chrono::microseconds kPoll{2000};
 
+std::vector<int> all_ranks(int num_workers) {
+  std::vector<int> ranks(static_cast<std::size_t>(num_workers));
+  std::iota(ranks.begin(), ranks.end(), 1);
+  return ranks;
+}
+
 }  // namespace
 
 void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
@@ -24,9 +32,7 @@ void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<vo
   const std::string patience = messages::encode({.message = messages::Patience{}});
   std::future<void> done = std::async(std::launch::async, work);
   while (done.wait_for(period) != std::future_status::ready) {
-    for (int rank = 1; rank <= num_workers; ++rank) {
-      mpi.send(rank, patience);
-    }
+    mpi.send(all_ranks(num_workers), patience);
   }
   done.get();
 }
@@ -34,9 +40,7 @@ void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<vo
 bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason) {
   const std::string stop =
       messages::encode({.message = messages::Stop{.exit_code = exit_code, .reason = reason}});
-  for (int rank = 1; rank <= num_workers; ++rank) {
-    mpi.send(rank, stop);
-  }
+  mpi.send(all_ranks(num_workers), stop);
   std::set<int> left;
   const auto start = steady_clock::now();
   while (static_cast<int>(left.size()) < num_workers &&

@@ -17,15 +17,12 @@ constexpr std::chrono::milliseconds kHeartbeatPatience = kHeartbeatPeriod + kPat
 // closes when the driver has taken its memory back (more than 0.4 s on an H100).
 constexpr std::chrono::milliseconds kDriverPatience{2'000};
 
-/// The only one of those who have not complained that waits for nobody; 0: there are none, or
-/// several.
-int only_idle(const Membership& membership, const std::vector<Complaint>& complaints,
-              TimePoint now) {
+}  // namespace
+
+int Blame::only_idle(const Membership& membership, TimePoint now) const {
   int idle = 0;
   for (const Member& member : membership.members()) {
-    const bool complains =
-        std::ranges::find(complaints, member.rank, &Complaint::rank) != complaints.end();
-    if (!complains && takes_part(member) && !waits(member, now)) {
+    if (of(member.rank) == nullptr && takes_part(member) && !waits(member, now)) {
       if (idle != 0) {
         return 0;
       }
@@ -35,12 +32,11 @@ int only_idle(const Membership& membership, const std::vector<Complaint>& compla
   return idle;
 }
 
-}  // namespace
-
 void Blame::add(const Complaint& complaint, TimePoint now) {
   if (complaints_.empty()) {
     since_ = now;
   }
+  places_.emplace(complaint.rank, complaints_.size());
   complaints_.push_back(complaint);
 }
 
@@ -49,8 +45,8 @@ void Blame::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
 }
 
 const Complaint* Blame::of(int rank) const {
-  const auto found = std::ranges::find(complaints_, rank, &Complaint::rank);
-  return found == complaints_.end() ? nullptr : &*found;
+  const auto found = places_.find(rank);
+  return found == places_.end() ? nullptr : &complaints_[found->second];
 }
 
 /// In a circle: whom the first one accuses.
@@ -78,7 +74,7 @@ std::optional<Fault> Blame::verdict(const Membership& membership, TimePoint now)
   int culprit = end_of_chain();
   const bool is_heard = of(culprit) != nullptr;
   if (first.accused != 0 && (is_heard || waits(membership.member(culprit), now))) {
-    if (const int idle = only_idle(membership, complaints_, now); idle != 0) {
+    if (const int idle = only_idle(membership, now); idle != 0) {
       culprit = idle;
     } else if (!is_heard && waited < kBlamePatience) {
       return std::nullopt;  // it will complain itself

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/time.hpp"
@@ -36,10 +38,15 @@ class Blame {
   [[nodiscard]] std::optional<Fault> verdict(const Membership& membership, TimePoint now) const;
 
  private:
+  /// The first of `rank`'s; null: it has not complained.
   [[nodiscard]] const Complaint* of(int rank) const;
+  /// The only one of those who have not complained that waits for nobody; 0: there are none, or
+  /// several.
+  [[nodiscard]] int only_idle(const Membership& membership, TimePoint now) const;
   [[nodiscard]] int end_of_chain() const;
 
-  std::vector<Complaint> complaints_;  // in the order in which they came
+  std::vector<Complaint> complaints_;            // in the order in which they came
+  std::unordered_map<int, std::size_t> places_;  // in complaints_, of each rank's first
   TimePoint since_{};
 };
 

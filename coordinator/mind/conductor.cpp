@@ -71,7 +71,7 @@ Effects Conductor::take(const messages::Hello& hello, const Arrival& arrival) {
   welcome.epoch = membership_.epoch();
   welcome.copies_snapshots =
       settings_.copied_by_rank_0 && *settings_.copied_by_rank_0 != hello.shared_memory;
-  return {SendMessage{.rank = arrival.rank, .message = std::move(welcome)}};
+  return {SendMessage{.ranks = {arrival.rank}, .message = std::move(welcome)}};
 }
 
 Effects Conductor::take(const messages::Inventory& inventory, const Arrival& arrival) {
@@ -132,12 +132,7 @@ Effects Conductor::begin_with(const ResumePoint& point) {
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
   recall_at(point.step);
-  const messages::Begin begin = start_.propose(point);
-  Effects effects;
-  for (const Member& member : membership_.members()) {
-    effects.emplace_back(SendMessage{.rank = member.rank, .message = begin});
-  }
-  return effects;
+  return {SendMessage{.ranks = membership_.ranks(), .message = start_.propose(point)}};
 }
 
 Effects Conductor::take(const messages::Unloadable& unloadable, const Arrival& arrival) {
@@ -363,13 +358,14 @@ Effects Conductor::end_with(Outcome outcome) {
     if (newest > saved && outcome.exit_code != static_cast<int>(ExitCode::kDiverged)) {
       outcome.unsaved_snapshot = newest;
     }
+    SendMessage stop{.message =
+                         messages::Stop{.exit_code = outcome.exit_code, .reason = outcome.reason}};
     for (const Member& member : membership_.members()) {
       if (member.state != WorkerState::kLost && member.state != WorkerState::kLeft) {
-        effects.emplace_back(SendMessage{
-            .rank = member.rank,
-            .message = messages::Stop{.exit_code = outcome.exit_code, .reason = outcome.reason}});
+        stop.ranks.push_back(member.rank);
       }
     }
+    effects.emplace_back(std::move(stop));
   }
   effects.emplace_back(EndJob{std::move(outcome)});
   return effects;

@@ -53,7 +53,7 @@ struct Outcome {
 
 // Effects, to be carried out in the order in which they come.
 struct SendMessage {
-  int rank = 0;
+  std::vector<int> ranks;  ///< all get the same bytes
   messages::Message message;
 };
 /// Choose the state to begin with; then call `Conductor::begin_with` or `cannot_begin`.

@@ -70,11 +70,13 @@ Effects Conductor::comfort_who_waits(TimePoint now) {
     return effects;
   }
   held_since_ = now;
+  SendMessage patience{.message = messages::Patience{}};
   for (const Member& member : membership_.members()) {
     if (member.state == WorkerState::kReady) {
-      effects.emplace_back(SendMessage{.rank = member.rank, .message = messages::Patience{}});
+      patience.ranks.push_back(member.rank);
     }
   }
+  effects.emplace_back(std::move(patience));
   return effects;
 }
 

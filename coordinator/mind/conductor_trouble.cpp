@@ -129,8 +129,8 @@ Effects Conductor::answer_when_due(TimePoint now) {
   const auto waited = now - held_back_->since;
   const bool is_told =
       ticks_.steps_done() + 1 >= held_back_->trouble.step || waited >= kTellingPatience;
-  const bool is_saved = !saves_before(held_back_->trouble.step) || waited >= kHealthySavePatience;
-  if (!is_told || !is_saved) {
+  // In this order: who still owes a file is a look at all of them.
+  if (!is_told || (waited < kHealthySavePatience && saves_before(held_back_->trouble.step))) {
     return {};
   }
   const HeldBack one = *std::exchange(held_back_, std::nullopt);

@@ -19,6 +19,25 @@ bool waits(const Member& member, TimePoint now) {
   return member.pulse == Pulse::kWaits && member.heard && now - *member.heard < kOld;
 }
 
+namespace {
+
+bool is_settled(const Member& member) {
+  return (member.state == WorkerState::kReady && member.heard) ||
+         member.state == WorkerState::kLeft;
+}
+
+}  // namespace
+
+template <typename How>
+void Membership::change(int rank, const How& how) {
+  Member& member = at(rank);
+  const bool was_settled = is_settled(member);
+  const bool had_left = member.state == WorkerState::kLeft;
+  how(member);
+  num_settled_ = num_settled_ - (was_settled ? 1 : 0) + (is_settled(member) ? 1 : 0);
+  num_left_ = num_left_ - (had_left ? 1 : 0) + (member.state == WorkerState::kLeft ? 1 : 0);
+}
+
 Membership::Membership(int num_workers, TimePoint start, const MembershipLimits& limits,
                        std::string build)
     : build_(std::move(build)), start_(start), limits_(limits) {
@@ -64,13 +83,13 @@ std::optional<Fault> Membership::join(int rank, const messages::Hello& hello) {
   member.shared_memory = hello.shared_memory;
   member.device = hello.device;
   member.state = WorkerState::kJoined;
+  quiet_until_ = {};
   return std::nullopt;
 }
 
 std::optional<Fault> Membership::ready(int rank, const messages::Ready& ready) {
   const std::uint64_t plan_hash = ready.plan_hash;
-  Member& member = at(rank);
-  if (member.state != WorkerState::kJoined) {
+  if (member(rank).state != WorkerState::kJoined) {
     return Fault{ExitCode::kInternal, rank,
                  fmt::format("{} said Ready out of turn", describe(rank))};
   }
@@ -84,16 +103,26 @@ std::optional<Fault> Membership::ready(int rank, const messages::Ready& ready) {
     plan_hash_ = plan_hash;
     plan_rank_ = rank;
   }
-  member.arithmetic = ready.arithmetic;
-  member.state = WorkerState::kReady;
+  change(rank, [&](Member& one) {
+    one.arithmetic = ready.arithmetic;
+    one.state = WorkerState::kReady;
+  });
   return std::nullopt;
 }
 
-void Membership::leave(int rank) { at(rank).state = WorkerState::kLeft; }
+void Membership::leave(int rank) {
+  change(rank, [](Member& member) { member.state = WorkerState::kLeft; });
+}
 
-void Membership::lifeline_opened(int rank, TimePoint now) { at(rank).heard = now; }
+void Membership::lifeline_opened(int rank, TimePoint now) {
+  change(rank, [now](Member& member) { member.heard = now; });
+  quiet_until_ = {};
+}
 
 void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
+  if (!member(rank).heard) {
+    lifeline_opened(rank, now);
+  }
   at(rank).heard = now;
   at(rank).pulse = pulse;
   if (pulse == Pulse::kBegins && at(rank).state == WorkerState::kJoined) {
@@ -107,6 +136,7 @@ bool Membership::lifeline_closed(int rank, TimePoint now) {
     return false;
   }
   member.closed = now;
+  quiet_until_ = {};
   return true;
 }
 
@@ -151,10 +181,18 @@ std::string Membership::how_it_closed(const Member& member) {
                        : "was killed (SIGKILL, perhaps for want of memory)";
 }
 
-std::optional<Fault> Membership::check(TimePoint now) const {
+std::optional<Fault> Membership::check(TimePoint now) {
+  if (now < quiet_until_) {
+    return check_start(now);
+  }
+  TimePoint quiet_until = TimePoint::max();
   for (const Member& member : members_) {
     if (!takes_part(member)) {
       continue;
+    }
+    if (member.closed || member.heard) {
+      quiet_until = std::min(quiet_until, member.closed ? *member.closed + limits_.closing
+                                                        : *member.heard + limits_.heartbeat);
     }
     if (member.closed && now - *member.closed >= limits_.closing) {
       return Fault{ExitCode::kWorkerLost, member.rank,
@@ -168,19 +206,19 @@ std::optional<Fault> Membership::check(TimePoint now) const {
               describe(member.rank), seconds(now - *member.heard))};
     }
   }
+  quiet_until_ = quiet_until;
   return check_start(now);
 }
 
 void Membership::lose(int rank) {
-  at(rank).state = WorkerState::kLost;
+  change(rank, [](Member& member) { member.state = WorkerState::kLost; });
   ++epoch_;
 }
 
-bool Membership::all_ready() const {
-  return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
-    return (member.state == WorkerState::kReady && member.heard) ||
-           member.state == WorkerState::kLeft;
-  });
+std::vector<int> Membership::ranks() const {
+  std::vector<int> all(members_.size());
+  std::ranges::transform(members_, all.begin(), &Member::rank);
+  return all;
 }
 
 std::vector<ArithmeticOfRank> Membership::arithmetics() const {
@@ -189,11 +227,6 @@ std::vector<ArithmeticOfRank> Membership::arithmetics() const {
     all.push_back({.rank = member.rank, .host = member.host, .arithmetic = member.arithmetic});
   }
   return all;
-}
-
-bool Membership::all_left() const {
-  return std::all_of(members_.begin(), members_.end(),
-                     [](const Member& member) { return member.state == WorkerState::kLeft; });
 }
 
 }  // namespace gangway::coordinator

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -86,19 +87,21 @@ class Membership {
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
   /// The deadlines: late starters, silent workers, closed lifelines.
-  [[nodiscard]] std::optional<Fault> check(TimePoint now) const;
+  [[nodiscard]] std::optional<Fault> check(TimePoint now);
 
   /// Marks `rank` as lost and raises the epoch.
   void lose(int rank);
 
   /// All have said Ready and their lifelines stand (the two come by different ways, in either
   /// order).
-  [[nodiscard]] bool all_ready() const;
-  [[nodiscard]] bool all_left() const;
+  [[nodiscard]] bool all_ready() const { return num_settled_ == members_.size(); }
+  [[nodiscard]] bool all_left() const { return num_left_ == members_.size(); }
   /// As they have told by Ready, by rank.
   [[nodiscard]] std::vector<ArithmeticOfRank> arithmetics() const;
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  /// 1..W.
+  [[nodiscard]] std::vector<int> ranks() const;
   /// @pre 1 <= rank <= W.
   [[nodiscard]] const Member& member(int rank) const {
     return members_.at(static_cast<std::size_t>(rank - 1));
@@ -108,10 +111,16 @@ class Membership {
 
  private:
   [[nodiscard]] Member& at(int rank) { return members_.at(static_cast<std::size_t>(rank - 1)); }
+  /// Everything that may count elsewhere: `how` changes the member.
+  template <typename How>
+  void change(int rank, const How& how);
   [[nodiscard]] std::optional<Fault> check_start(TimePoint now) const;
   [[nodiscard]] static std::string how_it_closed(const Member& member);
 
   std::vector<Member> members_;
+  std::size_t num_settled_ = 0;  ///< ready, and their lifelines stand; or left
+  std::size_t num_left_ = 0;
+  TimePoint quiet_until_{};  ///< no member can have been silent for too long before
   std::string build_;
   TimePoint start_;
   MembershipLimits limits_;

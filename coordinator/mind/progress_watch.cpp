@@ -21,45 +21,32 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 
 ProgressWatch::ProgressWatch(int num_workers, std::int64_t start_step,
                              std::chrono::milliseconds floor)
-    : floor_(floor) {
-  for (int rank = 1; rank <= num_workers; ++rank) {
-    done_[rank] = start_step;
-  }
-}
+    : floor_(floor),
+      done_(static_cast<std::size_t>(num_workers), start_step),
+      since_(static_cast<std::size_t>(num_workers)) {}
 
 void ProgressWatch::stepped(int rank, std::int64_t step, TimePoint now) {
-  done_[rank] = step;
-  since_[rank] = now;
+  done_.set(place(rank), step);
+  since_[place(rank)] = now;
 }
 
 void ProgressWatch::granted(std::int64_t begin, TimePoint now) {
-  for (const auto& [rank, done] : done_) {
-    if (done >= begin) {
-      since_[rank] = now;
+  for (std::size_t place = 0; place < since_.size(); ++place) {
+    if (done_[place] >= begin) {
+      since_[place] = now;
     }
   }
 }
 
-void ProgressWatch::lively(TimePoint now) {
-  for (auto& [rank, since] : since_) {
-    since = now;
-  }
-}
+void ProgressWatch::lively(TimePoint now) { lively_ = now; }
 
 void ProgressWatch::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
-  for (auto& [rank, since] : since_) {
-    since = std::min(since + gap, now);
+  for (std::optional<TimePoint>& since : since_) {
+    if (since) {
+      since = std::min(*since + gap, now);
+    }
   }
-}
-
-std::int64_t ProgressWatch::fastest_done() const {
-  return std::ranges::max_element(done_, {}, [](const auto& entry) { return entry.second; })
-      ->second;
-}
-
-std::int64_t ProgressWatch::slowest_done() const {
-  return std::ranges::min_element(done_, {}, [](const auto& entry) { return entry.second; })
-      ->second;
+  lively_ = std::min(lively_ + gap, now);
 }
 
 std::chrono::milliseconds ProgressWatch::deadline(double median_step_seconds) const {

@@ -3,11 +3,14 @@
 // Conductor and used on the coordinator's event loop.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <vector>
 
+#include "base/numbers/standings.hpp"
 #include "base/time.hpp"
 
 namespace gangway::coordinator {
@@ -25,7 +28,7 @@ class ProgressWatch {
   /// A picture or a part of a checkpoint came: its writer was busy, and the others waited for it.
   void lively(TimePoint now);
   /// `rank` has brought more of a checkpoint to its disk.
-  void wrote(int rank, TimePoint now) { since_[rank] = now; }
+  void wrote(int rank, TimePoint now) { since_[place(rank)] = now; }
   /// The coordinator itself stood still for `gap`: that is nobody's silence.
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
@@ -46,27 +49,39 @@ class ProgressWatch {
   [[nodiscard]] std::optional<Silence> find(TimePoint now, std::chrono::milliseconds limit,
                                             Extra extra) const {
     std::optional<Silence> worst;
-    for (const auto& [rank, since] : since_) {
-      const std::int64_t step = done_.at(rank);
+    for (std::size_t place = 0; place < since_.size(); ++place) {
+      if (!since_[place] || now - since_of(place) < limit) {
+        continue;  // most of them, at most times
+      }
+      const int rank = static_cast<int>(place) + 1;
+      const auto silence = now - since_of(place);
       const std::optional<std::chrono::milliseconds> more = extra(rank);
-      if (more && now - since >= limit + *more && (!worst || step < worst->step)) {
-        worst = Silence{rank, step, std::chrono::duration<double>(now - since).count()};
+      if (more && silence >= limit + *more && (!worst || done_[place] < worst->step)) {
+        worst = Silence{rank, done_[place], std::chrono::duration<double>(silence).count()};
       }
     }
     return worst;
   }
 
   /// Steps done by `rank`. @pre 1 <= rank <= num_workers
-  [[nodiscard]] std::int64_t done(int rank) const { return done_.at(rank); }
+  [[nodiscard]] std::int64_t done(int rank) const { return done_[place(rank)]; }
   /// Steps done by the one that is furthest ahead.
-  [[nodiscard]] std::int64_t fastest_done() const;
+  [[nodiscard]] std::int64_t fastest_done() const { return done_.greatest(); }
   /// And by the one that is furthest behind.
-  [[nodiscard]] std::int64_t slowest_done() const;
+  [[nodiscard]] std::int64_t slowest_done() const { return done_.least(); }
 
  private:
+  [[nodiscard]] static std::size_t place(int rank) { return static_cast<std::size_t>(rank - 1); }
+  /// @pre there is a sign of life
+  [[nodiscard]] TimePoint since_of(std::size_t place) const {
+    return std::max(*since_[place], lively_);
+  }
+
   std::chrono::milliseconds floor_;
-  std::map<int, std::int64_t> done_;  ///< steps done, by rank
-  std::map<int, TimePoint> since_;    ///< last sign of life, or new steps after being idle
+  Standings<std::int64_t> done_;  ///< steps done, by rank
+  /// Last sign of life, or new steps after being idle; nothing: none yet.
+  std::vector<std::optional<TimePoint>> since_;
+  TimePoint lively_{};  ///< a sign of life of all that have given one
 };
 
 }  // namespace gangway::coordinator

@@ -20,7 +20,7 @@ void SnapshotBook::taken(int worker, std::optional<std::int64_t> step, double se
   if (step <= start_step_) {
     return;
   }
-  newest_.at(static_cast<std::size_t>(worker)) = step;
+  newest_.set(static_cast<std::size_t>(worker), step);
   cost_ = std::max(cost_, seconds);
   if (!has_buddies_) {
     complete(newest_);
@@ -29,18 +29,17 @@ void SnapshotBook::taken(int worker, std::optional<std::int64_t> step, double se
 
 void SnapshotBook::copied(int worker, std::optional<std::int64_t> step,
                           std::optional<std::int64_t> tried) {
-  tried_.at(static_cast<std::size_t>(worker)) = tried;
+  tried_.set(static_cast<std::size_t>(worker), tried);
   if (step > start_step_) {
-    copied_.at(static_cast<std::size_t>(worker)) = step;
+    copied_.set(static_cast<std::size_t>(worker), step);
     complete(copied_);
   }
 }
 
 void SnapshotBook::complete(const Newest& newest) {
   // Each worker has all up to its newest, or had no room: then it names the next one.
-  const std::optional<std::int64_t> least = *std::ranges::min_element(newest);
-  if (least == *std::ranges::max_element(newest)) {
-    complete_ = std::max(complete_, least);
+  if (newest.least() == newest.greatest()) {
+    complete_ = std::max(complete_, newest.least());
   }
 }
 
@@ -83,7 +82,7 @@ std::vector<std::int64_t> SnapshotBook::due(std::int64_t begin, std::int64_t end
   const std::int64_t every = interval();
   if (has_buddies_) {
     const std::int64_t step = std::max(begin + 1, last_ + every);
-    const bool is_free = *std::ranges::min_element(tried_) >= copying_;
+    const bool is_free = tried_.least() >= copying_;
     if (every > 0 && is_free && step <= end) {
       steps.push_back(step);
       last_ = step;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers/standings.hpp"
+
 namespace gangway::coordinator {
 
 /// What the intervals follow from.
@@ -63,7 +65,7 @@ class SnapshotBook {
   /// Seconds from one loss to the next. @pre there were some
   [[nodiscard]] double seconds_between_losses() const;
   /// The newest of each worker, where it has one: nothing is less than any step.
-  using Newest = std::vector<std::optional<std::int64_t>>;
+  using Newest = Standings<std::optional<std::int64_t>>;
   void complete(const Newest& newest);
 
   std::int64_t start_step_;

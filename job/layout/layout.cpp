@@ -90,20 +90,26 @@ void require_members(const std::string& name, const std::vector<int>& members, i
   }
 }
 
-}  // namespace
-
-bool NetworkGroup::has(int worker) const {
-  return std::ranges::find(workers, worker) != workers.end();
+/// The end where there is none. Where all hold a network, which is asked for each, without a
+/// search.
+std::vector<int>::const_iterator find_in(const std::vector<int>& workers, int worker) {
+  const auto same = static_cast<std::size_t>(worker);
+  return same < workers.size() && workers[same] == worker ? workers.begin() + worker
+                                                          : std::ranges::find(workers, worker);
 }
 
+}  // namespace
+
+bool NetworkGroup::has(int worker) const { return find_in(workers, worker) != workers.end(); }
+
 MicrobatchRange NetworkGroup::range_of(int worker) const {
-  const auto found = std::ranges::find(workers, worker);
+  const auto found = find_in(workers, worker);
   return found == workers.end() ? MicrobatchRange{}
                                 : ranges[static_cast<std::size_t>(found - workers.begin())];
 }
 
 std::optional<int> NetworkGroup::chunk_of(int worker) const {
-  const auto found = std::ranges::find(workers, worker);
+  const auto found = find_in(workers, worker);
   if (found == workers.end()) {
     return std::nullopt;
   }

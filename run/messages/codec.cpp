@@ -13,6 +13,7 @@
 
 #include "base/errors.hpp"
 #include "run/messages/messages.pb.h"
+#include "run/messages/packed.hpp"
 
 namespace gangway::messages {
 namespace {
@@ -33,8 +34,6 @@ auto fields_of(T& it) {
   } else if constexpr (std::is_same_v<Plain, MicrobatchRange> ||
                        std::is_same_v<Plain, BlockRange> || std::is_same_v<Plain, TraceSteps>) {
     return std::tie(it.begin, it.end);
-  } else if constexpr (std::is_same_v<Plain, NetworkGroup>) {
-    return std::tie(it.workers, it.ranges, it.chunks);
   } else if constexpr (std::is_same_v<Plain, Layout>) {
     return std::tie(it.list());
   } else {
@@ -64,10 +63,16 @@ struct Holds<std::optional<T>> {
 struct ToWire {
   template <typename T>
   static void put_fields(const T& from, WireMessage& to) {
-    int index = 0;
-    std::apply(
-        [&](const auto&... member) { (put(member, to, to.GetDescriptor()->field(index++)), ...); },
-        fields_of(from));
+    if constexpr (requires { packed(from); }) {
+      put_fields(packed(from), to);
+    } else {
+      int index = 0;
+      std::apply(
+          [&](const auto&... member) {
+            (put(member, to, to.GetDescriptor()->field(index++)), ...);
+          },
+          fields_of(from));
+    }
   }
 
   template <typename T>
@@ -215,14 +220,18 @@ struct FromWire {
   template <typename T>
   static T get_fields(const WireMessage& from) {
     T value;
-    int index = 0;
-    std::apply(
-        [&](auto&... member) {
-          ((member = get<std::remove_cvref_t<decltype(member)>>(
-                from, from.GetDescriptor()->field(index++))),
-           ...);
-        },
-        fields_of(value));
+    if constexpr (requires { packed(value); }) {
+      value = unpacked(get_fields<decltype(packed(value))>(from));
+    } else {
+      int index = 0;
+      std::apply(
+          [&](auto&... member) {
+            ((member = get<std::remove_cvref_t<decltype(member)>>(
+                  from, from.GetDescriptor()->field(index++))),
+             ...);
+          },
+          fields_of(value));
+    }
     check(value);
     return value;
   }

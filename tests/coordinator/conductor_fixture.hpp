@@ -2,6 +2,7 @@
 // A Conductor of two workers with messages and a clock to drive it, for the tests of this folder.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -184,7 +185,7 @@ class ConductorTest : public ::testing::Test {
     std::vector<Message> found;
     for (const SendMessage& send : seen<SendMessage>()) {
       if (const auto* message = std::get_if<Message>(&send.message);
-          message != nullptr && send.rank == rank) {
+          message != nullptr && std::ranges::count(send.ranks, rank) > 0) {
         found.push_back(*message);
       }
     }

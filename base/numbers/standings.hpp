@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A value of each of many, and the least and the greatest of them without a look at all. Pure.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <vector>
+
+namespace gangway {
+
+/// @tparam T  values of which few are different at a time, as of steps that all come to
+template <typename T>
+class Standings {
+ public:
+  explicit Standings(std::size_t count, T value = {}) : values_(count, value) {
+    counts_[value] = count;
+  }
+  void set(std::size_t index, const T& value) {
+    T& held = values_.at(index);
+    ++counts_[value];
+    if (const auto before = counts_.find(held); --before->second == 0) {
+      counts_.erase(before);
+    }
+    held = value;
+  }
+  [[nodiscard]] const T& operator[](std::size_t index) const { return values_.at(index); }
+  /// @pre there is one
+  [[nodiscard]] const T& least() const { return counts_.begin()->first; }
+  [[nodiscard]] const T& greatest() const { return counts_.rbegin()->first; }
+
+ private:
+  std::vector<T> values_;
+  std::map<T, std::size_t> counts_;
+};
+
+}  // namespace gangway

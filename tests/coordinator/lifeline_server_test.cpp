@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/edges/lifeline_server.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "base/system/open_files.hpp"
 #include "base/this_host.hpp"
 #include "run/control_protocol.hpp"
 
@@ -206,6 +209,71 @@ TEST_F(LifelineServerTest, DoesNotSpinWithoutDescriptorsAndAcceptsOnceThereAreSo
   }
   io_.restart();
   EXPECT_TRUE(becomes([&] { return server_.is_open(1); }));
+}
+
+/// The usual soft limit of open files, until this goes out of scope.
+class UsualDescriptors {
+ public:
+  UsualDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit usual = before_;
+    usual.rlim_cur = std::min<rlim_t>(1024, usual.rlim_cur);
+    ::setrlimit(RLIMIT_NOFILE, &usual);
+  }
+  ~UsualDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  UsualDescriptors(const UsualDescriptors&) = delete;
+  UsualDescriptors& operator=(const UsualDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(LifelineServer, HoldsSixHundredLifelinesWhereTheUsualLimitIsRaisedAsEachProgramDoes) {
+  constexpr int kMany = 600;  // with the workers' own ends, all in this process: 1,200
+  const UsualDescriptors usual;
+  raise_open_files();
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (limit.rlim_cur < 2 * kMany + 100) {
+    GTEST_SKIP() << "the administrator allows " << limit.rlim_cur << " open files";
+  }
+  boost::asio::io_context io;
+  boost::asio::io_context clients;
+  LifelineServer server(io, {}, kMany);
+  std::vector<int> heard(kMany + 1, 0);
+  int num_open = 0;
+  int num_closed = 0;
+  server.start({.opened = [&](int) { ++num_open; },
+                .heartbeat = [&](int rank, Pulse) { ++heard.at(static_cast<std::size_t>(rank)); },
+                .keeping = [](int) {},
+                .dying = [](int, int) {},
+                .closed = [&](int) { ++num_closed; }});
+  const auto run_until = [&](const auto& is_so) {
+    const auto end = std::chrono::steady_clock::now() + kLong;
+    while (!is_so() && std::chrono::steady_clock::now() < end) {
+      io.run_for(milliseconds(1));
+      io.restart();
+    }
+    return is_so();
+  };
+  std::vector<tcp::socket> workers;
+  for (int rank = 1; rank <= kMany; ++rank) {
+    tcp::socket& worker = workers.emplace_back(clients);
+    worker.connect({boost::asio::ip::make_address("127.0.0.1"), server.port()});
+    boost::asio::write(worker, boost::asio::buffer(fmt::format("gangway-lifeline {} {}\n",
+                                                               server.token(), rank)));
+    io.poll();
+    io.restart();
+  }
+  EXPECT_TRUE(run_until([&] { return num_open == kMany; })) << num_open;
+  for (tcp::socket& worker : workers) {
+    boost::asio::write(worker, boost::asio::buffer(&kHeartbeat, 1));
+  }
+  EXPECT_TRUE(run_until(
+      [&] { return std::ranges::count_if(heard, [](int times) { return times > 0; }) == kMany; }));
+  server.beat();
+  workers.clear();
+  EXPECT_TRUE(run_until([&] { return num_closed == kMany; })) << num_closed;
 }
 
 TEST(OnNetworks, ChoosesByInterfaceAndSubnet) {

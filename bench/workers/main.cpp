@@ -58,9 +58,11 @@ void print_manifest(int workers, std::int64_t blocks) {
   constexpr std::int64_t kTensors = 100;
   const std::int64_t pieces = std::min<std::int64_t>(blocks, kBuckets * workers) / kTensors;
   const std::int64_t length = blocks / (pieces * kTensors) * kBlock;
-  checkpoint::Manifest manifest{.checkpoint_id = std::string(32, '0'), .created = "2026-01-01T00:00:00Z"};
+  checkpoint::Manifest manifest{.checkpoint_id = std::string(32, '0'),
+                                .created = "2026-01-01T00:00:00Z"};
   for (int worker = 0; worker < workers; ++worker) {
-    manifest.files.push_back({.name = checkpoint::worker_file_name(worker, workers), .worker = worker});
+    manifest.files.push_back(
+        {.name = checkpoint::worker_file_name(worker, workers), .worker = worker});
   }
   for (const char* kind : {"weights", "average", "moment", "square"}) {
     for (std::int64_t t = 0; t < kTensors; ++t) {
@@ -83,9 +85,11 @@ void print_manifest(int workers, std::int64_t blocks) {
   (void)checkpoint::parse_manifest(text, "manifest");
   const std::chrono::duration<double> writing = written - begin;
   const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - written;
-  fmt::print("manifest of {:.0f} million parameters: {} pieces, {:.1f} MB, written in {:.2f} s, read in {:.2f} s\n",
-             1e-6 * static_cast<double>(blocks * kBlock), 4 * kTensors * pieces,
-             1e-6 * static_cast<double>(text.size()), writing.count(), reading.count());
+  fmt::print(
+      "manifest of {:.0f} million parameters: {} pieces, {:.1f} MB, written in {:.2f} s, read in "
+      "{:.2f} s\n",
+      1e-6 * static_cast<double>(blocks * kBlock), 4 * kTensors * pieces,
+      1e-6 * static_cast<double>(text.size()), writing.count(), reading.count());
 }
 
 int run(int workers, int steps) {

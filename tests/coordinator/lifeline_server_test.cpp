@@ -260,8 +260,8 @@ TEST(LifelineServer, HoldsSixHundredLifelinesWhereTheUsualLimitIsRaisedAsEachPro
   for (int rank = 1; rank <= kMany; ++rank) {
     tcp::socket& worker = workers.emplace_back(clients);
     worker.connect({boost::asio::ip::make_address("127.0.0.1"), server.port()});
-    boost::asio::write(worker, boost::asio::buffer(fmt::format("gangway-lifeline {} {}\n",
-                                                               server.token(), rank)));
+    boost::asio::write(
+        worker, boost::asio::buffer(fmt::format("gangway-lifeline {} {}\n", server.token(), rank)));
     io.poll();
     io.restart();
   }

@@ -14,7 +14,7 @@ namespace gangway::checkpoint {
 
 inline constexpr std::int64_t kMaxStep = 999'999'999;  // nine digits
 inline constexpr std::string_view kManifestName = "manifest.json";
-inline constexpr std::size_t kMaxManifestBytes = std::size_t{64} << 20U;
+inline constexpr std::size_t kMaxManifestBytes = std::size_t{256} << 20U;
 inline constexpr std::string_view kOwnerName = "owner.json";
 inline constexpr std::string_view kUnfinishedManifestName = "manifest.json.tmp";
 

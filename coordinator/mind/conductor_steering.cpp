@@ -313,6 +313,7 @@ JobPhase Conductor::phase() const {
 std::vector<WorkerStatus> Conductor::worker_statuses() const {
   const Layout& layout = settings_.welcome.layout;
   const PerNetwork<std::string> networks = settings_.job.network_names();
+  const bool is_apart = layout.is_apart();
   std::vector<WorkerStatus> workers;
   for (const Member& member : membership_.members()) {
     WorkerStatus worker{.rank = member.rank,
@@ -321,7 +322,7 @@ std::vector<WorkerStatus> Conductor::worker_statuses() const {
                         .pid = member.process.pid,
                         .state = state_text(member.state),
                         .microbatches = layout.range_of(member.rank - 1),
-                        .networks = layout.held_by(member.rank - 1, networks),
+                        .networks = is_apart ? layout.held_by(member.rank - 1, networks) : "",
                         .steps_done = watch_.done(member.rank)};
     const auto means = ticks_.last_means().find(member.rank);
     if (means != ticks_.last_means().end()) {

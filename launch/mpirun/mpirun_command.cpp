@@ -19,10 +19,9 @@ constexpr int kSecondsFromTermToKill = 2;
 // takes up to 4 MB, 32 ms at 1 Gbit/s (docs/measurements.md).
 constexpr int kKernelBytesBesideTensors = 128 << 10;
 
-// Connections that are made only when first used are the weak point of a recovery: while a peer
-// dies, or while its host is gone, Open MPI waits long for one. But all to all of 4,096 ranks are
-// 8.4 million of them, a quarter of a million sockets on a host of 64: there they are made by need.
-// The exchanges of a step make those that matter, in its first one.
+// Connections that are made only when first used are the weak point of a recovery. But all to all
+// of 4,096 ranks are 8.4 million of them, a quarter of a million sockets on a host of 64: of more
+// ranks than this those that a step needs are made in the first one.
 constexpr int kMostPreconnected = 64;
 
 /// How many ranks, where, and over what they talk.

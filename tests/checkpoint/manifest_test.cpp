@@ -209,7 +209,7 @@ TEST(Manifest, RefusesHostileJson) {
   EXPECT_THAT(message_for("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(message_for(R"({"step":1,"step":2})"), HasSubstr("'step' occurs twice"));
   EXPECT_THAT(message_for("{" + std::string(kMaxManifestBytes, ' ') + "}"),
-              HasSubstr("allowed are 67108864"));
+              HasSubstr("allowed are 268435456"));
 }
 
 TEST(Manifest, ThatContradictsItselfIsNotWritten) {

@@ -76,6 +76,7 @@ TEST_F(ConductorTest, SaysAloudThatADiskHangsAndGoesOn) {
     step_to(step - 1, step);
   }
   EXPECT_FALSE(conductor_.ended());
+  all_ = without_late(std::move(all_));
   ASSERT_EQ(seen<Say>().size(), 1U);
   EXPECT_THAT(seen<Say>()[0].line,
               HasSubstr("ALARM checkpoint of step 10 has waited 200 s for the file of rank 2"));

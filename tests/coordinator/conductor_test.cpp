@@ -22,6 +22,8 @@ using ::testing::SizeIs;
 TEST_F(ConductorTest, NamesForWhomTheOthersWaitAfterThreeStepsOfTheUsual) {
   begin();
   step_to(0, 3);  // a step takes 0.6 s
+  stall(
+      std::chrono::milliseconds(0));  // the clock has not come meanwhile: that is nobody's silence
   const auto beat = [this] {
     conductor_.on_heartbeat(1, Pulse::kWaits, now_);
     conductor_.on_heartbeat(2, Pulse::kWorks, now_);

@@ -166,6 +166,9 @@ constexpr std::array<Choice<InstructionSet>, 4> choices(InstructionSet) {
 constexpr std::array<Choice<GraphChoice>, 3> choices(GraphChoice) {
   return {{{"auto", GraphChoice::kAuto}, {"on", GraphChoice::kOn}, {"off", GraphChoice::kOff}}};
 }
+constexpr std::array<Choice<Balance>, 2> choices(Balance) {
+  return {{{"auto", Balance::kAuto}, {"off", Balance::kOff}}};
+}
 constexpr std::array<Choice<MixedProcessors>, 2> choices(MixedProcessors) {
   return {{{"refuse", MixedProcessors::kRefuse}, {"allow", MixedProcessors::kAllow}}};
 }

@@ -36,6 +36,9 @@ enum class GraphChoice { kAuto, kOn, kOff };
 /// Of workers that compute other bits than the others do (docs/numerics.md).
 enum class MixedProcessors { kRefuse, kAllow };
 
+/// Whether micro-batches go from slow workers to fast ones while the job runs (docs/going-on.md).
+enum class Balance { kAuto, kOff };
+
 /// Which worker has which chunk of networks that are cut.
 enum class StagePlacement {
   kLoop,  ///< the first workers have the first chunk of each
@@ -59,7 +62,10 @@ struct LayoutChoice {
   /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
   /// it fits; empty: nobody chooses.
   std::string plan;
-  int data = 0;    ///< workers on the data axis; 0: auto, as many as mpirun started
+  int data = 0;  ///< workers on the data axis; 0: auto, as many as mpirun started
+  /// Micro-batches of each worker, where all hold all networks; empty: evenly many.
+  std::vector<int> shares;
+  Balance balance = Balance::kAuto;
   int stages = 1;  ///< chunks of each network that has as many blocks
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;

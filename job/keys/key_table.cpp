@@ -76,6 +76,11 @@ void add_layout(Keys& keys) {
   keys.push_back(auto_or_whole_key(
       {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
       &LayoutChoice::data, {1, 65'536}));
+  keys.push_back(later(choice_key(
+      {"layout.balance", "",
+       "Whether `gangway run` moves micro-batches from slow workers to fast ones, by what their "
+       "steps take; off: they stay as layout.shares has them (docs/going-on.md)"},
+      &LayoutChoice::balance)));
   keys.push_back(whole_key({"layout.stages", "chunks",
                             "Chunks that each network is cut into, on different workers "
                             "(docs/pipeline-stages.md)"},

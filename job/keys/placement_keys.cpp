@@ -10,11 +10,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "job/keys/key_uses.hpp"
+
 namespace gangway {
 namespace {
 
 constexpr WholeBounds kWorkers{0, 65'535};
 constexpr WholeBounds kCuts{1, 65'535};
+constexpr WholeBounds kShares{1, 65'536};
 
 bool is_auto(const YamlNode& node) {
   return node.kind == YamlNode::Kind::kScalar && node.text == "auto";
@@ -64,6 +67,46 @@ std::string list_text(const std::vector<int>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
+/// How many micro-batches each worker has; none for auto.
+Read<std::vector<int>> read_shares(const YamlNode& node) {
+  if (is_auto(node)) {
+    return {};
+  }
+  if (node.kind != YamlNode::Kind::kSequence || node.items.empty()) {
+    return {.complaint = fmt::format(
+                "expected auto, or a list of micro-batches a worker such as [5, 5, 4, 2], {}",
+                unlike(node))};
+  }
+  Read<std::vector<int>> read;
+  for (const YamlNode& item : node.items) {
+    const Read<std::uint64_t> number = read_whole(item, kShares);
+    if (!number.complaint.empty()) {
+      return {.complaint = number.complaint};
+    }
+    read.value.push_back(static_cast<int>(number.value));
+  }
+  return read;
+}
+
+Key shares_key() {
+  Key key = make_key({"layout.shares", "",
+                      "Micro-batches of each worker, as in [5, 5, 4, 2]; auto: evenly many "
+                      "(docs/going-on.md)"},
+                     "auto or list of whole numbers", "from 1, together training.microbatches");
+  key.changes_weights = false;
+  key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
+    Read<std::vector<int>> read = read_shares(node);
+    if (read.complaint.empty()) {
+      job.layout.shares = std::move(read.value);
+    }
+    return read.complaint;
+  };
+  key.get = [](const JobSpec& job) {
+    return job.layout.shares.empty() ? std::string("auto") : list_text(job.layout.shares);
+  };
+  return later(std::move(key));
+}
+
 Key cuts_key(NetworkId id, const std::string& network) {
   Key key = make_key({"layout.cuts." + network, "",
                       fmt::format("Blocks of the {} with which other workers begin, as in [2]; []: "
@@ -89,6 +132,7 @@ Key cuts_key(NetworkId id, const std::string& network) {
 }  // namespace
 
 void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
+  keys.push_back(shares_key());
   const PerNetwork<NetworkSpec> networks = networks_of(recipe);
   for (const NetworkId id : networks.ids()) {
     Key key =

@@ -9,7 +9,8 @@
 
 namespace gangway {
 
-/// Appends one for each of the recipe's networks: `layout.generator`, `layout.discriminator`.
+/// Appends `layout.shares`, and one for each of the recipe's networks: `layout.generator`,
+/// `layout.discriminator`.
 void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys);
 
 }  // namespace gangway

@@ -98,6 +98,26 @@ std::vector<int>::const_iterator find_in(const std::vector<int>& workers, int wo
                                                           : std::ranges::find(workers, worker);
 }
 
+/// The ranges of workers that have so many micro-batches each.
+std::vector<MicrobatchRange> ranges_of(const std::vector<int>& shares) {
+  std::vector<MicrobatchRange> ranges;
+  int end = 0;
+  for (const int share : shares) {
+    ranges.push_back({.begin = end, .end = end + share});
+    end += share;
+  }
+  return ranges;
+}
+
+/// @throws ConfigError where layout.shares is not about that many workers
+void require_shares(const std::vector<int>& shares, int workers) {
+  if (std::cmp_not_equal(shares.size(), workers)) {
+    throw ConfigError(fmt::format(
+        "layout.shares [{}] is about {} workers, and there are {}; use -n {} or layout.shares=auto",
+        fmt::join(shares, ", "), shares.size(), workers, shares.size()));
+  }
+}
+
 }  // namespace
 
 bool NetworkGroup::has(int worker) const { return find_in(workers, worker) != workers.end(); }
@@ -216,6 +236,12 @@ Layout resolve_layout(const Job& job, const LayoutChoice& choice, int workers) {
     std::vector<int> members = placed(all, choice, id, num_chunks);
     require_shares(network, static_cast<int>(members.size()), num_chunks, microbatches);
     layout.add(group_of(std::move(members), std::move(chunks[id]), microbatches));
+  }
+  if (!choice.shares.empty()) {
+    require_shares(choice.shares, workers);
+    for (NetworkGroup& group : layout) {
+      group.ranges = ranges_of(choice.shares);
+    }
   }
   if (choice.stages > 1 && std::ranges::none_of(layout, &NetworkGroup::is_cut)) {
     throw ConfigError(

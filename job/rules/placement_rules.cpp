@@ -2,12 +2,15 @@
 #include "job/rules/placement_rules.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "job/layout/layout.hpp"
 #include "job/layout/stage_cuts.hpp"
@@ -33,6 +36,31 @@ std::string check_group_sizes(const JobSpec& job) {
     }
   }
   return {};
+}
+
+std::string check_shares(const JobSpec& job) {
+  const std::vector<int>& shares = job.layout.shares;
+  const auto sum = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+  return shares.empty() || sum == job.training.microbatches
+             ? ""
+             : fmt::format(
+                   "layout.shares [{}] are {} micro-batches together, and training.microbatches is "
+                   "{}; use shares of as many, or auto",
+                   fmt::join(shares, ", "), sum, job.training.microbatches);
+}
+
+std::string check_apart_shares(const JobSpec& job) {
+  return job.layout.places_networks() && !job.layout.shares.empty()
+             ? "layout.shares is of workers that hold all networks; leave it out, or the workers "
+               "of networks, layout.cuts and layout.stages"
+             : "";
+}
+
+std::string check_shares_order(const JobSpec& job) {
+  return job.numerics.order == SumOrder::kNccl && !job.layout.shares.empty()
+             ? "with numerics.order nccl the numbers depend on who has how many micro-batches; use "
+               "tree, or layout.shares auto"
+             : "";
 }
 
 std::string check_apart_order(const JobSpec& job) {
@@ -95,7 +123,17 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
       about("training.divergence.diversity",
             "A discriminator that `layout.stages` or `layout.cuts` cuts goes with "
             "`training.divergence.diversity` 0.",
-            check_cut_diversity)};
+            check_cut_diversity),
+      about("layout.shares",
+            "`layout.shares` goes neither with workers of networks in `layout` nor with "
+            "`layout.stages`.",
+            check_apart_shares),
+      {{"layout.shares", "training.microbatches"},
+       "`layout.shares` are `training.microbatches` together.",
+       check_shares},
+      {{"layout.shares", "numerics.order"},
+       "`layout.shares` goes with `numerics.order` tree.",
+       check_shares_order}};
   if (recipe.has_pools) {
     rules.push_back(
         about("training.pool",

@@ -84,6 +84,7 @@ std::vector<std::string> values_for(const Key& key, const std::string& file) {
                                   "/tmp/x",
                                   file,
                                   "[blit]",
+                                  "[2]",
                                   "[swd]",
                                   "[10, 20]",
                                   "{blit: 0.5}",

@@ -90,6 +90,19 @@ TEST_F(Layout, HasEqualBitsWhereRangesAreNoWholeSubtrees) {
   }
 }
 
+TEST_F(Layout, HasEqualBitsWhateverTheShares) {
+  for (const std::vector<int>& shares : {std::vector{5, 2, 1}, {1, 1, 6}, {1, 7}}) {
+    JobSpec job = small_dcgan(images());
+    job.training.microbatches = 8;
+    job.training.batch = 16;
+    const Outcome& alone = trained_alone(job, 2);
+    job.layout.shares = shares;
+    const Outcome shared = run(job, static_cast<int>(shares.size()), 2);
+    EXPECT_EQ(shared.digest, alone.digest) << ::testing::PrintToString(shares);
+    EXPECT_TRUE(same_losses(shared, alone));
+  }
+}
+
 TEST_F(Layout, TrainsASingleMicrobatch) {
   JobSpec job = small_dcgan(images());
   job.training.microbatches = 1;

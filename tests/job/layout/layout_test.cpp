@@ -39,6 +39,18 @@ TEST(NetworkGroups, HoldAllByAllUnlessTheLayoutSaysOtherwise) {
   }
 }
 
+TEST(NetworkGroups, HaveTheSharesThatAreNamed) {
+  JobSpec job = job_with({}, {});
+  job.layout.shares = {3, 1, 2};
+  for (const NetworkGroup& group : resolve_layout(job, 3)) {
+    EXPECT_THAT(group.ranges,
+                ElementsAre(MicrobatchRange{0, 3}, MicrobatchRange{3, 4}, MicrobatchRange{4, 6}));
+  }
+  EXPECT_EQ(refusal(job, 2),
+            "layout.shares [3, 1, 2] is about 3 workers, and there are 2; use -n 3 or "
+            "layout.shares=auto");
+}
+
 TEST(NetworkGroups, OfUnequalSizesHaveRangesOfTheirOwn) {
   const JobSpec job = job_with({0}, {1, 2, 3});
   const auto groups = resolve_layout(job, 4);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // gangway-bench-plan: emulated layouts beside their predictions, a row each, and the error; then
 // searches whose layouts are emulated, and how far the first is from the best; then what of a step
-// equal stages wait.
+// equal stages wait, and what micro-batches moved from a slow worker gain.
 #include <algorithm>
 #include <cmath>
 #include <exception>
 #include <iterator>
+#include <numeric>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/errors.hpp"
 #include "bench/plan/emulated_jobs.hpp"
@@ -29,6 +32,7 @@ struct Options {
   bool layouts = true;
   bool searches = true;
   bool bubbles = true;
+  bool balance = true;
 };
 
 /// Again, a few times, while others have the machine: the run that was disturbed least.
@@ -211,6 +215,26 @@ void measure_bubbles(const Options& options) {
   }
 }
 
+/// Four workers, one of them at half speed, with even shares and with those that a job moves to
+/// (coordinator/steering/balance.hpp).
+void measure_balance(const Options& options) {
+  fmt::print("\n{:<26}{:>4}  {:<16}{:>12}{:>12}{:>10}\n", "balance", "M", "shares", "even ms",
+             "balanced ms", "faster");
+  const std::vector<std::vector<int>> balanced{{1, 1, 1, 1}, {3, 2, 2, 1}, {5, 5, 4, 2}};
+  for (const std::vector<int>& shares : balanced) {
+    const int microbatches = std::accumulate(shares.begin(), shares.end(), 0);
+    const PlanCase of{{"one host of 4, one slow", 1, 4, 1e9, 0.5}, microbatches, BlockShape::kEven};
+    const auto planner = emulated_planner(of, options.slower);
+    Candidate candidate = plan::whole_candidate(planner->input().job, 4);
+    const double even = least_disturbed(planner->input(), candidate, options).seconds;
+    candidate.choice.shares = shares;
+    const double moved = least_disturbed(planner->input(), candidate, options).seconds;
+    fmt::print("{:<26}{:>4}  {:<16}{:>12.2f}{:>12.2f}{:>9.2f}x\n", of.machines.name, microbatches,
+               fmt::format("[{}]", fmt::join(shares, ", ")), even * 1e3, moved * 1e3, even / moved);
+    (void)std::fflush(stdout);
+  }
+}
+
 int run(const Options& options) {
   if (options.layouts) {
     compare_layouts(options);
@@ -220,6 +244,9 @@ int run(const Options& options) {
   }
   if (options.bubbles) {
     measure_bubbles(options);
+  }
+  if (options.balance) {
+    measure_balance(options);
   }
   return 0;
 }
@@ -239,6 +266,7 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-layouts", options.layouts, "Without the table of layouts");
   app.add_flag("!--no-searches", options.searches, "Without the searches");
   app.add_flag("!--no-bubbles", options.bubbles, "Without the bubbles of equal stages");
+  app.add_flag("!--no-balance", options.balance, "Without micro-batches of a slow worker moved");
   CLI11_PARSE(app, argc, argv);
   try {
     return gangway::bench::run(options);

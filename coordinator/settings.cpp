@@ -32,6 +32,23 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
           .changes = changes_of(run.decisions)};
 }
 
+/// Where networks are apart or cut nobody can take another's micro-batches alone, and sums by NCCL
+/// depend on who has which.
+BalancePlan balance_plan(const JobSpec& spec, const Layout& layout,
+                         const SteeringEvents& steering) {
+  BalancePlan plan{.is_on = spec.layout.balance == Balance::kAuto && !layout.is_apart() &&
+                            spec.numerics.order == SumOrder::kTree && layout.num_workers() > 1};
+  for (const MicrobatchRange range : layout.shared_ranges()) {
+    plan.shares.push_back(range.size());
+  }
+  for (const SteeringEvent& event : steering) {
+    if (event.command == kBalance) {
+      plan.last_balance_unix = event.unix_seconds;
+    }
+  }
+  return plan;
+}
+
 }  // namespace
 
 ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
@@ -51,7 +68,8 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
   if (const auto text = read_small_file(run.directory / kWatchFile, kMostBytes)) {
     settings.watch_memory = WatchMemory::parse(*text);
   }
-  const StandingOrders standing = standing_orders(spec, read_steering(run.directory));
+  const SteeringEvents steering = read_steering(run.directory);
+  const StandingOrders standing = standing_orders(spec, steering);
   const SteeredPlan plan = steered_plan(standing.job);
   settings.job = spec;
   settings.steered_job = standing.job;
@@ -62,6 +80,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
                      .tick_steps = plan.tick_steps,
                      .picture_steps = plan.picture_steps,
                      .checkpoint_steps = plan.checkpoint_steps};
+  settings.balance = balance_plan(spec, settings.welcome.layout, steering);
   settings.scores = score_plan(spec);
   settings.snapshots = {.every = plan.snapshot_steps, .most_cost = spec.checkpoint.snapshot_cost};
   for (const Restart& restart : run.restarts) {

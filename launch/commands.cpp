@@ -46,7 +46,7 @@ struct ControlVerb {
   const char* name;
   const char* what;
 };
-constexpr std::array<ControlVerb, 9> kControlVerbs{{
+constexpr std::array<ControlVerb, 10> kControlVerbs{{
     {"status", "How a running job stands"},
     {"watch", "Its ticks and events as they come"},
     {"pause", "Train no further steps until it is resumed"},
@@ -55,6 +55,7 @@ constexpr std::array<ControlVerb, 9> kControlVerbs{{
     {"set", "Change a key of a running job that changes no bit"},
     {"trace", "Trace steps to come of a running job"},
     {"drain", "Take a host out of a running job"},
+    {"resize", "Go on with another number of workers"},
     {"stop", "Save, and leave"},
 }};
 

@@ -31,6 +31,21 @@ void remove_file(const std::filesystem::path& path) {
   }
 }
 
+/// 0 where there is none.
+int number_in(const Json& json, const char* name) {
+  return json.contains(name) && json[name].is_number_integer() ? json[name].get<int>() : 0;
+}
+
+std::vector<int> numbers_in(const Json& json, const char* name) {
+  std::vector<int> numbers;
+  for (const Json& number : json.value(name, Json::array())) {
+    if (number.is_number_integer()) {
+      numbers.push_back(number.get<int>());
+    }
+  }
+  return numbers;
+}
+
 }  // namespace
 
 void write_job(const std::filesystem::path& run, std::string_view yaml) {
@@ -68,6 +83,12 @@ void write_status(const std::filesystem::path& run, const RunStatus& status) {
   if (!status.drained.empty()) {
     json["drained"] = status.drained;
   }
+  if (status.workers > 0) {
+    json["workers"] = status.workers;
+  }
+  if (!status.shares.empty()) {
+    json["shares"] = status.shares;
+  }
   if (status.lost > 0) {
     json["lost"] = status.lost;
   }
@@ -86,14 +107,10 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run) {
   }
   status.keeping = json.contains("keeping") && json["keeping"] == true;
   status.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
-  for (const Json& rank : json.value("drained", Json::array())) {
-    if (rank.is_number_integer()) {
-      status.drained.push_back(rank.get<int>());
-    }
-  }
-  if (json.contains("lost") && json["lost"].is_number_integer()) {
-    status.lost = json["lost"].get<int>();
-  }
+  status.drained = numbers_in(json, "drained");
+  status.shares = numbers_in(json, "shares");
+  status.workers = number_in(json, "workers");
+  status.lost = number_in(json, "lost");
   return status;
 }
 

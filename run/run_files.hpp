@@ -21,7 +21,9 @@ struct RunStatus {
   bool keeping = false;      ///< processes are still there, and copy snapshots to the disk
   bool rolled_back = false;  ///< the next start goes on from an earlier state: a decision says so
   std::vector<int> drained = {};  ///< ranks of workers that the next start goes on without
-  int lost = 0;                   ///< rank of the worker that was; 0: none, or it is not known
+  int workers = 0;  ///< that the next start goes on with; 0: no other start was asked for
+  std::vector<int> shares = {};  ///< their micro-batches; empty: as the job has them
+  int lost = 0;                  ///< rank of the worker that was; 0: none, or it is not known
   bool operator==(const RunStatus&) const = default;
 };
 

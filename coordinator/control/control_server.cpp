@@ -153,6 +153,11 @@ class Service : public wire::Control::CallbackService {
                                   wire::CommandReply* reply) override {
     return obey(*context, *request, reply);
   }
+  grpc::ServerUnaryReactor* Resize(grpc::CallbackServerContext* context,
+                                   const wire::ResizeRequest* request,
+                                   wire::CommandReply* reply) override {
+    return obey(*context, *request, reply);
+  }
   grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext* context,
                                  const wire::StopRequest* request,
                                  wire::CommandReply* reply) override {

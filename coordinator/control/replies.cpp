@@ -127,6 +127,9 @@ Order order_of(const wire::TraceRequest& request) {
   return TraceJob{.begin = request.begin(), .end = request.end()};
 }
 Order order_of(const wire::DrainRequest& request) { return DrainWorkers{.name = request.host()}; }
+Order order_of(const wire::ResizeRequest& request) {
+  return ResizeJob{.workers = request.workers()};
+}
 Order order_of(const wire::StopRequest& /*request*/) { return StopJob{}; }
 
 }  // namespace gangway::coordinator

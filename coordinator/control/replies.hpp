@@ -30,6 +30,7 @@ void fill(wire::Tick& reply, const report::Tick& tick);
 [[nodiscard]] Order order_of(const wire::SetRequest& request);
 [[nodiscard]] Order order_of(const wire::TraceRequest& request);
 [[nodiscard]] Order order_of(const wire::DrainRequest& request);
+[[nodiscard]] Order order_of(const wire::ResizeRequest& request);
 [[nodiscard]] Order order_of(const wire::StopRequest& request);
 
 }  // namespace gangway::coordinator

@@ -356,8 +356,8 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
       .reason = outcome.reason,
       .keeping = keeps,
       .rolled_back = outcome.rolled_back,
-      .drained = {outcome.drained.begin(), outcome.drained.end()},
       .lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ? outcome.rank : 0};
+  tell(outcome.resize, status_);
   try_write_status(run_.directory, status_);
   output_.log(fmt::format("ends with exit code {}: {}", outcome.exit_code, outcome.reason));
   if (!trace_.empty()) {

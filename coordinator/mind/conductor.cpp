@@ -45,7 +45,8 @@ Conductor::Conductor(ConductorSettings settings, TimePoint start)
       scores_(settings_.scores),
       num_recorded_(settings_.decisions.size()),
       began_at_(start),
-      last_clock_(start) {}
+      last_clock_(start),
+      balancer_(settings_.balance) {}
 
 Effects Conductor::on_message(int rank, const messages::Envelope& envelope, TimePoint now,
                               double unix_seconds) {
@@ -236,6 +237,9 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
     if (worker == 0) {  // all say the same
       effects.emplace_back(Say{told(skip, settings_.ticks.networks)});
     }
+  }
+  if (tick) {
+    append(effects, balance(arrival.now, arrival.unix_seconds));
   }
   append(effects, grant(arrival.now));
   return effects;

@@ -23,8 +23,10 @@
 #include "coordinator/mind/snapshot_book.hpp"
 #include "coordinator/mind/tick_accounting.hpp"
 #include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/steering/balance.hpp"
 #include "coordinator/steering/command.hpp"
 #include "coordinator/steering/job_status.hpp"
+#include "coordinator/steering/resize.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
@@ -47,8 +49,8 @@ struct Outcome {
   std::optional<std::int64_t> unsaved_snapshot = {};
   /// A rollback was decided: the next start goes on from an earlier state.
   bool rolled_back = false;
-  /// Workers that were drained: the next start goes on without them.
-  std::set<int> drained = {};
+  /// It left for this: the next start goes on so.
+  std::optional<Resize> resize = {};
 };
 
 // Effects, to be carried out in the order in which they come.
@@ -141,6 +143,7 @@ struct ConductorSettings {
   MembershipLimits limits;
   /// `gangway run` stands over the ranks, and starts them again.
   bool is_supervised = false;
+  BalancePlan balance;
   SnapshotPace snapshots;
   /// As Hello::shared_memory: the memory whose snapshots rank 0 copies to the disk when the run
   /// fails; elsewhere workers do. Nothing: nobody does.
@@ -291,8 +294,15 @@ class Conductor {
   [[nodiscard]] CommandAnswer obey(const TraceJob& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const DrainWorkers& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const StopJob& order, const Asked& asked);
-  /// Ends the job, which goes on without drained_.
-  [[nodiscard]] Outcome drained_outcome() const;
+  [[nodiscard]] CommandAnswer obey(const ResizeJob& order, const Asked& asked);
+  /// Refuses where nobody may be drained and nothing resized now.
+  [[nodiscard]] CommandAnswer why_not_resized() const;
+  /// The state is saved, and the job started again so.
+  [[nodiscard]] Effects leave_for(Resize resize, TimePoint now);
+  /// Ends the job, which goes on as resize_ says.
+  [[nodiscard]] Outcome resized_outcome() const;
+  /// A tick is over: micro-batches go from slow workers to fast ones, where that is worth it.
+  [[nodiscard]] Effects balance(TimePoint now, double unix_seconds);
   void set_plan();
   /// The checkpoints that are to be pinned, now that the one of `step` exists.
   [[nodiscard]] Effects pin_at(std::int64_t step);
@@ -332,8 +342,9 @@ class Conductor {
   TraceSteps trace_;                 ///< the newest
   TraceSteps untold_trace_;          ///< in no lease yet
   std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
-  std::set<int> drained_;            ///< ranks that the leave is for; empty: it is for good
-  std::string last_save_error_;      ///< not empty: the newest save failed
+  std::optional<Resize> resize_;     ///< that the leave is for; nothing: it is for good
+  Balancer balancer_;
+  std::string last_save_error_;  ///< not empty: the newest save failed
   Blame blame_;
   std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
   messages::Ready ready_;              ///< the newest

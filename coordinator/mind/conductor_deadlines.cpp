@@ -166,6 +166,18 @@ std::optional<Fault> Conductor::check_progress(TimePoint now) const {
           membership_.describe(silence->rank), silence->seconds, silence->step)};
 }
 
+Outcome Conductor::resized_outcome() const {
+  const std::int64_t step = ticks_.steps_done();
+  return {.exit_code = static_cast<int>(ExitCode::kPreempted),
+          .reason = leave_reason(*resize_, last_save_error_.empty()
+                                               ? fmt::format("at step {}", step)
+                                               : fmt::format("and could not save step {} ({})",
+                                                             step, last_save_error_)),
+          .step = step,
+          .orderly = true,
+          .resize = resize_};
+}
+
 Effects Conductor::finish_if_done() {
   if (ended_ || held_back_ || end_when_recorded_ || !membership_.all_left() ||
       ledger_.is_committing()) {
@@ -177,8 +189,8 @@ Effects Conductor::finish_if_done() {
     // The parts come before the Goodbye on the same way: what is missing now never comes.
     outcome.exit_code = static_cast<int>(ExitCode::kInternal);
     outcome.reason = "the workers left before they had reported their last checkpoint";
-  } else if (!drained_.empty() && outcome.step < settings_.leases.total_steps) {
-    outcome = drained_outcome();
+  } else if (resize_ && outcome.step < settings_.leases.total_steps) {
+    outcome = resized_outcome();
   } else if (!last_save_error_.empty()) {
     outcome.exit_code = leave_signal_ ? 128 + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM)
                                       : static_cast<int>(ExitCode::kEnvironment);

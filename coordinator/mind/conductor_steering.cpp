@@ -11,7 +11,6 @@
 
 #include "base/units.hpp"
 #include "coordinator/mind/conductor.hpp"
-#include "coordinator/steering/drain.hpp"
 #include "coordinator/steering/settable_keys.hpp"
 
 namespace gangway::coordinator {
@@ -41,25 +40,6 @@ void merge(Effects& effects, Effects more) {
                  std::make_move_iterator(more.end()));
 }
 
-// A command and its arguments, as steering.jsonl has them.
-SteeringEvent event_of(const PauseJob& /*order*/) { return {.command = "pause"}; }
-SteeringEvent event_of(const ResumeJob& /*order*/) { return {.command = "resume"}; }
-SteeringEvent event_of(const SaveCheckpoint& order) {
-  return {.command = "checkpoint", .arguments = {{"pin", order.pin ? "true" : "false"}}};
-}
-SteeringEvent event_of(const SetKey& order) {
-  return {.command = "set", .arguments = {{"key", order.key}, {"value", order.value}}};
-}
-SteeringEvent event_of(const TraceJob& order) {
-  return {
-      .command = "trace",
-      .arguments = {{"begin", std::to_string(order.begin)}, {"end", std::to_string(order.end)}}};
-}
-SteeringEvent event_of(const DrainWorkers& order) {
-  return {.command = "drain", .arguments = {{"host", order.name}}};
-}
-SteeringEvent event_of(const StopJob& /*order*/) { return {.command = "stop"}; }
-
 }  // namespace
 
 Effects Conductor::on_request(Request request, int signal, TimePoint now) {
@@ -77,7 +57,7 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
     leases_.request_checkpoint();
     return grant(now);
   }
-  drained_.clear();  // whoever wants it to leave wants it to stay away
+  resize_.reset();  // whoever wants it to leave wants it to stay away
   if (leave_signal_) {
     return {};
   }
@@ -105,8 +85,7 @@ Commanded Conductor::on_command(const Command& command, TimePoint now, double un
   if (answer.refusal != Refusal::kNone) {
     return commanded;
   }
-  SteeringEvent event =
-      std::visit([](const auto& order) { return event_of(order); }, command.order);
+  SteeringEvent event = event_of(command.order);
   event.unix_seconds = unix_seconds;
   event.step = answer.step;
   event.start = settings_.welcome.incarnation;
@@ -239,56 +218,83 @@ CommandAnswer Conductor::obey(const TraceJob& order, const Asked& asked) {
   return {Refusal::kNone, fmt::format("traces steps {}:{}", steps.begin, steps.end), steps.begin};
 }
 
+CommandAnswer Conductor::why_not_resized() const {
+  CommandAnswer answer{Refusal::kNotNow, {}, leases_.granted_end()};
+  if (!begun_) {
+    answer.text = "it has not begun to train: try again";
+  } else if (leave_signal_) {
+    answer.text = resize_ ? "it is about to go on with other workers: try again" : "it is stopping";
+  } else if (!settings_.is_supervised) {
+    answer.text =
+        "nobody would start it again: without gangway run, gangway stop, then start it with the "
+        "workers that are meant";
+  } else {
+    answer.refusal = Refusal::kNone;
+  }
+  return answer;
+}
+
+Effects Conductor::leave_for(Resize resize, TimePoint now) {
+  resize_ = std::move(resize);
+  leave_signal_ = SIGTERM;
+  leases_.request_stop();
+  return grant(now);
+}
+
 CommandAnswer Conductor::obey(const DrainWorkers& order, const Asked& asked) {
+  const bool is_draining = resize_ && !resize_->drained.empty();
+  if (CommandAnswer no = why_not_resized(); no.refusal != Refusal::kNone && !is_draining) {
+    return no;
+  }
   const std::int64_t step = leases_.granted_end();
-  if (!begun_ || (leave_signal_ && drained_.empty())) {
-    return {Refusal::kNotNow, begun_ ? "it is stopping" : "it has not begun to train: try again",
-            step};
-  }
-  if (!settings_.is_supervised) {
-    return {Refusal::kNotNow,
-            "nobody would start it again: without gangway run, gangway stop, then start it "
-            "without that host",
-            step};
-  }
   std::vector<DrainableWorker> workers;
   for (const Member& member : membership_.members()) {
     workers.push_back({.rank = member.rank, .host = member.host});
   }
   try {
-    std::set<int> drained = ranks_named(order.name, workers);
-    drained.insert(drained_.begin(), drained_.end());
-    const int left = settings_.num_workers - static_cast<int>(drained.size());
-    require_layout_without(order.name, settings_.job, left);
-    if (!leave_signal_) {
-      merge(asked.effects, on_request(Request::kSaveAndLeave, SIGTERM, asked.now));
+    Resize resize{.drained = ranks_named(order.name, workers)};
+    if (is_draining) {
+      resize.drained.insert(resize_->drained.begin(), resize_->drained.end());
     }
-    drained_ = std::move(drained);
-    return {Refusal::kNone,
-            fmt::format("saves step {}, and goes on with {} worker{}, without rank {}", step, left,
-                        left == 1 ? "" : "s", fmt::join(drained_, ", ")),
-            step};
+    resize.workers = settings_.num_workers - static_cast<int>(resize.drained.size());
+    try {
+      require_layout_with(resize.workers, settings_.job);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("'{}' cannot be drained: {}", order.name, error.what()));
+    }
+    const std::string text = fmt::format(
+        "saves step {}, and goes on with {} worker{}, without rank {}", step, resize.workers,
+        resize.workers == 1 ? "" : "s", fmt::join(resize.drained, ", "));
+    merge(asked.effects, leave_for(std::move(resize), asked.now));
+    return {Refusal::kNone, text, step};
   } catch (const ConfigError& error) {
     return {Refusal::kInvalid, error.what(), step};
   }
 }
 
-Outcome Conductor::drained_outcome() const {
-  const std::int64_t step = ticks_.steps_done();
-  return {.exit_code = static_cast<int>(ExitCode::kPreempted),
-          .reason = fmt::format(
-              "drained rank {} {}: goes on without", fmt::join(drained_, ", "),
-              last_save_error_.empty()
-                  ? fmt::format("at step {}", step)
-                  : fmt::format("and could not save step {} ({})", step, last_save_error_)),
-          .step = step,
-          .orderly = true,
-          .drained = drained_};
+CommandAnswer Conductor::obey(const ResizeJob& order, const Asked& asked) {
+  if (CommandAnswer no = why_not_resized(); no.refusal != Refusal::kNone) {
+    return no;
+  }
+  const std::int64_t step = leases_.granted_end();
+  try {
+    require_layout_with(order.workers, settings_.job);
+  } catch (const ConfigError& error) {
+    return {Refusal::kInvalid, fmt::format("it stays as it is: {}", error.what()), step};
+  }
+  if (order.workers == settings_.num_workers) {
+    return {Refusal::kNone, fmt::format("has {} workers already", order.workers), step};
+  }
+  merge(asked.effects, leave_for({.workers = order.workers}, asked.now));
+  return {Refusal::kNone,
+          fmt::format("saves step {}, and goes on with {} worker{}", step, order.workers,
+                      order.workers == 1 ? "" : "s"),
+          step};
 }
 
 CommandAnswer Conductor::obey(const StopJob& /*order*/, const Asked& asked) {
   const std::int64_t step = leases_.granted_end();
-  if (leave_signal_ && drained_.empty()) {
+  if (leave_signal_ && !resize_) {
     return {Refusal::kNone, "is stopping already", step};
   }
   merge(asked.effects, on_request(Request::kSaveAndLeave, SIGTERM, asked.now));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "coordinator/mind/conductor.hpp"
 #include "coordinator/trouble/rollback.hpp"
@@ -72,6 +73,47 @@ Effects Conductor::keep_watch() {
   }
   watch_memory_.keep(step, troubles_.seen());
   return {KeepWatch{watch_memory_.text()}};
+}
+
+Effects Conductor::balance(TimePoint now, double unix_seconds) {
+  const auto left = until_end();
+  if (leave_signal_ || settings_.pause || !left) {
+    return {};
+  }
+  BalanceTick tick{.unix_seconds = unix_seconds, .work_seconds = {}};
+  for (const auto& [rank, means] : ticks_.last_means()) {
+    tick.work_seconds.push_back(means.work_seconds);
+  }
+  const auto advice = balancer_.look(tick, left->count());
+  if (!advice) {
+    return {};
+  }
+  const std::string why = fmt::format("rank {} is {:.1f} times as slow as the others",
+                                      advice->slowest + 1, advice->slowness);
+  if (advice->shares.empty()) {
+    return {Say{fmt::format(
+        "note   {}: with training.microbatches of at least 2 per worker its work could go to the "
+        "others",
+        why)}};
+  }
+  const std::string shares = fmt::format("[{}]", fmt::join(advice->shares, ", "));
+  if (!settings_.is_supervised) {
+    return {Say{fmt::format("note   {}: with layout.shares={} a step takes 1/{:.1f} of its time",
+                            why, shares, advice->gain)}};
+  }
+  const std::int64_t step = leases_.granted_end();
+  SteeringEvent event{.unix_seconds = unix_seconds,
+                      .step = step,
+                      .start = settings_.welcome.incarnation,
+                      .command = std::string(kBalance),
+                      .who = "gangway",
+                      .arguments = {{"shares", shares}},
+                      .answer = fmt::format("saves step {}, and goes on with layout.shares {}: {}",
+                                            step, shares, why)};
+  Effects effects{Say{fmt::format("balance  {}", event.answer)}, RecordSteering{std::move(event)}};
+  Effects grants = leave_for({.workers = settings_.num_workers, .shares = advice->shares}, now);
+  std::ranges::move(grants, std::back_inserter(effects));
+  return effects;
 }
 
 Effects Conductor::look_for_trouble(const std::optional<report::Tick>& tick, TimePoint now) {

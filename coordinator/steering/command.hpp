@@ -7,6 +7,8 @@
 #include <string>
 #include <variant>
 
+#include "run/control/steering_file.hpp"
+
 namespace gangway::coordinator {
 
 /// No more steps are granted, until a ResumeJob: what is granted already is still trained.
@@ -30,11 +32,18 @@ struct TraceJob {
 struct DrainWorkers {
   std::string name;  ///< a host's, or a worker's rank
 };
+/// The state is saved, and the job goes on with that many workers.
+struct ResizeJob {
+  int workers = 0;
+};
 /// Saves, and leaves: exit code 75.
 struct StopJob {};
 
-using Order =
-    std::variant<PauseJob, ResumeJob, SaveCheckpoint, SetKey, TraceJob, DrainWorkers, StopJob>;
+using Order = std::variant<PauseJob, ResumeJob, SaveCheckpoint, SetKey, TraceJob, DrainWorkers,
+                           ResizeJob, StopJob>;
+
+/// A command and its arguments, as steering.jsonl has them.
+[[nodiscard]] SteeringEvent event_of(const Order& order);
 
 struct Command {
   Order order;

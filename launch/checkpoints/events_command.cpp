@@ -102,7 +102,7 @@ int list_events(const EventsOptions& options) {
     show_restarts(restarts);
   }
   if (!steering.empty()) {
-    std::cout << "\nasked for by people:\n";
+    std::cout << "\nasked for, or done by gangway itself:\n";
     show_steering(steering);
   }
   return 0;

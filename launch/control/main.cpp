@@ -40,6 +40,7 @@ struct Options {
   std::string setting;
   std::string steps;
   std::string host;
+  int workers = 0;
   std::int64_t trace_next = 0;
 };
 
@@ -160,6 +161,12 @@ void drain(const Options& options) {
   command(options, &Stub::Drain, request);
 }
 
+void resize(const Options& options) {
+  wire::ResizeRequest request;
+  request.set_workers(options.workers);
+  command(options, &Stub::Resize, request);
+}
+
 CLI::App* add_verb(CLI::App& app, Options& options, const char* name, const char* what,
                    void (*action)(const Options&)) {
   CLI::App* verb = app.add_subcommand(name, what);
@@ -202,6 +209,11 @@ void add_verbs(CLI::App& app, Options& options) {
   drain_verb->add_option("host", options.host, "Its name, or a worker's rank")
       ->required()
       ->type_name("HOST|RANK");
+  CLI::App* resize_verb =
+      add_verb(app, options, "resize", "Go on with another number of workers", resize);
+  resize_verb->add_option("workers", options.workers, "With which it goes on")
+      ->required()
+      ->type_name("N");
 }
 
 /// In the name of the command that was typed.

@@ -44,14 +44,15 @@ Lineup HostRoster::lineup(TimePoint now, int least,
                           const std::function<bool(const Lineup&)>& is_possible) const {
   const auto is_out = [&](const Record& record) { return now < record.out_until; };
   const auto is_silent = [&](const Record& record) { return is_out(record) && record.is_silent; };
+  least = std::clamp(least, 1, std::max(1, workers_));
   Lineup lineup;
   for (const auto& out : {std::function<bool(const Record&)>(is_out),
                           std::function<bool(const Record&)>(is_silent)}) {
     lineup = without(out);
-    while (lineup.workers >= std::max(1, least) && !is_possible(lineup)) {
+    while (lineup.workers >= least && !is_possible(lineup)) {
       --lineup.workers;
     }
-    if (lineup.workers >= std::max(1, least)) {
+    if (lineup.workers >= least) {
       return lineup;
     }
   }

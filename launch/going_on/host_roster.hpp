@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/mpirun/hostfile.hpp"
@@ -36,12 +37,14 @@ class HostRoster {
   /// Workers of these ranks, of a start with `now`, are to have no successor.
   void drain(const Lineup& now, const std::vector<int>& ranks);
   void want(int workers) { workers_ = workers; }
+  /// These from here on, with what is remembered of them.
+  void use(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
   void lost(const std::string& host, TimePoint now);
   void silent(const std::string& host, TimePoint now);
 
   /// With as many workers as are wanted, or the most for which `is_possible`. Hosts that lose
   /// processes are used where there are not enough without them.
-  /// @param least  layout.min_workers
+  /// @param least  layout.min_workers, where so many are wanted
   [[nodiscard]] Lineup lineup(TimePoint now, int least,
                               const std::function<bool(const Lineup&)>& is_possible) const;
 

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 bool is_to_go_on(const std::optional<RunStatus>& status, int exit_code) {
   return status && status->exit_code == exit_code &&
          ((exit_code == static_cast<int>(ExitCode::kDiverged) && status->rolled_back) ||
-          (exit_code == static_cast<int>(ExitCode::kPreempted) && !status->drained.empty()));
+          (exit_code == static_cast<int>(ExitCode::kPreempted) && status->workers > 0));
 }
 
 /// Says that the job starts, and by which command where that is asked for: it is long.
@@ -69,10 +69,10 @@ int Restarter::supervise_all() {
       if (!go_on_after(end, seconds(std::chrono::steady_clock::now() - begin))) {
         return end.exit_code;
       }
-    } else if (status->drained.empty()) {
-      starts_.after_rollback(job_);
+    } else if (status->workers > 0) {
+      starts_.after_resize(job_, *status);
     } else {
-      starts_.after_drain(job_, status->drained);
+      starts_.after_rollback(job_);
     }
     clear_status(run_);
     fs::remove(run_ / kPlacementFile);

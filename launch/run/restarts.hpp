@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A supervised job that is started again: where its training was in trouble and goes back, where
-// workers were drained, and where a process or a host was lost. Called by `gangway run`.
+// it was resized, and where a process or a host was lost. Called by `gangway run`.
 #pragma once
 
 #include <csignal>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
@@ -21,7 +22,6 @@
 #include "launch/process/terminal_width.hpp"
 #include "run/control_protocol.hpp"
 #include "run/decision_file.hpp"
-#include "run/run_files.hpp"
 #include "run/tether_protocol.hpp"
 
 namespace gangway::launch {
@@ -203,19 +203,57 @@ void Starts::after_rollback(SupervisedJob& job) {
   use(job, resume_after_rollback(asked_.resume, run_), job.goes_on);
 }
 
-void Starts::after_drain(SupervisedJob& job, const std::vector<int>& ranks) {
-  roster_.drain(lineup_, ranks);
-  lineup_.hosts = hosts_without(std::move(lineup_.hosts), lineup_.workers, ranks, is_this_host);
-  lineup_.workers -= static_cast<int>(ranks.size());
+void Starts::after_resize(SupervisedJob& job, const RunStatus& status) {
+  shares_ = status.shares;
+  if (!status.drained.empty()) {
+    roster_.drain(lineup_, status.drained);
+    lineup_.hosts =
+        hosts_without(std::move(lineup_.hosts), lineup_.workers, status.drained, is_this_host);
+    lineup_.workers = status.workers;
+  } else if (status.workers != lineup_.workers) {
+    resize(status.workers);
+  }
   use(job, resume_again(asked_.resume, run_), job.goes_on);
 }
 
+void Starts::resize(int workers) {
+  if (!asked_.hostfile.empty()) {
+    try {
+      roster_.use(read_hostfile(asked_.hostfile));  // hosts may have come
+    } catch (const ConfigError& error) {
+      std::cerr << "warn  " << error.what() << ": the hosts stay those that were" << std::endl;
+    }
+  }
+  roster_.want(workers);
+  Lineup before = lineup_;
+  if (!choose_lineup()) {
+    lineup_ = std::move(before);
+  }
+  if (lineup_.workers != workers) {
+    std::cout << fmt::format("note   {} workers are as many as {} allow, {} were asked for",
+                             lineup_.workers,
+                             asked_.hostfile.empty() ? "the hosts that answer"
+                                                     : "the slots of " + asked_.hostfile.string(),
+                             workers)
+              << std::endl;
+  }
+  request_.host_messages = host_messages(lineup_.workers);
+}
+
 bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on) {
-  const auto now = std::chrono::steady_clock::now();
   if (const std::string host = host_of(lost); !host.empty()) {
-    roster_.lost(host, now);
+    roster_.lost(host, std::chrono::steady_clock::now());
   }
   is_again_ = true;
+  if (!choose_lineup()) {
+    return false;
+  }
+  use(job, resume_again(asked_.resume, run_), goes_on);
+  return true;
+}
+
+bool Starts::choose_lineup() {
+  const auto now = std::chrono::steady_clock::now();
   const auto choose = [&] {
     const auto is_possible = [this](const Lineup& lineup) { return this->is_possible(lineup); };
     lineup_ = roster_.lineup(now, spec_.layout.min_workers, is_possible);
@@ -227,19 +265,13 @@ bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on) {
     }
     return lineup_.workers > 0;
   };
-  if (!choose()) {
-    return false;
+  if (!choose() || lineup_.hosts.empty()) {
+    return lineup_.workers > 0;
   }
-  if (!lineup_.hosts.empty()) {
-    for (const std::string& host : find_silent_hosts(request_, lineup_.hosts, run_)) {
-      roster_.silent(host, now);
-    }
-    if (!choose()) {
-      return false;
-    }
+  for (const std::string& host : find_silent_hosts(request_, lineup_.hosts, run_)) {
+    roster_.silent(host, now);
   }
-  use(job, resume_again(asked_.resume, run_), goes_on);
-  return true;
+  return choose();
 }
 
 std::string Starts::host_of(int rank) const {
@@ -256,6 +288,7 @@ bool Starts::is_possible(const Lineup& lineup) const {
         asked_, environment_, {.hosts = lineup.hosts, .workers = lineup.workers, .found = {}});
     JobSpec spec = load_job(sources_of(named, environment_)).spec;
     spec.layout.data = 0;  // as many as there are
+    spec.layout.shares.clear();
     require_workers(spec, lineup.workers);
     return true;
   } catch (const Error&) {
@@ -268,6 +301,15 @@ void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
       asked_, environment_, {.hosts = lineup_.hosts, .workers = lineup_.workers, .found = {}});
   if (spec_.layout.data != 0 && spec_.layout.data != lineup_.workers) {
     options.overrides.emplace_back("layout.data=auto");
+  }
+  if (std::cmp_not_equal(shares_.size(), lineup_.workers)) {
+    shares_.clear();  // they were balanced for other workers
+  }
+  if (!shares_.empty()) {
+    options.overrides.push_back(fmt::format("layout.shares=[{}]", fmt::join(shares_, ",")));
+  } else if (!spec_.layout.shares.empty() &&
+             std::cmp_not_equal(spec_.layout.shares.size(), lineup_.workers)) {
+    options.overrides.emplace_back("layout.shares=auto");
   }
   request_.workers = lineup_.workers;
   request_.hostfile = coordinator_hostfile(lineup_.hosts, run_);

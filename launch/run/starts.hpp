@@ -14,6 +14,7 @@
 #include "launch/run/job_hosts.hpp"
 #include "launch/run/run_options.hpp"
 #include "launch/run/supervise.hpp"
+#include "run/run_files.hpp"
 
 namespace gangway::launch {
 
@@ -47,8 +48,8 @@ class Starts {
   /// Checks that all hosts are ready. @param goes_on  whether another start follows a loss
   [[nodiscard]] SupervisedJob first(bool goes_on);
   void after_rollback(SupervisedJob& job);
-  /// @param ranks  of workers that are to have no successor
-  void after_drain(SupervisedJob& job, const std::vector<int>& ranks);
+  /// @param status  says with which workers, or shares, the start is to go on
+  void after_resize(SupervisedJob& job, const RunStatus& status);
   /// @param lost  rank of a worker; 0: another process, or unknown
   /// @return false where what is left cannot train the job
   [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on);
@@ -58,6 +59,10 @@ class Starts {
   [[nodiscard]] const Lineup& lineup() const { return lineup_; }
 
  private:
+  /// Wants so many, on the hosts that the hostfile names by now.
+  void resize(int workers);
+  /// Asks all hosts. @return false where what is left cannot train the job
+  [[nodiscard]] bool choose_lineup();
   void use(SupervisedJob& job, const std::string& resume, bool goes_on);
   /// Whether its layout goes with them.
   [[nodiscard]] bool is_possible(const Lineup& lineup) const;
@@ -72,6 +77,7 @@ class Starts {
   std::filesystem::path run_;
   HostRoster roster_;
   Lineup lineup_;
+  std::vector<int> shares_;  ///< of the workers' micro-batches, balanced; empty: as the job has it
   MpirunRequest request_;
   bool is_again_ = false;  ///< a start of this command was lost
 };

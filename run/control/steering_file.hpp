@@ -18,6 +18,9 @@ namespace gangway {
 /// In the run directory.
 inline constexpr std::string_view kSteeringFile = "steering.jsonl";
 
+/// The command of an event that nobody asked for: micro-batches moved to faster workers.
+inline constexpr std::string_view kBalance = "balance";
+
 struct SteeringEvent {
   double unix_seconds = 0;  ///< when it was asked
   std::int64_t step = 0;    ///< steps after which it takes effect

@@ -35,9 +35,10 @@ class Steered(Trainings):
         super().setUp()
         (self.folder / "job.yaml").write_text(JOB)
 
-    def begin(self, *arguments, workers=3, run="job"):
+    def begin(self, *arguments, workers=3, run="job", **variables):
         """A started job that trains, or is paused; what it says, and its run directory."""
-        running = self.start("run", "job.yaml", "-n", workers, "--run", run, *arguments, name=f"said-{time.monotonic_ns()}")
+        running = self.start("run", "job.yaml", "-n", workers, "--run", run, *arguments, name=f"said-{time.monotonic_ns()}",
+                             **variables)
         running.wait_for(r"^model ")
         return running, self.run_of(run)
 
@@ -50,6 +51,23 @@ class Steered(Trainings):
         ended, out, err = self.call(GANGWAY, *words)
         self.assertEqual(ended, code, out + err)
         return out + err
+
+    def begin_to_train(self, *arguments, **options):
+        running, run = self.begin(*arguments, **options)
+        with Control(run) as control:
+            control.wait_until(lambda now: now.step > 0, "the first step")
+        return running, run
+
+    def wait_for_start(self, running, run, number):
+        """How it stands once the run's start of that number trains."""
+        def now():
+            try:
+                with Control(run) as control:
+                    status = control.status()
+                    return status if status.start == number and status.phase in ("training", "paused") else None
+            except Exception:  # the start before is ending, or the next one beginning
+                return None
+        return running.wait_until(now, f"start {number}")
 
     def undisturbed(self):
         self.train("job.yaml", *SHORT, run="undisturbed", workers=3)
@@ -157,7 +175,7 @@ class Verbs(Steered):
         with Control(run) as control:
             service = control.pool.FindServiceByName(SERVICE)
             self.assertEqual({method.name for method in service.methods},
-                             {"Status", "Watch", "Pause", "Resume", "Checkpoint", "Set", "Trace", "Drain", "Stop"})
+                             {"Status", "Watch", "Pause", "Resume", "Checkpoint", "Set", "Trace", "Drain", "Resize", "Stop"})
             health = control.channel.unary_unary("/grpc.health.v1.Health/Check")
             self.assertEqual(health(b"", timeout=20), b"\x08\x01", "serving")
             self.assertEqual(control.refused("Drain", host="x")[0], grpc.StatusCode.INVALID_ARGUMENT)
@@ -173,7 +191,7 @@ class Secrets(Steered):
         self.assertEqual(stat.S_IMODE(socket.parent.stat().st_mode), 0o700)
         with Control(run, "read") as reader:
             self.assertEqual(reader.status().phase, "training")
-            for verb in ("Pause", "Resume", "Checkpoint", "Set", "Trace", "Drain", "Stop"):
+            for verb in ("Pause", "Resume", "Checkpoint", "Set", "Trace", "Drain", "Resize", "Stop"):
                 self.assertEqual(reader.refused(verb)[0], grpc.StatusCode.PERMISSION_DENIED, verb)
             for token in ("", "0" * 64, reader.token[:-1], reader.token + "0"):
                 self.assertEqual(reader.refused("Status", token=token)[0], grpc.StatusCode.UNAUTHENTICATED)

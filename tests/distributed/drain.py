@@ -14,23 +14,6 @@ from control_calls import Control
 
 
 class Drained(Steered):
-    def begin_to_train(self, *arguments, **options):
-        running, run = self.begin(*arguments, **options)
-        with Control(run) as control:
-            control.wait_until(lambda now: now.step > 0, "the first step")
-        return running, run
-
-    def wait_for_start(self, running, run, number):
-        """How it stands once the run's start of that number trains."""
-        def now():
-            try:
-                with Control(run) as control:
-                    status = control.status()
-                    return status if status.start == number and status.phase in ("training", "paused") else None
-            except Exception:  # the start before is ending, or the next one beginning
-                return None
-        return running.wait_until(now, f"start {number}")
-
     def test_goes_on_without_a_worker_to_the_same_digest(self):
         expected = self.undisturbed()
         running, run = self.begin_to_train(*SHORT)

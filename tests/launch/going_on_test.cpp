@@ -113,6 +113,21 @@ TEST_F(HostRosterTest, LeavesThisHostAloneWhereThereIsNoOther) {
   EXPECT_THAT(lineup.left_out, IsEmpty());
 }
 
+TEST_F(HostRosterTest, TakesHostsThatHaveComeAndForgetsThoseThatWent) {
+  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
+  roster.use({{"b", 2}, {"c", 1}});
+  roster.want(3);
+  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("b", "c"));
+  roster.want(5);
+  EXPECT_EQ(roster.lineup(now_, 1, any).workers, 3) << "there are no more slots";
+}
+
+TEST_F(HostRosterTest, GoesBelowTheLeastWhereSoFewAreWanted) {
+  HostRoster roster({}, 4);
+  roster.want(1);
+  EXPECT_EQ(roster.lineup(now_, 3, any).workers, 1);
+}
+
 TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
   HostRoster roster({{"no-such-host-a", 2}, {"no-such-host-b", 2}}, 4);
   roster.drain(roster.lineup(now_, 1, any), {3, 4});

@@ -236,7 +236,7 @@ TEST_F(Draining, SavesAndIsToGoOnWithTheOthers) {
   keep(conductor_.checkpoint_committed(answer.step, now_));
   goodbyes();
   EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_EQ(outcome().drained, std::set<int>{2});
+  EXPECT_EQ(outcome().resize, (Resize{.workers = 1, .drained = {2}}));
 }
 
 TEST_F(Draining, IsRefusedWhereNobodyWouldBeLeftOrNobodyIsMeant) {
@@ -262,7 +262,34 @@ TEST_F(Draining, BecomesAStopWhereThatIsAskedFor) {
   keep(conductor_.checkpoint_committed(granted_end(), now_));
   goodbyes();
   EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_TRUE(outcome().drained.empty());
+  EXPECT_FALSE(outcome().resize.has_value());
+}
+
+using Resizing = Draining;
+
+TEST_F(Resizing, SavesAndIsToGoOnWithAsManyAsWereAskedFor) {
+  begin();
+  step_to(0, 2);
+  const CommandAnswer answer = ask(ResizeJob{.workers = 1});
+  EXPECT_THAT(answer.text, HasSubstr("goes on with 1 worker"));
+  EXPECT_EQ(ask(DrainWorkers{.name = "2"}).refusal, Refusal::kNotNow);
+  EXPECT_EQ(ask(ResizeJob{.workers = 2}).refusal, Refusal::kNotNow);
+  finish_granted();
+  part(1, answer.step);
+  part(2, answer.step);
+  keep(conductor_.checkpoint_committed(answer.step, now_));
+  goodbyes();
+  EXPECT_EQ(outcome().exit_code, 75);
+  EXPECT_EQ(outcome().resize, Resize{.workers = 1});
+}
+
+TEST_F(Resizing, IsRefusedWhereTheLayoutDoesNotGoWithSoMany) {
+  EXPECT_EQ(ask(ResizeJob{.workers = 1}).refusal, Refusal::kNotNow);
+  begin();
+  EXPECT_THAT(ask(ResizeJob{.workers = 0}).text, HasSubstr("no worker would be left"));
+  EXPECT_THAT(ask(ResizeJob{.workers = 3}).text, HasSubstr("use -n 2 or fewer"));
+  EXPECT_THAT(ask(ResizeJob{.workers = 2}).text, HasSubstr("has 2 workers already"));
+  EXPECT_EQ(phase(), JobPhase::kTraining);
 }
 
 TEST(SteeringFromBefore, BeginsPausedWhereAnEarlierStartWasPaused) {

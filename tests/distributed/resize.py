@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A running job gets more workers and fewer, and micro-batches of a slow worker go to the others: the digest is that of
+one worker that nobody disturbed.
+
+    GANGWAY_BIN=build/release/bin resize.py [unittest arguments]      with .venv/bin/python: grpcio is in there
+
+RESIZES: how many at random (20).
+"""
+import json
+import os
+import random
+import signal
+import socket
+import threading
+import time
+import unittest
+
+from control import Steered
+from control_calls import Control
+
+RESIZES = int(os.environ.get("RESIZES", "20"))
+MOST = 4  # workers: as many as there are micro-batches
+STEPS_EACH = 400  # of the job for each resize: some come while a lease is trained, some at once
+
+
+class Resized(Steered):
+    def wait_to_train(self, running, run, number):
+        status = self.wait_for_start(running, run, number)
+        with Control(run) as control:
+            control.wait_until(lambda now: now.step > status.step or now.phase == "ended", "a step")
+        return len(status.workers)
+
+    def test_at_random_many_times_to_the_same_digest(self):
+        kimg = f"training.kimg={RESIZES * STEPS_EACH * 64 / 1000:g}"
+        self.train("job.yaml", kimg, run="undisturbed", workers=1)
+        seed = random.randrange(1 << 32)
+        dice = random.Random(seed)
+        running, run = self.begin_to_train(kimg, workers=2)
+        workers = 2
+        for number in range(2, RESIZES + 2):
+            wanted = dice.choice([count for count in range(1, MOST + 1) if count != workers])
+            if workers > 1 and dice.random() < 0.4:
+                wanted = workers - 1
+                said = self.gangway("drain", "job", dice.randint(1, workers))
+            else:
+                said = self.gangway("resize", "job", wanted)
+            self.assertIn(f"goes on with {wanted} worker", said, f"seed {seed}")
+            workers = self.wait_to_train(running, run, number)
+            self.assertEqual(workers, wanted, f"seed {seed}")
+        self.finish(running)
+        self.assertEqual(self.digest("job"), self.digest("undisturbed"), f"seed {seed}")
+        self.assertNotIn("FAIL", running.said())
+        self.assertIn(" resize ", self.gangway("events", "job"))
+
+    def test_goes_on_with_the_new_number_after_a_loss(self):
+        running, run = self.begin_to_train(workers=2, restarts=None)
+        self.gangway("resize", "job", 3)
+        self.wait_to_train(running, run, 2)
+        with Control(run) as control:
+            os.kill(control.status().workers[1].pid, signal.SIGKILL)
+        self.assertEqual(self.wait_to_train(running, run, 3), 3)
+        running.kill_all()
+
+    def test_takes_the_slots_that_the_hostfile_has_by_now(self):
+        hosts = self.folder / "hosts"
+        hosts.write_text(f"{socket.gethostname()} slots=1\n")
+        running, run = self.begin_to_train("--hostfile", hosts, workers=1)
+        hosts.write_text(f"{socket.gethostname()} slots=3\n")
+        self.gangway("resize", "job", 4)
+        self.assertEqual(self.wait_to_train(running, run, 2), 3)
+        self.assertRegex(running.said(), r"3 workers are as many as the slots of \S+ allow, 4 were asked for")
+        running.kill_all()
+
+    def test_is_refused_where_the_layout_does_not_go_with_so_many(self):
+        running, run = self.begin_to_train(workers=2)
+        self.assertIn("use -n 4 or fewer", self.gangway("resize", "job", 5, code=2))
+        self.assertIn("no worker would be left", self.gangway("resize", "job", 0, code=2))
+        self.assertIn("has 2 workers already", self.gangway("resize", "job", 2))
+        with Control(run) as control:
+            self.assertEqual(control.status().start, 1)
+        running.kill_all()
+
+
+class Shares(Steered):
+    def test_that_are_named_change_no_bit(self):
+        short = "training.kimg=12.8"
+        self.train("job.yaml", short, run="even", workers=1)
+        self.train("job.yaml", short, "layout.shares=[1, 3]", run="uneven", workers=2)
+        self.assertEqual(self.digest("uneven"), self.digest("even"))
+
+
+SLOW = """
+model: {family: mlp, width: 256, latent: 2}
+data: {source: "toy:ring8"}
+training: {kimg: 100000, batch: 4096, microbatches: 16}
+checkpoint: {every_kimg: 0, keep: 100}
+output: {tick_kimg: 41, pictures_kimg: 0}
+numerics: {threads: 1}
+"""
+
+
+class Balanced(Steered):
+    deadline = 600
+
+    def slow_down(self, pid, until):
+        """Three quarters of the time the process stands still."""
+        while not until.wait(0.01):
+            try:
+                os.kill(pid, signal.SIGSTOP)
+                time.sleep(0.03)
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                return
+
+    def test_a_slow_worker_gives_micro_batches_away(self):
+        (self.folder / "job.yaml").write_text(SLOW)
+        running, run = self.begin_to_train(workers=2)
+        with Control(run) as control:
+            slow = control.status().workers[1].pid
+        over = threading.Event()
+        self.addCleanup(over.set)
+        threading.Thread(target=self.slow_down, args=(slow, over), daemon=True).start()
+        status = self.wait_for_start(running, run, 2)
+        over.set()
+        shares = [worker.end_microbatch - worker.first_microbatch for worker in status.workers]
+        self.assertEqual(sum(shares), 16)
+        self.assertLess(shares[1], shares[0], "the second was slow")
+        self.assertIn(f"goes on with layout.shares {shares}", running.said())
+        self.assertRegex(self.gangway("events", "job"), r" balance +gangway +saves step")
+        with Control(run) as control:
+            control.wait_until(lambda now: now.step > status.step + 5, "steps")
+        said = self.gangway("stop", "job")
+        self.assertEqual(running.end(), 75)
+        steps = int(said.split()[2].rstrip(","))
+        self.train("job.yaml", f"training.kimg={steps * 4.096:.3f}", run="even", workers=1)
+        self.assertEqual(self.digest("job"), self.digest("even"))
+
+
+if __name__ == "__main__":
+    unittest.main()

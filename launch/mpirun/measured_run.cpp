@@ -35,8 +35,10 @@ std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string
 
 MeasuredRun measured_run(std::vector<std::string> words, const fs::path& outdir,
                          const std::string& name, MayDiverge may_diverge) {
-  // Whatever the job says: scores would take the time of a core that is measured.
-  words.insert(words.end(), {"checkpoint.keep_best=0", "evaluation.every_kimg=0"});
+  // Whatever the job says: scores would take the time of a core that is measured, and so would
+  // another start.
+  words.insert(words.end(), {"checkpoint.keep_best=0", "evaluation.every_kimg=0",
+                             "layout.balance=off", "layout.restarts=0"});
   const std::string line = shell_line(words);
   const ChildOutput output = output_of_child(words, ToldToEnd::kAtOnce);
   const bool has_diverged = output.code == static_cast<int>(ExitCode::kDiverged);

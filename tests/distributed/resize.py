@@ -115,7 +115,7 @@ class Balanced(Steered):
 
     def test_a_slow_worker_gives_micro_batches_away(self):
         (self.folder / "job.yaml").write_text(SLOW)
-        running, run = self.begin_to_train(workers=2)
+        running, run = self.begin_to_train(workers=2, GANGWAY_LAYOUT_BALANCE="auto")
         with Control(run) as control:
             slow = control.status().workers[1].pid
         over = threading.Event()

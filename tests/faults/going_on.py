@@ -4,9 +4,9 @@
 
     GANGWAY_BIN=build/release/bin going_on.py [--losses N] [--seed S] [--layout data|apart|stages|one|hosts]
 
-Kinds: SIGKILL, SIGSEGV and SIGSTOP to a worker, the coordinator, mpirun or its daemon on another host, two workers within a
-millisecond, a host that is cut off or dies. Moments: the first second of a start, or a while after a tick. After each loss the
-run must name who was lost, and train again; at its end: no process left, each step once in stats.jsonl, nothing new in
+Kinds: SIGKILL, SIGSEGV and SIGSTOP to a worker, the coordinator, mpirun or its daemon on another host, and two workers within a
+millisecond. Moments: the first second of a start, or a while after a tick. Hosts that die: tests/cluster/lost_hosts.py. After
+each loss the run must name who was lost, and train again; at its end: no process left, each step once in stats.jsonl, nothing new in
 /dev/shm, and as many descriptors and as much memory in `gangway run` as after the first loss. Exit code 77: no cluster.
 """
 import argparse

@@ -52,7 +52,7 @@ class Hosts(Trainings):
 
     def test_says_which_variables_other_hosts_get(self):
         self.assertRegex(self.doctor(0, "--hosts host2 -v", NCCL_DEBUG="INFO", SECRET="x"),
-                         r"\Aforwarded to other hosts: GANGWAY_CLUSTER_HOSTFILE, NCCL_DEBUG\n")
+                         r"\Aforwarded to other hosts: GANGWAY_CLUSTER_HOSTFILE, (GANGWAY_LAYOUT_\w+, )+NCCL_DEBUG\n")
 
 
 if __name__ == "__main__":

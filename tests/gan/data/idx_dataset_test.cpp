@@ -220,7 +220,11 @@ TEST(IdxDataset, RefusesImpossibleSizesWithoutAllocatingThem) {
   expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
                       {path.string(), "impossible sizes"});
   folder.write("train-images-idx3-ubyte",
-               idx_bytes({0xFFFFFF, 100, 100}, "x"));  // 156 GiB announced, 1 byte there
+               idx_bytes({0xFFFFFF, 100, 100}, "x"));  // 156 GiB announced
+  expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
+                      {path.string(), "impossible sizes"});
+  folder.write("train-images-idx3-ubyte",
+               idx_bytes({0x5F0000, 100, 100}, "x"));  // 58 GiB announced, 1 byte there
   expect_config_error([&] { (void)open_idx(folder.path(), model_of(28)); },
                       {path.string(), "truncated: 1 of"});
   folder.write("train-images-idx3-ubyte", idx_bytes({1, 20000, 1}, std::string(20000, 'x')));

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <sys/prctl.h>
@@ -79,6 +80,20 @@ std::vector<Descendant> descendants() {
     }
   }
   return found;
+}
+
+std::optional<int> rank_of_process(pid_t pid) {
+  constexpr std::string_view kName = "OMPI_COMM_WORLD_RANK=";
+  std::ifstream file(fs::path("/proc") / std::to_string(pid) / "environ");
+  for (std::string variable; std::getline(file, variable, '\0');) {
+    if (variable.starts_with(kName)) {
+      int rank = 0;
+      const char* const end = variable.data() + variable.size();
+      const auto read = std::from_chars(variable.data() + kName.size(), end, rank);
+      return read.ptr == end && rank >= 0 ? std::optional(rank) : std::nullopt;
+    }
+  }
+  return std::nullopt;
 }
 
 char process_state(pid_t pid) {

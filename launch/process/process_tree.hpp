@@ -3,6 +3,7 @@
 // and what it finds stopped. Main thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Descendant {
 
 /// All of them, those of descendants included, without the dead.
 [[nodiscard]] std::vector<Descendant> descendants();
+
+/// As Open MPI has started it; nothing: it is no rank of a job, or has ended.
+[[nodiscard]] std::optional<int> rank_of_process(pid_t pid);
 
 /// State of one process; Z: there is none.
 [[nodiscard]] char process_state(pid_t pid);

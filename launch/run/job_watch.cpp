@@ -196,16 +196,14 @@ std::optional<Verdict> JobWatch::check_stopped(TimePoint now) const {
   for (const auto& [pid, entry] : stopped_) {
     const auto& [process, since] = entry;
     if (now - since >= limits_.silence) {
-      const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const Rank& one) {
-        return one.pid == process.pid && process.program.starts_with("gangway");
-      });
+      const bool is_rank = process.rank && static_cast<std::size_t>(*process.rank) < ranks_.size();
       return Verdict{
           ExitCode::kWorkerLost,
-          fmt::format(
-              "{} has been stopped (SIGSTOP) for {:.0f} s: the job waits for it in vain",
-              rank == ranks_.end() ? fmt::format("{} (pid {})", process.program, pid) : rank->name,
-              seconds(now - since)),
-          rank == ranks_.end() ? 0 : number_of(*rank)};
+          fmt::format("{} has been stopped (SIGSTOP) for {:.0f} s: the job waits for it in vain",
+                      is_rank ? ranks_[static_cast<std::size_t>(*process.rank)].name
+                              : fmt::format("{} (pid {})", process.program, pid),
+                      seconds(now - since)),
+          is_rank ? *process.rank : 0};
     }
   }
   return std::nullopt;

@@ -54,6 +54,7 @@ struct Verdict {
 struct StoppedProcess {
   std::int64_t pid = 0;
   std::string program;
+  std::optional<int> rank;  ///< that it is, or becomes
 };
 
 class JobWatch {

@@ -261,13 +261,14 @@ class Supervisor {
     std::vector<StoppedProcess> found;
     if (!watch_.is_starting()) {
       if (process_state(child_) == 'T') {
-        found.push_back({.pid = child_, .program = "mpirun"});
+        found.push_back({child_, "mpirun", std::nullopt});
       }
       return found;
     }
     for (const Descendant& process : descendants()) {
       if (process.state == 'T') {
-        found.push_back({.pid = process.pid, .program = process.program});
+        found.push_back(
+            {.pid = process.pid, .program = process.program, .rank = rank_of_process(process.pid)});
       }
     }
     return found;

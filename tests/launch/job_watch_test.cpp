@@ -156,7 +156,7 @@ TEST_F(JobWatchTest, GivesARankTimeToLoadItsProgram) {
 
 TEST_F(JobWatchTest, NamesWhatIsStopped) {
   greet_all();
-  const std::vector<StoppedProcess> stopped{{.pid = 101, .program = "gangway-worker"}};
+  const std::vector<StoppedProcess> stopped{{.pid = 101, .program = "gangway-worker", .rank = 1}};
   watch_.stopped(stopped, now_);
   pass(seconds(3));
   watch_.stopped(stopped, now_);
@@ -164,15 +164,23 @@ TEST_F(JobWatchTest, NamesWhatIsStopped) {
               HasSubstr("rank 1 (host node-a, pid 101) has been stopped (SIGSTOP) for 3 s"));
 }
 
+TEST_F(JobWatchTest, NamesARankThatIsStoppedBeforeItHasGreeted) {
+  const std::vector<StoppedProcess> stopped{{.pid = 55, .program = "gangway", .rank = 2}};
+  watch_.stopped(stopped, now_);
+  pass(seconds(3));
+  watch_.stopped(stopped, now_);
+  EXPECT_THAT(reason(), HasSubstr("rank 2 has been stopped (SIGSTOP) for 3 s"));
+}
+
 TEST_F(JobWatchTest, CountsTheTimeOfWhatWasStoppedTwiceFromTheSecondTime) {
   greet_all();
-  watch_.stopped({{.pid = 7, .program = "mpirun"}}, now_);
+  watch_.stopped({{7, "mpirun", std::nullopt}}, now_);
   pass_beating(seconds(2));
   watch_.stopped({}, now_);
   watch_.heard(1, now_);
   watch_.heard(2, now_);
   pass_beating(seconds(1));
-  watch_.stopped({{.pid = 7, .program = "mpirun"}}, now_);
+  watch_.stopped({{7, "mpirun", std::nullopt}}, now_);
   EXPECT_FALSE(check());
 }
 

@@ -2,6 +2,7 @@
 #include "comm/lane.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -23,6 +24,17 @@ constexpr std::chrono::microseconds kBellPatience{500};
 // Who has had nothing to do for so long, in a pause perhaps, looks for messages so much less often.
 constexpr std::chrono::seconds kIdleFor{2};
 constexpr int kLongerIdle = 20;
+
+LanePart part_of(Exchange::Need need) {
+  switch (need) {
+    case Exchange::Need::kHost:
+      return LanePart::kWorkers;
+    case Exchange::Need::kMessages:
+      return LanePart::kMessages;
+    default:
+      return LanePart::kIdle;
+  }
+}
 
 }  // namespace
 
@@ -125,6 +137,7 @@ void Lane::wake() {
 void Lane::run(const std::stop_token& stop) {
   // The kernel's default slack of 50 us would double the sleep between polls.
   (void)prctl(PR_SET_TIMERSLACK, 1000UL);
+  ledger_.begin(static_cast<std::size_t>(LanePart::kWork));
   std::chrono::steady_clock::time_point pumped;
   auto at_work = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
@@ -186,6 +199,7 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell,
   for (const Exchange* exchange : exchanges_) {
     most = std::max(most, exchange->needs());
   }
+  const PartScope part(static_cast<std::size_t>(part_of(most)));
   if (most == Exchange::Need::kNothing || most == Exchange::Need::kCompute) {
     MutexLock lock(mutex_);
     changed_.wait_for(lock, stop, idle_period,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "base/system/time_ledger.hpp"
 #include "comm/host/host_group.hpp"
 
 namespace gangway::comm {
@@ -47,6 +48,15 @@ class Background {
   /// Does what can be done now. True if that was something. @throws CommError
   /// @param is_quiet  no exchange waits for anybody: messages are in nobody's way
   virtual bool advance(bool is_quiet) = 0;
+};
+
+/// What a lane's time goes to.
+enum class LanePart : std::size_t {
+  kWork,      ///< sums, packs, publishes, runs tasks, polls
+  kUpdate,    ///< updates weights
+  kIdle,      ///< has nothing to do, or waits for the compute thread
+  kWorkers,   ///< waits for a worker of its host
+  kMessages,  ///< waits for messages
 };
 
 class Lane {
@@ -87,6 +97,8 @@ class Lane {
   void wait_until(const std::function<bool()>& condition);
   /// Whether the compute thread is in wait(): it does not hang in something else. Any thread.
   [[nodiscard]] bool is_awaited() const { return compute_waits_; }
+  /// Of its thread, by LanePart.
+  [[nodiscard]] const TimeLedger& ledger() const { return ledger_; }
   /// Has the lane look again soon; any thread. Allocates nothing.
   void wake();
 
@@ -107,6 +119,7 @@ class Lane {
 
   Task pump_;
   std::chrono::microseconds idle_period_;
+  TimeLedger ledger_;
   std::atomic<bool> compute_waits_ = false;
   std::vector<Exchange*> exchanges_;  // lane thread only, as are the three below
   std::vector<Background*> backgrounds_;

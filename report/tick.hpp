@@ -68,6 +68,17 @@ struct TickHistogram {
   bool operator==(const TickHistogram&) const = default;
 };
 
+/// Where the steps of one worker went, means over a tick.
+struct WorkerParts {
+  int rank = 0;
+  std::vector<double> seconds;      ///< a step, in the order of Tick::part_names; they add up to it
+  double waits_seconds = 0;         ///< of these: for the loader, the device, or others
+  double core_share = 0;            ///< of the rest: the compute thread had a core, 0 to 1
+  double preemptions_per_step = 0;  ///< times that it lost one against its will
+  double major_faults_per_step = 0;  ///< its pages that a disk had to bring
+  [[nodiscard]] double step_seconds() const;
+};
+
 struct Tick {
   std::int64_t index = 0;             ///< ticks since the job began
   std::int64_t step = 0;              ///< steps done
@@ -104,6 +115,10 @@ struct Tick {
   std::vector<NetworkUpdate> updates{};
   std::vector<TickFigure> figures{};        ///< by name
   std::vector<TickHistogram> histograms{};  ///< of steps since the tick before
+  std::vector<std::string> part_names{};    ///< messages::step_part_names
+  std::vector<WorkerParts> parts{};         ///< by rank
+  /// Of the worker that waits least: the others wait for it. Null: nobody has told.
+  [[nodiscard]] const WorkerParts* slowest() const;
 };
 
 /// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one

@@ -120,6 +120,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       local_(shares_.local()),
       changes_(setup.welcome.changes),
       trace_(trace_setup(setup, phases_)),
+      clock_(setup.job.networks.size()),
       transport_(trace_.transport()),
       device_(setup.device),
       contents_({.index_folder = setup.index_folder,
@@ -223,6 +224,7 @@ messages::Ready Training::describe() const {
 void Training::run() {
   messages::Lease lease = link_.next_lease(kFirstLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
+  clock_.begin();
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {
     write_pictures(0);
@@ -238,6 +240,7 @@ void Training::run() {
       }
       return;
     }
+    const PartScope part = in_part(messages::StepPart::kCoordinator);
     lease = link_.next_lease(kLeaseDeadline);
   }
 }
@@ -274,6 +277,7 @@ void Training::run_lease(const messages::Lease& lease) {
 }
 
 void Training::save_now(const messages::Lease& lease) {
+  const PartScope part = in_part(messages::StepPart::kCheckpoints);
   if (lease.last) {
     operations_.settle();
     snapshots_.finish_writing();  // where a disk is slow, there may be no room yet
@@ -284,6 +288,7 @@ void Training::save_now(const messages::Lease& lease) {
 }
 
 void Training::take_snapshot_now(std::int64_t steps_done) {
+  const PartScope part = in_part(messages::StepPart::kSnapshots);
   auto since = std::chrono::steady_clock::now();
   operations_.finish_exchanges();
   if (device_.lags_behind()) {
@@ -303,6 +308,7 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   if (pools == nullptr) {
     return;
   }
+  const PartScope part = in_part(messages::StepPart::kSnapshots);
   // As an update of a network: what an earlier snapshot still has to copy of them is copied first.
   const auto index = static_cast<NetworkId>(replica_.networks().size());
   UpdateWatcher& watcher = snapshots_.taker().watcher(index);
@@ -349,6 +355,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
 }
 
 void Training::end_trace() {
+  const PartScope part = in_part(messages::StepPart::kTrace);
   operations_.settle();
   try {
     trace_.end();
@@ -360,6 +367,7 @@ void Training::end_trace() {
 }
 
 void Training::write_pictures(std::int64_t steps_done) {
+  const PartScope part = in_part(messages::StepPart::kPictures);
   const std::uint64_t sent_before = transport_.bytes_sent();
   if (steps_done == 0 && transport_.worker() == 0) {
     pictures_.write_reals();

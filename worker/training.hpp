@@ -21,6 +21,7 @@
 #include "worker/step/sample_pictures.hpp"
 #include "worker/step/step_graphs.hpp"
 #include "worker/step/step_operations.hpp"
+#include "worker/trace/step_clock.hpp"
 #include "worker/trace/step_trace.hpp"
 
 namespace gangway::worker {
@@ -89,6 +90,7 @@ class Training {
   MicrobatchRange local_;
   std::vector<SettingsChange> changes_;
   StepTrace trace_;
+  StepClock clock_;
   comm::Transport& transport_;
   ComputeDevice& device_;
   data::ContentsCheck contents_;

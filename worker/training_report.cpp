@@ -2,41 +2,26 @@
 // What a worker's training tells the coordinator of each step.
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <utility>
 
-#include <unistd.h>
-
 #include "worker/training.hpp"
 
 namespace gangway::worker {
-namespace {
-
-std::uint64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");  // second field: resident pages, proc(5)
-  std::uint64_t total = 0;
-  std::uint64_t resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-}  // namespace
 
 void Training::report(std::int64_t steps_done) {
   messages::Progress progress;
   progress.step = steps_done;
+  progress.figures = clock_.take();
+  const PartScope part = in_part(messages::StepPart::kReport);  // the next step's
   // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
   progress.exposures = exposures();
   for (const messages::PhaseExposure& exposure : progress.exposures) {
     progress.figures.exposed_seconds += exposure.seconds;
   }
   progress.unfired = operations_.take_unfired();
-  progress.figures.data_seconds = reals_.take_wait_seconds();
-  progress.figures.check_seconds = operations_.take_check_seconds();
-  progress.figures.host_wait_seconds = operations_.take_host_wait_seconds();
-  progress.resident_bytes = resident_bytes();
+  progress.resident_bytes = clock_.resident_bytes();
   progress.gauges = device_.gauges();
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();
@@ -63,6 +48,7 @@ void Training::send_report() {
   if (!unsent_) {
     return;
   }
+  const PartScope part = in_part(messages::StepPart::kReport);
   unsent_->progress.losses = unsent_->losses.read();
   if (unsent_->has_histograms) {
     std::ranges::move(unsent_->losses.read_histograms(unsent_->progress.step),

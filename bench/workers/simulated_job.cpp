@@ -64,7 +64,7 @@ messages::Progress progress_of(int rank, std::int64_t step, std::int64_t snapsho
   const std::vector<double> waited(kBuckets, 0.001);
   return {.step = step,
           .losses = {{.microbatch = rank - 1, .by_network = {1.0, 1.5}}},
-          .figures = {.exposed_seconds = 0.02, .data_seconds = 0.01},
+          .figures = {.exposed_seconds = 0.02, .parts = {0.08, 0.01}},
           .exposures = {{.phase = 0, .name = "discriminator", .seconds = 0.01, .by_bucket = waited},
                         {.phase = 1, .name = "generator", .seconds = 0.01, .by_bucket = waited}},
           .resident_bytes = 1 << 30,

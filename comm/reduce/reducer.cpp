@@ -193,7 +193,10 @@ bool Reducer::advance_bucket(std::size_t index) {
     moved = work(LaneWork::kForward, [&] { return forward(index); });
   }
   moved = work(LaneWork::kSum, [&] { return sum(index); }) || moved;
-  moved = work(LaneWork::kUpdate, [&] { return update(index); }) || moved;
+  if (bucket.updated != bucket.summed) {
+    const PartScope part(static_cast<std::size_t>(LanePart::kUpdate));
+    moved = work(LaneWork::kUpdate, [&] { return update(index); }) || moved;
+  }
   if (!bucket.offered) {
     moved = work(LaneWork::kOffer, [&] { return offer(index); }) || moved;
   }

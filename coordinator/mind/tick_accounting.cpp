@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,17 +13,26 @@
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
+#include "run/messages/step_parts.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
 constexpr std::size_t kMedianSteps = 31;
 
+template <typename Number>
+void add(Number& sum, const Number& more) {
+  sum += more;
+}
+void add(std::vector<double>& sums, const std::vector<double>& more) {
+  sums.resize(std::max(sums.size(), more.size()), 0.0);
+  std::ranges::transform(more, sums, sums.begin(), std::plus());
+}
 /// All figures, whatever they are.
 void add(messages::StepFigures& sums, const messages::StepFigures& more) {
   std::apply(
       [&more](auto&... sum) {
-        std::apply([&](const auto&... figure) { ((sum += figure), ...); },
+        std::apply([&](const auto&... figure) { (add(sum, figure), ...); },
                    messages::StepFigures::fields(more));
       },
       messages::StepFigures::fields(sums));
@@ -37,8 +47,7 @@ void add(std::vector<messages::PhaseExposure>& sums, const messages::PhaseExposu
     return;
   }
   sum->seconds += more.seconds;
-  sum->by_bucket.resize(std::max(sum->by_bucket.size(), more.by_bucket.size()), 0.0);
-  std::ranges::transform(more.by_bucket, sum->by_bucket, sum->by_bucket.begin(), std::plus());
+  add(sum->by_bucket, more.by_bucket);
 }
 
 /// By micro-batch, the sums of what all workers have told of it, in the order of their ranks.
@@ -59,6 +68,24 @@ std::map<int, messages::MicrobatchLoss> joined(const std::map<int, messages::Pro
   return sums;
 }
 
+using messages::StepPart;
+
+constexpr std::initializer_list<StepPart> kExchangeWaits = {
+    StepPart::kExchange, StepPart::kOptimizer, StepPart::kWorkers, StepPart::kMessages,
+    StepPart::kDevice};
+constexpr std::initializer_list<StepPart> kAllWaits = {
+    StepPart::kExchange, StepPart::kOptimizer, StepPart::kWorkers,     StepPart::kMessages,
+    StepPart::kDevice,   StepPart::kTensors,   StepPart::kCoordinator, StepPart::kData};
+
+double seconds_in(const messages::StepFigures& figures, std::initializer_list<StepPart> parts) {
+  double sum = 0.0;
+  for (const StepPart part : parts) {
+    sum += messages::index_of(part) < figures.parts.size() ? figures.parts[messages::index_of(part)]
+                                                           : 0.0;
+  }
+  return sum;
+}
+
 double percent(double seconds, const report::Tick& tick) {
   return tick.seconds_tick > 0.0 ? 100.0 * seconds / tick.seconds_tick : 0.0;
 }
@@ -67,6 +94,7 @@ double percent(double seconds, const report::Tick& tick) {
 
 TickAccounting::TickAccounting(const TickPlan& plan)
     : plan_(plan),
+      part_names_(messages::step_part_names(plan.networks)),
       steps_done_(plan.start_step),
       index_(plan.first_index),
       checkpoint_step_(plan.checkpoint_step),
@@ -110,6 +138,7 @@ void TickAccounting::forgive(std::chrono::steady_clock::duration gap) {
   started_ += gap;
   tick_started_ += gap;
   step_started_ += gap;
+  forgiven_seconds_ += seconds(gap);
 }
 
 std::optional<report::Tick> TickAccounting::add(int rank, const messages::Progress& progress,
@@ -203,6 +232,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   tick.kimg = kimg_of(steps_done_);
   tick.seconds_total = plan_.earlier_seconds + seconds(now - started_);
   tick.seconds_tick = seconds(now - tick_started_);
+  tick.part_names = part_names_;
   const double kimg = kimg_of(steps_in_tick_);
   tick.seconds_per_kimg = tick.seconds_tick / kimg;
   tick.images_per_second = tick.seconds_tick > 0.0 ? kimg * 1000.0 / tick.seconds_tick : 0.0;
@@ -218,6 +248,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
   tick.unix_seconds = unix_seconds;
   tick_started_ = now;
   steps_in_tick_ = 0;
+  forgiven_seconds_ = 0.0;
   sums_.clear();
   return tick;
 }
@@ -230,7 +261,8 @@ void TickAccounting::keep_means(double tick_seconds) {
     last_means_[rank] = {
         .work_seconds = std::max(0.0, tick_seconds - figures.exposed_seconds) / steps,
         .wait_seconds = figures.exposed_seconds / steps,
-        .data_seconds = figures.data_seconds / steps,
+        .data_seconds = seconds_in(figures, {StepPart::kData}) / steps,
+        .parts = parts_of(rank, figures),
         .sent_bytes = static_cast<double>(sum.progress.sent_bytes) / steps,
         .resident_bytes = sum.progress.resident_bytes,
         .gauges = sum.progress.gauges};
@@ -247,9 +279,13 @@ void TickAccounting::tell_workers(report::Tick& tick) const {
       most = std::max(most, static_cast<std::decay_t<decltype(most)>>(value));
     };
     raise(tick.exposed_percent, percent(worker.figures.exposed_seconds, tick));
-    raise(tick.data_percent, percent(worker.figures.data_seconds, tick));
-    raise(tick.check_percent, percent(worker.figures.check_seconds, tick));
-    raise(tick.host_wait_percent, percent(worker.figures.host_wait_seconds, tick));
+    const auto share = [&](std::initializer_list<StepPart> parts) {
+      return percent(seconds_in(worker.figures, parts), tick);
+    };
+    raise(tick.data_percent, share({StepPart::kData}));
+    raise(tick.check_percent, share({StepPart::kChecks}));
+    raise(tick.host_wait_percent, share(kExchangeWaits));
+    tick.parts.push_back(parts_of(rank, worker.figures));
     raise(tick.unfired, worker.unfired);
     raise(tick.snapshots, sum.snapshots);
     raise(tick.snapshot_seconds, worker.snapshot_seconds);
@@ -263,6 +299,26 @@ void TickAccounting::tell_workers(report::Tick& tick) const {
       static_cast<double>(sent_bytes) / kMebibyte / static_cast<double>(steps_in_tick_);
   tick.snapshot_percent = percent(tick.snapshot_seconds, tick);
   tick.snapshot_mib = static_cast<double>(snapshot_bytes) / kMebibyte;
+}
+
+report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigures& figures) const {
+  const auto steps = static_cast<double>(steps_in_tick_);
+  report::WorkerParts parts{.rank = rank, .seconds = figures.parts};
+  parts.seconds.resize(part_names_.size(), 0.0);
+  // Nobody was to work then: in a pause workers wait for their next lease.
+  double& coordinator = parts.seconds[messages::index_of(StepPart::kCoordinator)];
+  const double paused = std::min(coordinator, forgiven_seconds_);
+  coordinator -= paused;
+  const double waits = seconds_in(figures, kAllWaits) - paused;
+  const double works = parts.step_seconds() - waits;
+  parts.core_share = works > 0.0 ? std::min(1.0, figures.core_seconds / works) : 0.0;
+  parts.waits_seconds = waits / steps;
+  parts.preemptions_per_step = static_cast<double>(figures.preemptions) / steps;
+  parts.major_faults_per_step = static_cast<double>(figures.major_faults) / steps;
+  for (double& each : parts.seconds) {
+    each /= steps;
+  }
+  return parts;
 }
 
 /// Those of the worker that waited most, so that they add up.

@@ -69,6 +69,7 @@ class TickAccounting {
     double work_seconds = 0.0;  ///< without its waits for exchanges
     double wait_seconds = 0.0;
     double data_seconds = 0.0;
+    report::WorkerParts parts;
     double sent_bytes = 0.0;
     std::uint64_t resident_bytes = 0;
     std::optional<messages::DeviceGauges> gauges;
@@ -100,12 +101,15 @@ class TickAccounting {
   void keep_means(double tick_seconds);
   void tell_workers(report::Tick& tick) const;
   void tell_exposures(report::Tick& tick) const;
+  [[nodiscard]] report::WorkerParts parts_of(int rank, const messages::StepFigures& figures) const;
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;
   std::map<int, Sum> sums_;  ///< of this tick, by rank
   std::map<int, WorkerMeans> last_means_;
   std::deque<double> step_seconds_;  ///< of the last steps
+  std::vector<std::string> part_names_;
+  double forgiven_seconds_ = 0.0;  ///< of this tick
   TimePoint started_{}, tick_started_{}, step_started_{};
   std::int64_t steps_done_;
   std::int64_t steps_in_tick_ = 0;

@@ -222,14 +222,16 @@ struct PhaseExposure {
   bool operator==(const PhaseExposure&) const = default;
 };
 
-/// What one step was to a worker, in numbers that add up over the steps of a tick.
+/// What one step was to a worker, from its last report to this one, in numbers that add up over the
+/// steps of a tick.
 struct StepFigures {
   double exposed_seconds = 0.0;    ///< the thread or the device's stream stood still for exchanges
-  double data_seconds = 0.0;       ///< compute thread waiting for the loader
-  double check_seconds = 0.0;      ///< compute thread at the checks (layout.check_steps)
-  double host_wait_seconds = 0.0;  ///< compute thread waiting in exchanges
+  std::vector<double> parts;       ///< seconds of the compute thread, by index_of(); add up to all
+  double core_seconds = 0.0;       ///< for which it had a core
+  std::uint64_t preemptions = 0;   ///< times that it lost one against its will
+  std::uint64_t major_faults = 0;  ///< its pages that a disk had to bring
   static auto fields(auto& it) {
-    return std::tie(it.exposed_seconds, it.data_seconds, it.check_seconds, it.host_wait_seconds);
+    return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults);
   }
   bool operator==(const StepFigures&) const = default;
 };

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "run/messages/step_parts.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -116,7 +117,8 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
     for (const int rank : {1, 2}) {
       messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
       one.unfired = static_cast<std::uint64_t>(rank);
-      one.figures.check_seconds = 0.01 * rank;
+      one.figures.parts.resize(messages::num_step_parts(2));
+      one.figures.parts[messages::index_of(messages::StepPart::kChecks)] = 0.01 * rank;
       one.exposures = {{.phase = 0,
                         .name = "discriminator",
                         .seconds = 0.075 * rank,
@@ -145,6 +147,41 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
   EXPECT_TRUE(tick->exposed.back().agrees);
   EXPECT_DOUBLE_EQ(first.percent + tick->exposed.back().percent, tick->exposed_percent)
       << "the phases are the whole";
+}
+
+TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
+  using messages::StepPart;
+  TickAccounting accounting(plan(2));
+  accounting.start(kFirst);
+  accounting.forgive(milliseconds(300));  // a pause, for which both wait for a lease
+  std::optional<report::Tick> tick;
+  for (const std::int64_t step : {1, 2}) {
+    for (const int rank : {1, 2}) {
+      messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      std::vector<double>& parts = one.figures.parts;
+      parts.resize(messages::num_step_parts(2));
+      parts[messages::index_of(StepPart::kCoordinator)] = step == 1 ? 0.31 : 0.0;
+      parts[messages::index_of(StepPart::kWorkers)] = rank == 1 ? 0.2 : 0.0;
+      parts[messages::index_of(messages::NetworkPart::kBackward, 1)] = rank == 1 ? 0.3 : 0.5;
+      one.figures.core_seconds = 0.15;
+      one.figures.preemptions = 3;
+      tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0);
+    }
+  }
+  ASSERT_TRUE(tick);
+  ASSERT_EQ(tick->parts.size(), 2U);
+  const report::WorkerParts& slowest = *tick->slowest();
+  EXPECT_EQ(slowest.rank, 2);
+  const auto part = [&](const std::string& name) {
+    const auto found = std::ranges::find(tick->part_names, name);
+    return slowest.seconds.at(static_cast<std::size_t>(found - tick->part_names.begin()));
+  };
+  EXPECT_DOUBLE_EQ(part("discriminator_backward"), 0.5);
+  EXPECT_NEAR(part("coordinator"), 0.005, 1e-9) << "the pause belongs to no step";
+  EXPECT_NEAR(slowest.step_seconds(), 0.505, 1e-9);
+  EXPECT_NEAR(slowest.core_share, 0.3, 1e-9) << "of what it did not wait";
+  EXPECT_DOUBLE_EQ(slowest.preemptions_per_step, 3.0);
+  EXPECT_DOUBLE_EQ(tick->host_wait_percent, 40.0 / 0.7) << "of the worst worker";
 }
 
 TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {

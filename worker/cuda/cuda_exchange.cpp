@@ -2,12 +2,12 @@
 #include "worker/cuda/cuda_exchange.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/errors.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "job/models/architecture.hpp"
+#include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -132,10 +132,8 @@ void CudaExchange::reduce() {
 }
 
 void CudaExchange::wait_for_launches() {
-  const auto begin = std::chrono::steady_clock::now();
+  const PartScope part = in_part(messages::StepPart::kDevice);
   exchange_.lane.wait(reducer_);
-  host_waited_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void CudaExchange::await() {
@@ -152,8 +150,6 @@ void CudaExchange::await() {
 }
 
 std::vector<Exposure> CudaExchange::take_exposures() { return waits_.take(); }
-
-double CudaExchange::take_host_wait_seconds() { return std::exchange(host_waited_seconds_, 0.0); }
 
 std::size_t CudaExchange::take_unfired() { return std::exchange(unfired_, 0); }
 

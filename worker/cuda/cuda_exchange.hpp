@@ -56,7 +56,6 @@ class CudaExchange final : public NetworkExchange {
   [[nodiscard]] bool was_skipped() const override { return false; }
   [[nodiscard]] std::optional<double> agreed_norm() const override { return std::nullopt; }
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
-  [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;
 
   /// Until all that was opened lies on its stream; counted as the host's wait.
@@ -85,7 +84,6 @@ class CudaExchange final : public NetworkExchange {
   bool is_awaited_ = true;
   int phase_ = 0;
   std::size_t unfired_ = 0;
-  double host_waited_seconds_ = 0.0;
 };
 
 }  // namespace gangway::worker

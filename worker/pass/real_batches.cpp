@@ -11,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "job/families/families.hpp"
+#include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -125,6 +126,7 @@ void RealBatches::prepare(std::int64_t step) {
 }
 
 void RealBatches::show(Held& held, const data::BatchRequest& due) {
+  const PartScope part = in_part(messages::StepPart::kDataCopy);
   if (staging_) {
     show_staged(held, due.step);
   } else {
@@ -141,12 +143,11 @@ void RealBatches::show(Held& held, const data::BatchRequest& due) {
 }
 
 data::Batch RealBatches::next_read(std::int64_t step) {
+  const PartScope part = in_part(messages::StepPart::kData);
   const auto begin = std::chrono::steady_clock::now();
   data::Batch batch = loader_->next();
-  const auto end = std::chrono::steady_clock::now();
-  wait_seconds_ += std::chrono::duration<double>(end - begin).count();
   if (trace_ != nullptr && trace_->is_on()) {
-    trace_->add({begin, end, ComputeEvent::Kind::kLoaderWait, step});
+    trace_->add({begin, std::chrono::steady_clock::now(), ComputeEvent::Kind::kLoaderWait, step});
   }
   return batch;
 }
@@ -194,7 +195,5 @@ std::size_t RealBatches::place_of(const data::BatchRequest& request) const {
 const RealBatch& RealBatches::latest(int microbatch) const {
   return *latest_[index_of(microbatch)];
 }
-
-double RealBatches::take_wait_seconds() { return std::exchange(wait_seconds_, 0.0); }
 
 }  // namespace gangway::worker

@@ -41,8 +41,6 @@ class RealBatches {
   [[nodiscard]] const data::Dataset& dataset() const { return dataset_; }
   /// Of a batch of images or points, the batch's own included.
   [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
-  /// Seconds spent waiting for the loader since the last call.
-  [[nodiscard]] double take_wait_seconds();
 
  private:
   struct Held {
@@ -69,7 +67,6 @@ class RealBatches {
   std::vector<Held> prepared_;  // by place_of; empty until a step is prepared
   std::optional<std::int64_t> prepared_step_;
   std::vector<const RealBatch*> latest_;  // by micro-batch
-  double wait_seconds_ = 0.0;
   ComputeTrace* trace_;
   std::unique_ptr<BatchStaging> staging_;  // null: there is no other memory
   std::unique_ptr<data::Loader> loader_;

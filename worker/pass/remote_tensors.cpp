@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -76,6 +77,7 @@ void RemoteTensors::send(const Instruction& at, int output, const at::Tensor& te
 }
 
 at::Tensor RemoteTensors::receive(const Instruction& at, int output) {
+  const PartScope part = in_part(messages::StepPart::kTensors);
   const auto begin = std::chrono::steady_clock::now();
   at::Tensor tensor = carrier_->receive(at.peer, key(at, output));
   waits_[at.phase] +=

@@ -23,7 +23,6 @@ class AbsentExchange final : public NetworkExchange {
   [[nodiscard]] bool was_skipped() const override { return false; }
   [[nodiscard]] std::optional<double> agreed_norm() const override { return std::nullopt; }
   [[nodiscard]] std::vector<Exposure> take_exposures() override { return {}; }
-  [[nodiscard]] double take_host_wait_seconds() override { return 0.0; }
   [[nodiscard]] std::size_t take_unfired() override { return 0; }
 
  private:

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "worker/trace/lane_wait.hpp"
+
 namespace gangway::worker {
 namespace {
 
@@ -88,15 +90,17 @@ void CpuExchange::reduce() {
 }
 
 void CpuExchange::await() {
-  const auto begin = Clock::now();
-  const bool was_under_way = reducer_.needs() != comm::Exchange::Need::kNothing;
-  lane_.wait(reducer_);
-  if (was_under_way) {
-    Exposure& exposure = exposures_.emplace_back(
-        Exposure{.phase = phase_, .seconds = seconds_between(begin, Clock::now())});
-    waited_seconds_ += exposure.seconds;
-    add_by_bucket(reducer_.finished_at(), begin, exposure.by_bucket);
+  if (reducer_.needs() == comm::Exchange::Need::kNothing) {
+    return lane_.wait(reducer_);  // which may have failed since
   }
+  const auto begin = Clock::now();
+  {
+    const LaneWait wait(lane_);
+    lane_.wait(reducer_);
+  }
+  Exposure& exposure = exposures_.emplace_back(
+      Exposure{.phase = phase_, .seconds = seconds_between(begin, Clock::now())});
+  add_by_bucket(reducer_.finished_at(), begin, exposure.by_bucket);
 }
 
 std::optional<double> CpuExchange::agreed_norm() const {
@@ -104,8 +108,6 @@ std::optional<double> CpuExchange::agreed_norm() const {
 }
 
 std::vector<Exposure> CpuExchange::take_exposures() { return std::exchange(exposures_, {}); }
-
-double CpuExchange::take_host_wait_seconds() { return std::exchange(waited_seconds_, 0.0); }
 
 std::size_t CpuExchange::take_unfired() { return std::exchange(unfired_, 0); }
 

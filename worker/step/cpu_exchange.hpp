@@ -42,7 +42,6 @@ class CpuExchange final : public NetworkExchange {
   [[nodiscard]] bool was_skipped() const override { return reducer_.was_skipped(); }
   [[nodiscard]] std::optional<double> agreed_norm() const override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
-  [[nodiscard]] double take_host_wait_seconds() override;
   [[nodiscard]] std::size_t take_unfired() override;
 
  private:
@@ -56,7 +55,6 @@ class CpuExchange final : public NetworkExchange {
   int phase_ = 0;
   bool agrees_ = false;  // on the norm, in the exchange that was opened last
   std::vector<Exposure> exposures_;
-  double waited_seconds_ = 0.0;
   std::size_t unfired_ = 0;
 };
 

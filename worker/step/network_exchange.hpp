@@ -88,9 +88,6 @@ class NetworkExchange {
 
   /// Of exchanges that were awaited, as far as it is known by now; each once.
   [[nodiscard]] virtual std::vector<Exposure> take_exposures() = 0;
-  /// For how long the calling thread waited in here, since the last call. On a CPU that is what
-  /// exposures tell; ahead of a device it is another clock.
-  [[nodiscard]] virtual double take_host_wait_seconds() = 0;
   /// Parameters that had no gradient when their phase ended, since the last call.
   [[nodiscard]] virtual std::size_t take_unfired() = 0;
 };

@@ -2,7 +2,6 @@
 #include "worker/step/step_operations.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "base/errors.hpp"
 #include "gan/losses/orthogonal.hpp"
 #include "gan/optimizer.hpp"
+#include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
 
@@ -217,9 +217,8 @@ void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan)
     return;
   }
   checked = step_;
-  const auto begin = std::chrono::steady_clock::now();
+  const PartScope part = in_part(messages::StepPart::kChecks);
   checks_[at.network]->begin(step_, plan);
-  check_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void StepOperations::await(NetworkId network) {
@@ -311,6 +310,7 @@ comm::Agreement StepOperations::agreement(const Instruction& at) {
 
 void StepOperations::settle() {
   finish_exchanges();
+  const PartScope part = in_part(messages::StepPart::kChecks);
   for (const std::unique_ptr<NetworkChecks>& checks : checks_) {
     if (checks) {
       checks->finish(step_ + 1);
@@ -351,8 +351,6 @@ const pipeline::Phase& StepOperations::phase(const Instruction& at) const {
   return phases_[static_cast<std::size_t>(at.phase)];
 }
 
-double StepOperations::take_check_seconds() { return std::exchange(check_seconds_, 0.0); }
-
 std::vector<Exposure> StepOperations::take_exposures() {
   std::vector<Exposure> exposures;
   for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
@@ -364,14 +362,6 @@ std::vector<Exposure> StepOperations::take_exposures() {
     }
   }
   return exposures;
-}
-
-double StepOperations::take_host_wait_seconds() {
-  double seconds = 0.0;
-  for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
-    seconds += exchange->take_host_wait_seconds();
-  }
-  return seconds;
 }
 
 std::size_t StepOperations::take_unfired() {

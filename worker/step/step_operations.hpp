@@ -78,14 +78,10 @@ class StepOperations final : public pipeline::Operations {
   void settle();
   /// Of exchanges that were awaited, as far as it is known by now; each once.
   [[nodiscard]] std::vector<Exposure> take_exposures();
-  /// For how long this thread waited in exchanges, since the last call.
-  [[nodiscard]] double take_host_wait_seconds();
   /// Parameters that their phase left without a gradient, since the last call.
   [[nodiscard]] std::size_t take_unfired();
   /// Updates that were awaited and had been skipped, since the last call: the same on all workers.
   [[nodiscard]] std::vector<messages::SkippedUpdate> take_skips();
-  /// What the checks of the steps since the last call took of this thread.
-  [[nodiscard]] double take_check_seconds();
 
  private:
   /// The micro-batch's leaf, with what is in it that no pass computes.
@@ -128,7 +124,6 @@ class StepOperations final : public pipeline::Operations {
   std::int64_t step_ = 0;
   bool snapshot_follows_ = false;
   PerNetwork<std::int64_t> checked_step_;  // the last that was looked at
-  double check_seconds_ = 0.0;
   /// An update that is not awaited yet.
   struct UnderWay {
     UpdatePlan plan;

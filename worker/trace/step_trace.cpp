@@ -5,6 +5,7 @@
 
 #include "comm/transport/clock_offset.hpp"
 #include "worker/trace/nvtx_range.hpp"
+#include "worker/trace/step_clock.hpp"
 #include "worker/trace/trace_file.hpp"
 
 namespace gangway::worker {
@@ -65,6 +66,7 @@ void StepTrace::end() {
 
 void MarkedOperations::perform(const pipeline::Instruction& instruction) {
   const NvtxRange range([&] { return pipeline::describe(instruction, networks_); });
+  const PartScope part = in_part(instruction);
   if (trace_ == nullptr || !trace_->is_on()) {
     return operations_.perform(instruction);
   }

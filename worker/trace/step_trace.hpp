@@ -70,8 +70,8 @@ class StepTrace {
   bool is_written_ = false;
 };
 
-/// Operations that mark each instruction for NVIDIA's profilers (NVTX), and write down when it ran
-/// where there is a trace.
+/// Operations that mark each instruction for the thread's ledger and NVIDIA's profilers (NVTX), and
+/// write down when it ran where there is a trace.
 class MarkedOperations final : public pipeline::Operations {
  public:
   /// @param networks  names

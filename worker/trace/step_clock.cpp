@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "worker/trace/step_clock.hpp"
+
+#include <ctime>
+#include <fstream>
+#include <utility>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace gangway::worker {
+namespace {
+
+using messages::NetworkPart;
+using messages::StepPart;
+using pipeline::Operation;
+
+constexpr std::chrono::milliseconds kResidentIsRead{100};  // that long ago
+
+std::size_t part_of(const pipeline::Instruction& instruction) {
+  const auto network = static_cast<std::size_t>(instruction.network);
+  switch (instruction.operation) {
+    case Operation::kForward:
+    case Operation::kRecompute:
+      return messages::index_of(NetworkPart::kForward, network);
+    case Operation::kBackward:
+      return messages::index_of(NetworkPart::kBackward, network);
+    case Operation::kPenaltyForward:
+    case Operation::kPenaltyBackward:
+      return messages::index_of(NetworkPart::kPenalty, network);
+    case Operation::kOpenLeaf:
+    case Operation::kCloseLeaf:
+      return messages::index_of(StepPart::kLeaves);
+    case Operation::kArm:
+    case Operation::kReduce:
+    case Operation::kAwait:
+      return messages::index_of(StepPart::kExchange);
+    case Operation::kSend:
+    case Operation::kSendGradient:
+      return messages::index_of(StepPart::kTensorSend);
+    case Operation::kReceive:
+    case Operation::kReceiveGradient:
+      return messages::index_of(StepPart::kTensors);
+  }
+  return messages::index_of(StepPart::kOther);
+}
+
+}  // namespace
+
+PartScope in_part(const pipeline::Instruction& instruction) {
+  return PartScope(part_of(instruction));
+}
+
+void StepClock::begin() {
+  ledger_.begin(messages::index_of(StepPart::kOther));
+  told_ = ledger_.read();
+  told_usage_ = usage();
+}
+
+StepClock::Usage StepClock::usage() {
+  timespec core{};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &core);
+  rusage counts{};
+  (void)getrusage(RUSAGE_THREAD, &counts);
+  return {
+      .core_seconds = static_cast<double>(core.tv_sec) + 1e-9 * static_cast<double>(core.tv_nsec),
+      .preemptions = static_cast<std::uint64_t>(counts.ru_nivcsw),
+      .major_faults = static_cast<std::uint64_t>(counts.ru_majflt)};
+}
+
+std::uint64_t StepClock::resident_bytes() {
+  const auto now = TimeLedger::Clock::now();
+  if (resident_bytes_ == 0 || now - resident_read_ >= kResidentIsRead) {
+    std::ifstream statm("/proc/self/statm");  // second field: resident pages, proc(5)
+    std::uint64_t total = 0;
+    std::uint64_t resident = 0;
+    statm >> total >> resident;
+    resident_bytes_ = resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    resident_read_ = now;
+  }
+  return resident_bytes_;
+}
+
+messages::StepFigures StepClock::take() {
+  const TimeLedger::Nanoseconds now = ledger_.read();
+  const TimeLedger::Nanoseconds before = std::exchange(told_, now);
+  const Usage used = usage();
+  const Usage used_before = std::exchange(told_usage_, used);
+  messages::StepFigures figures{.core_seconds = used.core_seconds - used_before.core_seconds,
+                                .preemptions = used.preemptions - used_before.preemptions,
+                                .major_faults = used.major_faults - used_before.major_faults};
+  for (std::size_t part = 0; part < num_parts_; ++part) {
+    figures.parts.push_back(1e-9 * static_cast<double>(now[part] - before[part]));
+  }
+  return figures;
+}
+
+}  // namespace gangway::worker

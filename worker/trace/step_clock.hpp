@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What the steps of a worker were to its compute thread: the parts that each moment belonged to
+// (run/messages/step_parts.hpp), and how much of a core it had. Compute thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/system/time_ledger.hpp"
+#include "job/models/network_id.hpp"
+#include "pipeline/instruction.hpp"
+#include "run/messages/messages.hpp"
+#include "run/messages/step_parts.hpp"
+
+namespace gangway::worker {
+
+/// The calling thread is in `part` until the end of the scope.
+[[nodiscard]] inline PartScope in_part(messages::StepPart part) {
+  return PartScope(messages::index_of(part));
+}
+/// In the part that the instruction belongs to.
+[[nodiscard]] PartScope in_part(const pipeline::Instruction& instruction);
+
+class StepClock {
+ public:
+  explicit StepClock(std::size_t num_networks)
+      : num_parts_(messages::num_step_parts(num_networks)) {}
+
+  /// The calling thread's time counts from now on.
+  void begin();
+  /// What it was since `begin`, or the last call.
+  [[nodiscard]] messages::StepFigures take();
+  /// Resident memory of the process, as it was a moment ago: to ask the kernel costs as much as a
+  /// small network's layer.
+  [[nodiscard]] std::uint64_t resident_bytes();
+
+ private:
+  struct Usage {
+    double core_seconds = 0.0;
+    std::uint64_t preemptions = 0;
+    std::uint64_t major_faults = 0;
+  };
+  [[nodiscard]] static Usage usage();
+
+  std::size_t num_parts_;
+  TimeLedger ledger_;
+  TimeLedger::Nanoseconds told_{};
+  Usage told_usage_;
+  std::uint64_t resident_bytes_ = 0;
+  TimeLedger::Clock::time_point resident_read_;
+};
+
+}  // namespace gangway::worker

@@ -250,6 +250,13 @@ void TensorboardWriter::add_tick(const Tick& tick) {
   for (const ExposedPhase& phase : tick.exposed) {
     add_scalar("Exposed/" + phase.phase, phase.seconds_per_step, tick.step);
   }
+  if (const WorkerParts* const slowest = tick.slowest()) {
+    for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
+      if (slowest->seconds[part] != 0.0) {
+        add_scalar("Step/" + tick.part_names[part], slowest->seconds[part], tick.step);
+      }
+    }
+  }
   add_updates(tick);
   for (const TickFigure& figure : tick.figures) {
     add_scalar("Figures/" + figure.name, figure.value, tick.step);

@@ -57,16 +57,20 @@ std::string initials(const std::string& name) {
   return letters;
 }
 
-/// "loss_g 1.214   loss_d 0.873   ": networks by their initials, by their names where two share
-/// them.
-std::string losses(const Tick& tick) {
+/// A network's initials, its name where two share them.
+std::string short_name(const Tick& tick, const std::string& network) {
   std::set<std::string> seen;
   for (const NetworkLoss& loss : tick.losses) {
     seen.insert(initials(loss.network));
   }
+  return seen.size() == tick.losses.size() ? initials(network) : network;
+}
+
+/// "loss_g 1.214   loss_d 0.873   "
+std::string losses(const Tick& tick) {
   std::string text;
   for (const NetworkLoss& loss : tick.losses) {
-    std::string name = seen.size() == tick.losses.size() ? initials(loss.network) : loss.network;
+    std::string name = short_name(tick, loss.network);
     std::ranges::transform(name, name.begin(),
                            [](unsigned char letter) { return std::tolower(letter); });
     text += fmt::format("loss_{} {:<7.3f} ", name, loss.loss);
@@ -161,8 +165,8 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   object["major_faults_per_step"] = slowest->major_faults_per_step;
 }
 
-/// "step D 41% G 38% workers 12% data 6% ": what takes most of a step of the slowest worker;
-/// networks by their initials, all that they do.
+/// " step D 41% G 38% workers 12%": what takes most of a step of the slowest worker; of a network
+/// all that it does.
 std::string largest_parts(const Tick& tick) {
   const WorkerParts* const slowest = tick.slowest();
   const double all = slowest == nullptr ? 0.0 : slowest->step_seconds();
@@ -174,7 +178,8 @@ std::string largest_parts(const Tick& tick) {
     const std::string& name = tick.part_names[part];
     const auto network = std::ranges::find_if(
         tick.losses, [&](const NetworkLoss& loss) { return name.starts_with(loss.network + "_"); });
-    const std::string shown = network == tick.losses.end() ? name : initials(network->network);
+    const std::string shown =
+        network == tick.losses.end() ? name : short_name(tick, network->network);
     auto sum = std::ranges::find(sums, shown, &std::pair<std::string, double>::first);
     if (sum == sums.end()) {
       sum = sums.insert(sums.end(), {shown, 0.0});
@@ -182,9 +187,9 @@ std::string largest_parts(const Tick& tick) {
     sum->second += slowest->seconds[part] / all;
   }
   std::ranges::stable_sort(sums, std::greater(), &std::pair<std::string, double>::second);
-  std::string text = "step ";
+  std::string text = " step";
   for (const auto& [name, share] : std::span(sums).first(std::min<std::size_t>(3, sums.size()))) {
-    text += fmt::format("{} {:.0f}% ", name, 100.0 * share);
+    text += fmt::format(" {} {:.0f}%", name, 100.0 * share);
   }
   return text;
 }
@@ -196,7 +201,7 @@ std::string tick_line(const Tick& tick) {
       "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} {}mem {:<8} {}{}",
       tick.index, tick.kimg, format_duration(tick.seconds_total),
       fmt::format("{:.2f}", tick.seconds_per_kimg), tick.images_per_second, losses(tick),
-      fmt::format("{:.2f} GiB", tick.resident_gib), largest_parts(tick), communication(tick));
+      fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick), largest_parts(tick));
 }
 
 std::string tick_json(const Tick& tick) {

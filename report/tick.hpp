@@ -125,7 +125,7 @@ struct Tick {
 /// line without newline, columns aligned from tick to tick, every value directly after its name and
 /// one space. Last comes what communication costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0
 /// MiB/step", phases by their initials, and what snapshots cost in a tick that has some: "snap
-/// 0.21%".
+/// 0.21%", and what takes most of a step: "step D 41% G 38% workers 12%".
 [[nodiscard]] std::string tick_line(const Tick& tick);
 
 /// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".

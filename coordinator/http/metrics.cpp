@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "coordinator/http/metrics.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -143,6 +145,16 @@ void add_totals(Families& families, const MetricsBook& book) {
                    totals.data_wait_seconds);
   families.counter("gangway_check_seconds_total", "Time that layout.check_steps has cost.",
                    totals.check_seconds);
+  families.begin(MetricType::Counter, "gangway_step_part_seconds_total",
+                 "Where the time of a worker's compute thread went: docs/step-parts.md.");
+  for (const auto& [rank, seconds] : totals.part_seconds) {
+    for (std::size_t part = 0; part < seconds.size(); ++part) {
+      if (seconds[part] > 0.0) {
+        families.add(seconds[part],
+                     {{"part", totals.part_names[part]}, {"rank", std::to_string(rank)}});
+      }
+    }
+  }
   families.counter("gangway_sent_bytes_total", "Payload between workers.", totals.sent_bytes);
   families.counter("gangway_snapshots_total", "Snapshots taken.",
                    static_cast<double>(totals.snapshots));
@@ -275,6 +287,19 @@ void add_host(Families& families, const MetricSources& sources) {
 
 }  // namespace
 
+void MetricsBook::add_parts(const report::Tick& tick, double steps) {
+  constexpr std::size_t kMostRanks = 64;  // a series each, times the parts
+  totals_.part_names = tick.part_names;
+  const std::span all(tick.parts);
+  for (const report::WorkerParts& worker : all.first(std::min(all.size(), kMostRanks))) {
+    std::vector<double>& sums = totals_.part_seconds[worker.rank];
+    sums.resize(worker.seconds.size(), 0.0);
+    for (std::size_t part = 0; part < sums.size(); ++part) {
+      sums[part] += worker.seconds[part] * steps;
+    }
+  }
+}
+
 void MetricsBook::add(const report::Tick& tick) {
   totals_.training_seconds += tick.seconds_tick;
   for (const report::ExposedPhase& phase : tick.exposed) {
@@ -290,6 +315,7 @@ void MetricsBook::add(const report::Tick& tick) {
     const double kimg_per_step = tick.kimg / static_cast<double>(tick.step);
     const double steps = tick.seconds_tick / tick.seconds_per_kimg / kimg_per_step;
     totals_.sent_bytes += tick.sent_mib_per_step * kMebibyte * steps;
+    add_parts(tick, steps);
   }
   for (const report::NetworkUpdate& update : tick.updates) {
     totals_.skipped_updates[update.network] += update.was_skipped ? 1 : 0;

@@ -41,6 +41,8 @@ class MetricsBook {
     std::map<std::string, double> exposed_seconds;  ///< by phase
     double data_wait_seconds = 0;
     double check_seconds = 0;
+    std::vector<std::string> part_names;
+    std::map<int, std::vector<double>> part_seconds;  ///< by rank, in their order
     double snapshot_seconds = 0;
     double snapshot_wait_seconds = 0;
     std::int64_t snapshots = 0;
@@ -54,6 +56,8 @@ class MetricsBook {
   [[nodiscard]] const std::map<std::string, double>& scores() const { return scores_; }
 
  private:
+  void add_parts(const report::Tick& tick, double steps);
+
   Totals totals_;
   std::map<std::string, double> scores_;
 };

@@ -86,9 +86,7 @@ double seconds_in(const messages::StepFigures& figures, std::initializer_list<St
   return sum;
 }
 
-double percent(double seconds, const report::Tick& tick) {
-  return tick.seconds_tick > 0.0 ? 100.0 * seconds / tick.seconds_tick : 0.0;
-}
+double percent(double seconds, double of) { return of > 0.0 ? 100.0 * seconds / of : 0.0; }
 
 }  // namespace
 
@@ -278,14 +276,15 @@ void TickAccounting::tell_workers(report::Tick& tick) const {
     const auto raise = [](auto& most, auto value) {
       most = std::max(most, static_cast<std::decay_t<decltype(most)>>(value));
     };
-    raise(tick.exposed_percent, percent(worker.figures.exposed_seconds, tick));
+    tick.parts.push_back(parts_of(rank, worker.figures));
+    const double all = own_seconds(tick.parts.back(), tick);
     const auto share = [&](std::initializer_list<StepPart> parts) {
-      return percent(seconds_in(worker.figures, parts), tick);
+      return percent(seconds_in(worker.figures, parts), all);
     };
+    raise(tick.exposed_percent, percent(worker.figures.exposed_seconds, all));
     raise(tick.data_percent, share({StepPart::kData}));
     raise(tick.check_percent, share({StepPart::kChecks}));
     raise(tick.host_wait_percent, share(kExchangeWaits));
-    tick.parts.push_back(parts_of(rank, worker.figures));
     raise(tick.unfired, worker.unfired);
     raise(tick.snapshots, sum.snapshots);
     raise(tick.snapshot_seconds, worker.snapshot_seconds);
@@ -297,7 +296,7 @@ void TickAccounting::tell_workers(report::Tick& tick) const {
   tick.resident_gib = static_cast<double>(resident_bytes) / kGibibyte;
   tick.sent_mib_per_step =
       static_cast<double>(sent_bytes) / kMebibyte / static_cast<double>(steps_in_tick_);
-  tick.snapshot_percent = percent(tick.snapshot_seconds, tick);
+  tick.snapshot_percent = percent(tick.snapshot_seconds, tick.seconds_tick);
   tick.snapshot_mib = static_cast<double>(snapshot_bytes) / kMebibyte;
 }
 
@@ -321,6 +320,12 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   return parts;
 }
 
+double TickAccounting::own_seconds(const report::WorkerParts& parts,
+                                   const report::Tick& tick) const {
+  const double seconds = parts.step_seconds() * static_cast<double>(steps_in_tick_);
+  return seconds > 0.0 ? seconds : tick.seconds_tick;
+}
+
 /// Those of the worker that waited most, so that they add up.
 void TickAccounting::tell_exposures(report::Tick& tick) const {
   const auto worst = std::ranges::max_element(sums_, std::less(), [](const auto& entry) {
@@ -330,9 +335,10 @@ void TickAccounting::tell_exposures(report::Tick& tick) const {
     return;
   }
   const auto steps = static_cast<double>(steps_in_tick_);
+  const double all = own_seconds(parts_of(worst->first, worst->second.progress.figures), tick);
   for (const messages::PhaseExposure& phase : worst->second.progress.exposures) {
     report::ExposedPhase told{.phase = phase.name,
-                              .percent = percent(phase.seconds, tick),
+                              .percent = percent(phase.seconds, all),
                               .seconds_per_step = phase.seconds / steps,
                               .by_bucket = phase.by_bucket,
                               .agrees = phase.agrees};

@@ -102,6 +102,9 @@ class TickAccounting {
   void tell_workers(report::Tick& tick) const;
   void tell_exposures(report::Tick& tick) const;
   [[nodiscard]] report::WorkerParts parts_of(int rank, const messages::StepFigures& figures) const;
+  /// Of the tick, by the worker's own clock: reports may come late, and then many at once.
+  [[nodiscard]] double own_seconds(const report::WorkerParts& parts,
+                                   const report::Tick& tick) const;
 
   TickPlan plan_;
   std::map<std::int64_t, OpenStep> open_;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "launch/report/compare_command.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +35,8 @@ struct CompareOptions {
   std::vector<std::string> references;
   std::filesystem::path outdir = "runs";
   std::filesystem::path output;
+  bool parts = false;
+  std::optional<std::string> fail_above;
 };
 
 /// "-" where there is none.
@@ -47,6 +55,29 @@ ordered_json mean_of(const ordered_json& run, const char* column) {
     }
   }
   return count == 0 ? ordered_json(nullptr) : ordered_json(sum / count);
+}
+
+constexpr std::string_view kPart = "parts.";
+const std::string kWholeStep = "step";
+
+/// Milliseconds a step by part, means over the ticks; "step": all of them. The first tick, in which
+/// libraries warm up, counts where there is no other.
+std::map<std::string, double> part_means(const ordered_json& run) {
+  std::map<std::string, double> means;
+  for (const auto& [column, values] : run["ticks"].items()) {
+    if (!column.starts_with(kPart) || values.empty()) {
+      continue;
+    }
+    const std::size_t first = values.size() > 1 ? 1 : 0;
+    double sum = 0.0;
+    for (std::size_t tick = first; tick < values.size(); ++tick) {
+      sum += values[tick].is_number() ? values[tick].get<double>() : 0.0;
+    }
+    const double mean = 1e3 * sum / static_cast<double>(values.size() - first);
+    means[column.substr(kPart.size())] = mean;
+    means[kWholeStep] += mean;
+  }
+  return means;
 }
 
 std::string last_loss(const ordered_json& run, const std::string& column) {
@@ -146,6 +177,72 @@ std::string differences_text(const ordered_json& comparison) {
   return table.text();
 }
 
+/// The largest part first. @throws ConfigError where a run tells none
+std::string parts_text(const ordered_json& runs) {
+  std::vector<std::map<std::string, double>> means;
+  std::map<std::string, double> most;
+  for (const ordered_json& run : runs) {
+    means.push_back(part_means(run));
+    if (means.back().empty()) {
+      throw ConfigError(fmt::format(
+          "{}: its ticks do not tell the parts of a step (it has none yet, or an earlier "
+          "Gangway wrote them)",
+          run["run"]["name"].get<std::string>()));
+    }
+    for (const auto& [part, mean] : means.back()) {
+      most[part] = std::max(most[part], mean);
+    }
+  }
+  std::vector<std::string> order;
+  for (const auto& [part, mean] : most) {
+    order.push_back(part);
+  }
+  std::ranges::stable_sort(order, std::greater(), [&](const auto& part) { return most[part]; });
+  report::Table table = table_of(runs, "ms a step, slowest worker");
+  for (const std::string& part : order) {
+    std::vector<std::string> cells{part};
+    for (std::map<std::string, double>& run : means) {
+      cells.push_back(
+          fmt::format("{:.3f}  {:5.1f}%", run[part], 100.0 * run[part] / run[kWholeStep]));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+/// @throws ConfigError
+double percent_of(const std::string& text) {
+  const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+  double value = 0.0;
+  const char* const end = number.data() + number.size();
+  const auto read = std::from_chars(number.data(), end, value);
+  if (read.ec != std::errc{} || read.ptr != end || !(value >= 0.0)) {
+    throw ConfigError(fmt::format("--fail-above '{}': a percentage such as 3% is wanted", text));
+  }
+  return value;
+}
+
+/// Tells what takes longer than in the first run, by more than so much of the first one's step.
+/// @return whether something does
+bool tell_slower(const ordered_json& runs, double most_percent) {
+  const std::map<std::string, double> first = part_means(runs.front());
+  bool is_slower = false;
+  for (std::size_t other = 1; other < runs.size(); ++other) {
+    for (const auto& [part, mean] : part_means(runs[other])) {
+      const auto before = first.find(part);
+      const double more = mean - (before == first.end() ? 0.0 : before->second);
+      const double percent = 100.0 * more / first.at(kWholeStep);
+      if (percent > most_percent) {
+        std::cout << fmt::format("slower: {} of {} takes {:.3f} ms more, {:.1f} % of a step\n",
+                                 part, runs[other]["run"]["name"].get<std::string>(), more,
+                                 percent);
+        is_slower = true;
+      }
+    }
+  }
+  return is_slower;
+}
+
 int compare(const CompareOptions& options) {
   constexpr std::size_t kMost = 8;  // as many colours as a chart has
   if (options.references.size() < 2 || options.references.size() > kMost) {
@@ -165,13 +262,20 @@ int compare(const CompareOptions& options) {
   }
   const ordered_json comparison = report::comparison_document(runs);
   std::cout << comparison_text(comparison) << std::flush;
+  bool is_slower = false;
+  if (options.parts || options.fail_above) {
+    const std::optional<double> most =
+        options.fail_above ? std::optional(percent_of(*options.fail_above)) : std::nullopt;
+    std::cout << '\n' << parts_text(comparison["runs"]);
+    is_slower = most && tell_slower(comparison["runs"], *most);
+  }
   if (!options.output.empty()) {
     const std::string document =
         comparison.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     write_file_atomically(options.output, report::static_page(document, "Runs compared · Gangway"));
     std::cout << '\n' << options.output.string() << std::endl;
   }
-  return 0;
+  return is_slower ? 1 : 0;
 }
 
 }  // namespace
@@ -189,9 +293,16 @@ void add_compare_command(CLI::App& app, CommandLine& line) {
       ->type_name("RUN RUN...");
   command->add_option("-o,--output", options->output, "Also write them as one HTML file")
       ->type_name("FILE");
+  command->add_flag("--parts", options->parts, "Show where the time of their steps went");
+  command
+      ->add_option("--fail-above", options->fail_above,
+                   "Exit code 1 where a part takes longer than in the first run by more than P "
+                   "percent of the first one's step")
+      ->type_name("P%");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   command->footer(
       "Examples:\n  gangway compare first second\n"
+      "  gangway compare before after --parts --fail-above 3%\n"
       "  gangway compare runs/00003-first runs/00007-second --output both.html");
   command->callback([options, &line] { line.action = [options] { return compare(*options); }; });
 }

@@ -116,6 +116,7 @@ void RunView::read_ticks() {
   const LineTail::News news = stats_.read();
   if (news.begins_again) {
     ticks_.clear();
+    rank_parts_ = nullptr;
     damaged_lines_ = 0;
   }
   for (const std::string& line : news.lines) {
@@ -130,6 +131,7 @@ void RunView::take_tick(const std::string& line) {
   }
   if (tick.is_object() && tick.contains("step") && tick.contains("kimg")) {
     ticks_.add(tick);
+    rank_parts_ = tick.value("parts_by_rank", json(nullptr));
   } else {
     ++damaged_lines_;
   }
@@ -271,6 +273,7 @@ ordered_json RunView::document() {
           {"num_ticks", ticks_.size()},
           {"damaged_lines", damaged_lines_},
           {"ticks", ticks_.json(limits_.ticks)},
+          {"rank_parts", rank_parts_},
           {"scores", scores_json(images_per_step)},
           {"events", events_json()},
           {"workers", worker_list(run_)},

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "report/run_view/line_tail.hpp"
 #include "report/run_view/log_events.hpp"
@@ -61,6 +61,7 @@ class RunView {
   LineTail stats_;
   LineTail log_;
   TickColumns ticks_;
+  nlohmann::json rank_parts_;  // of the newest tick; null: it has none
   std::size_t damaged_lines_ = 0;
   std::deque<RunEvent> events_;                                   // of the log
   std::deque<std::string> last_lines_;                            // of the log

@@ -48,10 +48,12 @@ void TickColumns::add(const nlohmann::json& tick) {
   for (const auto& [name, value] : tick.items()) {
     if (value.is_number()) {
       set(name, value.get<double>());
-    } else if (name == "exposed" && value.is_object()) {
-      for (const auto& [phase, waits] : value.items()) {
-        if (waits.is_object() && waits.contains("seconds") && waits["seconds"].is_number()) {
-          set(fmt::format("exposed.{}", phase), waits["seconds"].get<double>());
+    } else if (value.is_object()) {
+      for (const auto& [key, inner] : value.items()) {
+        const nlohmann::json& number =
+            inner.is_object() && inner.contains("seconds") ? inner["seconds"] : inner;
+        if (number.is_number()) {
+          set(fmt::format("{}.{}", name, key), number.get<double>());
         }
       }
     }

@@ -119,6 +119,7 @@ TEST(TickAccounting, TellsByPhaseAndBucketWhatTheWorstWorkerWaitedFor) {
       one.unfired = static_cast<std::uint64_t>(rank);
       one.figures.parts.resize(messages::num_step_parts(2));
       one.figures.parts[messages::index_of(messages::StepPart::kChecks)] = 0.01 * rank;
+      one.figures.parts[messages::index_of(messages::StepPart::kOther)] = 0.5 - 0.01 * rank;
       one.exposures = {{.phase = 0,
                         .name = "discriminator",
                         .seconds = 0.075 * rank,
@@ -181,7 +182,7 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
   EXPECT_NEAR(slowest.step_seconds(), 0.505, 1e-9);
   EXPECT_NEAR(slowest.core_share, 0.3, 1e-9) << "of what it did not wait";
   EXPECT_DOUBLE_EQ(slowest.preemptions_per_step, 3.0);
-  EXPECT_DOUBLE_EQ(tick->host_wait_percent, 40.0 / 0.7) << "of the worst worker";
+  EXPECT_NEAR(tick->host_wait_percent, 100.0 * 0.4 / 1.01, 1e-9) << "of the worst worker";
 }
 
 TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {

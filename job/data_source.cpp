@@ -18,8 +18,8 @@ constexpr int kGarmentLabels = 10;
 constexpr std::string_view kIdxImages = "idx:";
 constexpr std::array<std::string_view, 4> kWords{kGarments, "stacked:fashion-mnist", "toy:ring8",
                                                  "toy:grid25"};
-constexpr std::array<std::string_view, 6> kForms{
-    kIdxImages, "images:", "pairs:", "unpaired:", kEdgesSource, kClassesSource};
+constexpr std::array<std::string_view, 7> kForms{
+    kIdxImages, "images:", kPackSource, "pairs:", "unpaired:", kEdgesSource, kClassesSource};
 
 std::optional<int> label_in(std::string_view text) {
   int value = 0;

@@ -12,6 +12,8 @@ namespace gangway {
 inline constexpr std::string_view kToySource = "toy:";
 /// Three garments a picture, which are counted (docs/evaluation.md).
 inline constexpr std::string_view kStackedSource = "stacked:fashion-mnist";
+/// Pictures as `gangway data pack` wrote them.
+inline constexpr std::string_view kPackSource = "pack:";
 inline constexpr std::string_view kEdgesSource = "edges:";
 inline constexpr std::string_view kClassesSource = "classes:";
 

@@ -56,16 +56,21 @@ struct AugmentSpec {
 };
 
 struct DataSpec {
+  static constexpr std::int64_t kAutoCache = -1;
+
   std::string source = "fashion-mnist";  ///< fashion-mnist, stacked:fashion-mnist, idx:DIR,
                                          ///< images:DIR_OR_ZIP, toy:ring8, toy:grid25; of two
                                          ///< sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP,
-                                         ///< edges:fashion-mnist, classes:fashion-mnist:A,B
+                                         ///< edges:fashion-mnist, classes:fashion-mnist:A,B;
+                                         ///< pack:DIR, made by `gangway data pack`
   /// Whether an example is two pictures, the first side's channels before the second's.
   [[nodiscard]] bool has_two_sides() const;
   /// Whether the second of them is what the first one should become.
   [[nodiscard]] bool has_pairs() const;
   bool mirror = false;     ///< horizontal flips, keyed by sample
   int prefetch = 4;        ///< micro-batches prepared ahead
+  int threads = 0;         ///< that prepare them; 0: auto, by the cores that a worker has
+  std::int64_t cache = 0;  ///< bytes that may be kept of resized pictures; 0: none, or kAutoCache
   std::int64_t limit = 0;  ///< examples of the source that are trained on, the first ones; 0: all
   PairDirection direction = PairDirection::kAToB;
   AugmentSpec augment;

@@ -4,9 +4,15 @@
 #include <string>
 #include <utility>
 
+#include "base/system/usable_cores.hpp"
 #include "worker/arithmetic/trial_microbatch.hpp"
 
 namespace gangway::worker {
+namespace {
+
+constexpr int kLaneThreads = 1;
+
+}  // namespace
 
 messages::Ready Generation::begin(Neighbours neighbours) {
   const int worker = setup_.transport.worker();
@@ -17,7 +23,11 @@ messages::Ready Generation::begin(Neighbours neighbours) {
       replica_.emplace(setup_.job, Placement{worker, setup_.welcome.layout, neighbours.hosts},
                        std::move(neighbours.memory), *device_);
   setup_.lane.listen_to(replica.host(), neighbours.core);
-  const Training::Setup training{.job = setup_.job,
+  if (job_.data.threads == 0) {
+    job_.data.threads =
+        reading_threads(neighbours.workers_on_machine, job_.numerics.threads + kLaneThreads);
+  }
+  const Training::Setup training{.job = job_,
                                  .welcome = setup_.welcome,
                                  .link = setup_.link,
                                  .transport = setup_.transport,

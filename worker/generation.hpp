@@ -33,7 +33,7 @@ class Generation {
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
     std::filesystem::path index_folder = {};                    ///< as of Training::Setup
   };
-  explicit Generation(Setup setup) : setup_(std::move(setup)) {}
+  explicit Generation(Setup setup) : setup_(std::move(setup)), job_(setup_.job) {}
   ~Generation();
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -53,6 +53,7 @@ class Generation {
 
  private:
   Setup setup_;
+  JobSpec job_;  ///< with data.threads as a number
   std::unique_ptr<ComputeDevice> device_;
   std::optional<Replica> replica_;
   std::optional<BegunState> begun_;

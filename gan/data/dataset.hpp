@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gan/data/times/loader_times.hpp"
+
 namespace gangway::data {
 
 /// Shape of one example: images are [channels, height, width] row-major; toy points are [2, 1, 1].
@@ -38,6 +40,8 @@ class Dataset {
     std::vector<float> values(shape().elements());
     return read(index, values);
   }
+  /// What pictures took of all reads up to now; nothing where there are none to decode.
+  [[nodiscard]] virtual DecodeTimes decode_times() const { return {}; }
   /// Identifies the content, of each file: 32 hexadecimal digits, kept in each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
   /// The same as it was made until December 2026, of names, sizes and some files' beginnings: what

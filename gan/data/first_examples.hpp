@@ -23,6 +23,7 @@ class FirstExamples : public Dataset {
     return all_->read(index, out);
   }
   [[nodiscard]] int label(std::int64_t index) const override { return all_->label(index); }
+  [[nodiscard]] DecodeTimes decode_times() const override { return all_->decode_times(); }
   [[nodiscard]] std::string fingerprint() const override {
     return fingerprint_of(all_->fingerprint());
   }

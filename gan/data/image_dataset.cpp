@@ -9,9 +9,8 @@
 #include "base/errors.hpp"
 #include "gan/data/contents/fingerprint.hpp"
 #include "gan/data/image_labels.hpp"
-#include "gan/data/images/image_decoder.hpp"
 #include "gan/data/images/pixels.hpp"
-#include "gan/data/images/resample.hpp"
+#include "gan/data/times/timed_pictures.hpp"
 
 namespace gangway::data {
 namespace {
@@ -85,9 +84,9 @@ std::string ImageDataset::earlier_fingerprint() const {
 
 int ImageDataset::read(std::int64_t index, std::span<float> out) const {
   const auto at = static_cast<std::size_t>(index);
-  const Pixels image =
-      decode_image(archive_->read(at), archive_->display_name(at), {.wanted_side = shape_.height});
-  to_floats(fit_square(image, shape_.height), shape_.channels, out);
+  const DecodeOptions options{.wanted_side = shape_.height};
+  const Pixels image = decode_picture(*archive_, at, options, ledger_);
+  to_floats(fit_picture(image, shape_.height, ledger_), shape_.channels, out);
   return label(index);
 }
 

@@ -32,6 +32,7 @@ class ImageDataset : public Dataset {
   [[nodiscard]] int label(std::int64_t index) const override {
     return labels_.empty() ? 0 : labels_[static_cast<std::size_t>(index)];
   }
+  [[nodiscard]] DecodeTimes decode_times() const override { return ledger_.times(); }
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] std::string earlier_fingerprint() const override;
 
@@ -40,6 +41,7 @@ class ImageDataset : public Dataset {
   ExampleShape shape_;
   std::vector<int> labels_;  ///< one an entry; empty without labels
   int num_classes_ = 0;
+  mutable DecodeLedger ledger_;
 };
 
 }  // namespace gangway::data

@@ -49,12 +49,14 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
   batch.images.resize(count * shape.elements());
   batch.labels.resize(count);
   std::vector<float> scratch;
+  Laps laps;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
     const std::span<float> image =
         std::span(batch.images).subspan(i * shape.elements(), shape.elements());
     const std::int64_t index = order.dataset_index(cursor);
     batch.labels[i] = dataset.read(index, image);
+    const std::int64_t example_ns = laps.lap_ns();
     require_finite(image, index);
     if (options.mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {
       mirror_rows(image, shape.width);
@@ -65,12 +67,24 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
              .height = shape.height,
              .width = shape.width},
             scratch);
+    if (options.ledger != nullptr) {
+      options.ledger->example_ns.add(example_ns);
+      options.ledger->augment_ns.add(laps.lap_ns());
+      options.ledger->images.add(1);
+    }
   }
 }
 
 Loader::Loader(const Dataset& dataset, SampleOrder order, LoaderOptions options,
                RequestSource requests)
-    : dataset_(dataset), order_(order), options_(options), requests_(std::move(requests)) {
+    : dataset_(dataset),
+      decoded_before_(dataset.decode_times()),
+      order_(order),
+      options_([&] {
+        options.ledger = &ledger_;
+        return std::move(options);
+      }()),
+      requests_(std::move(requests)) {
   if (options_.prefetch < 1 || options_.threads < 1) {
     throw InvariantError(fmt::format("loader with prefetch {} and {} threads: both are at least 1",
                                      options_.prefetch, options_.threads));
@@ -86,13 +100,24 @@ Loader::~Loader() {
   }
 }
 
+LoaderTimes Loader::times() const {
+  DecodeTimes decoding = dataset_.decode_times();
+  decoding.decode -= decoded_before_.decode;
+  decoding.fit -= decoded_before_.fit;
+  decoding.bytes -= decoded_before_.bytes;
+  return ledger_.times(decoding);
+}
+
 Loader::Slot* Loader::claim(const std::stop_token& stop) {
   MutexLock lock(mutex_);
+  Laps laps;
   const auto prefetch = static_cast<std::size_t>(options_.prefetch);
   const auto has_room_or_end = [&]() GANGWAY_REQUIRES(mutex_) {
     return at_end_ || slots_.size() < prefetch;
   };
-  if (!changed_.wait(lock, stop, has_room_or_end) || at_end_) {
+  const bool is_let_in = changed_.wait(lock, stop, has_room_or_end);
+  ledger_.no_room_ns.add(laps.lap_ns());
+  if (!is_let_in || at_end_) {
     return nullptr;
   }
   std::optional<BatchRequest> request;
@@ -123,7 +148,9 @@ void Loader::read_ahead(const std::stop_token& stop) {
       const BatchRequest request = slot->batch.request;
       read_batch(dataset_, order_, options_, request, slot->batch);
       if (options_.pack_into) {
+        Laps laps;
         pack(slot->batch.images, slot->batch.labels, options_.pack_into, slot->batch.packed);
+        ledger_.pack_ns.add(laps.lap_ns());
       }
     } catch (...) {
       failure = std::current_exception();
@@ -137,6 +164,8 @@ void Loader::read_ahead(const std::stop_token& stop) {
 
 Batch Loader::next() {
   MutexLock lock(mutex_);
+  ledger_.asked.add(1);
+  ledger_.ready.add(std::ranges::count(slots_, true, [](const auto& slot) { return slot->ready; }));
   const auto is_decided = [&]() GANGWAY_REQUIRES(mutex_) {
     return slots_.empty() ? at_end_ : slots_.front()->ready;
   };

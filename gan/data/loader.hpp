@@ -22,6 +22,7 @@
 #include "gan/data/dataset.hpp"
 #include "gan/data/images/packed_batch.hpp"
 #include "gan/data/permutation.hpp"
+#include "gan/data/times/loader_times.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::data {
@@ -59,7 +60,8 @@ struct LoaderOptions {
   int prefetch = 4;          ///< micro-batches ready or in work, beyond the one handed out
   int threads = 1;
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
-  BlockAllocator pack_into = {};  ///< where batches are packed for a device; null: they are not
+  BlockAllocator pack_into = {};   ///< where batches are packed for a device; null: they are not
+  LoaderLedger* ledger = nullptr;  ///< what reading takes is added to it; null: nobody counts
 };
 
 /// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without
@@ -87,6 +89,8 @@ class Loader {
   [[nodiscard]] std::optional<Batch> try_next();
   /// Gives a batch's memory back, so that the steady state allocates nothing.
   void recycle(Batch&& batch);
+  /// What its threads have done up to now. Any thread, no lock.
+  [[nodiscard]] LoaderTimes times() const;
 
  private:
   struct Slot {
@@ -100,8 +104,10 @@ class Loader {
   Slot* claim(const std::stop_token& stop);
 
   const Dataset& dataset_;
+  const DecodeTimes decoded_before_;  ///< by the data set, for others
   const SampleOrder order_;
   const LoaderOptions options_;
+  LoaderLedger ledger_;
 
   Mutex mutex_;
   std::condition_variable_any changed_;

@@ -12,6 +12,8 @@
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
+#include "gan/data/kept/cached_dataset.hpp"
+#include "gan/data/kept/pack_dataset.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/data/two_sides.hpp"
@@ -20,6 +22,8 @@
 
 namespace gangway::data {
 namespace {
+
+constexpr std::string_view kPictures = "images:";
 
 /// What follows `prefix`, if the text begins with it.
 std::optional<std::string> after(std::string_view text, std::string_view prefix) {
@@ -46,19 +50,23 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
   if (const auto location = after(spec.source, "idx:")) {
     return open_idx(*location, model);
   }
-  if (const auto location = after(spec.source, "images:")) {
+  if (const auto location = after(spec.source, kPictures)) {
     return std::make_unique<ImageDataset>(open_image_archive(*location, check), *location, model);
+  }
+  if (const auto location = after(spec.source, kPackSource)) {
+    return std::make_unique<PackDataset>(*location, model);
   }
   if (const auto name = after(spec.source, "toy:")) {
     if (auto mixture = toy_mixture(*name)) {
       return std::make_unique<ToyDataset>(std::move(*mixture), seed);
     }
   }
-  throw ConfigError(fmt::format(
-      "data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
-      "idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
-      "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B",
-      spec.source));
+  throw ConfigError(
+      fmt::format("data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
+                  "idx:DIR, images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, or with two "
+                  "sides pairs:DIR_OR_ZIP, "
+                  "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B",
+                  spec.source));
 }
 
 void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSpec& model) {
@@ -96,9 +104,13 @@ std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& mod
                                       std::uint64_t seed, ContentsCheck* check) {
   std::unique_ptr<Dataset> dataset = open_source(spec, model, seed, check);
   require_fitting(*dataset, spec, model);
-  // Those of two sides are limited where they are opened, side by side.
-  return spec.has_two_sides() ? std::move(dataset)
-                              : limited(std::move(dataset), spec.limit, spec.source);
+  // Those of two sides are limited and cached where they are opened, side by side.
+  if (spec.has_two_sides()) {
+    return dataset;
+  }
+  dataset = limited(std::move(dataset), spec.limit, spec.source);
+  return spec.source.starts_with(kPictures) ? cached(std::move(dataset), spec, check)
+                                            : std::move(dataset);
 }
 
 }  // namespace gangway::data

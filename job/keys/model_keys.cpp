@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/model_keys.hpp"
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -142,6 +147,7 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
 
 namespace {
 
+constexpr std::uint64_t kMostThreads = 8;
 constexpr std::uint64_t kMostExamples = 1'000'000'000'000;
 constexpr RealBounds kZoomFactors{.low = 1.0, .high = 16.0};
 constexpr RealBounds kHalfTurn{.high = 180.0};
@@ -170,14 +176,60 @@ void add_augment_keys(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.data.augment.saturation; }, kZeroToOne))));
 }
 
+constexpr std::string_view kSizeUnits = "KMGT";
+
+/// "20G": bytes, or nothing.
+std::optional<std::int64_t> bytes_in(const std::string& text) {
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const std::size_t unit =
+      end + 1 == text.data() + text.size() ? kSizeUnits.find(*end) : std::string_view::npos;
+  constexpr std::int64_t kMostOfAUnit = 1 << 20;
+  if (error != std::errc() || unit == std::string_view::npos || bytes < 1 || bytes > kMostOfAUnit) {
+    return std::nullopt;
+  }
+  return bytes << (10 * (unit + 1));
+}
+
+std::string size_text(std::int64_t bytes) {
+  std::size_t unit = 0;
+  for (bytes >>= 10; bytes % 1024 == 0 && unit + 1 < kSizeUnits.size(); bytes >>= 10) {
+    ++unit;
+  }
+  return std::to_string(bytes) + kSizeUnits[unit];
+}
+
+Key cache_key() {
+  Key key = make_key({"data.cache", "",
+                      "What may be kept on the disk of pictures as they are behind decoding and "
+                      "resizing (docs/pictures.md); auto: a quarter of what is free"},
+                     "off, auto or a size", "off, auto, or as in 512M and 20G");
+  key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
+    const std::string text = node.kind == YamlNode::Kind::kScalar ? node.text : "";
+    const std::optional<std::int64_t> bytes = text == "off"    ? 0
+                                              : text == "auto" ? DataSpec::kAutoCache
+                                                               : bytes_in(text);
+    if (!bytes) {
+      return "expected off, auto or a size such as 512M or 20G, " + unlike(node);
+    }
+    job.data.cache = *bytes;
+    return {};
+  };
+  key.get = [](const JobSpec& job) -> std::string {
+    const std::int64_t bytes = job.data.cache;
+    return bytes == 0 ? "off" : bytes == DataSpec::kAutoCache ? "auto" : size_text(bytes);
+  };
+  return for_images(for_speed(std::move(key)));
+}
+
 }  // namespace
 
 void add_data_keys(std::vector<Key>& keys) {
   keys.push_back(text_key(
       {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
       [](auto& job) -> auto& { return job.data.source; },
-      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25; of "
-      "two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist, "
+      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25, "
+      "pack:DIR; of two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist, "
       "classes:fashion-mnist:A,B"));
   keys.push_back(for_images(choice_key(
       {"data.mirror", "", "Whether half of the real images are flipped left to right"},
@@ -185,6 +237,12 @@ void add_data_keys(std::vector<Key>& keys) {
   keys.push_back(for_speed(
       whole_key({"data.prefetch", "micro-batches", "Micro-batches prepared ahead by the loader"},
                 [](auto& job) -> auto& { return job.data.prefetch; }, {1, 1024})));
+  keys.push_back(for_speed(auto_or_whole_key(
+      {"data.threads", "",
+       "Threads that prepare micro-batches, no more than data.prefetch; auto: the cores of the "
+       "worker that neither compute nor carry messages"},
+      [](auto& job) -> auto& { return job.data.threads; }, {1, kMostThreads})));
+  keys.push_back(cache_key());
   keys.push_back(later(whole_key(
       {"data.limit", "examples",
        "Examples of the source that are trained on, the first ones (of each side, where any go "

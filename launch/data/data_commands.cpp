@@ -20,6 +20,8 @@
 #include "gan/data/survey.hpp"
 #include "gan/data/two_sides.hpp"
 #include "gan/pictures/png.hpp"
+#include "launch/data/data_bench_command.hpp"
+#include "launch/data/pack_command.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -29,8 +31,8 @@ using data::Survey;
 
 constexpr std::string_view kImages = "images:";
 /// Forms of data.source whose files are no pictures.
-constexpr std::array<std::string_view, 6> kOtherSources = {
-    "fashion-mnist", "stacked:", "idx:", "toy:", "edges:", "classes:"};
+constexpr std::array<std::string_view, 7> kOtherSources = {
+    "fashion-mnist", "stacked:", "idx:", "toy:", "pack:", "edges:", "classes:"};
 /// Those whose examples are two pictures of a folder or ZIP.
 constexpr std::array<std::string_view, 2> kSides = {"pairs:", "unpaired:"};
 /// Lines of one kind that people are shown; --json has all.
@@ -254,6 +256,8 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
       "Exit code 2 where an image cannot be read: a training would end there.\n"
       "Example: gangway data check photos.zip --sheet photos.png");
   command->callback([options, &line] { line.action = [options] { return check(*options); }; });
+  add_pack_command(*group, line);
+  add_data_bench_command(*group, line);
 }
 
 }  // namespace gangway::launch

@@ -75,6 +75,9 @@ DataFacts require_data(const JobSpec& spec, const Environment& environment,
       facts.notes.push_back(std::move(note));
     }
   }
+  for (std::string& note : check.notes) {
+    facts.notes.push_back(std::move(note));
+  }
   return facts;
 }
 

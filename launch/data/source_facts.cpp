@@ -10,6 +10,7 @@
 #include "gan/data/image_labels.hpp"
 #include "gan/data/images/image_archive.hpp"
 #include "gan/data/images/image_decoder.hpp"
+#include "gan/data/kept/pack_files.hpp"
 #include "job/data_source.hpp"
 
 namespace gangway::launch {
@@ -23,7 +24,7 @@ constexpr int kNoise = 12;
 constexpr int kEnoughToTell = 32;
 
 /// Where the pictures lie; empty: elsewhere.
-std::string location_of(const std::string& source) {
+std::string pictures_of(const std::string& source) {
   for (const std::string_view form :
        {kLabelledPictures, std::string_view("pairs:"), std::string_view("unpaired:")}) {
     if (source.starts_with(form)) {
@@ -59,7 +60,9 @@ bool are_gray(const data::ImageArchive& archive) {
 
 }  // namespace
 
-bool is_looked_at(const DataSpec& data) { return !location_of(data.source).empty(); }
+bool is_looked_at(const DataSpec& data) {
+  return data.source.starts_with(kPackSource) || !pictures_of(data.source).empty();
+}
 
 std::optional<SourceFacts> source_facts(const DataSpec& spec) {
   if (!is_looked_at(spec)) {
@@ -67,8 +70,12 @@ std::optional<SourceFacts> source_facts(const DataSpec& spec) {
                ? std::nullopt
                : std::optional(SourceFacts{.is_gray = spec.source != kStackedSource});
   }
-  const std::string location = location_of(spec.source);
+  const std::string location = pictures_of(spec.source);
   try {
+    if (location.empty()) {
+      const data::Pack pack = data::read_pack(spec.source.substr(kPackSource.size()));
+      return SourceFacts{.is_gray = pack.channels == 1, .classes = pack.num_classes};
+    }
     const auto archive = data::open_image_archive(location);
     if (archive->entries().empty()) {
       return std::nullopt;

@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
+#include "job/data_source.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/http_address.hpp"
 #include "launch/init/templates.hpp"
@@ -182,7 +183,8 @@ std::string shared_places(const Manifest& manifest) {
   if (const std::size_t colon = source.find(':');
       colon != std::string::npos && !source.starts_with("toy:")) {
     const std::filesystem::path place(source.substr(colon + 1));
-    if (source.starts_with("images:") || source.starts_with("idx:") || place.is_absolute()) {
+    if (source.starts_with("images:") || source.starts_with(kPackSource) ||
+        source.starts_with("idx:") || place.is_absolute()) {
       text += ", " + (manifest.folder / place).lexically_normal().string();
     }
   }

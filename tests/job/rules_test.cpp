@@ -18,15 +18,16 @@ TEST(Rules, SourceIsOneOfTheForms) {
   EXPECT_THAT(problems_of("data: {source: fashion_mnist}"),
               ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
                           "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-                          "images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or with two sides "
+                          "images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, or with two sides "
                           "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
                           "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
   EXPECT_THAT(
       problems_of("data: {source: 'idx:'}"),
-      ElementsAre("job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "
-                  "stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8 or toy:grid25, or "
-                  "with two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
-                  "classes:fashion-mnist:A,B"));
+      ElementsAre(
+          "job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "
+          "stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, "
+          "or with two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+          "classes:fashion-mnist:A,B"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
   for (const auto& [wrong, right] :
        std::vector<std::pair<std::string, std::string>>{{"imgaes:photos", "images:photos"},

@@ -2,7 +2,6 @@
 #include "worker/cuda/cuda_device.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,8 +26,6 @@ namespace {
 
 using comm::check;
 
-/// Small pictures of a fast network take that many; more wait for each other.
-constexpr int kMostReaders = 8;
 /// Of NCCL's kernels that move one tensor. They stand on the device until both ends are there, and
 /// there is one for each edge beside those that reduce.
 constexpr int kMostCtasOfAnEdge = 4;
@@ -51,13 +48,6 @@ std::string name_of_device(int index) {
   return properties.name;
 }
 
-/// Threads that read pictures: of a worker's cores those that neither compute nor carry messages.
-int readers_beside(int sharing_cores) {
-  constexpr int kOwn = 2;  // the compute thread, the lane
-  const int cores = static_cast<int>(std::thread::hardware_concurrency()) / sharing_cores;
-  return std::clamp(cores - kOwn, 1, kMostReaders);
-}
-
 std::vector<int> in_order(std::vector<int> workers) {
   std::ranges::sort(workers);
   return workers;
@@ -72,10 +62,9 @@ comm::CudaStream make_compute_stream(int index) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(const JobSpec& job, Place place, PretendHost pretend)
+CudaDevice::CudaDevice(const JobSpec& job, int index, PretendHost pretend)
     : job_(job),
-      index_(place.index),
-      readers_(readers_beside(place.sharing_cores)),
+      index_(index),
       pretend_(std::move(pretend)),
       kind_(name_of_device(index_)),
       stream_(make_compute_stream(index_)),
@@ -227,8 +216,7 @@ std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setu
 
 std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup) {
   return std::make_unique<CudaStaging>(
-      setup, CudaStaging::Device{
-                 .index = index_, .torch = device_, .compute = stream_.get(), .readers = readers_});
+      setup, CudaStaging::Device{.index = index_, .torch = device_, .compute = stream_.get()});
 }
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
@@ -244,11 +232,8 @@ void CudaDevice::finish() {
 
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
-  auto device = std::make_unique<CudaDevice>(
-      job,
-      CudaDevice::Place{.index = neighbours.place_on_machine % num_devices(),
-                        .sharing_cores = neighbours.workers_on_machine},
-      std::move(pretend));
+  auto device = std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices(),
+                                             std::move(pretend));
   if (job.layout.places_networks()) {
     gan::call_libraries_once(device->device());
   }

@@ -27,13 +27,9 @@ class CudaDevice final : public ComputeDevice {
   /// (comm/nccl/shared_device.hpp). Lane thread.
   using PretendHost = std::function<void(const std::string& name)>;
 
-  struct Place {
-    int index = 0;          ///< of the device
-    int sharing_cores = 1;  ///< workers that the host's cores are for
-  };
   /// Takes device `index` for this thread and sets what LibTorch computes with. `job` outlives it.
   /// @throws EnvironmentError where there is no such device.
-  CudaDevice(const JobSpec& job, Place place, PretendHost pretend);
+  CudaDevice(const JobSpec& job, int index, PretendHost pretend);
   ~CudaDevice() override;
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
@@ -79,7 +75,6 @@ class CudaDevice final : public ComputeDevice {
 
   const JobSpec& job_;
   int index_;
-  int readers_;
   PretendHost pretend_;
   std::string kind_;
   comm::CudaStream stream_;

@@ -21,7 +21,6 @@ class CudaStaging final : public BatchStaging {
     int index = 0;
     at::Device torch;
     cudaStream_t compute = nullptr;  ///< outlives this
-    int readers = 1;                 ///< threads of the host that are to spare
   };
   CudaStaging(const StagingSetup& setup, Device device);
   /// Waits for what it has put on streams.
@@ -29,7 +28,6 @@ class CudaStaging final : public BatchStaging {
   CudaStaging(const CudaStaging&) = delete;
   CudaStaging& operator=(const CudaStaging&) = delete;
 
-  [[nodiscard]] int num_readers() const override { return device_.readers; }
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
   [[nodiscard]] bool has_room() override;
   void stage(data::Batch&& batch) override;

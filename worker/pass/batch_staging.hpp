@@ -29,8 +29,6 @@ struct StagingSetup {
 class BatchStaging {
  public:
   virtual ~BatchStaging() = default;
-  /// Threads of the loader that a device is to be kept busy with.
-  [[nodiscard]] virtual int num_readers() const = 0;
   /// Memory that the device copies from by itself. Any thread. Outlives this.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
   /// Whether another batch may be staged without waiting.

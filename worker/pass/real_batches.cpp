@@ -76,7 +76,8 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
   data::LoaderOptions options{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
                               .augment = job.data.augment,
                               .pictures = job.data.has_two_sides() ? 2 : 1,
-                              .prefetch = job.data.prefetch};
+                              .prefetch = job.data.prefetch,
+                              .threads = std::clamp(job.data.threads, 1, job.data.prefetch)};
   if (make_staging) {
     staging_ = make_staging(
         {.shape = shape_,
@@ -84,7 +85,6 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
          .num_places = held_.size() * static_cast<std::size_t>(job.real_batches_per_step())});
   }
   if (staging_) {
-    options.threads = std::min(staging_->num_readers(), options.prefetch);
     options.pack_into = [this](std::size_t bytes) { return staging_->allocate(bytes); };
   }
   loader_ =

@@ -24,7 +24,8 @@ struct ContentsCheck {
   std::filesystem::path index_folder = {};
   /// Told now and then, on the calling thread, while files are read: how much of what is to be.
   std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};
-  DataFiles found = {};  ///< but for the fingerprint
+  DataFiles found = {};                 ///< but for the fingerprint
+  std::vector<std::string> notes = {};  ///< for people, of what is kept of the data
 };
 
 /// $XDG_CACHE_HOME/gangway/data, else ~/.cache/gangway/data; empty where there is no home.

@@ -11,6 +11,7 @@
 #include "gan/data/first_examples.hpp"
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
+#include "gan/data/kept/cached_dataset.hpp"
 #include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/sides/sided_files.hpp"
 #include "gan/data/two_sides.hpp"
@@ -91,9 +92,10 @@ std::unique_ptr<Dataset> open_unpaired(const DataSpec& spec, const ModelSpec& mo
   const SidedFiles files = sided_files(archive->entries(), part, archive->shared_folder());
   if (!files.first.empty() && !files.second.empty()) {
     const auto side = [&](const std::vector<std::size_t>& of_side, std::string_view name) {
-      return limited(std::make_unique<SideFiles>(archive, of_side, model),
-                     part == SourcePart::kTraining ? spec.limit : 0,
-                     fmt::format("the {} side of {}", name, spec.source));
+      return cached(limited(std::make_unique<SideFiles>(archive, of_side, model),
+                            part == SourcePart::kTraining ? spec.limit : 0,
+                            fmt::format("the {} side of {}", name, spec.source)),
+                    spec, check);
     };
     std::unique_ptr<Dataset> first = side(files.first, "first");
     return std::make_unique<AllPairs>(std::move(first), side(files.second, "second"));
@@ -124,6 +126,9 @@ std::unique_ptr<Dataset> open_two_sides(const DataSpec& spec, const ModelSpec& m
                                        : open_edges(spec, model, part);
   if (pairs && part == SourcePart::kTraining) {
     pairs = limited(std::move(pairs), spec.limit, spec.source);
+    if (spec.source.starts_with(kPairs)) {
+      pairs = cached(std::move(pairs), spec, check);
+    }
   }
   return pairs && spec.direction == PairDirection::kBToA
              ? std::make_unique<OtherWay>(std::move(pairs))

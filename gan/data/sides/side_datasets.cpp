@@ -7,8 +7,7 @@
 
 #include "base/errors.hpp"
 #include "gan/data/contents/fingerprint.hpp"
-#include "gan/data/images/image_decoder.hpp"
-#include "gan/data/images/resample.hpp"
+#include "gan/data/times/timed_pictures.hpp"
 
 namespace gangway::data {
 namespace {
@@ -76,12 +75,11 @@ SideFiles::SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<Fi
       channels_(model.channels) {}
 
 Pixels SideFiles::decoded(std::size_t file) const {
-  return decode_image(archive_->read(file), archive_->display_name(file),
-                      {.wanted_side = shape_.height});
+  return decode_picture(*archive_, file, {.wanted_side = shape_.height}, ledger_);
 }
 
 void SideFiles::write(const Pixels& picture, std::span<float> out) const {
-  to_floats(fit_square(picture, shape_.height), channels_, out);
+  to_floats(fit_picture(picture, shape_.height, ledger_), channels_, out);
 }
 
 int SideFiles::read(std::int64_t index, std::span<float> out) const {

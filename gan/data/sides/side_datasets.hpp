@@ -33,6 +33,7 @@ class SideFiles : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return 0; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] DecodeTimes decode_times() const override { return ledger_.times(); }
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] std::string earlier_fingerprint() const override;
 
@@ -44,6 +45,7 @@ class SideFiles : public Dataset {
   std::vector<FilePair> pairs_;
   ExampleShape shape_;
   int channels_;  // of one picture
+  mutable DecodeLedger ledger_;
 };
 
 /// Every picture of one set with every one of the other: as many examples, so that a keyed order
@@ -57,6 +59,9 @@ class AllPairs : public Dataset {
   [[nodiscard]] ExampleShape shape() const override;
   [[nodiscard]] int num_classes() const override { return 0; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] DecodeTimes decode_times() const override {
+    return first_->decode_times() + second_->decode_times();
+  }
   [[nodiscard]] std::string fingerprint() const override {
     return fingerprint_of(first_->fingerprint(), second_->fingerprint());
   }
@@ -95,6 +100,7 @@ class OtherWay : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return pairs_->shape(); }
   [[nodiscard]] int num_classes() const override { return pairs_->num_classes(); }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] DecodeTimes decode_times() const override { return pairs_->decode_times(); }
   [[nodiscard]] std::string fingerprint() const override {
     return fingerprint_of(pairs_->fingerprint());
   }

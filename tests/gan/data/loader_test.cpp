@@ -69,6 +69,22 @@ std::vector<Batch> collect(const LoaderOptions& options, int count) {
   return batches;
 }
 
+TEST(Loader, CountsWhatItsThreadsDo) {
+  const NumberedDataset dataset;
+  Loader loader(dataset, SampleOrder(11, 100), {.prefetch = 2, .threads = 2}, counting(6));
+  for (int i = 0; i < 6; ++i) {
+    (void)loader.next();
+  }
+  const LoaderTimes times = loader.times();
+  EXPECT_EQ(times.images, 48);
+  EXPECT_EQ(times.asked, 6);
+  EXPECT_LE(times.ready, 12);
+  EXPECT_GT(times.read, 0.0);
+  EXPECT_GT(times.augment, 0.0);
+  EXPECT_GT(times.no_room, 0.0);
+  EXPECT_EQ(times.decode + times.fit + times.pack, 0.0);
+}
+
 TEST(Loader, HandsOutTheRequestsInOrder) {
   const std::vector<Batch> batches = collect({}, 20);
   const SampleOrder order(11, 100);

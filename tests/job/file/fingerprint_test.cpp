@@ -52,7 +52,9 @@ TEST(Fingerprint, StaysWhereOnlySpeedChanges) {
                            "output.http=off",
                            "output.http_plain=true",
                            "training.kimg=99",
-                           "data.prefetch=9"}) {
+                           "data.prefetch=9",
+                           "data.threads=2",
+                           "data.cache=20G"}) {
     EXPECT_EQ(fingerprint_with(same), fingerprint) << same;
   }
   EXPECT_EQ(job_fingerprint(spec_of(

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The pictures of a pack, read and not decoded. Used by open_dataset.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "gan/data/dataset.hpp"
+#include "gan/data/kept/pack_files.hpp"
+#include "job/models/model_spec.hpp"
+
+namespace gangway::data {
+
+/// The same values as of the pictures that were packed. Each is compared with its hash; shards are
+/// read and not mapped, so that one that is cut while it is trained on is a line and no signal.
+class PackDataset : public Dataset {
+ public:
+  /// @throws ConfigError naming the file: missing, changed, cut, of another resolution
+  PackDataset(std::filesystem::path folder, const ModelSpec& model);
+
+  [[nodiscard]] std::int64_t size() const override {
+    return static_cast<std::int64_t>(pack_.entries.size());
+  }
+  [[nodiscard]] ExampleShape shape() const override { return shape_; }
+  [[nodiscard]] int num_classes() const override { return pack_.num_classes; }
+  [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  [[nodiscard]] int label(std::int64_t index) const override {
+    return static_cast<int>(pack_.entries[static_cast<std::size_t>(index)].label);
+  }
+  [[nodiscard]] std::string fingerprint() const override { return pack_.fingerprint; }
+
+ private:
+  std::filesystem::path folder_;
+  Pack pack_;
+  ExampleShape shape_;
+  std::size_t pictures_a_shard_ = 1;
+  std::vector<FileDescriptor> shards_;
+};
+
+}  // namespace gangway::data

@@ -52,6 +52,31 @@ class PictureFolders(Trainings):
         digests = {self.digest(run) for run in ("w1", "w3", "zip")}
         self.assertEqual(len(digests), 1, digests)
 
+    def test_threads_cache_and_pack_change_no_bit(self):
+        folder = self.write_pictures()
+        home = str(self.folder / "cache")
+        packed = self.folder / "pictures-32"
+        code, out, err = self.call(GANGWAY, "data", "pack", folder, packed, "--resolution", 32, "--threads", 2)
+        self.assertEqual(code, 0, out + err)
+        ways = {"plain": ["data.threads=1"], "four": ["data.threads=4"],
+                "filled": ["data.threads=4", "data.cache=auto"], "kept": ["data.threads=1", "data.cache=auto"],
+                "part": ["data.threads=1", "data.cache=128K"],
+                "packed": [f"data.source=pack:{packed}", "data.threads=4"]}
+        for run, keys in ways.items():
+            # Each picture is shown twice: read by one of both workers, then kept.
+            job = self.job(folder, "data.mirror=true", f"training.kimg={2 * max(COUNT, 64) / 1000}", *keys)
+            code, out, err = self.call(GANGWAY, "run", *job, "-n", 2, "--run", run, XDG_CACHE_HOME=home)
+            self.assertEqual(code, 0, out + err)
+            self.assertEqual("has room for" in out + err, run == "part", out + err)
+        digests = {run: self.digest(run) for run in ways}
+        self.assertEqual(len(set(digests.values())), 1, digests)
+        self.assertEqual(len(list(Path(home).rglob("*.pictures"))), 2)
+        shard = packed / "00000.shard"
+        shard.write_bytes(shard.read_bytes()[:-1])
+        code, out, err = self.call(GANGWAY, "run", *self.job(folder, f"data.source=pack:{packed}"), "-n", 2)
+        self.assertEqual(code, 2, out + err)
+        self.assertEqual([line for line in err.splitlines() if "00000.shard" in line], err.splitlines(), err)
+
     def test_a_zip_made_for_stylegan_trains_with_its_labels(self):
         rng = random.Random(SEED)
         packed = self.folder / "set.zip"

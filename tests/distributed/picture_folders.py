@@ -77,6 +77,18 @@ class PictureFolders(Trainings):
         self.assertEqual(code, 2, out + err)
         self.assertEqual([line for line in err.splitlines() if "00000.shard" in line], err.splitlines(), err)
 
+    def test_a_bench_of_the_data_tells_where_the_time_goes(self):
+        job = self.job(self.write_pictures(), "training.batch=16", "data.threads=2")
+        code, out, err = self.call(GANGWAY, "data", "bench", *job, "--images", 32, "--rounds", 2, "--json")
+        self.assertEqual(code, 0, out + err)
+        rows = {row["name"]: row for row in json.loads(out)["rows"]}
+        self.assertEqual(list(rows), ["synthetic", "cached", "warm", "cold"])
+        for name, row in rows.items():
+            self.assertGreater(row["images_per_second"], 0)
+            self.assertAlmostEqual(sum(row["shares"].values()), 1)
+            self.assertEqual(row["shares"]["decode"] > 0, name in ("warm", "cold"), rows)
+        self.assertIn("parts of warm", self.call(GANGWAY, "data", "bench", *job, "--images", 32, "--rounds", 1)[1])
+
     def test_a_zip_made_for_stylegan_trains_with_its_labels(self):
         rng = random.Random(SEED)
         packed = self.folder / "set.zip"

@@ -12,8 +12,7 @@
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
-#include "gan/data/kept/cached_dataset.hpp"
-#include "gan/data/kept/pack_dataset.hpp"
+#include "gan/data/kept_datasets.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
 #include "gan/data/two_sides.hpp"
@@ -54,7 +53,7 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
     return std::make_unique<ImageDataset>(open_image_archive(*location, check), *location, model);
   }
   if (const auto location = after(spec.source, kPackSource)) {
-    return std::make_unique<PackDataset>(*location, model);
+    return open_pack(*location, model);
   }
   if (const auto name = after(spec.source, "toy:")) {
     if (auto mixture = toy_mixture(*name)) {

@@ -22,7 +22,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/text/aligned_text.hpp"
-#include "gan/data/kept/cached_dataset.hpp"
+#include "gan/data/kept_datasets.hpp"
 #include "gan/data/loader.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "job/file/parse.hpp"

@@ -10,6 +10,7 @@
 #include "base/errors.hpp"
 #include "gan/data/images/packed_batch.hpp"
 #include "gan/data/images/pixels.hpp"
+#include "gan/data/kept_datasets.hpp"
 
 namespace gangway::data {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures that are decoded and resized once (data.cache). Used where data sets are opened.
+// Pictures that are decoded and resized once (data.cache). Made by cached().
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "gan/data/contents/file_contents.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/kept/picture_cache.hpp"
-#include "job/spec.hpp"
 
 namespace gangway::data {
 
@@ -36,10 +34,5 @@ class CachedDataset : public Dataset {
   std::unique_ptr<Dataset> all_;
   std::unique_ptr<PictureCache> cache_;
 };
-
-/// `all` behind the job's cache, if it has one, and if `check` says where it may lie; what people
-/// should know of it goes to check->notes.
-[[nodiscard]] std::unique_ptr<Dataset> cached(std::unique_ptr<Dataset> all, const DataSpec& spec,
-                                              ContentsCheck* check);
 
 }  // namespace gangway::data

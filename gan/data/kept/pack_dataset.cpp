@@ -11,6 +11,7 @@
 #include "base/errors.hpp"
 #include "gan/data/contents/file_contents.hpp"
 #include "gan/data/images/pixels.hpp"
+#include "gan/data/kept_datasets.hpp"
 
 namespace gangway::data {
 
@@ -61,6 +62,10 @@ int PackDataset::read(std::int64_t index, std::span<float> out) const {
   }
   to_floats(picture, shape_.channels, out);
   return label(index);
+}
+
+std::unique_ptr<Dataset> open_pack(const std::filesystem::path& folder, const ModelSpec& model) {
+  return std::make_unique<PackDataset>(folder, model);
 }
 
 }  // namespace gangway::data

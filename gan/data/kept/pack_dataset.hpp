@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pictures of a pack, read and not decoded. Used by open_dataset.
+// The pictures of a pack, read and not decoded. Made by open_pack.
 #pragma once
 
 #include <cstdint>

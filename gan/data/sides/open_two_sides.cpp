@@ -11,7 +11,7 @@
 #include "gan/data/first_examples.hpp"
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/images/image_archive.hpp"
-#include "gan/data/kept/cached_dataset.hpp"
+#include "gan/data/kept_datasets.hpp"
 #include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/sides/sided_files.hpp"
 #include "gan/data/two_sides.hpp"

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "gan/data/images/pixels.hpp"
+#include "gan/data/kept_datasets.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::data {

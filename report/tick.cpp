@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "run/messages/step_parts.hpp"
+
 namespace gangway::report {
 
 std::string format_duration(double seconds) {
@@ -159,6 +161,9 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   object["parts_rank"] = slowest->rank;
   if (tick.parts.size() > 1 && tick.parts.size() <= kMostRows) {
     object["parts_by_rank"] = std::move(rows);
+  }
+  for (std::size_t figure = 0; figure < slowest->loader.size(); ++figure) {
+    object["loader"][messages::kLoaderFigureNames.at(figure)] = slowest->loader[figure];
   }
   object["core_percent"] = 100.0 * slowest->core_share;
   object["preemptions_per_step"] = slowest->preemptions_per_step;

@@ -76,6 +76,7 @@ struct WorkerParts {
   double core_share = 0;            ///< of the rest: the compute thread had a core, 0 to 1
   double preemptions_per_step = 0;  ///< times that it lost one against its will
   double major_faults_per_step = 0;  ///< its pages that a disk had to bring
+  std::vector<double> loader{};      ///< a step, by messages::kLoaderFigureNames
   [[nodiscard]] double step_seconds() const;
 };
 

@@ -314,8 +314,12 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   parts.waits_seconds = waits / steps;
   parts.preemptions_per_step = static_cast<double>(figures.preemptions) / steps;
   parts.major_faults_per_step = static_cast<double>(figures.major_faults) / steps;
-  for (double& each : parts.seconds) {
-    each /= steps;
+  parts.loader = figures.loader;
+  parts.loader.resize(std::min(parts.loader.size(), messages::kLoaderFigureNames.size()));
+  for (std::vector<double>* sums : {&parts.seconds, &parts.loader}) {
+    for (double& each : *sums) {
+      each /= steps;
+    }
   }
   return parts;
 }

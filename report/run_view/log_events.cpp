@@ -19,6 +19,7 @@ constexpr std::array kKinds = {
     KindOfWord{"score", "score"},     KindOfWord{"ckpt", "checkpoint"},
     KindOfWord{"picture", "picture"}, KindOfWord{"trace", "trace"},
     KindOfWord{"kept", "note"},       KindOfWord{"ends", "end"},
+    KindOfWord{"advise", "advice"},
 };
 
 std::string_view without_spaces(std::string_view text) {

@@ -230,8 +230,10 @@ struct StepFigures {
   double core_seconds = 0.0;       ///< for which it had a core
   std::uint64_t preemptions = 0;   ///< times that it lost one against its will
   std::uint64_t major_faults = 0;  ///< its pages that a disk had to bring
+  std::vector<double> loader;      ///< of its loader, by kLoaderFigureNames
   static auto fields(auto& it) {
-    return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults);
+    return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults,
+                    it.loader);
   }
   bool operator==(const StepFigures&) const = default;
 };

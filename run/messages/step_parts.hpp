@@ -47,6 +47,11 @@ enum class NetworkPart : std::size_t {
 inline constexpr std::array<std::string_view, 3> kNetworkPartNames = {"forward", "backward",
                                                                       "penalty"};
 
+/// What a step was to the threads that read examples, all of them together: seconds, but for the
+/// last two, calls for a batch and how many lay ready at them.
+inline constexpr std::array<std::string_view, 8> kLoaderFigureNames = {
+    "read", "decode", "fit", "augment", "pack", "no_room", "asked", "ready"};
+
 constexpr std::size_t index_of(StepPart part) { return static_cast<std::size_t>(part); }
 /// @param network  its index in the job
 constexpr std::size_t index_of(NetworkPart part, std::size_t network) {

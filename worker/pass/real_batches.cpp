@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -190,6 +191,23 @@ void RealBatches::stage_ahead() {
 
 std::size_t RealBatches::place_of(const data::BatchRequest& request) const {
   return static_cast<std::size_t>(request.repeat) * held_.size() + index_of(request.microbatch);
+}
+
+std::vector<double> RealBatches::take_loader_figures() {
+  const data::LoaderTimes now = loader_->times();
+  std::vector<double> figures = {now.read,
+                                 now.decode,
+                                 now.fit,
+                                 now.augment,
+                                 now.pack,
+                                 now.no_room,
+                                 static_cast<double>(now.asked),
+                                 static_cast<double>(now.ready)};
+  static_assert(messages::kLoaderFigureNames.size() == 8);
+  std::vector<double> before = std::exchange(told_figures_, figures);
+  before.resize(figures.size(), 0.0);
+  std::ranges::transform(figures, before, figures.begin(), std::minus());
+  return figures;
 }
 
 const RealBatch& RealBatches::latest(int microbatch) const {

@@ -37,6 +37,8 @@ class RealBatches {
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
   /// Has all of the step's lie where take() finds them, as often as it is asked and in any order.
   void prepare(std::int64_t step);
+  /// What the loader did since the last call, by messages::kLoaderFigureNames.
+  [[nodiscard]] std::vector<double> take_loader_figures();
   /// That they are of.
   [[nodiscard]] const data::Dataset& dataset() const { return dataset_; }
   /// Of a batch of images or points, the batch's own included.
@@ -67,6 +69,7 @@ class RealBatches {
   std::vector<Held> prepared_;  // by place_of; empty until a step is prepared
   std::optional<std::int64_t> prepared_step_;
   std::vector<const RealBatch*> latest_;  // by micro-batch
+  std::vector<double> told_figures_;
   ComputeTrace* trace_;
   std::unique_ptr<BatchStaging> staging_;  // null: there is no other memory
   std::unique_ptr<data::Loader> loader_;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "report/advice/advice.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "report/advice/rules.hpp"
+
+namespace gangway::report {
+namespace {
+
+constexpr std::size_t kTicks = 4;
+constexpr std::ptrdiff_t kEnough = 3;
+
+double mean(const std::deque<double>& values) {
+  return values.empty() ? 0.0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+void push(std::deque<double>& values, double value) {
+  values.push_back(value);
+  if (values.size() > kTicks) {
+    values.pop_front();
+  }
+}
+
+}  // namespace
+
+std::string advice_line(const Advice& advice) {
+  return fmt::format("{}: {}: {} ({}{}; {})", advice.rule, advice.evidence, advice.remedy,
+                     advice.gain > 1.0 ? fmt::format("at most {:.2f} times as fast; ", advice.gain)
+                                       : "",
+                     advice.changes_numbers ? "other numbers: for a new job" : "the same numbers",
+                     advice.needs_restart ? "from the next start on" : "at once");
+}
+
+std::vector<Advice> AdviceBook::add(const nlohmann::json& tick) {
+  const StepFacts facts(tick, keys_);
+  if (facts.step_seconds() <= 0.0) {
+    return {};
+  }
+  push(computing_, facts.computing());
+  std::vector<Advice> added;
+  const std::span<const Rule> rules = all_rules();
+  for (std::size_t index = 0; index < rules.size(); ++index) {
+    const Rule& rule = rules[index];
+    Watched& watched = watched_[index];
+    push(watched.shares, rule.share(facts));
+    const auto at_least = [&](double share) {
+      return std::ranges::count_if(watched.shares, [&](double one) { return one >= share; });
+    };
+    const auto seen = static_cast<std::ptrdiff_t>(watched.shares.size());
+    const bool was_on = watched.is_on;
+    if (!was_on) {
+      watched.is_on = at_least(rule.threshold) >= kEnough;
+    } else if (seen - at_least(rule.threshold / 2.0) >= kEnough) {
+      watched.is_on = false;
+    }
+    if (watched.is_on && watched.shares.back() > 0.0) {
+      const double saved = std::min(0.95, mean(watched.shares));
+      watched.advice = {.rule = std::string(rule.name),
+                        .evidence = rule.evidence(facts),
+                        .remedy = rule.remedy(facts),
+                        .gain = rule.is_saved ? 1.0 / (1.0 - saved) : 1.0,
+                        .changes_numbers = rule.changes_numbers,
+                        .needs_restart = rule.needs_restart};
+    }
+    if (watched.is_on && !was_on) {
+      added.push_back(watched.advice);
+    }
+  }
+  return added;
+}
+
+std::vector<Advice> AdviceBook::current() const {
+  std::vector<Advice> all;
+  for (const auto& [rule, watched] : watched_) {
+    if (watched.is_on) {
+      all.push_back(watched.advice);
+    }
+  }
+  std::ranges::stable_sort(all, std::greater(), &Advice::gain);
+  return all;
+}
+
+double AdviceBook::computing() const { return mean(computing_); }
+
+}  // namespace gangway::report

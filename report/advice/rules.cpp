@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+#include "report/advice/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace gangway::report {
+namespace {
+
+using Facts = const StepFacts&;
+
+/// Of the loader's time in which it had room for more: above, it is what training waits for.
+constexpr double kLoaderIsBusy = 0.7;
+/// Of its work: one kind of it that matters most.
+constexpr double kMostOfIt = 0.5;
+
+std::string percent(double share) { return fmt::format("{:.0f}%", 100.0 * share); }
+
+bool loader_is_busy(Facts facts) {
+  const double work = facts.loader_work();
+  return work > kLoaderIsBusy * (work + facts.loader("no_room"));
+}
+
+/// The wait for data where the loader is busy with `kinds` most of the time.
+double data_wait(Facts facts, std::initializer_list<std::string_view> kinds) {
+  double sum = 0.0;
+  for (const std::string_view kind : kinds) {
+    sum += facts.loader(kind);
+  }
+  return loader_is_busy(facts) && sum > kMostOfIt * facts.loader_work() ? facts.share("data") : 0.0;
+}
+
+std::string data_evidence(Facts facts, std::string_view does, double seconds) {
+  return fmt::format("waits for data {} of a step, and its loader {} for {} of its work",
+                     percent(facts.share("data")), does, percent(seconds / facts.loader_work()));
+}
+
+double others_waits(Facts facts) {
+  return facts.share({"exchange", "workers", "messages", "device"});
+}
+
+bool is_apart(Facts facts) {
+  return facts.key("layout.generator", "auto") != "auto" ||
+         facts.key("layout.discriminator", "auto") != "auto";
+}
+
+/// How much less than the others the slowest worker waits for others.
+double lag(Facts facts) {
+  const std::vector<double>& waits = facts.waits_for_others();
+  const auto slowest = static_cast<std::size_t>(facts.slowest_rank() - 1);
+  if (waits.size() < 2 || slowest >= waits.size() || facts.share("tensors") > 0.0) {
+    return 0.0;
+  }
+  double least = 1.0;
+  for (std::size_t worker = 0; worker < waits.size(); ++worker) {
+    least = worker == slowest ? least : std::min(least, waits[worker]);
+  }
+  return std::max(0.0, least - waits[slowest]);
+}
+
+constexpr std::array kRules = {
+    Rule{.name = "decode-bound",
+         .threshold = 0.05,
+         .share = [](Facts facts) { return data_wait(facts, {"decode", "fit"}); },
+         .evidence =
+             [](Facts facts) {
+               return data_evidence(facts, "decodes and resizes",
+                                    facts.loader("decode") + facts.loader("fit"));
+             },
+         .remedy = [](Facts) { return std::string("data.cache=auto, or 'gangway data pack'"); }},
+    Rule{.name = "read-bound",
+         .threshold = 0.05,
+         .share = [](Facts facts) { return data_wait(facts, {"read"}); },
+         .evidence =
+             [](Facts facts) { return data_evidence(facts, "reads", facts.loader("read")); },
+         .remedy =
+             [](Facts facts) {
+               return facts.key("data.source").starts_with("toy:")
+                          ? std::string("data.threads=2")
+                          : std::string("'gangway data pack', or a disk nearer to the worker");
+             }},
+    Rule{.name = "augment-bound",
+         .threshold = 0.05,
+         .share = [](Facts facts) { return data_wait(facts, {"augment", "pack"}); },
+         .evidence =
+             [](Facts facts) {
+               return data_evidence(facts, "augments and packs",
+                                    facts.loader("augment") + facts.loader("pack"));
+             },
+         .remedy = [](Facts) { return std::string("data.threads=2, or more"); }},
+    Rule{.name = "shallow-prefetch",
+         .threshold = 0.05,
+         .share =
+             [](Facts facts) {
+               return facts.loader_work() > 0.0 && !loader_is_busy(facts) ? facts.share("data")
+                                                                           : 0.0;
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "waits for data {} of a step, though its loader has nothing to do for {} of its "
+                   "time: some reads take far longer than others",
+                   percent(facts.share("data")),
+                   percent(facts.loader("no_room") /
+                           (facts.loader("no_room") + facts.loader_work())));
+             },
+         .remedy =
+             [](Facts facts) {
+               const int before = std::max(1, std::atoi(facts.key("data.prefetch", "4").c_str()));
+               return fmt::format("data.prefetch={}", 4 * before);
+             }},
+    Rule{.name = "oversubscribed",
+         .threshold = 0.1,
+         .share =
+             [](Facts facts) {
+               const double lost = 1.0 - facts.number("core_percent") / 100.0;
+               return facts.number("preemptions_per_step") >= 1.0
+                          ? lost * facts.computing()
+                          : 0.0;
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "the thread that computes had a core for {} of what it did not wait, and lost one "
+                   "{:.1f} times a step",
+                   percent(facts.number("core_percent") / 100.0),
+                   facts.number("preemptions_per_step"));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string("fewer workers on that host, or other programs off it");
+             }},
+    Rule{.name = "swapping",
+         .threshold = 1.0,
+         .share = [](Facts facts) { return facts.number("major_faults_per_step"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("a disk had to bring {:.1f} pages of its memory a step",
+                                  facts.number("major_faults_per_step"));
+             },
+         .remedy =
+             [](Facts) { return std::string("fewer workers on that host, or more memory"); },
+         .is_saved = false},
+    Rule{.name = "tiny-microbatches",
+         .threshold = 0.1,
+         .share = [](Facts facts) { return facts.share({"leaves", "other"}); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("what is done once a micro-batch, whatever its size, takes {}",
+                                  percent(facts.share({"leaves", "other"})));
+             },
+         .remedy =
+             [](Facts facts) {
+               return fmt::format("fewer training.microbatches than {}",
+                                  facts.key("training.microbatches", "1"));
+             },
+         .changes_numbers = true},
+    Rule{.name = "overlap-off",
+         .threshold = 0.05,
+         .share =
+             [](Facts facts) {
+               return facts.key("layout.overlap", "across") == "none" ? others_waits(facts) : 0.0;
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits for exchanges {} of a step, which layout.overlap: none runs "
+                                  "beside nothing",
+                                  percent(others_waits(facts)));
+             },
+         .remedy = [](Facts) { return std::string("layout.overlap=across"); }},
+    Rule{.name = "straggler",
+         .threshold = 0.2,
+         .share = lag,
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("all others wait for rank {}, {} of a step longer than it for them",
+                                  facts.slowest_rank(), percent(lag(facts)));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string(
+                   "look for what else runs on its host; layout.balance=auto moves micro-batches, "
+                   "'gangway drain RUN HOST' leaves it out");
+             }},
+    Rule{.name = "slow-link",
+         .threshold = 0.1,
+         .share =
+             [](Facts facts) {
+               return facts.key("layout.overlap", "across") == "none" ? 0.0
+                                                                      : facts.share("messages");
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits for messages of other hosts {} of a step",
+                                  percent(facts.share("messages")));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string(
+                   "'gangway plan JOB' finds the layout for these links; a larger training.batch or "
+                   "numerics.wire=bf16 sends less, in a new job");
+             }},
+    Rule{.name = "update-bound",
+         .threshold = 0.1,
+         .share = [](Facts facts) { return facts.share("optimizer"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits for the optimiser {} of a step",
+                                  percent(facts.share("optimizer")));
+             },
+         .remedy = [](Facts) { return std::string("more workers: each updates its own share"); }},
+    Rule{.name = "exchange-bound",
+         .threshold = 0.3,
+         .share =
+             [](Facts facts) {
+               return facts.key("layout.overlap", "across") == "none" || lag(facts) > 0.2
+                          ? 0.0
+                          : facts.share({"exchange", "workers"});
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "waits {} of a step while gradients are added up on its host: its networks are "
+                   "small for so many workers, or the lane has no core",
+                   percent(facts.share({"exchange", "workers"})));
+             },
+         .remedy = [](Facts) { return std::string("fewer workers a host ('gangway plan JOB')"); }},
+    Rule{.name = "norm-wait",
+         .threshold = 0.05,
+         .share = [](Facts facts) { return facts.norm_wait(); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits {} of a step for updates that wait for the gradient's norm",
+                                  percent(facts.norm_wait()));
+             },
+         .remedy = [](Facts) { return std::string("no clip_norm, or accept it"); },
+         .changes_numbers = true},
+    Rule{.name = "bubble",
+         .threshold = 0.1,
+         .share =
+             [](Facts facts) { return is_apart(facts) ? 0.0 : facts.share("tensors"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits for tensors of other stages {} of a step",
+                                  percent(facts.share("tensors")));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string(
+                   "'gangway plan JOB' finds other cuts and schedules; more training.microbatches, "
+                   "in a new job, fill it");
+             }},
+    Rule{.name = "unbalanced-networks",
+         .threshold = 0.15,
+         .share =
+             [](Facts facts) { return is_apart(facts) ? facts.share("tensors") : 0.0; },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits {} of a step for networks that other workers hold",
+                                  percent(facts.share("tensors")));
+             },
+         .remedy =
+             [](Facts) { return std::string("'gangway plan JOB' finds who should hold which"); }},
+    Rule{.name = "snapshots",
+         .threshold = 0.02,
+         .share = [](Facts facts) { return facts.share("snapshots"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("snapshots take {} of a step", percent(facts.share("snapshots")));
+             },
+         .remedy = [](Facts) { return std::string("checkpoint.snapshot_steps=auto, or more"); }},
+    Rule{.name = "checkpoints",
+         .threshold = 0.02,
+         .share = [](Facts facts) { return facts.share("checkpoints"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("checkpoints take {} of a step",
+                                  percent(facts.share("checkpoints")));
+             },
+         .remedy =
+             [](Facts) { return std::string("a larger checkpoint.every_kimg, or a faster disk"); }},
+    Rule{.name = "pictures",
+         .threshold = 0.02,
+         .share = [](Facts facts) { return facts.share("pictures"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("pictures take {} of the time", percent(facts.share("pictures")));
+             },
+         .remedy = [](Facts) { return std::string("a larger output.pictures_kimg"); }},
+    Rule{.name = "checks",
+         .threshold = 0.01,
+         .share = [](Facts facts) { return facts.share("checks"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("comparing weights takes {:.1f}% of a step",
+                                  100.0 * facts.share("checks"));
+             },
+         .remedy = [](Facts) { return std::string("a larger layout.check_steps"); }},
+    Rule{.name = "penalties",
+         .threshold = 0.3,
+         .share =
+             [](Facts facts) {
+               const bool is_lazy = facts.key("training.r1.interval", "1") != "1";
+               return is_lazy ? 0.0 : facts.share_ending("_penalty");
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("penalties take {} of a step, in every step",
+                                  percent(facts.share_ending("_penalty")));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string("training.r1.interval=16 (lazy regularisation, StyleGAN2)");
+             },
+         .changes_numbers = true},
+    Rule{.name = "coordinator",
+         .threshold = 0.01,
+         .share = [](Facts facts) { return facts.share("coordinator"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("waits for the coordinator {:.1f}% of the time",
+                                  100.0 * facts.share("coordinator"));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string("a larger output.tick_kimg, or a core for the coordinator");
+             }},
+};
+
+}  // namespace
+
+std::span<const Rule> all_rules() { return kRules; }
+
+}  // namespace gangway::report

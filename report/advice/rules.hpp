@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The rules of advice, each a share of a step with a threshold, and what to do about it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "report/advice/step_facts.hpp"
+
+namespace gangway::report {
+
+struct Rule {
+  std::string_view name;
+  double threshold = 0.0;  ///< of a step, 0 to 1
+  double (*share)(const StepFacts&) = nullptr;
+  std::string (*evidence)(const StepFacts&) = nullptr;
+  std::string (*remedy)(const StepFacts&) = nullptr;
+  bool changes_numbers = false;
+  bool needs_restart = true;
+  bool is_saved = true;  ///< the share is time that would be saved
+};
+
+[[nodiscard]] std::span<const Rule> all_rules();
+
+}  // namespace gangway::report

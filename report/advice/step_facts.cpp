@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "report/advice/step_facts.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+namespace gangway::report {
+
+StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std::string>& keys)
+    : keys_(keys) {
+  const auto take = [](const nlohmann::json& object, auto& numbers) {
+    for (const auto& [name, value] : object.items()) {
+      if (value.is_number()) {
+        numbers[name] = value.template get<double>();
+      }
+    }
+  };
+  const nlohmann::json none = nlohmann::json::object();
+  const auto object_in = [&](const char* name) -> const nlohmann::json& {
+    return tick.contains(name) && tick[name].is_object() ? tick[name] : none;
+  };
+  take(tick, numbers_);
+  take(object_in("parts"), parts_);
+  take(object_in("loader"), loader_);
+  slowest_rank_ = static_cast<int>(number("parts_rank"));
+  for (const auto& [part, seconds] : parts_) {
+    step_seconds_ += seconds;
+  }
+  for (const auto& [phase, waits] : object_in("exposed").items()) {
+    if (waits.is_object() && waits.value("agree", false) && step_seconds_ > 0.0) {
+      norm_wait_ += waits.value("seconds", 0.0) / step_seconds_;
+    }
+  }
+  std::vector<double> whole;
+  for (const auto& [part, row] : object_in("parts_by_rank").items()) {
+    const bool is_wait = part == "exchange" || part == "workers" || part == "messages";
+    for (std::size_t worker = 0; row.is_array() && worker < row.size(); ++worker) {
+      whole.resize(std::max(whole.size(), worker + 1), 0.0);
+      waits_.resize(whole.size(), 0.0);
+      const double seconds = row[worker].is_number() ? row[worker].get<double>() : 0.0;
+      whole[worker] += seconds;
+      waits_[worker] += is_wait ? seconds : 0.0;
+    }
+  }
+  for (std::size_t worker = 0; worker < whole.size(); ++worker) {
+    waits_[worker] = whole[worker] > 0.0 ? waits_[worker] / whole[worker] : 0.0;
+  }
+}
+
+double StepFacts::share(std::string_view part) const {
+  const auto found = parts_.find(part);
+  return found == parts_.end() || step_seconds_ <= 0.0 ? 0.0 : found->second / step_seconds_;
+}
+
+double StepFacts::share(std::initializer_list<std::string_view> parts) const {
+  return std::accumulate(
+      parts.begin(), parts.end(), 0.0,
+      [this](double sum, std::string_view part) { return sum + share(part); });
+}
+
+double StepFacts::share_ending(std::string_view end) const {
+  double sum = 0.0;
+  for (const auto& [part, seconds] : parts_) {
+    sum += part.ends_with(end) ? share(part) : 0.0;
+  }
+  return sum;
+}
+
+double StepFacts::computing() const {
+  return share_ending("_forward") + share_ending("_backward") + share_ending("_penalty") +
+         share("recorded");
+}
+
+double StepFacts::number(const std::string& name) const {
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? 0.0 : found->second;
+}
+
+double StepFacts::loader(std::string_view figure) const {
+  const auto found = loader_.find(figure);
+  return found == loader_.end() ? 0.0 : found->second;
+}
+
+double StepFacts::loader_work() const {
+  return loader("read") + loader("decode") + loader("fit") + loader("augment") + loader("pack");
+}
+
+std::string StepFacts::key(const std::string& name, const std::string& otherwise) const {
+  const auto found = keys_.find(name);
+  return found == keys_.end() ? otherwise : found->second;
+}
+
+}  // namespace gangway::report

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What rules of advice look at. Pure.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace gangway::report {
+
+/// What one tick tells, in shares of a step of the worker that the others wait for.
+class StepFacts {
+ public:
+  /// @param tick  as a line of stats.jsonl has it; `keys` outlives this
+  StepFacts(const nlohmann::json& tick, const std::map<std::string, std::string>& keys);
+
+  [[nodiscard]] double step_seconds() const { return step_seconds_; }
+  [[nodiscard]] double share(std::string_view part) const;
+  [[nodiscard]] double share(std::initializer_list<std::string_view> parts) const;
+  /// Of all networks: "_penalty".
+  [[nodiscard]] double share_ending(std::string_view end) const;
+  /// Forwards, backwards and penalties of all networks, and played recordings.
+  [[nodiscard]] double computing() const;
+  /// Any other number of the tick; 0: it has none.
+  [[nodiscard]] double number(const std::string& name) const;
+  /// "read", "no_room": seconds a step, of the loader's threads.
+  [[nodiscard]] double loader(std::string_view figure) const;
+  /// Of all that the loader's threads do when they have room.
+  [[nodiscard]] double loader_work() const;
+  /// As in job.yaml; `otherwise`: it has no such key.
+  [[nodiscard]] std::string key(const std::string& name, const std::string& otherwise = "") const;
+  /// Waits for others, in shares of their own steps, by worker.
+  [[nodiscard]] const std::vector<double>& waits_for_others() const { return waits_; }
+  [[nodiscard]] int slowest_rank() const { return slowest_rank_; }
+  /// Exposed by phases whose updates wait for the norm of the gradient.
+  [[nodiscard]] double norm_wait() const { return norm_wait_; }
+
+ private:
+  const std::map<std::string, std::string>& keys_;
+  std::map<std::string, double, std::less<>> parts_;    // seconds a step
+  std::map<std::string, double, std::less<>> loader_;   // likewise
+  std::map<std::string, double, std::less<>> numbers_;  // of the tick
+  std::vector<double> waits_;
+  double step_seconds_ = 0.0;
+  double norm_wait_ = 0.0;
+  int slowest_rank_ = 0;
+};
+
+}  // namespace gangway::report

@@ -87,6 +87,8 @@ void describe(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_flag("--goes-on", options.start.goes_on, "gangway run starts the job again after a loss");
   app.add_flag("--again", options.start.is_again, "It has done so");
+  app.add_option("--replay", options.start.replay,
+                 "Checkpoint of another run, up to which this one repeats it");
   app.add_option("--trace", options.start.trace, "Steps to trace, as 100:110");
   app.add_option("--command", options.start.command, "The command that the user typed");
   app.add_option("--resume-command", options.start.resume_command,

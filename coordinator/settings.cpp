@@ -49,10 +49,19 @@ BalancePlan balance_plan(const JobSpec& spec, const Layout& layout,
   return plan;
 }
 
+/// Of a run that repeats another: what follows of losses and scores was decided then, and beginning
+/// in the midst it might be decided otherwise.
+JobSpec without_decisions(JobSpec spec) {
+  spec.training.divergence = {.loss_bound = 0.0, .saturated_ticks = 0};
+  spec.training.plateau = {};
+  spec.checkpoint.early_stop = 0;
+  return spec;
+}
+
 }  // namespace
 
 ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
-  const JobSpec& spec = run.spec;
+  const JobSpec spec = run.replays ? without_decisions(run.spec) : run.spec;
   ConductorSettings settings;
   settings.num_workers = num_workers;
   settings.welcome = welcome(run, num_workers);

@@ -240,7 +240,7 @@ void RunRecorder::show_removals(const std::vector<std::string>& warnings,
 bool RunRecorder::scores(std::int64_t step) const {
   const ScorePlan plan = score_plan(run_.spec);
   const bool is_any_scored = !plan.is_any() && run_.spec.evaluation.every_kimg == 0.0;
-  return run_.spec.is_scored() &&
+  return !run_.replays && run_.spec.is_scored() &&
          (is_any_scored || plan.counts(step) || step == run_.spec.total_steps());
 }
 

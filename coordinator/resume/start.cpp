@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "checkpoint/format/state_index.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
@@ -297,6 +298,29 @@ void branch_off(StartedRun& run) {
   }
 }
 
+/// The run ends where `checkpoint` was saved, by the decisions that had been taken until then.
+void repeat(StartedRun& run, const fs::path& checkpoint) {
+  const checkpoint::Manifest manifest = checkpoint::read_manifest(checkpoint);
+  Decisions decisions = decisions_in(manifest);
+  if (run.resume &&
+      !is_on_the_way(run.resume->step, decisions_in(run.resume->manifest), decisions)) {
+    throw CheckpointError(
+        fmt::format("{} lies behind a rollback of the run that saved {}: replay from a checkpoint "
+                    "before it",
+                    run.resume->path.string(), checkpoint.filename().string()));
+  }
+  for (Decision& decision : decisions) {
+    decision.start = 0;  // the starts of another run count otherwise
+  }
+  if (const auto branch = own_branch(run.decisions)) {
+    decisions.push_back(*branch);
+  }
+  write_decisions(run.directory, decisions);
+  run.decisions = std::move(decisions);
+  run.end_step = manifest.step;
+  run.replays = true;
+}
+
 }  // namespace
 
 std::string describe_model(const ModelSpec& model) {
@@ -369,6 +393,9 @@ void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) 
   take_decisions(run, tell);
   choose_checkpoint(run, options, tell);
   branch_off(run);
+  if (!options.replay.empty()) {
+    repeat(run, options.replay);
+  }
   if (has_open_precision(run.spec)) {
     settle_precision_of(run, options, tell);
   }

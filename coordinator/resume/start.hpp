@@ -40,6 +40,8 @@ struct StartOptions {
   bool memory_may_go = false;
   bool goes_on = false;   ///< `gangway run` starts the job again after a loss: its memory stays
   bool is_again = false;  ///< it has done so: what the starts before left counts, whatever `resume`
+  /// Of another run: this one repeats it up to there (`gangway replay`). Empty: it repeats none.
+  std::filesystem::path replay;
 };
 
 /// Receives one line for the user.
@@ -65,6 +67,7 @@ struct StartedRun {
   std::vector<std::string> notes{};  ///< ResolvedJob::notes
   Restarts restarts{};               ///< of earlier starts
   bool goes_on = false;              ///< StartOptions::goes_on
+  bool replays = false;  ///< it takes no decisions of its own: they are those of what it repeats
   [[nodiscard]] bool is_finished() const { return resume && resume->step >= end_step; }
 };
 

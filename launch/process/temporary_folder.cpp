@@ -55,8 +55,7 @@ void sweep(const std::filesystem::path& parent) {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  const std::filesystem::path parent = std::filesystem::temp_directory_path();
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
   sweep(parent);
   std::string name = (parent / std::string(kPrefix)).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {

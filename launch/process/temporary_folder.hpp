@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Folders for what a measurement leaves, gone with their owner unless the user named them; those of
-// killed owners are removed when the next is made. Called by `gangway bench` and `scale`, main
-// thread.
+// killed owners are removed when the next is made. Called by `gangway bench`, `scale` and `replay`,
+// main thread.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,9 @@ namespace gangway::launch {
 
 class TemporaryFolder {
  public:
-  /// In the system's folder for temporary files. @throws EnvironmentError
-  TemporaryFolder();
+  /// By default in the system's folder for temporary files. @throws EnvironmentError
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

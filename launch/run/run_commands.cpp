@@ -126,6 +126,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
                   "TCP port on which workers keep in touch, and the next one on which all ranks do "
                   "with this command; default: any free ones");
   run->add_option("--trace", options->trace, kTraceHelp)->type_name("FIRST:END");
+  run->add_option("--replay", options->replay)->group("");  // `gangway replay` starts it
   run->add_option("--progress", options->progress,
                   "auto: a progress bar on a terminal only; lines; bar")
       ->capture_default_str()
@@ -175,7 +176,8 @@ void add_train_command(CLI::App& app, CommandLine& line) {
                     "Seconds until the last worker must be ready");
   train->add_option("--device", options->device)->group("");
   // Between `gangway run` and the coordinator.
-  for (const char* name : {"--run-directory", "--command", "--resume-command", "--bar-columns"}) {
+  for (const char* name :
+       {"--run-directory", "--command", "--resume-command", "--bar-columns", "--replay"}) {
     train->add_option(name)->group("");
   }
   for (const char* name : {"--goes-on", "--again"}) {

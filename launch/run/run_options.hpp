@@ -18,6 +18,7 @@ struct RunOptions {
   std::string resume = "auto";
   std::filesystem::path hostfile;
   std::uint16_t lifeline_port = 0;
+  std::filesystem::path replay;   ///< checkpoint of another run, up to which this one repeats it
   std::string trace;              ///< steps to trace, as 100:110; empty: none
   std::string progress = "auto";  ///< auto, lines, bar
   bool dry_run = false;

@@ -95,7 +95,8 @@ fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& ru
   return path;
 }
 
-/// Every worker has all networks: what any number of workers can train, where they have the memory.
+}  // namespace
+
 std::vector<std::string> keys_of_one_group(const JobSpec& spec) {
   std::vector<std::string> keys{"layout.data=auto", "layout.stages=1"};
   for (const NetworkSpec& network : spec.networks) {
@@ -104,8 +105,6 @@ std::vector<std::string> keys_of_one_group(const JobSpec& spec) {
   }
   return keys;
 }
-
-}  // namespace
 
 std::string resume_after_rollback(const std::string& asked, const std::filesystem::path& run) {
   if (asked == "auto" || asked == "must" || asked == "never") {
@@ -340,6 +339,9 @@ std::vector<std::string> Starts::train_arguments(const RunOptions& options,
   }
   if (is_again_) {
     words.emplace_back("--again");
+  }
+  if (!options.replay.empty()) {
+    add("--replay", options.replay.string());
   }
   if (!options.trace.empty()) {
     add("--trace", options.trace);

@@ -26,6 +26,10 @@ namespace gangway::launch {
 [[nodiscard]] RunOptions with_named_hosts(RunOptions options, const Environment& environment,
                                           const JobHosts& where);
 
+/// That every worker has all networks: what any number of workers can train, where they have the
+/// memory.
+[[nodiscard]] std::vector<std::string> keys_of_one_group(const JobSpec& spec);
+
 /// What a start after a rollback is to go on from.
 ///
 /// @param asked  --resume as the user gave it

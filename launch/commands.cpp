@@ -54,7 +54,7 @@ constexpr std::array<ControlVerb, 10> kControlVerbs{{
     {"resume", "Train on after a pause"},
     {"checkpoint", "Save a checkpoint now"},
     {"set", "Change a key of a running job that changes no bit"},
-    {"trace", "Trace steps to come of a running job"},
+    {"trace", "Trace steps to come of a running job, or show the operators of what was"},
     {"drain", "Take a host out of a running job"},
     {"resize", "Go on with another number of workers"},
     {"stop", "Save, and leave"},

@@ -16,6 +16,7 @@
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/control/control_client.hpp"
 #include "launch/control/status_text.hpp"
+#include "launch/report/operator_table.hpp"
 #include "run/control/unanswered_run.hpp"
 #include "run/trace_steps.hpp"
 
@@ -42,6 +43,8 @@ struct Options {
   std::string host;
   int workers = 0;
   std::int64_t trace_next = 0;
+  std::size_t top = 0;  ///< operators of what was traced; 0: steps are to be traced
+  std::string sort = "self";
 };
 
 milliseconds milliseconds_of(double seconds) {
@@ -140,14 +143,32 @@ void set(const Options& options) {
   command(options, &Stub::Set, request);
 }
 
+/// Asks no job: the files are there.
+void show_operators(const Options& options) {
+  if (options.trace_next > 0 || !options.steps.empty()) {
+    throw ConfigError("--top shows what has been traced: trace the steps first, then show it");
+  }
+  const OperatorOrder order =
+      options.sort == "total" ? OperatorOrder::kTotal : OperatorOrder::kSelf;
+  const auto sums = operator_sums(read_operators(access_of(options).run), order);
+  std::cout << (options.json ? operator_lines(sums, options.top)
+                             : operator_table(sums, options.top))
+            << std::flush;
+}
+
 void trace(const Options& options) {
+  if (options.top > 0) {
+    return show_operators(options);
+  }
   wire::TraceRequest request;
   if (options.trace_next > 0) {
     request.set_end(options.trace_next);
   } else {
     const TraceSteps steps = parse_trace_steps(options.steps);
     if (steps.empty()) {
-      throw ConfigError("say which steps are to be traced, as 100:110, or --next 10");
+      throw ConfigError(
+          "say which steps are to be traced, as 100:110, or --next 10; or --top 20, for the "
+          "operators of those that were");
     }
     request.set_begin(steps.begin);
     request.set_end(steps.end);
@@ -198,10 +219,19 @@ void add_verbs(CLI::App& app, Options& options) {
   set_verb->add_option("setting", options.setting, "As checkpoint.keep=5")
       ->required()
       ->type_name("KEY=VALUE");
-  CLI::App* trace_verb = add_verb(app, options, "trace", "Trace steps to come", trace);
+  CLI::App* trace_verb =
+      add_verb(app, options, "trace", "Trace steps to come, or show what was traced", trace);
   trace_verb->add_option("steps", options.steps, "The first, and the one after the last: 100:110")
       ->type_name("A:B");
   trace_verb->add_option("--next", options.trace_next, "So many steps, as soon as may be");
+  CLI::Option* top = trace_verb
+                         ->add_option("--top", options.top,
+                                      "So many operators of what has been traced, over all ranks")
+                         ->check(CLI::PositiveNumber);
+  trace_verb->add_option("--sort", options.sort, "By their own time, or with what they called")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"self", "total"}))
+      ->needs(top);
   add_verb(app, options, "stop", "Save, and leave with exit code 75",
            [](const Options& given) { command(given, &Stub::Stop, wire::StopRequest{}); });
   CLI::App* drain_verb =

@@ -63,6 +63,31 @@ class Trace(Trainings):
             for event in convolutions:  # what gathers the losses comes behind a step; another clock: a millisecond is granted
                 self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
 
+    def test_shows_the_operators_of_all_ranks(self):
+        events = [e for e in self.trace("top") if e.get("cat") == "operator"]
+        code, out, err = self.call(GANGWAY, "trace", "top", "--top", 1000, "--sort", "total", "--json")
+        self.assertEqual(code, 0, out + err)
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([row["total_ms"] for row in rows], sorted((row["total_ms"] for row in rows), reverse=True))
+        self.assertEqual({row["operator"] for row in rows}, {e["name"] for e in events})
+        for row in rows:
+            own = [e["dur"] for e in events if e["name"] == row["operator"]]
+            self.assertEqual(row["calls"], len(own))
+            self.assertAlmostEqual(row["total_ms"], sum(own) / 1000, delta=0.001)
+        outermost, ends = 0.0, {}  # time in which a thread was in an operator
+        for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
+            begin, end = interval(e)
+            outermost += max(0.0, end - max(begin, ends.get((e["pid"], e["tid"]), begin)))
+            ends[e["pid"], e["tid"]] = max(end, ends.get((e["pid"], e["tid"]), end))
+        self.assertAlmostEqual(sum(row["self_ms"] for row in rows), outermost / 1000, delta=outermost / 1e6)
+        code, out, err = self.call(GANGWAY, "trace", "top", "--top", 3)
+        self.assertEqual((code, len(out.splitlines())), (0, 5), out + err)
+        self.assertRegex(out, r"^operator +calls +total ms +self ms +share\n")
+        self.train(EXAMPLES / "ring8.yaml", "training.kimg=1", run="untraced", workers=1)
+        code, out, err = self.call(GANGWAY, "trace", "untraced", "--top", 3)
+        self.assertEqual((code, err.count("\n")), (2, 1), out + err)
+        self.assertIn("has left no trace", err)
+
     def test_has_no_intervals_of_one_row_that_cross(self):
         rows = {}
         for event in self.trace("rows"):

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "launch/report/operator_table.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.hpp"
+#include "report/table.hpp"
+#include "run/trace_steps.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+using SumsByName = std::map<std::string, OperatorSum>;
+
+/// A call that may still have others in it.
+struct OpenOperator {
+  double end = 0.0;
+  OperatorSum* sum = nullptr;
+};
+
+/// Callers come before what they call.
+void add_thread(std::vector<TracedOperator> calls, SumsByName& sums) {
+  std::ranges::sort(calls, [](const TracedOperator& a, const TracedOperator& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.duration > b.duration;
+  });
+  std::vector<OpenOperator> around;
+  for (const TracedOperator& call : calls) {
+    while (!around.empty() && around.back().end <= call.begin) {
+      around.pop_back();
+    }
+    const double end = call.begin + call.duration;
+    if (!around.empty()) {  // rounded, it may seem to outlast its caller
+      around.back().sum->self -= std::min(end, around.back().end) - call.begin;
+    }
+    OperatorSum& sum = sums[call.name];
+    sum.name = call.name;
+    sum.calls += 1;
+    sum.total += call.duration;
+    sum.self += call.duration;
+    around.push_back({.end = end, .sum = &sum});
+  }
+}
+
+/// One line of a rank's file; false: it is no event.
+bool add_event(std::string line, TracedThreads& threads) {
+  if (line.ends_with(',')) {
+    line.pop_back();
+  }
+  const auto event = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!event.is_object()) {
+    return false;
+  }
+  if (event.value("cat", "") == "operator") {
+    threads[{event.value("pid", 0), event.value("tid", 0)}].push_back(
+        {.name = event.value("name", ""),
+         .begin = event.value("ts", 0.0),
+         .duration = event.value("dur", 0.0)});
+  }
+  return true;
+}
+
+void add_file(const fs::path& path, TracedThreads& threads) {
+  constexpr std::string_view kLastLine = "]}";
+  std::ifstream file(path);
+  std::string line;
+  bool is_whole = std::getline(file, line) && began_in_head(line + "\n") != 0;
+  while (is_whole && std::getline(file, line) && line != kLastLine) {
+    is_whole = line.empty() || add_event(line, threads);
+  }
+  if (!is_whole || line != kLastLine) {
+    throw ConfigError(
+        fmt::format("{}: is no whole trace: trace some steps again ('gangway trace RUN "
+                    "--next 10', or 'gangway run' with --trace 100:110)",
+                    path.string()));
+  }
+}
+
+std::span<const OperatorSum> first_of(const std::vector<OperatorSum>& sums, std::size_t most) {
+  return std::span(sums).first(std::min(most, sums.size()));
+}
+
+double all_selves(const std::vector<OperatorSum>& sums) {
+  double all = 0.0;
+  for (const OperatorSum& sum : sums) {
+    all += sum.self;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<OperatorSum> operator_sums(TracedThreads threads, OperatorOrder order) {
+  SumsByName by_name;
+  for (auto& [thread, calls] : threads) {
+    add_thread(std::move(calls), by_name);
+  }
+  std::vector<OperatorSum> sums;
+  for (auto& [name, sum] : by_name) {
+    sums.push_back(std::move(sum));
+  }
+  std::ranges::stable_sort(
+      sums, std::ranges::greater{},
+      order == OperatorOrder::kSelf ? &OperatorSum::self : &OperatorSum::total);
+  return sums;
+}
+
+TracedThreads read_operators(const fs::path& run) {
+  const fs::path folder = run / kTraceFolder;
+  TracedThreads threads;
+  int num_files = 0;
+  std::error_code ignored;  // as good as not there
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("rank") && name.ends_with(".json")) {
+      add_file(entry->path(), threads);
+      ++num_files;
+    }
+  }
+  if (num_files == 0) {
+    throw ConfigError(fmt::format(
+        "{}: the run has left no trace: 'gangway trace RUN --next 10' asks a running job "
+        "for one, 'gangway run' with --trace 100:110 leaves one",
+        folder.string()));
+  }
+  return threads;
+}
+
+std::string operator_table(const std::vector<OperatorSum>& sums, std::size_t most) {
+  const double all = all_selves(sums);
+  report::Table table({{.title = "operator"},
+                       {.title = "calls", .align = Align::kRight},
+                       {.title = "total ms", .align = Align::kRight},
+                       {.title = "self ms", .align = Align::kRight},
+                       {.title = "share", .align = Align::kRight}});
+  for (const OperatorSum& sum : first_of(sums, most)) {
+    table.add_row({sum.name, std::to_string(sum.calls), fmt::format("{:.3f}", sum.total / 1e3),
+                   fmt::format("{:.3f}", sum.self / 1e3),
+                   fmt::format("{:.1f} %", all > 0.0 ? 100.0 * sum.self / all : 0.0)});
+  }
+  return table.text();
+}
+
+std::string operator_lines(const std::vector<OperatorSum>& sums, std::size_t most) {
+  const double all = all_selves(sums);
+  std::string text;
+  for (const OperatorSum& sum : first_of(sums, most)) {
+    const nlohmann::ordered_json line{{"operator", sum.name},
+                                      {"calls", sum.calls},
+                                      {"total_ms", sum.total / 1e3},
+                                      {"self_ms", sum.self / 1e3},
+                                      {"share", all > 0.0 ? sum.self / all : 0.0}};
+    text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  return text;
+}
+
+}  // namespace gangway::launch

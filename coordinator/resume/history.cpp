@@ -36,6 +36,15 @@ void set_aside(const checkpoint::CheckpointEntry& entry) {
   (void)checkpoint::unpin_checkpoint(entry.path.parent_path(), entry.step);
 }
 
+/// The starts of another run count otherwise.
+Decisions decisions_of_another(const checkpoint::Manifest& manifest) {
+  Decisions decisions = decisions_in(manifest);
+  for (Decision& decision : decisions) {
+    decision.start = 0;
+  }
+  return decisions;
+}
+
 }  // namespace
 
 Decisions decisions_in(const checkpoint::Manifest& manifest) {
@@ -85,11 +94,16 @@ Decisions branched(const Decisions& own, const checkpoint::Manifest& manifest,
   if (is_again) {
     return own;
   }
-  Decisions decisions = decisions_in(manifest);
-  for (Decision& decision : decisions) {
-    decision.start = 0;  // the starts of another run count otherwise
-  }
+  Decisions decisions = decisions_of_another(manifest);
   decisions.push_back(branch);
+  return decisions;
+}
+
+Decisions repeated(const Decisions& own, const checkpoint::Manifest& manifest) {
+  Decisions decisions = decisions_of_another(manifest);
+  if (const auto branch = own_branch(own)) {
+    decisions.push_back(*branch);
+  }
   return decisions;
 }
 

@@ -32,6 +32,10 @@ namespace gangway::coordinator {
 [[nodiscard]] Decisions branched(const Decisions& own, const checkpoint::Manifest& manifest,
                                  const std::string& from, std::int64_t start);
 
+/// Of a run that repeats another one's, up to its checkpoint: those of that, and where the run has
+/// begun with another checkpoint of it.
+[[nodiscard]] Decisions repeated(const Decisions& own, const checkpoint::Manifest& manifest);
+
 /// What the run itself has begun with, of another one's; nothing: it has not.
 [[nodiscard]] std::optional<Decision> own_branch(const Decisions& own);
 

@@ -19,7 +19,6 @@
 #include "coordinator/resume/job_changes.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/estimate/dry_run.hpp"
-#include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "job/file/settle_precision.hpp"
@@ -301,19 +300,13 @@ void branch_off(StartedRun& run) {
 /// The run ends where `checkpoint` was saved, by the decisions that had been taken until then.
 void repeat(StartedRun& run, const fs::path& checkpoint) {
   const checkpoint::Manifest manifest = checkpoint::read_manifest(checkpoint);
-  Decisions decisions = decisions_in(manifest);
+  Decisions decisions = repeated(run.decisions, manifest);
   if (run.resume &&
       !is_on_the_way(run.resume->step, decisions_in(run.resume->manifest), decisions)) {
     throw CheckpointError(
         fmt::format("{} lies behind a rollback of the run that saved {}: replay from a checkpoint "
                     "before it",
                     run.resume->path.string(), checkpoint.filename().string()));
-  }
-  for (Decision& decision : decisions) {
-    decision.start = 0;  // the starts of another run count otherwise
-  }
-  if (const auto branch = own_branch(run.decisions)) {
-    decisions.push_back(*branch);
   }
   write_decisions(run.directory, decisions);
   run.decisions = std::move(decisions);
@@ -322,21 +315,6 @@ void repeat(StartedRun& run, const fs::path& checkpoint) {
 }
 
 }  // namespace
-
-std::string describe_model(const ModelSpec& model) {
-  if (model.family->makes_points) {
-    return fmt::format("{}, width {}, latent {}, {} classes", model.family->name, model.width,
-                       model.latent, model.classes);
-  }
-  if (model.family == own_family()) {
-    return fmt::format("networks of the user's, {} pixels, latent {}, {} channel{}, {} classes",
-                       model.resolution, model.latent, model.channels,
-                       model.channels == 1 ? "" : "s", model.classes);
-  }
-  return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
-                     model.family->name, model.resolution, model.width, model.latent,
-                     model.channels, model.channels == 1 ? "" : "s", model.classes);
-}
 
 void keep_to_branch(StartedRun& run) {
   const auto branch = own_branch(run.decisions);

@@ -92,7 +92,4 @@ void try_write_status(const std::filesystem::path& run_directory, const RunStatu
 [[nodiscard]] std::string go_on_advice(const StartOptions& options,
                                        const std::filesystem::path& run_directory);
 
-/// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
-[[nodiscard]] std::string describe_model(const ModelSpec& model);
-
 }  // namespace gangway::coordinator

@@ -8,11 +8,27 @@
 
 #include "base/text/aligned_text.hpp"
 #include "coordinator/resume/equal_data.hpp"
+#include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/number_changes.hpp"
 #include "report/table.hpp"
 
 namespace gangway::coordinator {
+
+std::string describe_model(const ModelSpec& model) {
+  if (model.family->makes_points) {
+    return fmt::format("{}, width {}, latent {}, {} classes", model.family->name, model.width,
+                       model.latent, model.classes);
+  }
+  if (model.family == own_family()) {
+    return fmt::format("networks of the user's, {} pixels, latent {}, {} channel{}, {} classes",
+                       model.resolution, model.latent, model.channels,
+                       model.channels == 1 ? "" : "s", model.classes);
+  }
+  return fmt::format("{}, {} pixels, width {}, latent {}, {} channel{}, {} classes",
+                     model.family->name, model.resolution, model.width, model.latent,
+                     model.channels, model.channels == 1 ? "" : "s", model.classes);
+}
 
 std::string parameter_counts(const JobSpec& job, const messages::Ready& ready) {
   std::string text;

@@ -14,6 +14,9 @@
 
 namespace gangway::coordinator {
 
+/// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
+[[nodiscard]] std::string describe_model(const ModelSpec& model);
+
 /// "generator 1066880 parameters, discriminator 661248".
 [[nodiscard]] std::string parameter_counts(const JobSpec& job, const messages::Ready& ready);
 

@@ -44,6 +44,21 @@ TEST(History, TakesTheOtherRunsDecisionsAlongAsNobodysStarts) {
   EXPECT_EQ(origin_of(own), 500);
 }
 
+TEST(History, RepeatsWhatAnotherRunHadDecidedAndKeepsItsOwnBranch) {
+  checkpoint::Manifest later = manifest(900, "dd");
+  later.events = events_of({{.kind = DecisionKind::kRollback,
+                             .change = {.step = 600, .lr_factor = 0.5, .reseed = 1},
+                             .seen = 700,
+                             .start = 4}});
+  const Decisions own = branched({}, manifest(500, "aa"), "/runs/a", 1);
+  const Decisions all = repeated(own, later);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all.front().change.lr_factor, 0.5);
+  EXPECT_EQ(all.front().start, 0) << "of its starts this run knows nothing";
+  EXPECT_EQ(all.back(), own.back());
+  EXPECT_EQ(repeated(all, later), all) << "the same again";
+}
+
 TEST(History, TellsWhatTheRunWasBeforeItBranchedOffFromWhatItHasBeenSince) {
   const Decisions own = branched({}, manifest(500, "aa"), "/runs/a", 3);
   EXPECT_FALSE(is_since_branch(saved(100, {}), own)) << "older, of its own";

@@ -40,6 +40,7 @@
 #include "worker/link/lifeline.hpp"
 #include "worker/link/mpi_control_channel.hpp"
 #include "worker/link/start_progress.hpp"
+#include "worker/memory/out_of_memory.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -91,6 +92,7 @@ struct Computing {
   const char* device;
   const DeviceMaker& make;
   gan::LibraryWarnings* warnings;
+  const FailedRequests* requests;
 };
 
 /// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
@@ -263,9 +265,11 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const std::exception& error) {
     const std::string words = error.what();  // LibTorch's go on with a stack trace, for the log
     log->error("{}", words);
+    const auto shortage =
+        job ? out_of_memory(error, *computing.requests, *job, welcome.layout) : std::nullopt;
     fail(link, *log,
-         {.exit_code = static_cast<int>(ExitCode::kInternal),
-          .reason = words.substr(0, words.find('\n'))});
+         {.exit_code = static_cast<int>(shortage ? ExitCode::kEnvironment : ExitCode::kInternal),
+          .reason = shortage.value_or(words.substr(0, words.find('\n')))});
   }
   log->info("done");
   return finished;
@@ -273,6 +277,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
 
 int run(const InheritedTether& inherited, Computing computing) {
   keep_freed_memory();
+  computing.requests = &watch_requests();
   gan::LibraryWarnings warnings;
   warnings.listen();
   computing.warnings = &warnings;
@@ -309,7 +314,8 @@ int run(const InheritedTether& inherited, Computing computing) {
 
 int worker_program(std::span<char* const> arguments, const char* device, const DeviceMaker& make) {
   try {
-    return run(inherited_tether({arguments.begin(), arguments.end()}), {device, make, nullptr});
+    return run(inherited_tether({arguments.begin(), arguments.end()}),
+               {device, make, nullptr, nullptr});
   } catch (const std::exception& error) {
     fmt::print(stderr, "gangway-worker: {}\n", error.what());
     return static_cast<int>(ExitCode::kEnvironment);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "job/estimate/memory_ladder.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gangway {
+namespace {
+
+/// Of networks that are cut: of how many micro-batches a worker keeps what backward needs.
+int kept_at_once(const JobSpec& job, const Layout& layout) {
+  const int most = layout.most_in_flight(job.layout.schedule, job.layout.in_flight);
+  return most > 0 ? std::min(most, job.training.microbatches) : job.training.microbatches;
+}
+
+}  // namespace
+
+std::string next_exact_rung(const JobSpec& job, const Layout& layout) {
+  if (job.numerics.device == DeviceKind::kCuda && job.layout.cuda_graph != GraphChoice::kOff) {
+    return "numerics.cuda_graph=off";
+  }
+  if (job.layout.cuts_networks()) {
+    if (job.layout.schedule == StageOrder::kByPhase) {
+      return "layout.schedule=1f1b";
+    }
+    if (const int kept = kept_at_once(job, layout); kept > 1) {
+      return fmt::format("layout.in_flight={}", kept / 2);
+    }
+  }
+  if (!job.layout.recompute) {
+    return "layout.recompute=true";
+  }
+  const int stages = 2 * job.layout.stages;
+  return fmt::format("layout.stages={} and {} workers", stages,
+                     std::max(stages, 2 * layout.num_workers()));
+}
+
+std::vector<std::string> inexact_rungs(const JobSpec& job) {
+  std::vector<std::string> rungs;
+  if (job.images_per_microbatch() % 2 == 0) {
+    rungs.push_back(fmt::format("training.microbatches={}", 2 * job.training.microbatches));
+  }
+  if (std::ranges::any_of(job.networks, [](const NetworkSpec& network) {
+        return network.precision == Precision::kFp32 || network.precision == Precision::kTf32;
+      })) {
+    rungs.emplace_back("numerics.precision=bf16");
+  }
+  if (job.training.batch % (2 * job.training.microbatches) == 0) {
+    rungs.push_back(fmt::format("training.batch={}", job.training.batch / 2));
+  }
+  return rungs;
+}
+
+}  // namespace gangway

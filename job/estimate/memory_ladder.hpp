@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// What a job may do where its memory is not enough, cheapest first (docs/memory.md). Said by
+// workers that have run out of it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/layout/layout.hpp"
+#include "job/spec.hpp"
+
+namespace gangway {
+
+/// The next thing to try that changes no bit, as it is typed: "layout.recompute=true".
+[[nodiscard]] std::string next_exact_rung(const JobSpec& job, const Layout& layout);
+
+/// What else there is, each of which makes another job of it: "training.microbatches=8".
+[[nodiscard]] std::vector<std::string> inexact_rungs(const JobSpec& job);
+
+}  // namespace gangway

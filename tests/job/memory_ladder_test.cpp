@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "job/estimate/memory_ladder.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/file/parse.hpp"
+
+namespace gangway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+JobSpec job_with(std::vector<std::string> overrides) {
+  return load_job({.file = {}, .text = std::nullopt, .overrides = std::move(overrides)}).spec;
+}
+
+std::string rung_of(std::vector<std::string> overrides, int workers) {
+  const JobSpec job = job_with(std::move(overrides));
+  return next_exact_rung(job, resolve_layout(job, workers));
+}
+
+TEST(MemoryLadder, LeavesGraphsOfAGpuFirst) {
+  EXPECT_EQ(rung_of({"numerics.device=cuda"}, 1), "numerics.cuda_graph=off");
+  EXPECT_EQ(rung_of({"numerics.device=cuda", "numerics.cuda_graph=off"}, 1),
+            "layout.recompute=true");
+}
+
+TEST(MemoryLadder, HalvesWhatIsInFlightWhereNetworksAreCut) {
+  const std::vector<std::string> cut{"training.microbatches=8", "layout.stages=2"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = cut;
+    all.insert(all.end(), more.begin(), more.end());
+    return rung_of(all, 2);
+  };
+  EXPECT_EQ(with({"layout.schedule=gpipe"}), "layout.schedule=1f1b");
+  EXPECT_EQ(with({}), "layout.in_flight=4");
+  EXPECT_EQ(with({"layout.in_flight=4"}), "layout.in_flight=2");
+  EXPECT_EQ(with({"layout.schedule=1f1b"}), "layout.in_flight=1");
+  EXPECT_EQ(with({"layout.in_flight=1"}), "layout.recompute=true");
+}
+
+TEST(MemoryLadder, TakesMoreStagesLast) {
+  EXPECT_EQ(rung_of({}, 2), "layout.recompute=true");
+  EXPECT_EQ(rung_of({"layout.recompute=true"}, 2), "layout.stages=2 and 4 workers");
+}
+
+TEST(MemoryLadder, KnowsWhatMakesAnotherJobOfIt) {
+  EXPECT_THAT(
+      inexact_rungs(job_with({"training.batch=128", "training.microbatches=4"})),
+      ElementsAre("training.microbatches=8", "numerics.precision=bf16", "training.batch=64"));
+  EXPECT_THAT(inexact_rungs(job_with(
+                  {"training.batch=12", "training.microbatches=4", "numerics.precision=bf16"})),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace gangway

@@ -13,8 +13,10 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/time.hpp"
+#include "report/advice/advice.hpp"
 #include "report/log_file.hpp"
 #include "report/progress_bar.hpp"
+#include "report/run_view/run_records.hpp"
 #include "report/tensorboard.hpp"
 #include "report/trace_merge.hpp"
 #include "run/trace_steps.hpp"
@@ -44,6 +46,7 @@ struct RunOutput::State {
   std::optional<report::ProgressBar> bar;
   std::optional<report::StatsFile> stats;
   std::unique_ptr<report::TensorboardWriter> tensorboard;
+  std::unique_ptr<report::AdviceBook> advice;
   bool has_merged_traces = false;
   std::set<std::string> failed_writes;  ///< what has been warned of
 
@@ -127,6 +130,7 @@ std::optional<report::StatsPosition> RunOutput::begin_at(std::int64_t step) {
   state_->tensorboard = std::make_unique<report::TensorboardWriter>(
       state_->run_directory,
       report::EventFileId{.host = state_->self.host, .pid = state_->self.pid}, unix_seconds, step);
+  state_->advice = std::make_unique<report::AdviceBook>(report::job_keys(state_->run_directory));
   return state_->stats->last_kept();
 }
 
@@ -153,6 +157,9 @@ void RunOutput::show_tick(report::Tick tick, double fraction_done, std::string b
     state.print(report::tick_line(tick));
     state.try_writing("stats.jsonl", [&] { state.stats->append(tick); });
     state.try_writing("the TensorBoard file", [&] { state.tensorboard->add_tick(tick); });
+    for (const report::Advice& one : state.advice->add(nlohmann::json::parse(tick_json(tick)))) {
+      state.log->info("advise  {}", report::advice_line(one));
+    }
     if (state.bar) {
       state.bar->draw(fraction_done, beside_bar);
     }

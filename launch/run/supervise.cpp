@@ -267,8 +267,7 @@ class Supervisor {
     }
     for (const Descendant& process : descendants()) {
       if (process.state == 'T') {
-        found.push_back(
-            {.pid = process.pid, .program = process.program, .rank = rank_of_process(process.pid)});
+        found.push_back({process.pid, process.program, rank_of_process(process.pid)});
       }
     }
     return found;

@@ -30,11 +30,11 @@ void push(std::deque<double>& values, double value) {
 }  // namespace
 
 std::string advice_line(const Advice& advice) {
-  return fmt::format("{}: {}: {} ({}{}; {})", advice.rule, advice.evidence, advice.remedy,
-                     advice.gain > 1.0 ? fmt::format("at most {:.2f} times as fast; ", advice.gain)
-                                       : "",
-                     advice.changes_numbers ? "other numbers: for a new job" : "the same numbers",
-                     advice.needs_restart ? "from the next start on" : "at once");
+  return fmt::format(
+      "{}: {}: {} ({}{}; {})", advice.rule, advice.evidence, advice.remedy,
+      advice.gain > 1.0 ? fmt::format("at most {:.2f} times as fast; ", advice.gain) : "",
+      advice.changes_numbers ? "other numbers: for a new job" : "the same numbers",
+      advice.needs_restart ? "from the next start on" : "at once");
 }
 
 std::vector<Advice> AdviceBook::add(const nlohmann::json& tick) {

@@ -14,10 +14,10 @@
 namespace gangway::report {
 
 struct Advice {
-  std::string rule;      ///< "decode-bound"
-  std::string evidence;  ///< what was seen
-  std::string remedy;    ///< the key or command
-  double gain = 1.0;     ///< times as fast, at most: what was seen would cost nothing
+  std::string rule;              ///< "decode-bound"
+  std::string evidence;          ///< what was seen
+  std::string remedy;            ///< the key or command
+  double gain = 1.0;             ///< times as fast, at most: what was seen would cost nothing
   bool changes_numbers = false;  ///< then it is for a new job
   bool needs_restart = true;     ///< else it can be done while the run goes on
 };

@@ -64,27 +64,33 @@ double lag(Facts facts) {
 constexpr std::array kRules = {
     Rule{.name = "decode-bound",
          .threshold = 0.05,
-         .share = [](Facts facts) { return data_wait(facts, {"decode", "fit"}); },
+         .share =
+             [](Facts facts) {
+               return data_wait(facts, {"decode", "fit"});
+             },
          .evidence =
              [](Facts facts) {
                return data_evidence(facts, "decodes and resizes",
                                     facts.loader("decode") + facts.loader("fit"));
              },
          .remedy = [](Facts) { return std::string("data.cache=auto, or 'gangway data pack'"); }},
-    Rule{.name = "read-bound",
-         .threshold = 0.05,
-         .share = [](Facts facts) { return data_wait(facts, {"read"}); },
-         .evidence =
-             [](Facts facts) { return data_evidence(facts, "reads", facts.loader("read")); },
-         .remedy =
-             [](Facts facts) {
-               return facts.key("data.source").starts_with("toy:")
-                          ? std::string("data.threads=2")
-                          : std::string("'gangway data pack', or a disk nearer to the worker");
-             }},
+    Rule{
+        .name = "read-bound",
+        .threshold = 0.05,
+        .share = [](Facts facts) { return data_wait(facts, {"read"}); },
+        .evidence = [](Facts facts) { return data_evidence(facts, "reads", facts.loader("read")); },
+        .remedy =
+            [](Facts facts) {
+              return facts.key("data.source").starts_with("toy:")
+                         ? std::string("data.threads=2")
+                         : std::string("'gangway data pack', or a disk nearer to the worker");
+            }},
     Rule{.name = "augment-bound",
          .threshold = 0.05,
-         .share = [](Facts facts) { return data_wait(facts, {"augment", "pack"}); },
+         .share =
+             [](Facts facts) {
+               return data_wait(facts, {"augment", "pack"});
+             },
          .evidence =
              [](Facts facts) {
                return data_evidence(facts, "augments and packs",
@@ -96,7 +102,7 @@ constexpr std::array kRules = {
          .share =
              [](Facts facts) {
                return facts.loader_work() > 0.0 && !loader_is_busy(facts) ? facts.share("data")
-                                                                           : 0.0;
+                                                                          : 0.0;
              },
          .evidence =
              [](Facts facts) {
@@ -117,14 +123,13 @@ constexpr std::array kRules = {
          .share =
              [](Facts facts) {
                const double lost = 1.0 - facts.number("core_percent") / 100.0;
-               return facts.number("preemptions_per_step") >= 1.0
-                          ? lost * facts.computing()
-                          : 0.0;
+               return facts.number("preemptions_per_step") >= 1.0 ? lost * facts.computing() : 0.0;
              },
          .evidence =
              [](Facts facts) {
                return fmt::format(
-                   "the thread that computes had a core for {} of what it did not wait, and lost one "
+                   "the thread that computes had a core for {} of what it did not wait, and lost "
+                   "one "
                    "{:.1f} times a step",
                    percent(facts.number("core_percent") / 100.0),
                    facts.number("preemptions_per_step"));
@@ -141,12 +146,14 @@ constexpr std::array kRules = {
                return fmt::format("a disk had to bring {:.1f} pages of its memory a step",
                                   facts.number("major_faults_per_step"));
              },
-         .remedy =
-             [](Facts) { return std::string("fewer workers on that host, or more memory"); },
+         .remedy = [](Facts) { return std::string("fewer workers on that host, or more memory"); },
          .is_saved = false},
     Rule{.name = "tiny-microbatches",
          .threshold = 0.1,
-         .share = [](Facts facts) { return facts.share({"leaves", "other"}); },
+         .share =
+             [](Facts facts) {
+               return facts.share({"leaves", "other"});
+             },
          .evidence =
              [](Facts facts) {
                return fmt::format("what is done once a micro-batch, whatever its size, takes {}",
@@ -166,9 +173,10 @@ constexpr std::array kRules = {
              },
          .evidence =
              [](Facts facts) {
-               return fmt::format("waits for exchanges {} of a step, which layout.overlap: none runs "
-                                  "beside nothing",
-                                  percent(others_waits(facts)));
+               return fmt::format(
+                   "waits for exchanges {} of a step, which layout.overlap: none runs "
+                   "beside nothing",
+                   percent(others_waits(facts)));
              },
          .remedy = [](Facts) { return std::string("layout.overlap=across"); }},
     Rule{.name = "straggler",
@@ -176,8 +184,9 @@ constexpr std::array kRules = {
          .share = lag,
          .evidence =
              [](Facts facts) {
-               return fmt::format("all others wait for rank {}, {} of a step longer than it for them",
-                                  facts.slowest_rank(), percent(lag(facts)));
+               return fmt::format(
+                   "all others wait for rank {}, {} of a step longer than it for them",
+                   facts.slowest_rank(), percent(lag(facts)));
              },
          .remedy =
              [](Facts) {
@@ -185,24 +194,25 @@ constexpr std::array kRules = {
                    "look for what else runs on its host; layout.balance=auto moves micro-batches, "
                    "'gangway drain RUN HOST' leaves it out");
              }},
-    Rule{.name = "slow-link",
-         .threshold = 0.1,
-         .share =
-             [](Facts facts) {
-               return facts.key("layout.overlap", "across") == "none" ? 0.0
-                                                                      : facts.share("messages");
-             },
-         .evidence =
-             [](Facts facts) {
-               return fmt::format("waits for messages of other hosts {} of a step",
-                                  percent(facts.share("messages")));
-             },
-         .remedy =
-             [](Facts) {
-               return std::string(
-                   "'gangway plan JOB' finds the layout for these links; a larger training.batch or "
-                   "numerics.wire=bf16 sends less, in a new job");
-             }},
+    Rule{
+        .name = "slow-link",
+        .threshold = 0.1,
+        .share =
+            [](Facts facts) {
+              return facts.key("layout.overlap", "across") == "none" ? 0.0
+                                                                     : facts.share("messages");
+            },
+        .evidence =
+            [](Facts facts) {
+              return fmt::format("waits for messages of other hosts {} of a step",
+                                 percent(facts.share("messages")));
+            },
+        .remedy =
+            [](Facts) {
+              return std::string(
+                  "'gangway plan JOB' finds the layout for these links; a larger training.batch or "
+                  "numerics.wire=bf16 sends less, in a new job");
+            }},
     Rule{.name = "update-bound",
          .threshold = 0.1,
          .share = [](Facts facts) { return facts.share("optimizer"); },
@@ -233,15 +243,15 @@ constexpr std::array kRules = {
          .share = [](Facts facts) { return facts.norm_wait(); },
          .evidence =
              [](Facts facts) {
-               return fmt::format("waits {} of a step for updates that wait for the gradient's norm",
-                                  percent(facts.norm_wait()));
+               return fmt::format(
+                   "waits {} of a step for updates that wait for the gradient's norm",
+                   percent(facts.norm_wait()));
              },
          .remedy = [](Facts) { return std::string("no clip_norm, or accept it"); },
          .changes_numbers = true},
     Rule{.name = "bubble",
          .threshold = 0.1,
-         .share =
-             [](Facts facts) { return is_apart(facts) ? 0.0 : facts.share("tensors"); },
+         .share = [](Facts facts) { return is_apart(facts) ? 0.0 : facts.share("tensors"); },
          .evidence =
              [](Facts facts) {
                return fmt::format("waits for tensors of other stages {} of a step",
@@ -255,8 +265,7 @@ constexpr std::array kRules = {
              }},
     Rule{.name = "unbalanced-networks",
          .threshold = 0.15,
-         .share =
-             [](Facts facts) { return is_apart(facts) ? facts.share("tensors") : 0.0; },
+         .share = [](Facts facts) { return is_apart(facts) ? facts.share("tensors") : 0.0; },
          .evidence =
              [](Facts facts) {
                return fmt::format("waits {} of a step for networks that other workers hold",

@@ -55,9 +55,8 @@ double StepFacts::share(std::string_view part) const {
 }
 
 double StepFacts::share(std::initializer_list<std::string_view> parts) const {
-  return std::accumulate(
-      parts.begin(), parts.end(), 0.0,
-      [this](double sum, std::string_view part) { return sum + share(part); });
+  return std::accumulate(parts.begin(), parts.end(), 0.0,
+                         [this](double sum, std::string_view part) { return sum + share(part); });
 }
 
 double StepFacts::share_ending(std::string_view end) const {

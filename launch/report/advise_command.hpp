@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// `gangway advise`: what would make a run faster. Called by launch/commands.cpp.
+#pragma once
+
+#include "launch/process/command_line.hpp"
+
+namespace gangway::launch {
+
+void add_advise_command(CLI::App& app, CommandLine& line);
+
+}  // namespace gangway::launch

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "report/advice/advice.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/advice/rules.hpp"
+
+namespace gangway::report {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Keys = std::map<std::string, std::string>;
+
+/// A step of a second that computes, waits a little for everything, and whose loader has room.
+json healthy() {
+  return {
+      {"parts_rank", 1},
+      {"parts",
+       {{"generator_forward", 0.2},
+        {"discriminator_forward", 0.25},
+        {"discriminator_backward", 0.25},
+        {"discriminator_penalty", 0.1},
+        {"generator_backward", 0.1},
+        {"data", 0.01},
+        {"exchange", 0.03},
+        {"optimizer", 0.01},
+        {"workers", 0.01},
+        {"messages", 0.02},
+        {"other", 0.02}}},
+      {"parts_by_rank",
+       {{"generator_forward", {0.8, 0.8}}, {"exchange", {0.05, 0.05}}, {"workers", {0.0, 0.1}}}},
+      {"loader", {{"read", 0.1}, {"decode", 0.2}, {"no_room", 0.7}}},
+      {"core_percent", 99.0},
+      {"preemptions_per_step", 5.0}};
+}
+
+std::vector<std::string> rules_of(const std::vector<Advice>& all) {
+  std::vector<std::string> rules;
+  for (const Advice& advice : all) {
+    rules.push_back(advice.rule);
+  }
+  return rules;
+}
+
+std::vector<Advice> after(int ticks, const json& tick, Keys keys = {}) {
+  AdviceBook book(std::move(keys));
+  for (int i = 0; i < ticks; ++i) {
+    (void)book.add(tick);
+  }
+  return book.current();
+}
+
+TEST(Advice, HasNothingToSayOfAHealthyRun) {
+  EXPECT_THAT(after(100, healthy()), IsEmpty());
+  AdviceBook book({});
+  (void)book.add(healthy());
+  EXPECT_NEAR(book.computing(), 0.9, 0.01);
+}
+
+struct Planted {
+  std::string rule;
+  json change;  ///< merged into the healthy tick
+  Keys keys = {};
+};
+
+TEST(Advice, FindsEachPlantedBottleneckFirst) {
+  const std::vector<Planted> cases = {
+      {"decode-bound",
+       {{"parts", {{"data", 0.4}}}, {"loader", {{"decode", 0.9}, {"no_room", 0.0}}}}},
+      {"read-bound", {{"parts", {{"data", 0.4}}}, {"loader", {{"read", 0.9}, {"no_room", 0.0}}}}},
+      {"augment-bound",
+       {{"parts", {{"data", 0.4}}}, {"loader", {{"augment", 0.9}, {"no_room", 0.0}}}}},
+      {"shallow-prefetch", {{"parts", {{"data", 0.2}}}}},
+      {"oversubscribed", {{"core_percent", 60.0}}},
+      {"swapping", {{"major_faults_per_step", 12.0}}},
+      {"tiny-microbatches", {{"parts", {{"leaves", 0.2}}}}},
+      {"overlap-off", {{"parts", {{"exchange", 0.2}}}}, {{"layout.overlap", "none"}}},
+      {"straggler",
+       {{"parts_by_rank", {{"generator_forward", {0.9, 0.4}}, {"workers", {0.0, 0.5}}}}}},
+      {"slow-link", {{"parts", {{"messages", 0.3}}}}},
+      {"update-bound", {{"parts", {{"optimizer", 0.3}}}}},
+      {"exchange-bound", {{"parts", {{"exchange", 0.8}}}}},
+      {"norm-wait", {{"exposed", {{"discriminator", {{"seconds", 0.1}, {"agree", true}}}}}}},
+      {"bubble", {{"parts", {{"tensors", 0.3}}}}, {{"layout.stages", "2"}}},
+      {"unbalanced-networks", {{"parts", {{"tensors", 0.3}}}}, {{"layout.generator", "[0]"}}},
+      {"snapshots", {{"parts", {{"snapshots", 0.05}}}}},
+      {"checkpoints", {{"parts", {{"checkpoints", 0.05}}}}},
+      {"pictures", {{"parts", {{"pictures", 0.05}}}}},
+      {"checks", {{"parts", {{"checks", 0.02}}}}},
+      {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}},
+      {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
+  };
+  EXPECT_EQ(cases.size(), all_rules().size()) << "each rule has a case";
+  for (const Planted& planted : cases) {
+    json tick = healthy();
+    tick.merge_patch(planted.change);
+    const std::vector<Advice> found = after(4, tick, planted.keys);
+    ASSERT_THAT(rules_of(found), ElementsAre(planted.rule)) << planted.rule;
+    EXPECT_THAT(advice_line(found.front()), HasSubstr(planted.rule + ": "));
+    EXPECT_FALSE(found.front().remedy.empty());
+  }
+}
+
+TEST(Advice, BoundsTheGainByWhatIsSaved) {
+  json tick = healthy();
+  tick["parts"] = {{"generator_forward", 0.5}, {"messages", 0.5}};
+  EXPECT_DOUBLE_EQ(after(4, tick).front().gain, 2.0);
+}
+
+TEST(Advice, IsPatientAndForgetsSlowly) {
+  json slow = healthy();
+  slow["parts"]["pictures"] = 0.05;
+  json less = healthy();
+  less["parts"]["pictures"] = 0.015;  // below the threshold, above half of it
+  AdviceBook book({});
+  EXPECT_THAT(book.add(slow), IsEmpty());
+  EXPECT_THAT(book.add(less), IsEmpty());
+  EXPECT_THAT(book.add(slow), IsEmpty()) << "two of three";
+  EXPECT_THAT(rules_of(book.add(slow)), ElementsAre("pictures"));
+  EXPECT_THAT(book.add(slow), IsEmpty()) << "once";
+  for (int i = 0; i < 10; ++i) {
+    (void)book.add(less);
+  }
+  EXPECT_THAT(rules_of(book.current()), ElementsAre("pictures"));
+  for (int i = 0; i < 3; ++i) {
+    (void)book.add(healthy());
+  }
+  EXPECT_THAT(book.current(), IsEmpty());
+}
+
+TEST(Advice, BelievesNoTick) {
+  AdviceBook book({});
+  for (const json& tick : {json::object(), json{{"parts", 1}}, json{{"parts", {{"data", "x"}}}},
+                           json{{"parts", {{"data", 1.0}}},
+                                {"parts_by_rank", {{"data", 1}, {"workers", {"x"}}}},
+                                {"loader", nullptr},
+                                {"parts_rank", 99},
+                                {"exposed", {{"d", 1}}}}}) {
+    EXPECT_NO_THROW((void)book.add(tick)) << tick;
+  }
+}
+
+}  // namespace
+}  // namespace gangway::report

@@ -72,8 +72,8 @@ struct TickHistogram {
 struct WorkerParts {
   int rank = 0;
   std::vector<double> seconds;      ///< a step, in the order of Tick::part_names; they add up to it
-  double waits_seconds = 0;         ///< of these: for the loader, the device, or others
-  double core_share = 0;            ///< of the rest: the compute thread had a core, 0 to 1
+  double waits_seconds = 0;         ///< of these: for others, or the device
+  double core_share = 0;            ///< of the rest, but for waits for data: it had a core, 0 to 1
   double preemptions_per_step = 0;  ///< times that it lost one against its will
   double major_faults_per_step = 0;  ///< its pages that a disk had to bring
   std::vector<double> loader{};      ///< a step, by messages::kLoaderFigureNames
@@ -118,7 +118,7 @@ struct Tick {
   std::vector<TickHistogram> histograms{};  ///< of steps since the tick before
   std::vector<std::string> part_names{};    ///< messages::step_part_names
   std::vector<WorkerParts> parts{};         ///< by rank
-  /// Of the worker that waits least: the others wait for it. Null: nobody has told.
+  /// Of the worker that waits for others least: they wait for it. Null: nobody has told.
   [[nodiscard]] const WorkerParts* slowest() const;
 };
 

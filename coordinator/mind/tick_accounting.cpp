@@ -73,9 +73,9 @@ using messages::StepPart;
 constexpr std::initializer_list<StepPart> kExchangeWaits = {
     StepPart::kExchange, StepPart::kOptimizer, StepPart::kWorkers, StepPart::kMessages,
     StepPart::kDevice};
-constexpr std::initializer_list<StepPart> kAllWaits = {
-    StepPart::kExchange, StepPart::kOptimizer, StepPart::kWorkers,     StepPart::kMessages,
-    StepPart::kDevice,   StepPart::kTensors,   StepPart::kCoordinator, StepPart::kData};
+constexpr std::initializer_list<StepPart> kWaitsForOthers = {
+    StepPart::kExchange, StepPart::kOptimizer, StepPart::kWorkers,    StepPart::kMessages,
+    StepPart::kDevice,   StepPart::kTensors,   StepPart::kCoordinator};
 
 double seconds_in(const messages::StepFigures& figures, std::initializer_list<StepPart> parts) {
   double sum = 0.0;
@@ -260,7 +260,6 @@ void TickAccounting::keep_means(double tick_seconds) {
         .work_seconds = std::max(0.0, tick_seconds - figures.exposed_seconds) / steps,
         .wait_seconds = figures.exposed_seconds / steps,
         .data_seconds = seconds_in(figures, {StepPart::kData}) / steps,
-        .parts = parts_of(rank, figures),
         .sent_bytes = static_cast<double>(sum.progress.sent_bytes) / steps,
         .resident_bytes = sum.progress.resident_bytes,
         .gauges = sum.progress.gauges};
@@ -308,8 +307,8 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   double& coordinator = parts.seconds[messages::index_of(StepPart::kCoordinator)];
   const double paused = std::min(coordinator, forgiven_seconds_);
   coordinator -= paused;
-  const double waits = seconds_in(figures, kAllWaits) - paused;
-  const double works = parts.step_seconds() - waits;
+  const double waits = seconds_in(figures, kWaitsForOthers) - paused;
+  const double works = parts.step_seconds() - waits - seconds_in(figures, {StepPart::kData});
   parts.core_share = works > 0.0 ? std::min(1.0, figures.core_seconds / works) : 0.0;
   parts.waits_seconds = waits / steps;
   parts.preemptions_per_step = static_cast<double>(figures.preemptions) / steps;

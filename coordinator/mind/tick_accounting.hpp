@@ -69,7 +69,6 @@ class TickAccounting {
     double work_seconds = 0.0;  ///< without its waits for exchanges
     double wait_seconds = 0.0;
     double data_seconds = 0.0;
-    report::WorkerParts parts;
     double sent_bytes = 0.0;
     std::uint64_t resident_bytes = 0;
     std::optional<messages::DeviceGauges> gauges;

@@ -94,7 +94,7 @@ function barsOf(view) {
 }
 
 export function createStepParts() {
-  const chart = createChart({ title: "Where a step's time goes", unit: "% of the slowest worker's step",
+  const chart = createChart({ title: "Where a step's time goes", unit: "%, slowest worker",
     stack: true, height: 230, format: (value) => formatPercent(value), tick: (value) => `${value}` });
   const bars = h("div", { class: "part-rows" });
   const element = h("div", {}, chart.element, bars);

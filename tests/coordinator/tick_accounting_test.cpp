@@ -163,7 +163,8 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
       parts.resize(messages::num_step_parts(2));
       parts[messages::index_of(StepPart::kCoordinator)] = step == 1 ? 0.31 : 0.0;
       parts[messages::index_of(StepPart::kWorkers)] = rank == 1 ? 0.2 : 0.0;
-      parts[messages::index_of(messages::NetworkPart::kBackward, 1)] = rank == 1 ? 0.3 : 0.5;
+      parts[messages::index_of(messages::NetworkPart::kBackward, 1)] = 0.3;
+      parts[messages::index_of(StepPart::kData)] = rank == 1 ? 0.0 : 0.2;
       one.figures.core_seconds = 0.15;
       one.figures.preemptions = 3;
       tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0);
@@ -177,10 +178,11 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
     const auto found = std::ranges::find(tick->part_names, name);
     return slowest.seconds.at(static_cast<std::size_t>(found - tick->part_names.begin()));
   };
-  EXPECT_DOUBLE_EQ(part("discriminator_backward"), 0.5);
+  EXPECT_DOUBLE_EQ(part("discriminator_backward"), 0.3);
+  EXPECT_DOUBLE_EQ(part("data"), 0.2) << "who waits for data is awaited by the others";
   EXPECT_NEAR(part("coordinator"), 0.005, 1e-9) << "the pause belongs to no step";
   EXPECT_NEAR(slowest.step_seconds(), 0.505, 1e-9);
-  EXPECT_NEAR(slowest.core_share, 0.3, 1e-9) << "of what it did not wait";
+  EXPECT_NEAR(slowest.core_share, 0.5, 1e-9) << "of what it did not wait";
   EXPECT_DOUBLE_EQ(slowest.preemptions_per_step, 3.0);
   EXPECT_NEAR(tick->host_wait_percent, 100.0 * 0.4 / 1.01, 1e-9) << "of the worst worker";
 }

@@ -93,14 +93,13 @@ bool RecoveryWatch::wait_for_steps(std::int64_t steps) {
 std::optional<pid_t> RecoveryWatch::process_of(const std::string& kind, int rank) const {
   const auto text = read_small_file(run_ / kPlacementFile, kMostBytes);
   const auto placement = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (!placement.is_object()) {
+  if (!placement.is_object() || placement["ranks"].size() < 2) {
     return std::nullopt;
   }
   const auto& ranks = placement["ranks"];
-  const auto pid_of = [&](int wanted) {
-    return ranks.at(static_cast<std::size_t>(wanted))["pid"].get<pid_t>();
-  };
-  const pid_t pid = kind == "worker" ? pid_of(rank) : pid_of(0);
+  // A host that was lost twice is left out, and its workers with it.
+  const std::size_t worker = 1 + static_cast<std::size_t>(rank - 1) % (ranks.size() - 1);
+  const auto pid = ranks.at(kind == "worker" ? worker : 0)["pid"].get<pid_t>();
   return kind == "mpirun" ? parent_of(pid) : pid;
 }
 

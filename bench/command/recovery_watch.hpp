@@ -35,7 +35,8 @@ class RecoveryWatch {
   [[nodiscard]] bool wait_for_steps(std::int64_t steps);
   /// The newest step done.
   [[nodiscard]] std::int64_t step() const { return step_; }
-  /// Its process: "coordinator", "mpirun", or a worker's, by its rank; nothing: it is not there.
+  /// Its process: "coordinator", "mpirun", or a worker's, by its rank, another one's
+  /// where there are fewer by now; nothing: it is not there.
   [[nodiscard]] std::optional<pid_t> process_of(const std::string& kind, int rank) const;
   /// Kills it and waits until a new step is done. Nothing where the run has ended, or hangs.
   [[nodiscard]] std::optional<Recovery> kill_and_watch(const std::string& kind, int rank);

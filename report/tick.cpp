@@ -137,19 +137,11 @@ void add_updates(const Tick& tick, nlohmann::ordered_json& object) {
 
 double microseconds_kept(double seconds) { return std::round(seconds * 1e6) / 1e6; }
 
-/// Seconds a step: those of the slowest worker, and, where there are not too many, of each.
-void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
-  const WorkerParts* const slowest = tick.slowest();
-  if (slowest == nullptr) {
-    return;
-  }
-  nlohmann::ordered_json parts = nlohmann::ordered_json::object();
+/// {"data": [seconds a step of the first worker, of the second, ...]}: parts that some have.
+nlohmann::ordered_json parts_by_rank(const Tick& tick) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::object();
   for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
     const auto of = [part](const WorkerParts& worker) { return worker.seconds[part]; };
-    if (of(*slowest) != 0.0) {
-      parts[tick.part_names[part]] = of(*slowest);
-    }
     if (std::ranges::any_of(tick.parts, [&](const auto& worker) { return of(worker) != 0.0; })) {
       auto& row = rows[tick.part_names[part]] = nlohmann::ordered_json::array();
       for (const WorkerParts& worker : tick.parts) {
@@ -157,10 +149,24 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
       }
     }
   }
-  object["parts"] = std::move(parts);
+  return rows;
+}
+
+/// Seconds a step: those of the slowest worker, and, where there are not too many, of each.
+void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
+  const WorkerParts* const slowest = tick.slowest();
+  if (slowest == nullptr) {
+    return;
+  }
+  nlohmann::ordered_json& parts = object["parts"] = nlohmann::ordered_json::object();
+  for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
+    if (slowest->seconds[part] != 0.0) {
+      parts[tick.part_names[part]] = slowest->seconds[part];
+    }
+  }
   object["parts_rank"] = slowest->rank;
   if (tick.parts.size() > 1 && tick.parts.size() <= kMostRows) {
-    object["parts_by_rank"] = std::move(rows);
+    object["parts_by_rank"] = parts_by_rank(tick);
   }
   for (std::size_t figure = 0; figure < slowest->loader.size(); ++figure) {
     object["loader"][messages::kLoaderFigureNames.at(figure)] = slowest->loader[figure];

@@ -69,6 +69,7 @@ struct LayoutChoice {
   int stages = 1;  ///< chunks of each network that has as many blocks
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
+  int buckets = 0;                          ///< of each network's gradients; 0: as suits the device
   StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
   /// Micro-batches of which a worker keeps what their backwards need, at most; 0: as the schedule.
   int in_flight = 0;

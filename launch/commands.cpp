@@ -31,6 +31,7 @@
 #include "launch/report/report_command.hpp"
 #include "launch/run/run_commands.hpp"
 #include "launch/scale/scale_command.hpp"
+#include "launch/tune/tune_command.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -79,12 +80,12 @@ void add_model_commands(CLI::App& app, CommandLine&) {
 
 /// In the order of --help.
 constexpr std::array kCommands{
-    add_run_command,     add_train_command,  add_control_commands,    add_digest_command,
-    add_events_command,  add_report_command, add_advise_command,      add_export_command,
-    add_compare_command, add_replay_command, add_checkpoint_commands, add_snapshot_commands,
-    add_model_commands,  add_data_commands,  add_find_lr_command,     add_plan_command,
-    add_scale_command,   add_bench_commands, add_check_host_command,  add_host_facts_command,
-    add_doctor_command,  add_init_command,
+    add_run_command,        add_train_command,  add_control_commands,    add_digest_command,
+    add_events_command,     add_report_command, add_advise_command,      add_export_command,
+    add_compare_command,    add_replay_command, add_checkpoint_commands, add_snapshot_commands,
+    add_model_commands,     add_data_commands,  add_find_lr_command,     add_plan_command,
+    add_tune_command,       add_scale_command,  add_bench_commands,      add_check_host_command,
+    add_host_facts_command, add_doctor_command, add_init_command,
 };
 
 void add_commands(CLI::App& app, CommandLine& line) {

@@ -42,6 +42,7 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
                             .has_loss_scale = job.scales_losses() && !spec.is_frozen,
                             .averaging = spec.is_averaged() ? Averaging::kYes : Averaging::kNo,
                             .host = &memory,
+                            .buckets = static_cast<std::size_t>(job.layout.buckets),
                             .least_bucket_bytes = job.numerics.device == DeviceKind::kCuda
                                                       ? comm::kLeastDeviceBucketBytes
                                                       : 0}));

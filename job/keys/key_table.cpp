@@ -100,6 +100,12 @@ void add_layout(Keys& keys) {
        "What the exchange runs beside: nothing, the backward pass, or the other network's work "
        "too"},
       &LayoutChoice::overlap));
+  keys.push_back(later(auto_or_whole_key(
+      {"layout.buckets", "",
+       "Into how many pieces each network's gradients are cut, of which each leaves when its last "
+       "gradient is there: more leave sooner, fewer wait less often for the wire; auto: 8, on a "
+       "GPU fewer of a small network"},
+      &LayoutChoice::buckets, {1, 128})));
   keys.push_back(later(choice_key(
       {"layout.schedule", "",
        "Pipeline schedule of networks that are cut: fill (no flush between phases), gpipe (all "

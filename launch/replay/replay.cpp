@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -26,6 +24,7 @@
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/end_requests.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "launch/replay/stretches.hpp"
 #include "launch/run/starts.hpp"
@@ -40,28 +39,6 @@ namespace fs = std::filesystem;
 using checkpoint::CheckpointEntry;
 
 constexpr const char* kReplayRun = "replay";
-
-std::atomic<int> asked_to_end = 0;
-extern "C" void note_request(int signal) { asked_to_end = signal; }
-
-/// Between two children, too, a signal ends this process with its folder put away. Its handlers
-/// stay: the process has nothing else to do.
-class EndRequests {
- public:
-  EndRequests() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      if (std::signal(signal, note_request) == SIG_IGN) {
-        (void)std::signal(signal, SIG_IGN);  // nohup
-      }
-    }
-  }
-  /// @throws SignalledError
-  static void heed() {
-    if (const int signal = asked_to_end; signal != 0) {
-      throw SignalledError(signal);
-    }
-  }
-};
 
 /// The run that is replayed.
 struct Recorded {

@@ -22,7 +22,7 @@ class Digests(Divided):
     def test_images_by_every_transport_and_overlap(self):
         self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.256", layouts=[
             (2, *APART, "layout.transport=mpi", "layout.overlap=none"),
-            (2, *APART, "layout.transport=shm", "layout.overlap=within"),
+            (2, *APART, "layout.transport=shm", "layout.overlap=within", "layout.buckets=1"),
             (4, *UNEQUAL, "layout.transport=mpi"),
             (4, *UNEQUAL, "layout.transport=hierarchical", "layout.audit=true", "layout.check_steps=1")])
 

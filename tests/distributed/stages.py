@@ -25,7 +25,8 @@ class Digests(Divided):
     def test_images_by_every_transport_and_overlap(self):
         self.assert_one_digest(CLOTHES, *SMALL, "training.kimg=0.256", layouts=[
             (2, *TWO, "layout.transport=mpi", "layout.overlap=none"),
-            (2, *TWO, "layout.transport=shm", "layout.overlap=within", "layout.cuts.generator=[1]"),
+            (2, *TWO, "layout.transport=shm", "layout.overlap=within", "layout.cuts.generator=[1]",
+             "layout.buckets=20"),
             (3, *THREE),
             (4, *TWO, "layout.transport=hierarchical", "layout.audit=true", "layout.check_steps=1")])
 

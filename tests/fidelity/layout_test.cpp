@@ -69,6 +69,7 @@ TEST_P(EveryJob, HasEqualBitsWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside
     const auto overlap = static_cast<Overlap>(i);
     const std::vector<int>& hosts = kHosts[(GetParam() + i) % kHosts.size()];
     named.job.layout.overlap = overlap;
+    named.job.layout.buckets = static_cast<int>(13 * i);
     const Outcome shared =
         train({.job = named.job, .workers = 4, .end = named.steps, .hosts = hosts}, next_folder());
     EXPECT_EQ(shared.digest, alone.digest)

@@ -83,7 +83,8 @@ comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Se
     }
     return {layout, std::move(begins)};
   }
-  const std::size_t buckets = comm::num_buckets_of(layout, setup.least_bucket_bytes);
+  const std::size_t buckets =
+      setup.buckets > 0 ? setup.buckets : comm::num_buckets_of(layout, setup.least_bucket_bytes);
   const auto members = static_cast<int>(setup.group.workers.size());
   if (setup.group.is_cut()) {
     const int chunks = setup.group.num_chunks();

@@ -67,6 +67,7 @@ class NetworkState {
     /// By worker, the first tensor of its own, where each has whole ones that no other needs and
     /// nothing updates them by a gradient (image pools); empty: all need all.
     std::vector<std::size_t> first_tensors = {};
+    std::size_t buckets = 0;             ///< 0: as many as the next one allows
     std::size_t least_bucket_bytes = 0;  ///< of buckets on average; 0: kDefaultBuckets of any size
   };
   /// Copies the network's present values into the arenas and binds the network to them.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "launch/tune/candidates.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "job/choices.hpp"
+
+namespace gangway::launch {
+namespace {
+
+/// Of a step: what takes less is not worth a trial.
+constexpr double kWorthATrial = 0.01;
+
+class Variants {
+ public:
+  explicit Variants(const Trial& best) : best_(best) {}
+
+  Trial& add(std::vector<std::string> keys) {
+    Trial more{.name = fmt::format("{}", fmt::join(keys, " ")),
+               .workers = best_.workers,
+               .keys = std::move(keys)};
+    trials_.push_back(joined(best_, more));
+    return trials_.back();
+  }
+  [[nodiscard]] std::vector<Trial> taken() { return std::move(trials_); }
+
+ private:
+  const Trial& best_;
+  std::vector<Trial> trials_;
+};
+
+void add_exchange_keys(const JobSpec& job, Variants& variants) {
+  for (const int buckets : {2, 4, 16, 32}) {
+    if (buckets != job.layout.buckets) {
+      variants.add({fmt::format("layout.buckets={}", buckets)});
+    }
+  }
+}
+
+void add_data_keys(const JobSpec& job, int cores, Variants& variants) {
+  const DataSpec& data = job.data;
+  for (const int threads : {2, 4}) {
+    if (threads > data.threads && threads <= 2 * cores) {
+      variants.add({fmt::format("data.threads={}", threads),
+                    fmt::format("data.prefetch={}", std::max(data.prefetch, 2 * threads))});
+    }
+  }
+  variants.add({fmt::format("data.prefetch={}", 4 * data.prefetch)});
+  const bool is_decoded =
+      data.source.starts_with("images:") || data.has_two_sides();  // else it is there as it is
+  if (is_decoded && data.cache == 0) {
+    variants.add({"data.cache=auto"}).fills_cache = true;
+  }
+}
+
+}  // namespace
+
+std::vector<Trial> layout_trials(const plan::Search& search, const plan::PlanInput& input,
+                                 const Trial& typed, std::size_t most) {
+  std::vector<Trial> trials;
+  for (const plan::Prediction& one : search.ranking) {
+    const plan::Candidate candidate = runnable(one.candidate, input.job, input.cluster);
+    Trial trial{.name = describe(candidate),
+                .workers = candidate.workers,
+                .keys = layout_keys(candidate, input.job)};
+    const bool is_typed = trial.workers == typed.workers && trial.keys.empty();
+    if (one.fits && !is_typed && trials.size() < most) {
+      trials.push_back(std::move(trial));
+    }
+  }
+  return trials;
+}
+
+std::vector<Trial> overlap_trials(const JobSpec& job, const Trial& typed) {
+  Variants variants(typed);
+  for (const Overlap overlap : {Overlap::kAcross, Overlap::kWithin, Overlap::kNone}) {
+    if (overlap != job.layout.overlap) {
+      variants.add({fmt::format("layout.overlap={}", name_of(overlap))});
+    }
+  }
+  return variants.taken();
+}
+
+std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores) {
+  Variants variants(best);
+  if (best.share({"exchange", "optimizer", "workers", "messages", "device"}) >= kWorthATrial) {
+    add_exchange_keys(job, variants);
+  }
+  if (best.share({"data"}) >= kWorthATrial) {
+    add_data_keys(job, cores, variants);
+  }
+  if (best.share({"snapshots"}) >= kWorthATrial &&
+      job.checkpoint.snapshot_steps != CheckpointSpec::kAutoSnapshots) {
+    variants.add({"checkpoint.snapshot_steps=auto"});
+  }
+  if (job.layout.recompute) {
+    variants.add({"layout.recompute=false"});
+  }
+  if (job.numerics.device == DeviceKind::kCuda) {
+    const bool is_off = job.layout.cuda_graph == GraphChoice::kOff;
+    variants.add({fmt::format("numerics.cuda_graph={}", is_off ? "auto" : "off")});
+  }
+  return variants.taken();
+}
+
+std::vector<Trial> number_trials(const JobSpec& job, const Trial& best, int most_workers) {
+  Variants variants(best);
+  const int now = job.training.microbatches;
+  for (const int microbatches : {now / 4, now / 2, 2 * now, 4 * now}) {
+    if (microbatches > 0 && job.training.batch % microbatches == 0 &&
+        microbatches * 2 <= job.training.batch) {
+      Trial& trial = variants.add({fmt::format("training.microbatches={}", microbatches)});
+      trial.workers = std::min(most_workers, microbatches);
+      trial.keys.insert(trial.keys.end(), {"layout.shares=auto", "layout.data=auto"});
+    }
+  }
+  variants.add({fmt::format(
+      "numerics.memory_format={}",
+      job.numerics.memory_format == MemoryFormat::kChannelsLast ? "contiguous" : "channels-last")});
+  variants.add({"numerics.precision=bf16"});
+  if (job.numerics.device == DeviceKind::kCuda) {
+    variants.add({"numerics.kernels=fastest"});
+  }
+  std::vector<Trial> trials = variants.taken();
+  for (Trial& trial : trials) {
+    trial.changes_numbers = true;
+  }
+  return trials;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What `gangway tune` tries. Pure.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "job/spec.hpp"
+#include "launch/tune/trial.hpp"
+#include "plan/ranking/search.hpp"
+
+namespace gangway::launch {
+
+/// The layouts that a plan ranks first and that fit, but for the one that `typed` has; `most` of
+/// them.
+[[nodiscard]] std::vector<Trial> layout_trials(const plan::Search& search,
+                                               const plan::PlanInput& input, const Trial& typed,
+                                               std::size_t most);
+
+/// The other ways of overlapping, where nothing is known of other layouts.
+[[nodiscard]] std::vector<Trial> overlap_trials(const JobSpec& job, const Trial& typed);
+
+/// `best` with one key more that changes no bit: of what its last run waited for. @param job  as
+/// `best` has it. @param cores  of this host
+[[nodiscard]] std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores);
+
+/// `best` with other numbers: micro-batches, memory format, precision, kernels.
+/// @param most_workers  as many as the user wants, or as this host has cores or devices for
+[[nodiscard]] std::vector<Trial> number_trials(const JobSpec& job, const Trial& best,
+                                               int most_workers);
+
+}  // namespace gangway::launch

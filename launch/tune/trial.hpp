@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// One way to run a job, and what its runs came to. Made and measured by `gangway tune`. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace gangway::launch {
+
+/// What one run tells of its steps behind the warm-up.
+struct TrialRun {
+  std::int64_t steps = 0;               ///< of the whole run
+  double seconds = 0.0;                 ///< of a step, mean
+  std::map<std::string, double> parts;  ///< of it, of the slowest worker (docs/step-parts.md)
+};
+
+/// @param stats  a run's stats.jsonl. @throws EnvironmentError where it tells too little
+[[nodiscard]] TrialRun trial_run(std::string_view stats, std::int64_t steps);
+
+struct Trial {
+  std::string name;
+  int workers = 0;                ///< 0: as many as the job says
+  std::vector<std::string> keys;  ///< besides what was typed
+  bool changes_numbers = false;
+  bool fills_cache = false;  ///< it is faster from its second look at a picture on
+  std::vector<TrialRun> runs = {};
+  std::string failure = {};  ///< why it cannot be run; empty: it can
+
+  /// Seconds of a step in the last run. @pre there is one
+  [[nodiscard]] double seconds() const { return runs.back().seconds; }
+  /// Share of a step of its last run that these parts are.
+  [[nodiscard]] double share(std::initializer_list<std::string_view> parts) const;
+};
+
+/// `best` with the keys of `more` as well.
+[[nodiscard]] Trial joined(Trial best, const Trial& more);
+
+/// How many times as fast one is as the other.
+struct Speedup {
+  double gain = 1.0;   ///< geometric mean of the rounds
+  double least = 1.0;  ///< with a confidence of 95 %
+};
+
+inline constexpr std::size_t kProofRounds = 5;
+using RoundSeconds = std::array<double, kProofRounds>;
+/// One-sided, by Student's distribution of the rounds' logarithms.
+[[nodiscard]] Speedup speedup_of(const RoundSeconds& before, const RoundSeconds& after);
+
+/// Milliseconds a step of each part, the largest first, before and after; each line ended.
+[[nodiscard]] std::string parts_table(const Trial& before, const Trial& after);
+[[nodiscard]] nlohmann::json json_of(const Trial& trial);
+
+}  // namespace gangway::launch

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Runs trials of `gangway tune`, each by a `gangway run` of its own. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "job/spec.hpp"
+#include "launch/process/environment.hpp"
+#include "launch/tune/trial.hpp"
+
+namespace gangway::launch {
+
+class TrialBench {
+ public:
+  struct Setup {
+    std::filesystem::path job;
+    std::vector<std::string> typed;  ///< overrides
+    std::filesystem::path folder;    ///< absolute; of the runs, which are removed again
+    const Environment& environment;
+  };
+  explicit TrialBench(Setup setup) : setup_(std::move(setup)) {}
+
+  /// The job as this trial has it. @throws ConfigError
+  [[nodiscard]] JobSpec job_of(const Trial& trial) const;
+  /// Runs it once, for about so long as `typed` took for `seconds`; where it fails, its `failure`
+  /// says why. @throws Error where another digest than that of the other trials comes out
+  void run(Trial& trial, double seconds);
+  /// Runs the job as it was typed for the first time, which tells how long a step takes.
+  /// @throws Error where it fails
+  void begin(Trial& typed);
+  [[nodiscard]] const std::string& digest() const { return digest_; }  ///< of the last run
+
+ private:
+  [[nodiscard]] std::vector<std::string> command(const Trial& trial, std::int64_t steps) const;
+  void run_steps(Trial& trial, std::int64_t steps);
+  void compare_digests(const Trial& trial, std::int64_t steps,
+                       const std::filesystem::path& checkpoints);
+
+  Setup setup_;
+  double step_seconds_ = 0.0;  // of the job as it was typed
+  int num_runs_ = 0;
+  std::map<std::int64_t, std::string> digests_;  // by number of steps
+  std::string digest_;
+};
+
+}  // namespace gangway::launch

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+#include "launch/tune/tune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/text/shell_word.hpp"
+#include "job/file/parse.hpp"
+#include "launch/data/followed_data.hpp"
+#include "launch/hosts/host_facts.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/child.hpp"
+#include "launch/process/end_requests.hpp"
+#include "launch/process/measuring_progress.hpp"
+#include "launch/process/quiet_machine.hpp"
+#include "launch/process/temporary_folder.hpp"
+#include "launch/process/terminal_width.hpp"
+#include "launch/run/job_hosts.hpp"
+#include "launch/tune/candidates.hpp"
+#include "launch/tune/edited_job.hpp"
+#include "launch/tune/trial_bench.hpp"
+#include "plan/ranking/make_plan.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLayouts = 8;
+constexpr int kRounds = 3;  // of successive halving
+/// What is less is not worth another job file.
+constexpr double kWorthIt = 1.01;
+
+class Tuner {
+ public:
+  Tuner(const TuneOptions& options, const Environment& environment, const fs::path& folder)
+      : options_(options),
+        environment_(environment),
+        folder_(folder),
+        bench_({.job = options.job,
+                .typed = options.overrides,
+                .folder = folder / "runs",
+                .environment = environment}),
+        typed_{.name = "as typed", .workers = options.workers, .keys = {}} {
+    const JobSpec job = bench_.job_of(typed_);
+    if (typed_.workers == 0 && job.layout.plan.empty()) {
+      typed_.workers = default_workers(job, num_cores());
+    }
+  }
+
+  int run() {
+    bench_.begin(typed_);
+    std::cout << fmt::format("as typed: {:.1f} images/s with {}\n", rate(typed_.seconds()),
+                             workers_text(typed_.workers))
+              << std::flush;
+    Trial best = fastest("layouts", with_typed(layouts()));
+    best = fastest("keys", and_joined(best, key_trials(bench_.job_of(best), best, num_cores())));
+    if (options_.new_job) {
+      const int most = options_.workers > 0 ? options_.workers : num_devices();
+      best = fastest("other numbers",
+                     and_joined(best, number_trials(bench_.job_of(best), best, most)));
+    }
+    const bool is_better = !best.keys.empty() || best.workers != typed_.workers;
+    const Speedup speedup = is_better ? proved(best) : Speedup{};
+    const bool is_taken = is_better && speedup.least > kWorthIt;
+    if (is_taken) {
+      std::cout << '\n' << parts_table(typed_, best);
+      write_job(best, speedup);
+    } else {
+      std::cout << (is_better ? fmt::format("left alone: '{}' is {} times as fast, {:.3f} at the "
+                                            "least (95 %), where {} is asked for\n",
+                                            best.name, three_digits(speedup.gain), speedup.least,
+                                            kWorthIt)
+                              : fmt::format("left alone: nothing of {} tried is faster\n",
+                                            tried_.size()));
+    }
+    write_record(best, speedup, is_taken);
+    return static_cast<int>(ExitCode::kDone);
+  }
+
+ private:
+  static int num_cores() {
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+  static std::string three_digits(double value) { return fmt::format("{:.3f}", value); }
+  static std::string workers_text(int workers) {
+    return workers == 0 ? "the workers of its plan"
+                        : fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
+  }
+  [[nodiscard]] int num_devices() const {
+    return bench_.job_of(typed_).numerics.device == DeviceKind::kCuda ? std::max(1, num_gpus())
+                                                                      : num_cores();
+  }
+  [[nodiscard]] double rate(double step_seconds) const {
+    return static_cast<double>(bench_.job_of(typed_).images_per_step()) / step_seconds;
+  }
+  [[nodiscard]] fs::path output() const {
+    return options_.output.empty() ? fs::path(options_.job).replace_extension("tuned.yaml")
+                                   : options_.output;
+  }
+
+  [[nodiscard]] std::vector<Trial> with_typed(std::vector<Trial> trials) const {
+    trials.insert(trials.begin(), typed_);
+    return trials;
+  }
+
+  /// Measured for this, unless there is one that fits. @throws EnvironmentError where none can be
+  [[nodiscard]] fs::path profile(const JobSpec& job) const {
+    const fs::path usual =
+        options_.profile.empty() ? plan::default_profile_file(options_.job) : options_.profile;
+    if (!options_.profile.empty() || fs::exists(usual)) {
+      plan::require_fitting(plan::read_profile(usual), usual.string(), job);
+      return usual;
+    }
+    std::cout << "profile: none of this job is here; measuring one\n" << std::flush;
+    const fs::path made = folder_ / "profile.json";
+    std::vector<std::string> words{(program_folder() / "gangway").string(), "profile",
+                                   options_.job.string()};
+    words.insert(words.end(), options_.overrides.begin(), options_.overrides.end());
+    words.insert(words.end(), {"-o", made.string(), "--seconds",
+                               fmt::format("{}", 5.0 * options_.seconds), "--anyway"});
+    const ChildOutput output = output_of_child(words, ToldToEnd::kAtOnce);
+    if (output.code != 0) {
+      throw EnvironmentError(output.text);
+    }
+    return made;
+  }
+
+  /// What a plan ranks first; where there can be none, the layout as typed, and a note says why.
+  [[nodiscard]] std::vector<Trial> layouts() const {
+    const JobSpec job = bench_.job_of(typed_);
+    try {
+      const fs::path file = profile(job);
+      plan::Profile read = plan::read_profile(file);
+      plan::Cluster host = plan::profiled_host(read);
+      const plan::Planner planner(job, std::move(read), file.string(), std::move(host));
+      const plan::PlanInput input = planner.input();
+      const plan::Search search = search_layouts(
+          input, {.rows = kLayouts + 1, .workers = options_.workers, .shapes = plan::Shapes::kAll});
+      return layout_trials(search, input, typed_, kLayouts);
+    } catch (const SignalledError&) {
+      throw;
+    } catch (const Error& error) {
+      const std::string words = error.what();
+      const std::size_t begin = words.rfind("gangway: ");
+      std::cout << "note: no plan, whose layouts would be tried: "
+                << (begin == std::string::npos ? words : words.substr(begin + 9)) << std::endl;
+      return overlap_trials(job, typed_);
+    }
+  }
+
+  /// `best`, each of `more`, and those of them together that turn out faster than it.
+  [[nodiscard]] std::vector<Trial> and_joined(const Trial& best, std::vector<Trial> more) {
+    if (more.empty()) {
+      return {best};
+    }
+    more.insert(more.begin(), best);
+    measure("one change each", more, options_.seconds);
+    const auto known = std::ranges::find(more, best.name, &Trial::name);
+    const double now = known == more.end() ? HUGE_VAL : known->seconds();
+    Trial all = best;
+    std::size_t num_faster = 0;
+    for (const Trial& trial : more) {
+      if (trial.seconds() * kWorthIt < now && adds_other_keys(best, all, trial)) {
+        all = joined(all, without(trial, best));
+        ++num_faster;
+      }
+    }
+    more.resize(std::min<std::size_t>(more.size(), 3));
+    if (num_faster > 1) {
+      more.push_back(all);
+    }
+    if (std::ranges::find(more, best.name, &Trial::name) == more.end()) {
+      more.push_back(best);
+    }
+    return more;
+  }
+
+  static std::string path_of(const std::string& key) { return key.substr(0, key.find('=')); }
+  /// What `trial` has besides `best`.
+  static Trial without(const Trial& trial, const Trial& best) {
+    Trial more = trial;
+    more.name = trial.name.substr(std::min(trial.name.size(), best.name.size() + 2));
+    more.keys.erase(more.keys.begin(),
+                    more.keys.begin() + static_cast<std::ptrdiff_t>(best.keys.size()));
+    return more;
+  }
+  /// Whether none of them stands in `all` already.
+  static bool adds_other_keys(const Trial& best, const Trial& all, const Trial& trial) {
+    const Trial more = without(trial, best);
+    return trial.name != best.name && std::ranges::none_of(more.keys, [&](const std::string& key) {
+             return std::any_of(
+                 all.keys.begin() + static_cast<std::ptrdiff_t>(best.keys.size()), all.keys.end(),
+                 [&](const std::string& has) { return path_of(has) == path_of(key); });
+           });
+  }
+
+  /// Each once, and the fastest first; those that cannot be run are told, and left out.
+  void measure(const std::string& what, std::vector<Trial>& trials, double seconds) {
+    MeasuringProgress progress(std::cout, terminal_width(), static_cast<double>(trials.size()));
+    for (Trial& trial : trials) {
+      progress.advance(0.0, fmt::format("{}, {:g} s each: {}", what, seconds, trial.name));
+      bench_.run(trial, seconds);
+      progress.advance(1.0, what);
+    }
+    progress.finish();
+    tried_.insert(tried_.end(), trials.begin(), trials.end());
+    std::erase_if(trials, [](const Trial& trial) {
+      if (!trial.failure.empty()) {
+        std::cout << fmt::format("         -           {}: {}\n", trial.name, trial.failure);
+      }
+      return !trial.failure.empty();
+    });
+    if (trials.empty()) {
+      throw EnvironmentError("no trial could be run, the job as it was typed included");
+    }
+    std::ranges::stable_sort(trials, {}, &Trial::seconds);
+    for (const Trial& trial : trials) {
+      std::cout << fmt::format("  {:8.1f} images/s  {}\n", rate(trial.seconds()), trial.name);
+    }
+    std::cout << std::flush;
+  }
+
+  /// Successive halving (Karnin, Koren, Somekh, 2013): the faster half runs for twice as long.
+  [[nodiscard]] Trial fastest(const std::string& what, std::vector<Trial> trials) {
+    double seconds = options_.seconds;
+    for (int round = 0; round < kRounds && trials.size() > 1; ++round) {
+      measure(fmt::format("{}, round {}", what, round + 1), trials, seconds);
+      trials.resize((trials.size() + 1) / 2);
+      seconds *= 2.0;
+    }
+    return trials.front();
+  }
+
+  /// Both in turns, as ABBA, so that what changes on the machine meanwhile meets both alike.
+  [[nodiscard]] Speedup proved(Trial& best) {
+    const double seconds = 2.0 * options_.seconds;
+    RoundSeconds before{};
+    RoundSeconds after{};
+    MeasuringProgress progress(std::cout, terminal_width(), 4.0 * kProofRounds);
+    for (std::size_t round = 0; round < kProofRounds; ++round) {
+      for (Trial* const trial : {&typed_, &best, &best, &typed_}) {
+        bench_.run(*trial, seconds);
+        if (!trial->failure.empty()) {
+          throw EnvironmentError(fmt::format("{}: {}", trial->name, trial->failure));
+        }
+        (trial == &typed_ ? before : after)[round] += trial->seconds() / 2.0;
+        progress.advance(1.0, fmt::format("as typed beside '{}', round {} of {}", best.name,
+                                          round + 1, kProofRounds));
+      }
+    }
+    progress.finish();
+    return speedup_of(before, after);
+  }
+
+  [[nodiscard]] std::vector<std::string> all_keys(const Trial& best) const {
+    std::vector<std::string> keys = options_.overrides;
+    keys.insert(keys.end(), best.keys.begin(), best.keys.end());
+    return keys;
+  }
+
+  /// The job file with what was typed and found; as its author wrote it where that can be.
+  [[nodiscard]] std::string tuned_text(const Trial& best) const {
+    JobSpec tuned = bench_.job_of(best);
+    const bool says_workers = !tuned.layout.places_networks() && best.workers > 0;
+    if (says_workers) {
+      tuned.layout.data = best.workers;
+    }
+    const auto read = [&](const std::string& text) {
+      return load_job(with_data({.file = options_.job,
+                                 .text = text,
+                                 .overrides = {},
+                                 .environment = gangway_variables(environment_),
+                                 .run = fs::absolute(options_.job).parent_path()}))
+          .spec;
+    };
+    try {
+      std::ifstream file(options_.job);
+      std::stringstream text;
+      text << file.rdbuf();
+      const std::vector<std::string> keys = changed_keys(read(text.str()), tuned);
+      std::string edited = edited_job(text.str(), keys);
+      if (read(edited) == tuned) {
+        return edited;
+      }
+    } catch (const ConfigError&) {  // such as a job that is none without what was typed
+    }
+    return to_yaml(tuned);
+  }
+
+  void write_job(const Trial& best, const Speedup& speedup) const {
+    const std::string text = fmt::format(
+        "# gangway tune: {:.2f} times as fast as {} on this machine, {:.2f} at the least (95 %).\n"
+        "# {}: -n {}, {}\n{}",
+        speedup.gain, options_.job.filename().string(), speedup.least,
+        best.changes_numbers ? "Other numbers, another digest" : "The same digest", best.workers,
+        best.keys.empty() ? "no key" : fmt::format("{}", fmt::join(best.keys, " ")),
+        tuned_text(best));
+    write_file_atomically(output(), text);
+    std::cout << fmt::format(
+        "\ntuned: {:.3f} times as fast, {:.3f} at the least (95 %); {}\n{}: gangway run {} -n {}\n",
+        speedup.gain, speedup.least,
+        best.changes_numbers ? "the numbers are others: give its run another name"
+                             : "the same digest, " + bench_.digest(),
+        output().string(), shell_word(output().string()), best.workers);
+  }
+
+  void write_record(const Trial& best, const Speedup& speedup, bool is_taken) const {
+    nlohmann::json tried = nlohmann::json::array();
+    for (const Trial& trial : tried_) {
+      tried.push_back(json_of(trial));
+    }
+    const fs::path file = fs::path(output()).replace_extension(".json");
+    write_file_atomically(
+        file, nlohmann::json{{"job", options_.job.string()},
+                             {"overrides", options_.overrides},
+                             {"images_per_step", bench_.job_of(typed_).images_per_step()},
+                             {"typed", json_of(typed_)},
+                             {"best", json_of(best)},
+                             {"gain", speedup.gain},
+                             {"least_gain", speedup.least},
+                             {"taken", is_taken},
+                             {"tried", tried}}
+                      .dump(2) +
+                  "\n");
+    std::cout << fmt::format("{}: all that was tried\n", file.string()) << std::flush;
+  }
+
+  const TuneOptions& options_;
+  const Environment& environment_;
+  fs::path folder_;
+  TrialBench bench_;
+  Trial typed_;
+  std::vector<Trial> tried_;
+};
+
+}  // namespace
+
+int tune(const TuneOptions& options, const Environment& environment) {
+  require_programs(DeviceKind::kCpu);
+  const EndRequests requests;
+  const TemporaryFolder folder;
+  Tuner tuner(options, environment, folder.path());
+  require_quiet_machine(options.anyway);
+  return tuner.run();
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`gangway tune`: a job that decodes large pictures anew comes back with a cache, the same digest, and the file as it was
+written.
+
+    GANGWAY_BIN=build/release/bin tune.py [unittest arguments]
+"""
+import json
+import signal
+import unittest
+from pathlib import Path
+
+from PIL import Image
+
+from train_command import GANGWAY, Trainings, descendants
+
+JOB = """# Mine.
+model: {family: dcgan, resolution: 32, width: 8, latent: 8}
+data:
+  source: images:photos  # large ones
+training: {kimg: 1, batch: 8, microbatches: 1}
+"""
+
+
+class Tune(Trainings):
+    def setUp(self):
+        super().setUp()
+        photos = self.folder / "photos"
+        photos.mkdir()
+        for number in range(16):
+            picture = Image.linear_gradient("L").resize((500, 500)).rotate(23 * number)
+            picture.convert("RGB").save(photos / f"{number}.png", compress_level=1)
+        (self.folder / "job.yaml").write_text(JOB)
+
+    def tune(self, *words):
+        return self.call(GANGWAY, "tune", "job.yaml", "-n", "1", "--seconds", "0.1", "--anyway", *words,
+                         XDG_CACHE_HOME=str(self.folder / "cache"), TMPDIR=str(self.folder))
+
+    def test_a_job_bound_by_its_data_is_mended(self):
+        code, out, err = self.tune()
+        self.assertEqual(code, 0, out + err)
+        tuned = (self.folder / "job.tuned.yaml").read_text()
+        self.assertIn("# Mine.", tuned)
+        self.assertIn("  source: images:photos  # large ones", tuned)
+        self.assertIn("cache: auto", tuned)
+        record = json.loads((self.folder / "job.tuned.json").read_text())
+        self.assertTrue(record["taken"])
+        self.assertGreater(record["least_gain"], 1.01)
+        self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [], "left behind")
+        for name, file in {"before": "job.yaml", "after": "job.tuned.yaml"}.items():
+            self.train(file, "training.kimg=0.08", run=name, workers=1)
+        self.assertEqual(self.digest("before"), self.digest("after"))
+
+    def test_a_stopped_one_leaves_nothing(self):
+        tune = self.start("tune", "job.yaml", "-n", "1", "--anyway", TMPDIR=str(self.folder))
+        tune.wait_for("^as typed")
+        pids = descendants(tune.process.pid)
+        tune.send(signal.SIGTERM)
+        self.assertEqual(tune.end(), 128 + signal.SIGTERM)
+        tune.wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the end of all processes")
+        self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [])
+
+    def test_wrong_words(self):
+        for words, what in ((["--seconds", "0"], "--seconds"), (["training.bach=8"], "did you mean")):
+            code, _, err = self.call(GANGWAY, "tune", "job.yaml", *words)
+            self.assertEqual(code, 2)
+            self.assertIn(what, err)
+
+
+if __name__ == "__main__":
+    unittest.main()

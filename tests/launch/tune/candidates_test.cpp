@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "launch/tune/candidates.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "job/file/parse.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+JobSpec job_of(const std::vector<std::string>& keys) {
+  return load_job({.file = {}, .text = std::nullopt, .overrides = keys, .environment = {}}).spec;
+}
+
+Trial trial_with(const std::map<std::string, double>& parts) {
+  Trial trial{.name = "as typed", .workers = 2, .keys = {}};
+  trial.runs.push_back({.steps = 24, .seconds = 1.0, .parts = parts});
+  return trial;
+}
+
+auto has_key(const std::string& key) { return Field(&Trial::keys, Contains(key)); }
+
+TEST(KeyTrials, AreOfWhatAStepWaitsForAlone) {
+  const JobSpec job = job_of({"data.source=images:photos", "model.channels=3"});
+  EXPECT_THAT(key_trials(job, trial_with({{"generator_forward", 1.0}}), 2), IsEmpty());
+  const std::vector<Trial> of_data =
+      key_trials(job, trial_with({{"generator_forward", 0.5}, {"data", 0.5}}), 2);
+  EXPECT_THAT(of_data, Contains(has_key("data.cache=auto")));
+  EXPECT_THAT(of_data, Contains(has_key("data.threads=2")));
+  EXPECT_THAT(of_data, Not(Contains(has_key("layout.buckets=4"))));
+  const std::vector<Trial> of_exchange =
+      key_trials(job, trial_with({{"generator_forward", 0.5}, {"messages", 0.5}}), 2);
+  EXPECT_THAT(of_exchange, Contains(has_key("layout.buckets=4")));
+  EXPECT_THAT(of_exchange, Not(Contains(has_key("data.cache=auto"))));
+}
+
+TEST(KeyTrials, LookTwiceAtWhatACacheKeeps) {
+  const JobSpec job = job_of({"data.source=images:photos", "model.channels=3"});
+  const std::vector<Trial> trials = key_trials(job, trial_with({{"data", 1.0}}), 2);
+  const auto cached = std::ranges::find_if(trials, &Trial::fills_cache);
+  ASSERT_NE(cached, trials.end());
+  EXPECT_THAT(cached->keys, ElementsAre("data.cache=auto"));
+}
+
+TEST(KeyTrials, ChangeNoNumbers) {
+  const JobSpec job =
+      job_of({"checkpoint.snapshot_steps=1", "layout.recompute=true", "layout.stages=2"});
+  const std::vector<Trial> trials =
+      key_trials(job, trial_with({{"snapshots", 0.5}, {"data", 0.2}, {"workers", 0.3}}), 4);
+  EXPECT_THAT(trials, Contains(has_key("checkpoint.snapshot_steps=auto")));
+  EXPECT_THAT(trials, Contains(has_key("layout.recompute=false")));
+  EXPECT_THAT(trials, Each(Field(&Trial::changes_numbers, false)));
+}
+
+TEST(NumberTrials, KeepTheBatchAndSayThatNumbersChange) {
+  const JobSpec job = job_of({"training.batch=16", "training.microbatches=2"});
+  const std::vector<Trial> trials = number_trials(job, trial_with({}), 4);
+  EXPECT_THAT(trials, Each(Field(&Trial::changes_numbers, true)));
+  EXPECT_THAT(trials, Contains(has_key("numerics.precision=bf16")));
+  EXPECT_THAT(trials, Not(Contains(has_key("training.microbatches=16"))));  // an image each
+  const auto more = std::ranges::find_if(trials, [](const Trial& trial) {
+    return std::ranges::find(trial.keys, "training.microbatches=8") != trial.keys.end();
+  });
+  ASSERT_NE(more, trials.end());
+  EXPECT_EQ(more->workers, 4);
+}
+
+TEST(OverlapTrials, AreTheOtherWays) {
+  const std::vector<Trial> trials = overlap_trials(job_of({"layout.overlap=none"}), trial_with({}));
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_THAT(trials.front().keys, ElementsAre("layout.overlap=across"));
+}
+
+}  // namespace
+}  // namespace gangway::launch

@@ -142,6 +142,7 @@ void Lane::run(const std::stop_token& stop) {
   auto at_work = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     const std::uint32_t bell = host_ != nullptr ? host_->bell() : 0;
+    const auto begin = std::chrono::steady_clock::now();
     const bool ran = run_task();
     const bool moved = advance_exchanges() || ran;
     // Also where it is never idle: that must not silence the control messages.
@@ -155,6 +156,10 @@ void Lane::run(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       finished_changed_.notify_all();
     } else {
+      // What looked for something and found nothing has waited for it.
+      const std::size_t awaited = static_cast<std::size_t>(part_of(most_needed()));
+      ledger_.move(static_cast<std::size_t>(LanePart::kWork), awaited, (now - begin).count());
+      const PartScope part(awaited);
       rest(stop, bell, now - at_work < kIdleFor ? idle_period_ : idle_period_ * kLongerIdle);
     }
   }
@@ -193,13 +198,17 @@ bool Lane::advance_exchanges() {
   return moved;
 }
 
-void Lane::rest(const std::stop_token& stop, std::uint32_t bell,
-                std::chrono::microseconds idle_period) {
+Exchange::Need Lane::most_needed() const {
   Exchange::Need most = Exchange::Need::kNothing;
   for (const Exchange* exchange : exchanges_) {
     most = std::max(most, exchange->needs());
   }
-  const PartScope part(static_cast<std::size_t>(part_of(most)));
+  return most;
+}
+
+void Lane::rest(const std::stop_token& stop, std::uint32_t bell,
+                std::chrono::microseconds idle_period) {
+  const Exchange::Need most = most_needed();
   if (most == Exchange::Need::kNothing || most == Exchange::Need::kCompute) {
     MutexLock lock(mutex_);
     changed_.wait_for(lock, stop, idle_period,

@@ -52,11 +52,11 @@ class Background {
 
 /// What a lane's time goes to.
 enum class LanePart : std::size_t {
-  kWork,      ///< sums, packs, publishes, runs tasks, polls
+  kWork,      ///< sums, packs, publishes, runs tasks
   kUpdate,    ///< updates weights
   kIdle,      ///< has nothing to do, or waits for the compute thread
-  kWorkers,   ///< waits for a worker of its host
-  kMessages,  ///< waits for messages
+  kWorkers,   ///< waits for a worker of its host, by sleeping or by looking again
+  kMessages,  ///< waits for messages, likewise
 };
 
 class Lane {
@@ -106,6 +106,7 @@ class Lane {
   void run(const std::stop_token& stop);
   bool run_task();
   bool advance_exchanges();
+  [[nodiscard]] Exchange::Need most_needed() const;
   void rest(const std::stop_token& stop, std::uint32_t bell, std::chrono::microseconds idle_period);
   /// Whether there is something to do that no exchange shows.
   [[nodiscard]] bool is_called() const GANGWAY_REQUIRES(mutex_);

@@ -148,8 +148,8 @@ constexpr std::array<Choice<Precision>, 5> choices(Precision) {
            {"fp16", Precision::kFp16},
            {"auto", Precision::kAuto}}};
 }
-constexpr std::array<Choice<DeviceKind>, 2> choices(DeviceKind) {
-  return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}}};
+constexpr std::array<Choice<DeviceKind>, 3> choices(DeviceKind) {
+  return {{{"cpu", DeviceKind::kCpu}, {"cuda", DeviceKind::kCuda}, {"auto", DeviceKind::kAuto}}};
 }
 constexpr std::array<Choice<SumOrder>, 2> choices(SumOrder) {
   return {{{"tree", SumOrder::kTree}, {"nccl", SumOrder::kNccl}}};

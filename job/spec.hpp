@@ -34,7 +34,9 @@ namespace gangway {
 
 enum class LossKind { kNonsaturating, kLeastSquares, kHinge, kWasserstein, kRelativistic };
 enum class MemoryFormat { kContiguous, kChannelsLast };
-enum class DeviceKind { kCpu, kCuda };
+/// kAuto stands in job files alone: launch/data/followed_data.hpp settles it before a job is
+/// loaded.
+enum class DeviceKind { kCpu, kCuda, kAuto };
 /// Number format of what travels between hosts; all but fp32 are inexact (docs/numerics.md).
 enum class WireFormat { kFp32, kBf16, kFp16 };
 /// Of pairs: which picture the other one is made of.

@@ -62,6 +62,7 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
                                       .overrides = options->overrides,
                                       .environment = gangway_variables(line.environment)})
                                .overrides;
+      options->devices = share_folder() / "devices";
       return plan::make_plan(*options, line.environment);
     };
   });

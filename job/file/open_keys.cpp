@@ -25,6 +25,7 @@ OpenKeys open_keys(const JobSources& sources) {
   const Draft draft = settle_sources(sources).draft;
   return {.data = draft.spec.data,
           .channels = is_open(draft, "model.channels"),
+          .device = draft.spec.numerics.device == DeviceKind::kAuto,
           .classes =
               is_open(draft, "model.classes") && std::ranges::none_of(draft.spec.networks, is_own)};
 }

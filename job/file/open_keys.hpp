@@ -11,6 +11,7 @@ namespace gangway {
 struct OpenKeys {
   DataSpec data;
   bool channels = false;  ///< model.channels has a meaning, and nobody has given it
+  bool device = false;    ///< numerics.device is auto
   bool classes = false;   ///< model.classes, likewise; not of networks of the user's own
 };
 

@@ -42,6 +42,11 @@ SettledPlaces resolve(const JobSources& sources) {
   if (const auto lines = settled.problems.lines(); !lines.empty()) {
     throw JobFileError(lines);
   }
+  if (settled.draft.spec.numerics.device == DeviceKind::kAuto) {
+    throw JobFileError({fmt::format(
+        "{}: numerics.device: auto is settled when a run is begun; say cpu or cuda here",
+        sources.file.empty() ? "the job" : sources.file.string())});
+  }
   return settled;
 }
 

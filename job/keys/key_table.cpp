@@ -39,7 +39,9 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
        "where the machine multiplies it (docs/precision.md)"},
       recipe)));
   keys.push_back(choice_key(
-      {"numerics.device", "", "Kind of device that computes"},
+      {"numerics.device", "",
+       "Kind of device that computes; auto: GPUs where there are some, else the CPU, settled when "
+       "the run is begun"},
       [](auto& job) -> auto& { return job.numerics.device; }));
   keys.push_back(for_gpus(choice_key(
       {"numerics.order", "",

@@ -33,7 +33,7 @@ Key unless_own(Key key) {
 
 Key for_gpus(Key key) {
   key.why_refused = [](const JobSpec& job) -> std::string {
-    return job.numerics.device == DeviceKind::kCuda
+    return job.numerics.device != DeviceKind::kCpu
                ? ""
                : "has a meaning for numerics.device cuda alone; leave it out";
   };

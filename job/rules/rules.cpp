@@ -47,7 +47,7 @@ std::string check_device(const JobSpec& job) {
     return fmt::format("GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
                        transport.name);
   }
-  if (!on_gpus && transport.device == TransportDevice::kGpu) {
+  if (job.numerics.device == DeviceKind::kCpu && transport.device == TransportDevice::kGpu) {
     return fmt::format(
         "layout.transport {} is for GPUs; use numerics.device cuda, or another transport",
         transport.name);

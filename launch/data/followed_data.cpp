@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "job/choices.hpp"
 #include "job/data_source.hpp"
 #include "job/file/open_keys.hpp"
 #include "launch/data/source_facts.hpp"
@@ -28,15 +29,33 @@ std::optional<Found> found_in(const DataSpec& data, const std::optional<JobSpec>
                .classes = facts->classes > 1 ? facts->classes : 0};  // one label tells nothing
 }
 
+void settle_device(const std::optional<JobSpec>& before, const std::function<int()>& count_gpus,
+                   FollowedData& followed) {
+  const int gpus = before ? 0 : count_gpus();
+  const DeviceKind device = before     ? before->numerics.device
+                            : gpus > 0 ? DeviceKind::kCuda
+                                       : DeviceKind::kCpu;
+  followed.overrides.push_back(fmt::format("numerics.device={}", name_of(device)));
+  followed.device =
+      fmt::format("numerics.device auto: {} ({})", name_of(device),
+                  before     ? "as when the run was begun"
+                  : gpus > 0 ? fmt::format("{} GPU{} here", gpus, gpus == 1 ? "" : "s")
+                             : "no GPU that this build can use is here");
+}
+
 }  // namespace
 
-FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>& before) {
+FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>& before,
+                         const std::function<int()>& count_gpus) {
   const OpenKeys open = open_keys(sources);
+  FollowedData followed;
+  if (open.device) {
+    settle_device(before, count_gpus, followed);
+  }
   const bool is_stacked = open.data.source == kStackedSource;
   if ((!open.channels && !open.classes) || (!is_looked_at(open.data) && !is_stacked)) {
-    return {};
+    return followed;
   }
-  FollowedData followed;
   const std::optional<Found> found = found_in(open.data, before);
   if (!found) {
     followed.unseen = fmt::format(

@@ -24,6 +24,7 @@
 #include "base/this_host.hpp"
 #include "base/units.hpp"
 #include "launch/process/command_output.hpp"
+#include "launch/process/environment.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -108,12 +109,6 @@ std::string processor_text(const Processor& processor) {
 }
 
 }  // namespace
-
-int num_gpus() {
-  std::error_code ignored;
-  const fs::directory_iterator gpus("/proc/driver/nvidia/gpus", ignored);
-  return ignored ? 0 : static_cast<int>(std::distance(begin(gpus), end(gpus)));
-}
 
 std::optional<std::string> libtorch_version(const fs::path& libtorch) {
   const std::string version =

@@ -36,9 +36,6 @@ struct HostFacts {
 [[nodiscard]] std::string facts_line(const HostFacts& facts);
 [[nodiscard]] std::optional<HostFacts> parse_facts(std::string_view line);
 
-/// GPUs of this host that NVIDIA's driver knows.
-[[nodiscard]] int num_gpus();
-
 /// LibTorch's version, from a file of its wheel: loading it takes seconds. Nothing: none is there.
 [[nodiscard]] std::optional<std::string> libtorch_version(const std::filesystem::path& libtorch);
 

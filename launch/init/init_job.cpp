@@ -19,7 +19,6 @@
 #include "base/errors.hpp"
 #include "bench/command/overlap_figures.hpp"
 #include "launch/data/picture_facts.hpp"
-#include "launch/hosts/host_facts.hpp"
 #include "launch/init/job_advice.hpp"
 #include "launch/init/templates.hpp"
 #include "launch/mpirun/measured_run.hpp"

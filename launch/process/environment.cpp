@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -49,6 +52,16 @@ std::filesystem::path program_folder() {
 std::filesystem::path share_folder() {
   const std::filesystem::path installed = program_folder().parent_path() / "share/gangway";
   return std::filesystem::exists(installed) ? installed : std::filesystem::path(GANGWAY_SHARE_DIR);
+}
+
+int num_gpus() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", ignored);
+  return ignored ? 0 : static_cast<int>(std::distance(begin(gpus), end(gpus)));
+}
+
+int usable_gpus() {
+  return std::filesystem::exists(program_folder() / "gangway-worker-cuda") ? num_gpus() : 0;
 }
 
 void require_programs(DeviceKind device) {

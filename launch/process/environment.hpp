@@ -32,6 +32,11 @@ void let_root_use_mpirun();
 /// else in the checkout that they were built from.
 [[nodiscard]] std::filesystem::path share_folder();
 
+/// Of this host, as NVIDIA's driver counts them.
+[[nodiscard]] int num_gpus();
+/// 0 where this build has no program for them.
+[[nodiscard]] int usable_gpus();
+
 /// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
 /// wait for it. @throws EnvironmentError when the program of the coordinator, or that of workers on
 /// such devices, is missing.

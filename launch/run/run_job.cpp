@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -27,6 +28,8 @@
 #include "launch/data/followed_data.hpp"
 #include "launch/data/require_data.hpp"
 #include "launch/data/style_picture.hpp"
+#include "launch/hosts/ask_hosts.hpp"
+#include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/run/initial_weights.hpp"
@@ -186,12 +189,34 @@ fs::path claim_run(const RunOptions& options, const ResolvedJob& job) {
   return run;
 }
 
+/// Of the hosts that the workers are to be on; one that does not answer has none.
+int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
+  if (hostfile.empty()) {
+    return usable_gpus();
+  }
+  std::vector<std::string> names;
+  for (const Host& host : read_hostfile(hostfile)) {
+    names.push_back(host.name);
+  }
+  let_root_use_mpirun();
+  constexpr std::chrono::seconds kLimit{20};
+  int fewest = std::numeric_limits<int>::max();
+  for (const AskedHost& host :
+       ask_hosts(names, program_folder() / "gangway", exported_variables(environment), kLimit)) {
+    fewest = std::min(fewest, host.facts ? host.facts->gpus : 0);
+  }
+  return names.empty() ? 0 : fewest;
+}
+
 }  // namespace
 
 RunOptions with_followed_data(RunOptions options, const Environment& environment) {
   FollowedData followed = follow_data(sources_of(options, environment),
-                                      job_before(options, run_name_of(options.job_file)));
-  tell_notes(followed.note.empty() ? std::vector<std::string>() : std::vector{followed.note});
+                                      job_before(options, run_name_of(options.job_file)),
+                                      [&] { return fewest_gpus(options.hostfile, environment); });
+  for (const std::string& note : {followed.device, followed.note}) {
+    tell_notes(note.empty() ? std::vector<std::string>() : std::vector{note});
+  }
   options.overrides.insert(options.overrides.end(), followed.overrides.begin(),
                            followed.overrides.end());
   options.unseen_data = std::move(followed.unseen);

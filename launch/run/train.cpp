@@ -13,6 +13,7 @@
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
 #include "job/choices.hpp"
+#include "job/file/open_keys.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/mpirun/host_check.hpp"
@@ -111,11 +112,12 @@ bool wants_gpu(const Environment& environment, const WorkerOptions& worker) {
     return worker.device == name_of(DeviceKind::kCuda);
   }
   try {
-    const ResolvedJob job = load_job({.file = worker.job_file,
-                                      .text = std::nullopt,
-                                      .overrides = worker.overrides,
-                                      .environment = gangway_variables(environment)});
-    return job.spec.numerics.device == DeviceKind::kCuda;
+    const JobSources sources{.file = worker.job_file,
+                             .text = std::nullopt,
+                             .overrides = worker.overrides,
+                             .environment = gangway_variables(environment)};
+    return open_keys(sources).device ? usable_gpus() > 0
+                                     : load_job(sources).spec.numerics.device == DeviceKind::kCuda;
   } catch (const Error&) {
     return false;
   }

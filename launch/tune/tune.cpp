@@ -19,7 +19,6 @@
 #include "base/text/shell_word.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
-#include "launch/hosts/host_facts.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
 #include "launch/process/end_requests.hpp"

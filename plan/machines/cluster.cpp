@@ -18,13 +18,16 @@
 namespace gangway::plan {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int kMostDevices = 65'536;
 constexpr std::size_t kMostExceptions = 65'536;
 
 /// Collects what is wrong, each with its place.
 class ClusterReader {
  public:
-  explicit ClusterReader(std::string name) : name_(std::move(name)) {}
+  ClusterReader(std::string name, fs::path devices)
+      : name_(std::move(name)), devices_(std::move(devices)) {}
 
   Cluster read(std::string_view text) {
     const YamlResult yaml = read_yaml(text);
@@ -114,11 +117,12 @@ class ClusterReader {
   }
 
   void read_nodes(const YamlNode& from, Cluster& cluster) {
-    if (!require_keys(
-            from, "a node",
-            {"name", "count", "devices", "speed", "memory", "cores", "price_per_hour", "launch"})) {
+    if (!require_keys(from, "a node",
+                      {"name", "count", "devices", "device", "speed", "memory", "cores",
+                       "price_per_hour", "launch"})) {
       return;
     }
+    const DeviceFacts known = device_in(from);
     const int count = value_of(from, "count", 1, parse_count, "a whole number from 1");
     const int devices = value_of(from, "devices", 1, parse_count, "a whole number from 1");
     if (static_cast<std::int64_t>(count) * devices + cluster.num_devices() > kMostDevices) {
@@ -134,15 +138,16 @@ class ClusterReader {
         },
         "a name without spaces and / = * :");
     ClusterNode node{
-        .speeds = speeds_in(from, devices),
-        .memory_bytes = value_of(from, "memory", std::int64_t{0}, parse_bytes,
+        .speeds = speeds_in(from, devices, known.speed),
+        .memory_bytes = value_of(from, "memory", known.memory_bytes, parse_bytes,
                                  "the memory of a device, as 80GiB"),
         .cores = value_of(from, "cores", 0, parse_count, "a whole number from 1"),
         .price_per_hour = value_of(from, "price_per_hour", 0.0, parse_amount, "a number from 0")};
     node.is_guessed = std::ranges::any_of(node.speeds, [](double speed) { return speed != 1.0; });
-    node.launch_seconds =
-        value_of(from, "launch", node.is_guessed && node.cores == 0 ? kLaunchSeconds : 0.0,
-                 parse_seconds, "the least that a kernel takes, as 4.5us");
+    node.launch_seconds = value_of(
+        from, "launch",
+        known.launch_seconds.value_or(node.is_guessed && node.cores == 0 ? kLaunchSeconds : 0.0),
+        parse_seconds, "the least that a kernel takes, as 4.5us");
     for (int i = 0; i < count; ++i) {
       node.name = count == 1 ? name : fmt::format("{}-{}", name, i);
       if (!names_.insert(node.name).second) {
@@ -154,13 +159,49 @@ class ClusterReader {
     }
   }
 
-  std::vector<double> speeds_in(const YamlNode& from, int devices) {
+  struct DeviceFacts {
+    double speed = 1.0;
+    std::int64_t memory_bytes = 0;
+    std::optional<double> launch_seconds;
+  };
+
+  /// What is known of the kind that `device` names.
+  DeviceFacts device_in(const YamlNode& from) {
+    const YamlNode* device = find(from, "device");
+    if (device == nullptr) {
+      return {};
+    }
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(devices_, ignored)) {
+      names.push_back(entry.path().stem().string());
+    }
+    std::ranges::sort(names);
+    if (std::ranges::find(names, device->text) == names.end()) {
+      complain(device->at, fmt::format("device: nothing is known of '{}'; there are {}, or say "
+                                       "speed and memory yourself",
+                                       device->text, fmt::join(names, ", ")));
+      return {};
+    }
+    std::ifstream in(devices_ / (device->text + ".yaml"));
+    std::stringstream text;
+    text << in.rdbuf();
+    const YamlNode facts = read_yaml(text.str()).root;
+    require_keys(facts, "a device", {"speed", "memory", "launch"});
+    DeviceFacts known;
+    known.speed = value_of(facts, "speed", known.speed, parse_positive, "a number above 0");
+    known.memory_bytes = value_of(facts, "memory", known.memory_bytes, parse_bytes, "as 80GiB");
+    known.launch_seconds = value_of(facts, "launch", kLaunchSeconds, parse_seconds, "as 4.5us");
+    return known;
+  }
+
+  std::vector<double> speeds_in(const YamlNode& from, int devices, double usual) {
     constexpr const char* kExpected =
         "a number above 0, of the device that was profiled, or a list of them, one a device";
     const YamlNode* speed = find(from, "speed");
     const auto number = static_cast<std::size_t>(devices);
     if (speed == nullptr || speed->kind != YamlNode::Kind::kSequence) {
-      return std::vector<double>(number, value_of(from, "speed", 1.0, parse_positive, kExpected));
+      return std::vector<double>(number, value_of(from, "speed", usual, parse_positive, kExpected));
     }
     std::vector<double> speeds;
     for (const YamlNode& one : speed->items) {
@@ -258,6 +299,7 @@ class ClusterReader {
   }
 
   std::string name_;
+  fs::path devices_;
   std::vector<std::string> problems_;
   std::set<std::string> names_;  // of nodes
 };
@@ -280,18 +322,18 @@ const Link& Cluster::link(int node, int other) const {
   return found == exceptions.end() ? between : found->second;
 }
 
-Cluster parse_cluster(std::string_view text, const std::string& name) {
-  return ClusterReader(name).read(text);
+Cluster parse_cluster(std::string_view text, const std::string& name, const fs::path& devices) {
+  return ClusterReader(name, devices).read(text);
 }
 
-Cluster read_cluster(const std::filesystem::path& file) {
+Cluster read_cluster(const fs::path& file, const fs::path& devices) {
   std::ifstream in(file, std::ios::binary);
   std::stringstream text;
   if (!in || !(text << in.rdbuf())) {
     throw ConfigError(fmt::format(
         "{}: no such file; cluster files to begin with are in examples/clusters/", file.string()));
   }
-  return parse_cluster(text.str(), file.string());
+  return parse_cluster(text.str(), file.string(), devices);
 }
 
 std::vector<int> nodes_named(const Cluster& cluster, const std::string& pattern) {

@@ -57,9 +57,12 @@ struct Cluster {
 inline constexpr double kLaunchSeconds = 4.5e-6;
 
 /// "cluster.yaml" → Cluster. @param name  of the file, for messages
+/// @param devices  folder with a file a kind of device, for nodes that say `device: h100`
 /// @throws ConfigError with a line for each thing that is wrong, with its place and the remedy
-[[nodiscard]] Cluster parse_cluster(std::string_view text, const std::string& name);
-[[nodiscard]] Cluster read_cluster(const std::filesystem::path& file);
+[[nodiscard]] Cluster parse_cluster(std::string_view text, const std::string& name,
+                                    const std::filesystem::path& devices = {});
+[[nodiscard]] Cluster read_cluster(const std::filesystem::path& file,
+                                   const std::filesystem::path& devices = {});
 
 /// Numbers of the nodes that `pattern` names: a name, or a prefix and '*'.
 /// @throws ConfigError where there is none, with the nearest name

@@ -86,8 +86,8 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   const std::filesystem::path file =
       options.profile.empty() ? default_profile_file(options.job) : options.profile;
   Profile profile = read_profile(file);
-  Cluster cluster =
-      options.cluster.empty() ? profiled_hosts(profile) : read_cluster(options.cluster);
+  Cluster cluster = options.cluster.empty() ? profiled_hosts(profile)
+                                            : read_cluster(options.cluster, options.devices);
   if (!options.links.empty()) {
     cluster = with_links_of(std::move(cluster), options.links);
   }

@@ -20,6 +20,7 @@ struct PlanOptions {
   std::vector<std::string> overrides;
   std::filesystem::path profile;  ///< empty: default_profile_file()
   std::filesystem::path cluster;  ///< empty: the host that was profiled
+  std::filesystem::path devices;  ///< folder of kinds of devices that a cluster file may name
   std::filesystem::path links;    ///< a run's folder, whose measured links are meant; empty: none
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number

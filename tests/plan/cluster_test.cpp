@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plan/machines/cluster.hpp"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,6 +38,29 @@ std::string complaint_of(const std::string& text) {
 
 std::string with_links(const std::string& nodes) {
   return nodes + "links: {inside: {bandwidth: 1GB/s}, between: {bandwidth: 1GB/s}}\n";
+}
+
+TEST(Cluster, TakesFromAKindOfDeviceWhatANodeDoesNotSay) {
+  const auto node = [](const std::string& more) {
+    return parse_cluster("nodes:\n  - {device: h100" + more + "}\n", "c.yaml", GANGWAY_DEVICES)
+        .nodes.front();
+  };
+  EXPECT_THAT(node("").speeds, ElementsAre(80));
+  EXPECT_EQ(node("").memory_bytes, std::int64_t{79} << 30);
+  EXPECT_TRUE(node("").is_guessed);
+  EXPECT_DOUBLE_EQ(node(", launch: 2us").launch_seconds, 2e-6);
+  EXPECT_THAT(node(", speed: 400").speeds, ElementsAre(400));
+  EXPECT_THROW((void)parse_cluster("nodes:\n  - {device: h1000}\n", "c.yaml", GANGWAY_DEVICES),
+               ConfigError);
+}
+
+TEST(Cluster, ReadsEveryKindOfDevice) {
+  for (const auto& file : std::filesystem::directory_iterator(GANGWAY_DEVICES)) {
+    const Cluster cluster = parse_cluster(
+        "nodes:\n  - {device: " + file.path().stem().string() + "}\n", "c.yaml", GANGWAY_DEVICES);
+    EXPECT_GT(cluster.nodes.front().speeds.front(), 1.0) << file.path();
+    EXPECT_GT(cluster.nodes.front().memory_bytes, 0) << file.path();
+  }
 }
 
 TEST(Cluster, HasItsNodesDevicesAndLinks) {

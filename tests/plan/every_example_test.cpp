@@ -194,7 +194,8 @@ TEST(EveryExample, IsPlannedOnEveryClusterAndWhatItSaysToRunIsAJob) {
     for (const fs::path& cluster : clusters) {
       SCOPED_TRACE(example.text + " on " + cluster.string());
       ASSERT_NO_THROW({
-        const Planner planner(job, profile_of(job), "sample.json", read_cluster(cluster));
+        const Planner planner(job, profile_of(job), "sample.json",
+                              read_cluster(cluster, GANGWAY_DEVICES));
         const Search search = search_layouts(planner.input(), {.rows = 10, .shapes = Shapes::kAll});
         ASSERT_FALSE(search.ranking.empty());
         expect_rows_are_jobs(search, planner.input(), example.sources);

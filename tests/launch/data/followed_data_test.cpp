@@ -82,5 +82,26 @@ TEST_F(FollowedDataTest, SaysWhatIsMissingWhereNobodyCanLook) {
   EXPECT_THAT(follow_data(sources({"model.channels=3", "model.classes=0"})).unseen, IsEmpty());
 }
 
+TEST_F(FollowedDataTest, SettlesTheDevice) {
+  const JobSources asked{.file = {},
+                         .text = "numerics: {device: auto, kernels: fastest}",
+                         .overrides = {},
+                         .environment = {}};
+  EXPECT_THROW((void)load_job(asked), JobFileError) << "nobody has settled it";
+  const FollowedData here = follow_data(asked, std::nullopt, [] { return 2; });
+  EXPECT_THAT(here.overrides, ElementsAre("numerics.device=cuda"));
+  EXPECT_EQ(here.device, "numerics.device auto: cuda (2 GPUs here)");
+  const FollowedData none = follow_data(asked, std::nullopt, [] { return 0; });
+  EXPECT_THAT(none.overrides, ElementsAre("numerics.device=cpu"));
+  JobSources settled = asked;
+  settled.overrides = none.overrides;
+  EXPECT_EQ(load_job(settled).spec.numerics.device, DeviceKind::kCpu)
+      << "and what has a meaning for GPUs alone is left out";
+  const JobSpec before =
+      load_job({.file = {}, .text = std::nullopt, .overrides = {}, .environment = {}}).spec;
+  const FollowedData again = follow_data(asked, before, [] { return 2; });
+  EXPECT_THAT(again.overrides, ElementsAre("numerics.device=cpu")) << "as when it was begun";
+}
+
 }  // namespace
 }  // namespace gangway::launch

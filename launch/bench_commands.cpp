@@ -13,6 +13,7 @@
 #include "bench/command/bench_recovery.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/quiet_machine.hpp"
+#include "launch/tune/bench_job.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -226,6 +227,40 @@ void add_compute(CLI::App& bench, CommandLine& line) {
   });
 }
 
+void add_job(CLI::App& bench, CommandLine& line) {
+  const auto options = std::make_shared<BenchJobOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "job", "One report of a job on this machine: rates, parts, scaling, recovery, score");
+  command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
+  command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
+      ->type_name("key=value");
+  command
+      ->add_option("--workers", options->workers,
+                   "Numbers of workers, as 1,2,4; default: one, and as many as there are cores")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rounds", options->rounds, "Rounds in which each number has its turn")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--steps", options->steps, "Steps of a run")
+      ->capture_default_str()
+      ->check(CLI::Range(12, 1'000'000));
+  command->add_option("--losses", options->losses, "Workers that are killed; 0: none")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("!--no-score", options->is_scored, "Leave the score out");
+  command->add_option("-o,--output", options->output,
+                      "Files to write, without their ending; default: JOB.bench here");
+  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
+  command->footer(
+      "Example:\n"
+      "  gangway bench job examples/fashion-mnist.yaml --workers 1,2\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return bench_job(*options, line.environment); };
+  });
+}
+
 }  // namespace
 
 void add_bench_commands(CLI::App& app, CommandLine& line) {
@@ -237,6 +272,7 @@ void add_bench_commands(CLI::App& app, CommandLine& line) {
   add_checkpoint(*bench, line);
   add_recovery(*bench, line);
   add_compute(*bench, line);
+  add_job(*bench, line);
 }
 
 }  // namespace gangway::launch

@@ -18,7 +18,6 @@
 #include "base/time.hpp"
 #include "bench/command/bench_checkpoint.hpp"
 #include "bench/command/checkpoint_figures.hpp"
-#include "bench/command/recovery_watch.hpp"
 #include "launch/process/child.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/quiet_machine.hpp"
@@ -43,6 +42,12 @@ class RecoveryBench {
   RecoveryBench(const RecoveryOptions& options, fs::path outdir)
       : options_(options), outdir_(std::move(outdir)), chance_(options.seed) {}
 
+  /// Of a job that only is disturbed.
+  [[nodiscard]] std::vector<Recovery> recoveries() {
+    with_run("disturbed", [this](RecoveryWatch& watch) { disturb(watch); });
+    return recoveries_;
+  }
+
   void run() {
     const bool has_goodput = options_.every_seconds > 0.0;
     const double before = has_goodput ? undisturbed("before") : 0.0;
@@ -57,7 +62,11 @@ class RecoveryBench {
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> command(const std::string& name) const {
+  /// The user's job, or one of `megabytes`.
+  [[nodiscard]] fs::path job() const {
+    if (!options_.job.empty()) {
+      return options_.job;
+    }
     const BenchModel model = bench_model(options_.megabytes);
     const int microbatches = std::max(2, options_.workers);
     const int batch = std::max(model.batch / microbatches, 1) * microbatches;
@@ -69,8 +78,12 @@ class RecoveryBench {
                                       "checkpoint: {{every_kimg: 0, keep: 1}}\n"
                                       "output: {{pictures_kimg: 0, tick_kimg: {}}}\n",
                                       model.width, batch, microbatches, batch / 1000.0));
+    return job;
+  }
+
+  [[nodiscard]] std::vector<std::string> command(const std::string& name) const {
     std::vector<std::string> words{(launch::program_folder() / "gangway").string(), "run",
-                                   job.string()};
+                                   job().string()};
     words.insert(words.end(), options_.overrides.begin(), options_.overrides.end());
     for (const std::string& more :
          {std::string("--outdir"), outdir_.string(), std::string("--run"), name, std::string("-n"),
@@ -205,6 +218,10 @@ class RecoveryBench {
 };
 
 }  // namespace
+
+std::vector<Recovery> measured_recoveries(const RecoveryOptions& options, const fs::path& outdir) {
+  return RecoveryBench(options, outdir).recoveries();
+}
 
 int bench_recovery(const RecoveryOptions& options) {
   launch::require_programs(DeviceKind::kCpu);

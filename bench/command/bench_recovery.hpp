@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/command/recovery_watch.hpp"
+
 namespace gangway::bench {
 
 struct RecoveryOptions {
+  std::filesystem::path job;  ///< that is disturbed; empty: one of this bench's, of `megabytes`
   std::vector<std::string> overrides;
   int megabytes = 50;  ///< of the state: weights, average, moments; 10^6 bytes
   int workers = 3;
@@ -24,7 +27,10 @@ struct RecoveryOptions {
   bool anyway = false;
 };
 
-/// @return exit code. @throws Error, with the last words of a run that failed.
+/// What each loss took, in their order. @throws Error, with the last words of a run that failed.
+[[nodiscard]] std::vector<Recovery> measured_recoveries(const RecoveryOptions& options,
+                                                        const std::filesystem::path& outdir);
+/// @return exit code. @throws Error likewise
 [[nodiscard]] int bench_recovery(const RecoveryOptions& options);
 
 }  // namespace gangway::bench

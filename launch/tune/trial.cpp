@@ -35,6 +35,9 @@ TrialRun trial_run(std::string_view stats, std::int64_t steps) {
       for (const auto& [name, seconds] : tick["parts"].items()) {
         run.parts[name] += seconds.get<double>() * in_tick;
       }
+      for (const auto& [name, value] : tick.items()) {
+        run.numbers[name] += value.is_number() ? value.get<double>() * in_tick : 0.0;
+      }
       counted += in_tick;
     }
     before = step;
@@ -43,8 +46,10 @@ TrialRun trial_run(std::string_view stats, std::int64_t steps) {
     throw EnvironmentError("a run told nothing of its steps: are all programs of one build?");
   }
   run.seconds /= counted;
-  for (auto& [name, seconds] : run.parts) {
-    seconds /= counted;
+  for (auto* const sums : {&run.parts, &run.numbers}) {
+    for (auto& [name, sum] : *sums) {
+      sum /= counted;
+    }
   }
   return run;
 }

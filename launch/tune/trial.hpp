@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One way to run a job, and what its runs came to. Made and measured by `gangway tune`. Pure.
+// One way to run a job, and what its runs came to. Made and measured by `gangway tune` and `gangway
+// bench job`. Pure.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@ struct TrialRun {
   std::int64_t steps = 0;               ///< of the whole run
   double seconds = 0.0;                 ///< of a step, mean
   std::map<std::string, double> parts;  ///< of it, of the slowest worker (docs/step-parts.md)
+  std::map<std::string, double> numbers = {};  ///< means of all that ticks tell, by name
 };
 
 /// @param stats  a run's stats.jsonl. @throws EnvironmentError where it tells too little

@@ -88,8 +88,11 @@ void TrialBench::run_steps(Trial& trial, std::int64_t steps) {
   const MeasuredRun run = measured_run(words, setup_.folder, name);
   compare_digests(trial, steps, run.directory / kCheckpointsFolder);
   trial.runs.push_back(trial_run(run.stats, steps));
-  std::error_code ignored;
-  fs::remove_all(run.directory, ignored);
+  last_run_ = run.directory;
+  if (!setup_.keeps_runs) {
+    std::error_code ignored;
+    fs::remove_all(run.directory, ignored);
+  }
 }
 
 void TrialBench::begin(Trial& typed) {

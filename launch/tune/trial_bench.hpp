@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs trials of `gangway tune`, each by a `gangway run` of its own. Main thread.
+// Runs trials of `gangway tune` and `gangway bench job`, each by a `gangway run` of its own. Main
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ class TrialBench {
     std::vector<std::string> typed;  ///< overrides
     std::filesystem::path folder;    ///< absolute; of the runs, which are removed again
     const Environment& environment;
+    bool keeps_runs = false;
   };
   explicit TrialBench(Setup setup) : setup_(std::move(setup)) {}
 
@@ -32,11 +34,14 @@ class TrialBench {
   /// Runs the job as it was typed for the first time, which tells how long a step takes.
   /// @throws Error where it fails
   void begin(Trial& typed);
+  /// Runs it once. @throws Error where it fails, or has another digest
+  void run_steps(Trial& trial, std::int64_t steps);
   [[nodiscard]] const std::string& digest() const { return digest_; }  ///< of the last run
+  /// Its folder, where they are kept.
+  [[nodiscard]] const std::filesystem::path& last_run() const { return last_run_; }
 
  private:
   [[nodiscard]] std::vector<std::string> command(const Trial& trial, std::int64_t steps) const;
-  void run_steps(Trial& trial, std::int64_t steps);
   void compare_digests(const Trial& trial, std::int64_t steps,
                        const std::filesystem::path& checkpoints);
 
@@ -45,6 +50,7 @@ class TrialBench {
   int num_runs_ = 0;
   std::map<std::int64_t, std::string> digests_;  // by number of steps
   std::string digest_;
+  std::filesystem::path last_run_;
 };
 
 }  // namespace gangway::launch

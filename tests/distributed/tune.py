@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from train_command import GANGWAY, Trainings, descendants
+from train_command import EXAMPLES, GANGWAY, Trainings, descendants
 
 JOB = """# Mine.
 model: {family: dcgan, resolution: 32, width: 8, latent: 8}
@@ -65,6 +65,28 @@ class Tune(Trainings):
             code, _, err = self.call(GANGWAY, "tune", "job.yaml", *words)
             self.assertEqual(code, 2)
             self.assertIn(what, err)
+
+
+class BenchJob(Trainings):
+    def test_one_report(self):
+        code, out, err = self.call(GANGWAY, "bench", "job", EXAMPLES / "ring8.yaml", "--workers", "1,2", "--rounds", "1",
+                                   "--steps", "24", "--losses", "1", "--anyway", TMPDIR=str(self.folder))
+        self.assertEqual(code, 0, out + err)
+        report = json.loads((self.folder / "ring8.bench.json").read_text())
+        self.assertEqual([row["workers"] for row in report["rows"]], [1, 2])
+        for row in report["rows"]:
+            self.assertGreater(row["images_per_second"], 0)
+            self.assertAlmostEqual(sum(row["parts"].values()), 1, places=3)
+        self.assertEqual(report["rows"][0]["efficiency"], 1)
+        self.assertEqual(report["recovery"]["losses"], 1)
+        self.assertRegex(out, r"(?m)^score after 24 steps: covered [0-8], modes 8, good_share ")
+        page = (self.folder / "ring8.bench.html").read_text()
+        self.assertIn("<rect", page)
+        self.assertNotIn("<script", page)
+        self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [], "left behind")
+        code, _, err = self.call(GANGWAY, "bench", "job", EXAMPLES / "ring8.yaml", "--workers", "3")
+        self.assertEqual(code, 2)
+        self.assertIn("training.microbatches 2 cannot be shared", err)
 
 
 if __name__ == "__main__":

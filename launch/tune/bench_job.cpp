@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "launch/tune/bench_job.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "base/processor.hpp"
+#include "base/this_host.hpp"
+#include "bench/command/bench_recovery.hpp"
+#include "launch/process/child.hpp"
+#include "launch/process/end_requests.hpp"
+#include "launch/process/measuring_progress.hpp"
+#include "launch/process/quiet_machine.hpp"
+#include "launch/process/temporary_folder.hpp"
+#include "launch/process/terminal_width.hpp"
+#include "launch/run/job_hosts.hpp"
+#include "launch/scale/scale_figures.hpp"
+#include "launch/tune/bench_page.hpp"
+#include "launch/tune/trial_bench.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class JobBench {
+ public:
+  JobBench(const BenchJobOptions& options, const Environment& environment, const fs::path& folder)
+      : options_(options),
+        folder_(folder),
+        bench_({.job = options.job,
+                .typed = options.overrides,
+                .folder = folder / "runs",
+                .environment = environment,
+                .keeps_runs = true}),
+        job_(bench_.job_of({})) {
+    std::vector<int> workers = options.workers;
+    if (workers.empty()) {
+      const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+      workers = {1, default_workers(job_, cores)};
+      workers.erase(std::ranges::unique(workers).begin(), workers.end());
+    }
+    for (const int count : workers) {
+      if (count > job_.training.microbatches && !job_.layout.places_networks()) {
+        throw ConfigError(fmt::format(
+            "--workers {}: training.microbatches {} cannot be shared by so many; use fewer, or "
+            "more micro-batches",
+            count, job_.training.microbatches));
+      }
+      trials_.push_back(
+          {.name = fmt::format("{} worker{}", count, count == 1 ? "" : "s"), .workers = count});
+    }
+  }
+
+  [[nodiscard]] json report() {
+    train();
+    json rows = json::array();
+    for (const Trial& trial : trials_) {
+      rows.push_back(row_of(trial));
+      rows.back()["efficiency"] = rows.back()["images_per_second"].get<double>() *
+                                  rows[0]["workers"].get<int>() /
+                                  (rows[0]["images_per_second"].get<double>() * trial.workers);
+    }
+    json all = {{"job", options_.job.filename().string()},
+                {"overrides", options_.overrides},
+                {"host", host_name()},
+                {"processor", this_processor().model},
+                {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+                {"steps", options_.steps},
+                {"rounds", options_.rounds},
+                {"runs", static_cast<int>(trials_.size()) * options_.rounds},
+                {"digest", bench_.digest()},
+                {"rows", rows},
+                {"score", options_.is_scored ? score() : json()}};
+    all["recovery"] = options_.losses > 0 ? recovery() : json();
+    return all;
+  }
+
+ private:
+  void train() {
+    MeasuringProgress progress(std::cout, terminal_width(),
+                               static_cast<double>(trials_.size()) * options_.rounds);
+    for (int round = 0; round < options_.rounds; ++round) {
+      for (Trial& trial : trials_) {
+        const std::string what =
+            fmt::format("round {} of {}, {}", round + 1, options_.rounds, trial.name);
+        progress.advance(0.0, what);
+        bench_.run_steps(trial, options_.steps);
+        progress.advance(1.0, what);
+      }
+    }
+    progress.finish();
+  }
+
+  [[nodiscard]] json row_of(const Trial& trial) const {
+    std::vector<double> seconds;
+    for (const TrialRun& run : trial.runs) {
+      seconds.push_back(run.seconds);
+    }
+    const auto images = static_cast<double>(job_.images_per_step());
+    const double step = median_of(seconds);
+    const TrialRun& last = trial.runs.back();
+    double all = 0.0;
+    for (const auto& [name, of_part] : last.parts) {
+      all += of_part;
+    }
+    json parts;
+    double computing = 0.0;
+    for (const auto& [name, of_part] : last.parts) {
+      parts[name] = of_part / all;
+      const bool is_computed = name.ends_with("_forward") || name.ends_with("_backward") ||
+                               name.ends_with("_penalty") || name == "recorded";
+      computing += is_computed ? of_part / all : 0.0;
+    }
+    const auto number = [&](const char* name) {
+      const auto found = last.numbers.find(name);
+      return found == last.numbers.end() ? 0.0 : found->second;
+    };
+    return {{"workers", trial.workers},
+            {"images_per_second", images / step},
+            {"images_per_second_least", images / *std::ranges::max_element(seconds)},
+            {"milliseconds_per_image", 1e3 * step / images},
+            {"step_milliseconds", 1e3 * step},
+            {"computing", computing},
+            {"core_percent", number("core_percent")},
+            {"sent_mib_per_second", number("sent_mib_per_step") / step},
+            {"resident_gib", number("resident_gib")},
+            {"parts", parts},
+            {"round_seconds", seconds}};
+  }
+
+  /// What `gangway evaluate` says of the last run; nothing where its job cannot be scored.
+  [[nodiscard]] json score() const {
+    std::cout << "measures the score" << std::endl;
+    const ChildOutput output =
+        output_of_child({(program_folder() / "gangway").string(), "evaluate",
+                         bench_.last_run().string(), "--json", "--samples", "1000"},
+                        ToldToEnd::kAtOnce);
+    std::istringstream lines(output.text);
+    for (std::string line; std::getline(lines, line);) {
+      json found = json::parse(line, nullptr, false);
+      if (found.is_object()) {
+        found.erase("run");
+        return found;
+      }
+    }
+    std::cout << "note: no score: " << last_line(output.text) << std::endl;
+    return {};
+  }
+
+  [[nodiscard]] json recovery() const {
+    const int workers = std::max(2, trials_.back().workers);
+    std::cout << fmt::format("measures recovery with {} workers", workers) << std::endl;
+    std::vector<std::string> overrides = options_.overrides;
+    overrides.insert(
+        overrides.end(),
+        {"layout.restarts=auto", "training.kimg=1000000", "checkpoint.every_kimg=0",
+         "output.pictures_kimg=0",
+         fmt::format("output.tick_kimg={}", static_cast<double>(job_.images_per_step()) / 1000.0)});
+    const std::vector<bench::Recovery> all = bench::measured_recoveries({.job = options_.job,
+                                                                         .overrides = overrides,
+                                                                         .workers = workers,
+                                                                         .kinds = {"worker"},
+                                                                         .losses = options_.losses},
+                                                                        folder_ / "runs");
+    std::vector<double> seconds;
+    for (const bench::Recovery& one : all) {
+      seconds.push_back(one.before_replay());
+    }
+    if (seconds.empty()) {
+      return {};
+    }
+    return {{"workers", workers},
+            {"losses", seconds.size()},
+            {"median_seconds", median_of(seconds)},
+            {"longest_seconds", *std::ranges::max_element(seconds)}};
+  }
+
+  static std::string last_line(const std::string& text) {
+    const std::size_t end = text.find_last_not_of('\n');
+    const std::string said = text.substr(0, end == std::string::npos ? 0 : end + 1);
+    return said.substr(said.rfind('\n') + 1);
+  }
+
+  const BenchJobOptions& options_;
+  fs::path folder_;
+  TrialBench bench_;
+  JobSpec job_;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace
+
+int bench_job(const BenchJobOptions& options, const Environment& environment) {
+  require_programs(DeviceKind::kCpu);
+  const EndRequests requests;
+  const TemporaryFolder folder;
+  JobBench bench(options, environment, folder.path());
+  require_quiet_machine(options.anyway);
+  const json report = bench.report();
+  const std::string output =
+      options.output.empty() ? options.job.stem().string() + ".bench" : options.output.string();
+  write_file_atomically(output + ".json", report.dump(2) + "\n");
+  write_file_atomically(output + ".html", bench_page(report));
+  std::cout << '\n'
+            << bench_text(report) << fmt::format("{0}.json, {0}.html\n", output) << std::flush;
+  return static_cast<int>(ExitCode::kDone);
+}
+
+}  // namespace gangway::launch

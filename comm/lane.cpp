@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "base/system/thread_name.hpp"
+
 namespace gangway::comm {
 namespace {
 
@@ -135,6 +137,7 @@ void Lane::wake() {
 }
 
 void Lane::run(const std::stop_token& stop) {
+  name_this_thread("lane");
   // The kernel's default slack of 50 us would double the sleep between polls.
   (void)prctl(PR_SET_TIMERSLACK, 1000UL);
   ledger_.begin(static_cast<std::size_t>(LanePart::kWork));

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/system/thread_name.hpp"
 #include "run/tether_protocol.hpp"
 
 namespace gangway {
@@ -186,6 +187,7 @@ void Tether::speak(TimePoint now) {
 }
 
 void Tether::watch(const std::stop_token& stop) {
+  name_this_thread("tether");
   while (!stop.stop_requested()) {
     const auto now = steady_clock::now();
     speak(now);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/system/thread_name.hpp"
+
 namespace gangway::checkpoint {
 
 namespace {
@@ -81,6 +83,7 @@ void ChunkWriter::drain() {
 }
 
 void ChunkWriter::write_all() {
+  name_this_thread("chunk-writer");
   for (std::size_t i = 0;; i = (i + 1) % kSlots) {
     full_.acquire();
     const std::span<const std::byte> chunk = slots_[i].chunk;

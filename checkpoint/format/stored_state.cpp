@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/thread_name.hpp"
 #include "checkpoint/files/aligned_buffer.hpp"
 #include "checkpoint/files/crc32c.hpp"
 #include "checkpoint/files/durable_file.hpp"
@@ -62,6 +63,7 @@ class ReadAhead {
   };
 
   void run() {
+    name_this_thread("state-reader");
     for (std::size_t i = 0; i < share_.size(); ++i) {
       free_.acquire();
       if (stop_) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/guarded.hpp"
+#include "base/system/thread_name.hpp"
 
 namespace gangway::coordinator {
 
@@ -17,6 +18,7 @@ struct DiskThread::State {
   bool is_working GANGWAY_GUARDED_BY(mutex) = false;
 
   void run(const std::stop_token& stop) {
+    name_this_thread("disk");
     const auto has_work = [this]() GANGWAY_REQUIRES(mutex) { return !waiting.empty(); };
     MutexLock lock(mutex);
     while (changed.wait(lock, stop, has_work)) {

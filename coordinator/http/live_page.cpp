@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/system/thread_name.hpp"
 #include "base/time.hpp"
 #include "coordinator/http/http_place.hpp"
 #include "coordinator/http/page_site.hpp"
@@ -72,6 +73,7 @@ struct LivePage::Parts {
         url(url_of(settings, port)) {}
 
   void run() {
+    name_this_thread("page");
     (void)::setpriority(PRIO_PROCESS, 0, kPageNiceness);  // on Linux, of this thread
     server.start();
     keep_house();

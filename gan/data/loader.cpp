@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/thread_name.hpp"
 #include "gan/data/augment/augment.hpp"
 
 namespace gangway::data {
@@ -142,6 +143,7 @@ Loader::Slot* Loader::claim(const std::stop_token& stop) {
 }
 
 void Loader::read_ahead(const std::stop_token& stop) {
+  name_this_thread("loader");
   while (Slot* slot = claim(stop)) {
     std::exception_ptr failure;
     try {

@@ -2,6 +2,7 @@
 #include "comm/lane.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -12,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "base/errors.hpp"
 
@@ -44,6 +46,13 @@ TEST(Lane, RunsTasksInTheOrderOfSubmission) {
   lane.wait(last);
   ASSERT_EQ(order.size(), 200U);
   EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+TEST(Lane, IsCalledSoByProfilers) {
+  std::array<char, 16> name{};
+  Lane lane([] {});
+  lane.wait(lane.submit([&] { ::pthread_getname_np(::pthread_self(), name.data(), name.size()); }));
+  EXPECT_STREQ(name.data(), "lane");
 }
 
 TEST(Lane, WaitsForTheTasksBeforeTheAwaitedOne) {

@@ -17,7 +17,7 @@ from pathlib import Path
 import grpc
 
 from control_calls import SERVICE, Control, place_of
-from train_command import GANGWAY, Trainings
+from train_command import GANGWAY, Trainings, descendants
 
 JOB = """
 model: {family: mlp, width: 32, latent: 2}
@@ -163,6 +163,15 @@ class Verbs(Steered):
         self.assertEqual({e["args"]["step"] for e in events if e["name"].startswith("step ")}, set(range(begin, end)))
         self.gangway("trace", "job", "--next", 2)  # another
         self.gangway("trace", "job", "1:3", code=2)
+
+    def test_threads_are_called_what_they_do(self):
+        running, _ = self.begin("output.tick_kimg=0.64")
+        names = {}
+        for pid in descendants(running.process.pid):
+            threads = [Path(task, "comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()]
+            names.setdefault(Path(f"/proc/{pid}/comm").read_text().strip(), set()).update(threads)
+        self.assertLessEqual({"gangway-worker", "lane", "loader", "writer", "lifeline", "tether"}, names["gangway-worker"])
+        self.assertLessEqual({"disk", "page", "tether"}, names["gangway-coordin"])
 
     def wait_for_file(self, path, deadline=60):
         end = time.monotonic() + deadline

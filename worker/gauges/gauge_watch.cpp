@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/system/thread_name.hpp"
 #include "worker/gauges/gpu_gauges.hpp"
 
 namespace gangway::worker {
@@ -19,6 +20,7 @@ std::optional<messages::DeviceGauges> GaugeWatch::newest() const {
 }
 
 void GaugeWatch::watch(const std::stop_token& stop) {
+  name_this_thread("gauges");
   const auto gauges = GpuGauges::open(settings_.library, settings_.bus);
   while (gauges && !stop.stop_requested()) {
     const messages::DeviceGauges now = gauges->read();

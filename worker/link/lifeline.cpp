@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 
 #include "base/errors.hpp"
+#include "base/system/thread_name.hpp"
 #include "base/this_host.hpp"
 #include "run/control_protocol.hpp"
 
@@ -142,6 +143,7 @@ bool Lifeline::is_silent(std::chrono::steady_clock::time_point heard) const {
 }
 
 void Lifeline::watch(const std::stop_token& stop) {
+  name_this_thread("lifeline");
   std::array<pollfd, 2> waiting{pollfd{.fd = socket_.get(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
   auto next = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/system/thread_name.hpp"
 
 namespace gangway::worker {
 
@@ -80,6 +81,7 @@ void CheckpointWriter::got_on(std::int64_t step) {
 }
 
 void CheckpointWriter::run(const std::stop_token& stop) {
+  name_this_thread("writer");
   MutexLock lock(mutex_);
   while (changed_.wait(lock, stop, [this]() GANGWAY_REQUIRES(mutex_) { return !ready_.empty(); })) {
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/trace_steps.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -23,22 +24,51 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+/// Up to the next `mark`, which goes away with it.
+std::string_view take_until(char mark, std::string_view& text) {
+  const std::string_view taken = text.substr(0, text.find(mark));
+  text.remove_prefix(std::min(text.size(), taken.size() + 1));
+  return taken;
+}
+
+/// Whether there is such a detail.
+bool add_detail(std::string_view word, TraceDetail& detail) {
+  if (word == "shapes") {
+    detail.shapes = true;
+  } else if (word == "memory") {
+    detail.memory = true;
+  } else if (word == "kernels") {
+    detail.kernels = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TraceSteps parse_trace_steps(std::string_view text) {
   if (text.empty()) {
     return {};
   }
-  const std::size_t colon = text.find(':');
-  if (colon != std::string_view::npos) {
-    const auto begin = whole_number(text.substr(0, colon));
-    const auto end = whole_number(text.substr(colon + 1));
-    if (begin && end && *begin < *end) {
-      return {*begin, *end};
-    }
+  std::string_view rest = text;
+  std::string_view steps = take_until(',', rest);
+  const auto begin = whole_number(take_until(':', steps));
+  const auto end = whole_number(steps);
+  TraceSteps found;
+  bool is_known = begin && end && *begin < *end;
+  while (is_known && !rest.empty()) {
+    is_known = add_detail(take_until(',', rest), found.detail);
   }
-  throw ConfigError(fmt::format(
-      "--trace {}: give the first step and the one after the last, as --trace 100:110", text));
+  if (!is_known) {
+    throw ConfigError(
+        fmt::format("--trace {}: give the first step and the one after the last, as --trace "
+                    "100:110, and what else is wanted, as --trace 100:110,shapes,memory,kernels",
+                    text));
+  }
+  found.begin = *begin;
+  found.end = *end;
+  return found;
 }
 
 std::string trace_file_head(std::int64_t nanoseconds) {
@@ -54,6 +84,6 @@ std::int64_t began_in_head(std::string_view line) {
   return began;
 }
 
-std::string trace_file_of_rank(int rank) { return fmt::format("rank{}.json", rank); }
+std::string trace_file_of_rank(int rank) { return fmt::format("rank{}.pt.trace.json", rank); }
 
 }  // namespace gangway

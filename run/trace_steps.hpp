@@ -13,19 +13,30 @@ namespace gangway {
 inline constexpr std::string_view kTraceFolder = "trace";
 inline constexpr std::string_view kMergedTraceFile = "trace.json";
 
+/// What is written down of operators besides when they ran: each costs time and bytes.
+struct TraceDetail {
+  bool shapes = false;   ///< of the tensors that they take
+  bool memory = false;   ///< what they allocate, and all that is allocated, by time
+  bool kernels = false;  ///< what the device did when, on GPUs
+  friend bool operator==(const TraceDetail&, const TraceDetail&) = default;
+};
+
 /// The steps [begin, end), counted from 0 since the job began; none where they are equal.
 struct TraceSteps {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  TraceDetail detail{};
   [[nodiscard]] bool empty() const { return begin >= end; }
   friend bool operator==(const TraceSteps&, const TraceSteps&) = default;
 };
 
-/// What `--trace` was given: "100:110"; nothing to trace where it is empty.
-/// @throws ConfigError unless it is two numbers, the first below the second.
+/// What `--trace` was given: "100:110", or "100:110,shapes,memory,kernels"; nothing to trace where
+/// it is empty.
+/// @throws ConfigError unless it is two numbers, the first below the second, and words of these.
 [[nodiscard]] TraceSteps parse_trace_steps(std::string_view text);
 
-/// "rank2.json": one worker's part of a trace.
+/// "rank2.pt.trace.json": one worker's part of a trace, by the name that PyTorch's view of profiles
+/// in TensorBoard looks for.
 [[nodiscard]] std::string trace_file_of_rank(int rank);
 
 /// The first line of a worker's file: what its times, microseconds, are counted from.

@@ -124,7 +124,11 @@ Order order_of(const wire::SetRequest& request) {
   return SetKey{.key = request.key(), .value = request.value()};
 }
 Order order_of(const wire::TraceRequest& request) {
-  return TraceJob{.begin = request.begin(), .end = request.end()};
+  return TraceJob{
+      .begin = request.begin(),
+      .end = request.end(),
+      .detail = {
+          .shapes = request.shapes(), .memory = request.memory(), .kernels = request.kernels()}};
 }
 Order order_of(const wire::DrainRequest& request) { return DrainWorkers{.name = request.host()}; }
 Order order_of(const wire::ResizeRequest& request) {

@@ -188,14 +188,17 @@ void Conductor::set_plan() {
 
 CommandAnswer Conductor::obey(const TraceJob& order, const Asked& asked) {
   const std::int64_t granted = leases_.granted_end();
-  const TraceSteps steps = order.begin > 0 ? TraceSteps{order.begin, order.end}
-                                           : TraceSteps{granted, granted + order.end};
+  const TraceSteps steps = order.begin > 0 ? TraceSteps{order.begin, order.end, order.detail}
+                                           : TraceSteps{granted, granted + order.end, order.detail};
   if (order.end <= 0 || steps.empty() || steps.end - steps.begin > kMostTraced) {
     return {Refusal::kInvalid,
             fmt::format("steps {}:{} cannot be traced: the first comes before the one after the "
                         "last, at most {} steps earlier",
                         order.begin, order.end, kMostTraced),
             granted};
+  }
+  if (order.detail.kernels && settings_.job.numerics.device == DeviceKind::kCpu) {
+    return {Refusal::kInvalid, "it computes on CPUs: there are no GPUs' kernels to trace", granted};
   }
   if (!begun_ || leave_signal_) {
     return {Refusal::kNotNow, "it is not training", granted};

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "run/control/steering_file.hpp"
+#include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {
 
@@ -27,6 +28,7 @@ struct SetKey {
 struct TraceJob {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  TraceDetail detail{};
 };
 /// The state is saved, and the job goes on with the other workers.
 struct DrainWorkers {

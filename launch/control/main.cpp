@@ -45,6 +45,7 @@ struct Options {
   std::int64_t trace_next = 0;
   std::size_t top = 0;  ///< operators of what was traced; 0: steps are to be traced
   std::string sort = "self";
+  TraceDetail detail;
 };
 
 milliseconds milliseconds_of(double seconds) {
@@ -150,7 +151,10 @@ void show_operators(const Options& options) {
   }
   const OperatorOrder order =
       options.sort == "total" ? OperatorOrder::kTotal : OperatorOrder::kSelf;
-  const auto sums = operator_sums(read_operators(access_of(options).run), order);
+  const auto sums = operator_sums(
+      read_operators(access_of(options).run,
+                     {.kernels = options.detail.kernels, .shapes = options.detail.shapes}),
+      order);
   std::cout << (options.json ? operator_lines(sums, options.top)
                              : operator_table(sums, options.top))
             << std::flush;
@@ -161,6 +165,7 @@ void trace(const Options& options) {
     return show_operators(options);
   }
   wire::TraceRequest request;
+  TraceDetail detail;
   if (options.trace_next > 0) {
     request.set_end(options.trace_next);
   } else {
@@ -172,7 +177,11 @@ void trace(const Options& options) {
     }
     request.set_begin(steps.begin);
     request.set_end(steps.end);
+    detail = steps.detail;
   }
+  request.set_shapes(detail.shapes || options.detail.shapes);
+  request.set_memory(detail.memory || options.detail.memory);
+  request.set_kernels(detail.kernels || options.detail.kernels);
   command(options, &Stub::Trace, request);
 }
 
@@ -232,6 +241,12 @@ void add_verbs(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->check(CLI::IsMember({"self", "total"}))
       ->needs(top);
+  trace_verb->add_flag("--shapes", options.detail.shapes,
+                       "Shapes of what operators take; with --top: a row for each");
+  trace_verb->add_flag("--memory", options.detail.memory,
+                       "What operators allocate, and all of it over time");
+  trace_verb->add_flag("--kernels", options.detail.kernels,
+                       "What GPUs do; with --top: their kernels in the operators' place");
   add_verb(app, options, "stop", "Save, and leave with exit code 75",
            [](const Options& given) { command(given, &Stub::Stop, wire::StopRequest{}); });
   CLI::App* drain_verb =

@@ -45,12 +45,22 @@ void add_thread(std::vector<TracedOperator> calls, SumsByName& sums) {
     sum.calls += 1;
     sum.total += call.duration;
     sum.self += call.duration;
+    sum.allocated += call.allocated;
     around.push_back({.end = end, .sum = &sum});
   }
 }
 
+/// " [64,1,28,28] [32,1,4,4]": of the tensors that a call took.
+std::string shapes_text(const nlohmann::json& arguments) {
+  std::string text;
+  for (const auto& shape : arguments.value("Input Dims", nlohmann::json::array())) {
+    text += shape.empty() ? "" : " " + shape.dump();
+  }
+  return text;
+}
+
 /// One line of a rank's file; false: it is no event.
-bool add_event(std::string line, TracedThreads& threads) {
+bool add_event(std::string line, OperatorChoice choice, TracedThreads& threads) {
   if (line.ends_with(',')) {
     line.pop_back();
   }
@@ -58,22 +68,25 @@ bool add_event(std::string line, TracedThreads& threads) {
   if (!event.is_object()) {
     return false;
   }
-  if (event.value("cat", "") == "operator") {
+  if (event.value("cat", "") == (choice.kernels ? "kernel" : "operator")) {
+    const auto arguments = event.value("args", nlohmann::json::object());
+    const std::string shapes = choice.shapes ? shapes_text(arguments) : "";
     threads[{event.value("pid", 0), event.value("tid", 0)}].push_back(
-        {.name = event.value("name", ""),
+        {.name = event.value("name", "") + shapes,
          .begin = event.value("ts", 0.0),
-         .duration = event.value("dur", 0.0)});
+         .duration = event.value("dur", 0.0),
+         .allocated = arguments.value("allocated", std::int64_t{0})});
   }
   return true;
 }
 
-void add_file(const fs::path& path, TracedThreads& threads) {
+void add_file(const fs::path& path, OperatorChoice choice, TracedThreads& threads) {
   constexpr std::string_view kLastLine = "]}";
   std::ifstream file(path);
   std::string line;
   bool is_whole = std::getline(file, line) && began_in_head(line + "\n") != 0;
   while (is_whole && std::getline(file, line) && line != kLastLine) {
-    is_whole = line.empty() || add_event(line, threads);
+    is_whole = line.empty() || add_event(line, choice, threads);
   }
   if (!is_whole || line != kLastLine) {
     throw ConfigError(
@@ -95,6 +108,10 @@ double all_selves(const std::vector<OperatorSum>& sums) {
   return all;
 }
 
+bool any_allocated(const std::vector<OperatorSum>& sums) {
+  return std::ranges::any_of(sums, [](const OperatorSum& sum) { return sum.allocated > 0; });
+}
+
 }  // namespace
 
 std::vector<OperatorSum> operator_sums(TracedThreads threads, OperatorOrder order) {
@@ -112,7 +129,7 @@ std::vector<OperatorSum> operator_sums(TracedThreads threads, OperatorOrder orde
   return sums;
 }
 
-TracedThreads read_operators(const fs::path& run) {
+TracedThreads read_operators(const fs::path& run, OperatorChoice choice) {
   const fs::path folder = run / kTraceFolder;
   TracedThreads threads;
   int num_files = 0;
@@ -120,7 +137,7 @@ TracedThreads read_operators(const fs::path& run) {
   for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     if (name.starts_with("rank") && name.ends_with(".json")) {
-      add_file(entry->path(), threads);
+      add_file(entry->path(), choice, threads);
       ++num_files;
     }
   }
@@ -135,28 +152,42 @@ TracedThreads read_operators(const fs::path& run) {
 
 std::string operator_table(const std::vector<OperatorSum>& sums, std::size_t most) {
   const double all = all_selves(sums);
-  report::Table table({{.title = "operator"},
-                       {.title = "calls", .align = Align::kRight},
-                       {.title = "total ms", .align = Align::kRight},
-                       {.title = "self ms", .align = Align::kRight},
-                       {.title = "share", .align = Align::kRight}});
+  const bool has_memory = any_allocated(sums);
+  std::vector<report::Column> columns{{.title = "operator"},
+                                      {.title = "calls", .align = Align::kRight},
+                                      {.title = "total ms", .align = Align::kRight},
+                                      {.title = "self ms", .align = Align::kRight},
+                                      {.title = "share", .align = Align::kRight}};
+  if (has_memory) {
+    columns.push_back({.title = "allocated MiB", .align = Align::kRight});
+  }
+  report::Table table(std::move(columns));
   for (const OperatorSum& sum : first_of(sums, most)) {
-    table.add_row({sum.name, std::to_string(sum.calls), fmt::format("{:.3f}", sum.total / 1e3),
-                   fmt::format("{:.3f}", sum.self / 1e3),
-                   fmt::format("{:.1f} %", all > 0.0 ? 100.0 * sum.self / all : 0.0)});
+    std::vector<std::string> row{sum.name, std::to_string(sum.calls),
+                                 fmt::format("{:.3f}", sum.total / 1e3),
+                                 fmt::format("{:.3f}", sum.self / 1e3),
+                                 fmt::format("{:.1f} %", all > 0.0 ? 100.0 * sum.self / all : 0.0)};
+    if (has_memory) {
+      row.push_back(fmt::format("{:.3f}", static_cast<double>(sum.allocated) / (1024.0 * 1024.0)));
+    }
+    table.add_row(std::move(row));
   }
   return table.text();
 }
 
 std::string operator_lines(const std::vector<OperatorSum>& sums, std::size_t most) {
   const double all = all_selves(sums);
+  const bool has_memory = any_allocated(sums);
   std::string text;
   for (const OperatorSum& sum : first_of(sums, most)) {
-    const nlohmann::ordered_json line{{"operator", sum.name},
-                                      {"calls", sum.calls},
-                                      {"total_ms", sum.total / 1e3},
-                                      {"self_ms", sum.self / 1e3},
-                                      {"share", all > 0.0 ? sum.self / all : 0.0}};
+    nlohmann::ordered_json line{{"operator", sum.name},
+                                {"calls", sum.calls},
+                                {"total_ms", sum.total / 1e3},
+                                {"self_ms", sum.self / 1e3},
+                                {"share", all > 0.0 ? sum.self / all : 0.0}};
+    if (has_memory) {
+      line["allocated_bytes"] = sum.allocated;
+    }
     text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
   return text;

@@ -18,6 +18,7 @@ struct TracedOperator {
   std::string name;
   double begin = 0.0;
   double duration = 0.0;
+  std::int64_t allocated = 0;  ///< bytes, by itself
 };
 
 /// By rank and row: what one thread ran, in any order.
@@ -29,6 +30,7 @@ struct OperatorSum {
   std::int64_t calls = 0;
   double total = 0.0;  ///< microseconds; a call within another of the same name counts in both
   double self = 0.0;   ///< without the operators that it called on its thread
+  std::int64_t allocated = 0;  ///< bytes, without them too; none where the trace has no memory
   bool operator==(const OperatorSum&) const = default;
 };
 
@@ -37,9 +39,15 @@ enum class OperatorOrder { kSelf, kTotal };
 /// The most expensive first. The selves add up to the time in which threads were in an operator.
 [[nodiscard]] std::vector<OperatorSum> operator_sums(TracedThreads threads, OperatorOrder order);
 
+/// What of a trace is counted.
+struct OperatorChoice {
+  bool kernels = false;  ///< what GPUs did, and not the operators
+  bool shapes = false;   ///< operators apart by the shapes of what they take
+};
+
 /// Of all ranks that have left a file in the run's trace.
 /// @throws ConfigError where there is none, or one is no trace
-[[nodiscard]] TracedThreads read_operators(const std::filesystem::path& run);
+[[nodiscard]] TracedThreads read_operators(const std::filesystem::path& run, OperatorChoice choice);
 
 /// The first `most` of them; shares are of the selves of all.
 [[nodiscard]] std::string operator_table(const std::vector<OperatorSum>& sums, std::size_t most);

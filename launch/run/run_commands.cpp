@@ -33,7 +33,8 @@ constexpr const char* kOverridesHelp =
     "default (docs/job-file.md)";
 
 constexpr const char* kTraceHelp =
-    "Steps to trace, as 100:110: leaves trace/trace.json in the run directory (docs/tracing.md)";
+    "Steps to trace, as 100:110, or 100:110,shapes,memory,kernels: leaves trace/trace.json in the "
+    "run directory (docs/tracing.md)";
 
 void add_resume(CLI::App& command, std::string& resume) {
   command

@@ -227,7 +227,13 @@ int run_job(const RunOptions& asked, const Environment& environment,
             const std::vector<std::string>& typed) {
   heed_signals();
   ResolvedJob job = load_job(sources_of(asked, environment));
-  (void)parse_trace_steps(asked.trace);  // refused before anything is made
+  // Refused before anything is made.
+  if (parse_trace_steps(asked.trace).detail.kernels &&
+      job.spec.numerics.device == DeviceKind::kCpu) {
+    throw ConfigError(
+        fmt::format("--trace {}: the job computes on CPUs, and kernels are GPUs': leave them out",
+                    asked.trace));
+  }
   JobHosts where = choose_hosts(asked.hostfile, asked.workers, job.spec, environment);
   const int workers = where.workers;
   const RunOptions options = with_named_hosts(asked, environment, where);

@@ -32,8 +32,10 @@ auto fields_of(T& it) {
   } else if constexpr (std::is_same_v<Plain, SettingsChange>) {
     return std::tie(it.step, it.lr_factor, it.reseed);
   } else if constexpr (std::is_same_v<Plain, MicrobatchRange> ||
-                       std::is_same_v<Plain, BlockRange> || std::is_same_v<Plain, TraceSteps>) {
+                       std::is_same_v<Plain, BlockRange>) {
     return std::tie(it.begin, it.end);
+  } else if constexpr (std::is_same_v<Plain, TraceSteps>) {
+    return std::tie(it.begin, it.end, it.detail.shapes, it.detail.memory, it.detail.kernels);
   } else if constexpr (std::is_same_v<Plain, Layout>) {
     return std::tie(it.list());
   } else {

@@ -5,6 +5,7 @@
     GANGWAY_BIN=build/release/bin trace_steps.py [unittest arguments]
 """
 import json
+import os
 import unittest
 
 from train_command import EXAMPLES, GANGWAY, Trainings
@@ -100,6 +101,52 @@ class Trace(Trainings):
                     around.pop()
                 self.assertFalse(around and end > around[-1] + 0.0005, (row, begin, end))
                 around.append(end)
+
+    def test_shows_shapes_and_memory_where_they_are_asked_for(self):
+        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "--trace", f"{FIRST}:{END},shapes,memory", run="wide", workers=2)
+        folder, = (self.folder / "runs").glob("*-wide")
+        events = json.loads((folder / "trace/trace.json").read_text())["traceEvents"]
+        shapes = [e["args"]["Input Dims"][:2] for e in events if e["name"] == "aten::conv2d"]
+        self.assertIn([[16, 1, 32, 32], [16, 1, 4, 4]], shapes)
+        for rank in (1, 2):
+            counts = [e for e in events if e["ph"] == "C" and e["pid"] == rank]
+            self.assertEqual({e["name"] for e in counts}, {"memory since the trace began"})
+            self.assertGreater(max(e["args"]["bytes"] for e in counts), 1 << 20)
+            self.assertEqual([e["ts"] for e in counts], sorted(e["ts"] for e in counts))
+        allocated = sum(e["args"].get("allocated", 0) for e in events if e.get("cat") == "operator")
+        _, out, _ = self.call(GANGWAY, "trace", "wide", "--top", 1000, "--json", "--shapes")
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(sum(row["allocated_bytes"] for row in rows), allocated)
+        self.assertTrue(any(row["operator"].startswith("aten::conv2d [16,1,32,32] [16,1,4,4]") for row in rows))
+        code, _, err = self.call(GANGWAY, "run", EXAMPLES / "ring8.yaml", "--trace", "1:2,kernels")
+        self.assertEqual((code, err.count("\n")), (2, 1), err)
+        self.assertIn("the job computes on CPUs", err)
+
+    def test_of_ten_steps_of_a_dcgan_with_all_there_is_takes_less_than_50_mb(self):
+        self.train(EXAMPLES / "fashion-mnist.yaml", "training.kimg=0.832", "output.pictures_kimg=0",
+                   "--trace", "2:12,shapes,memory", run="large", workers=2)
+        folder, = (self.folder / "runs").glob("*-large")
+        self.assertLess((folder / "trace/trace.json").stat().st_size, 50_000_000)
+
+    def test_tells_nvidias_profilers_the_name_of_each_instruction(self):
+        if "NVTX_LISTENER" not in os.environ:
+            self.skipTest("NVTX_LISTENER: the library of tests/worker/trace/nvtx_listener.cpp")
+        told = self.folder / "told"
+        told.mkdir()
+        code, out, err = self.call(GANGWAY, "run", EXAMPLES / "fashion-mnist.yaml", *SMALL, "-n", 2,
+                                   NVTX_INJECTION64_PATH=os.environ["NVTX_LISTENER"], NVTX_LISTENER_FOLDER=told)
+        self.assertEqual(code, 0, out + err)
+        files = list(told.iterdir())
+        self.assertEqual(len(files), 2, "one of each worker")
+        for file in files:
+            lines, depth, names = file.read_text().splitlines(), 0, []
+            for line in lines:
+                depth += 1 if line.startswith("push ") else -1
+                self.assertIn(depth, (0, 1), line)
+                names += [line.removeprefix("push ")] if depth else []
+            self.assertEqual(depth, 0)
+            self.assertEqual(names.count("await generator"), 12, "one a step")
+            self.assertIn("forward discriminator pass 0 micro-batch", " ".join(names))
 
     def test_changes_no_bit(self):
         self.trace("traced")

@@ -39,6 +39,12 @@ TEST(OperatorSums, OfACallerThatBeginsWithWhatItCallsAndSeemsToEndBeforeIt) {
                           OperatorSum{"outer", 1, 10, 0}));
 }
 
+TEST(OperatorTable, ShowsWhatWasAllocatedWhereTheTraceHasIt) {
+  const std::vector<OperatorSum> sums{{"conv", 4, 3000, 3000, 3 << 19}, {"add", 1, 1000, 1000}};
+  EXPECT_THAT(operator_table(sums, 2), ::testing::ContainsRegex("75.0 % +1.500\n"));
+  EXPECT_THAT(operator_lines(sums, 2), HasSubstr(R"("share":0.25,"allocated_bytes":0})"));
+}
+
 TEST(OperatorTable, ShowsTheFirstWithTheirShareOfAll) {
   const std::vector<OperatorSum> sums{{"conv", 4, 3000, 3000}, {"add", 1, 1000, 1000}};
   const std::string table = operator_table(sums, 1);
@@ -56,7 +62,7 @@ class OperatorFiles : public ::testing::Test {
   }
   [[nodiscard]] std::string complaint() const {
     try {
-      (void)read_operators(folder_.path());
+      (void)read_operators(folder_.path(), {});
     } catch (const ConfigError& error) {
       return error.what();
     }
@@ -72,14 +78,31 @@ TEST_F(OperatorFiles, OfAllRanksCountAndNothingElseInThem) {
       R"({"cat":"compute","dur":9.0,"name":"step 1","ph":"X","pid":1,"tid":1,"ts":0.0})";
   leave(1, one);
   leave(2, R"({"cat":"operator","dur":1.0,"name":"add","ph":"X","pid":2,"tid":2,"ts":1.0})");
-  EXPECT_THAT(operator_sums(read_operators(folder_.path()), OperatorOrder::kSelf),
+  EXPECT_THAT(operator_sums(read_operators(folder_.path(), {}), OperatorOrder::kSelf),
               ElementsAre(OperatorSum{"add", 2, 3.5, 3.5}));
+}
+
+TEST_F(OperatorFiles, ShowKernelsInTheirPlaceAndShapesApartWhereAsked) {
+  leave(
+      1,
+      R"({"args":{"allocated":8,"Input Dims":[[2],[]]},"cat":"operator","dur":2,"name":"add","pid":1,"tid":2,"ts":1},)"
+      "\n"
+      R"({"args":{"Input Dims":[[3]]},"cat":"operator","dur":1,"name":"add","pid":1,"tid":2,"ts":4},)"
+      "\n"
+      R"({"args":{},"cat":"kernel","dur":5,"name":"add_kernel","pid":1,"tid":5,"ts":1})");
+  const auto sums = [this](OperatorChoice choice) {
+    return operator_sums(read_operators(folder_.path(), choice), OperatorOrder::kSelf);
+  };
+  EXPECT_THAT(sums({}), ElementsAre(OperatorSum{"add", 2, 3, 3, 8}));
+  EXPECT_THAT(sums({.shapes = true}),
+              ElementsAre(OperatorSum{"add [2]", 1, 2, 2, 8}, OperatorSum{"add [3]", 1, 1, 1}));
+  EXPECT_THAT(sums({.kernels = true}), ElementsAre(OperatorSum{"add_kernel", 1, 5, 5}));
 }
 
 TEST_F(OperatorFiles, AreRefusedWhereThereIsNoneOrOneIsCutShort) {
   EXPECT_THAT(complaint(), HasSubstr("the run has left no trace"));
   leave(1, R"({"cat":"operator","dur":2.)", "");
-  EXPECT_THAT(complaint(), HasSubstr("rank1.json: is no whole trace"));
+  EXPECT_THAT(complaint(), HasSubstr("rank1.pt.trace.json: is no whole trace"));
 }
 
 }  // namespace

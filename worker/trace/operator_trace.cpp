@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <tuple>
 
 #include <ATen/record_function.h>
 #include <fmt/format.h>
@@ -15,12 +18,21 @@ namespace gangway::worker {
 namespace {
 
 using torch::profiler::impl::ActivityType;
+using Shapes = std::vector<std::vector<std::int64_t>>;
 
 constexpr std::string_view kMark = "gangway::mark";
 constexpr int kMarks = 9;  // of which the one that was interrupted least counts
 
-torch::profiler::impl::ProfilerConfig config() {
-  return torch::profiler::impl::ProfilerConfig(torch::profiler::impl::ProfilerState::KINETO);
+constexpr std::string_view kMemory = "[memory]";  // Kineto's name of what was given out or back
+
+torch::profiler::impl::ProfilerConfig config(TraceDetail detail) {
+  return torch::profiler::impl::ProfilerConfig(torch::profiler::impl::ProfilerState::KINETO,
+                                               detail.shapes, detail.memory);
+}
+
+std::set<ActivityType> activities(TraceDetail detail) {
+  return detail.kernels ? std::set{ActivityType::CPU, ActivityType::CUDA}
+                        : std::set{ActivityType::CPU};
 }
 
 std::int64_t steady_now() {
@@ -45,15 +57,49 @@ OperatorMark mark(std::string_view side) {
   return best;
 }
 
+/// Charges what was given out to the innermost operator that its thread was in.
+void charge(const std::vector<MemoryEvent>& memory, std::vector<OperatorEvent>& operators) {
+  std::ranges::sort(operators, [](const OperatorEvent& a, const OperatorEvent& b) {
+    return std::tuple(a.thread, a.begin, b.end) < std::tuple(b.thread, b.begin, a.end);
+  });
+  std::map<std::uint64_t, std::vector<const MemoryEvent*>> by_thread;
+  for (const MemoryEvent& event : memory) {
+    if (event.bytes > 0) {
+      by_thread[event.thread].push_back(&event);
+    }
+  }
+  std::size_t next = 0;
+  for (const auto& [thread, events] : by_thread) {
+    std::vector<OperatorEvent*> around;
+    for (const MemoryEvent* event : events) {
+      while (next < operators.size() &&
+             (operators[next].thread < thread ||
+              (operators[next].thread == thread && operators[next].begin <= event->time))) {
+        if (operators[next].thread == thread) {
+          around.push_back(&operators[next]);
+        }
+        ++next;
+      }
+      // An operator that is over hides nothing: those around it began before, and end later.
+      while (!around.empty() && around.back()->end < event->time) {
+        around.pop_back();
+      }
+      if (!around.empty()) {
+        around.back()->allocated += event->bytes;
+      }
+    }
+  }
+}
+
 }  // namespace
 
-OperatorTrace::OperatorTrace() {
-  torch::autograd::profiler::prepareProfiler(config(), {ActivityType::CPU});
-  torch::autograd::profiler::enableProfiler(config(), {ActivityType::CPU});
+OperatorTrace::OperatorTrace(TraceDetail detail) : detail_(detail) {
+  torch::autograd::profiler::prepareProfiler(config(detail), activities(detail));
+  torch::autograd::profiler::enableProfiler(config(detail), activities(detail));
   began_ = mark("begin");
 }
 
-std::vector<OperatorEvent> OperatorTrace::stop() {
+TracedOperators OperatorTrace::stop() {
   const OperatorMark ended = mark("end");
   const auto result = torch::autograd::profiler::disableProfiler();
   std::optional<std::int64_t> first;
@@ -65,25 +111,36 @@ std::vector<OperatorEvent> OperatorTrace::stop() {
       last = static_cast<std::int64_t>(event.startNs());
     }
   }
-  std::vector<OperatorEvent> events;
+  TracedOperators traced;
   if (!first || !last || *last <= *first) {
-    return events;  // a wall clock that was set back by all of the trace: nothing is better
+    return traced;  // a wall clock that was set back by all of the trace: nothing is better
   }
   const double scale =
       static_cast<double>(ended.time - began_.time) / static_cast<double>(*last - *first);
   const auto steady = [&](std::int64_t wall) {
     return began_.time + static_cast<std::int64_t>(static_cast<double>(wall - *first) * scale);
   };
-  events.reserve(result->events().size());
   for (const auto& event : result->events()) {
-    if (!event.isHiddenEvent() && !event.name().starts_with(kMark)) {
-      const auto begin = static_cast<std::int64_t>(event.startNs());
-      events.push_back({event.name(), steady(begin),
-                        steady(begin + static_cast<std::int64_t>(event.durationNs())),
-                        event.startThreadId()});
+    const auto begin = static_cast<std::int64_t>(event.startNs());
+    const bool is_on_device = event.deviceType() != c10::DeviceType::CPU;
+    if (event.name() == kMemory) {
+      traced.memory.push_back({.time = steady(begin),
+                               .bytes = event.nBytes(),
+                               .thread = event.startThreadId(),
+                               .is_on_device = is_on_device});
+    } else if (!event.isHiddenEvent() && !event.name().starts_with(kMark)) {
+      (is_on_device ? traced.kernels : traced.operators)
+          .push_back({.name = event.name(),
+                      .begin = steady(begin),
+                      .end = steady(begin + static_cast<std::int64_t>(event.durationNs())),
+                      .thread = is_on_device ? static_cast<std::uint64_t>(event.deviceResourceId())
+                                             : event.startThreadId(),
+                      .shapes = event.hasShapes() ? event.shapes().vec() : Shapes{}});
     }
   }
-  return events;
+  std::ranges::stable_sort(traced.memory, {}, &MemoryEvent::time);
+  charge(traced.memory, traced.operators);
+  return traced;
 }
 
 }  // namespace gangway::worker

@@ -31,7 +31,7 @@ void StepTrace::set_steps(TraceSteps steps) {
 
 void StepTrace::begin() {
   began_ = comm::TraceClock::now();
-  operators_.emplace();
+  operators_.emplace(setup_.steps.detail);
   if (transport_) {
     transport_->ring().begin();
   }
@@ -41,7 +41,7 @@ void StepTrace::begin() {
 
 void StepTrace::end() {
   compute_.end();
-  const std::vector<OperatorEvent> operators = operators_->stop();
+  const TracedOperators operators = operators_->stop();
   operators_.reset();
   comm::ClockOffset offset;
   setup_.lane.wait(setup_.lane.submit([&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `--trace A:B`, or `gangway trace` of a running job, on one worker (docs/tracing.md): turns the
-// recorders on for the steps [A, B) and then writes trace/rank<R>.json. Compute thread; the lane
-// writes its own rings.
+// recorders on for the steps [A, B) and then writes trace/rank<R>.pt.trace.json. Compute thread;
+// the lane writes its own rings.
 #pragma once
 
 #include <chrono>

@@ -29,6 +29,8 @@ constexpr int kComputeRow = 1;
 constexpr int kOperatorRow = 2;
 constexpr int kLaneRow = 3;
 constexpr int kMessageRow = 4;
+constexpr int kKernelRow = 5;
+constexpr int kMarkedRow = 6;
 constexpr int kFirstBucketRow = 100;
 constexpr int kRowsOfANetwork = 1000;
 
@@ -98,6 +100,14 @@ class Lines {
     event.erase("args");
     add(event);
   }
+  /// What there was of it from then on: the viewer draws it over time.
+  void add_count(const char* name, std::int64_t time, std::int64_t bytes) {
+    add({{"ph", "C"},
+         {"pid", rank_},
+         {"name", name},
+         {"args", {{"bytes", bytes}}},
+         {"ts", microseconds(time)}});
+  }
   void name_process(const std::string& name, const std::string& label) {
     add({{"ph", "M"}, {"pid", rank_}, {"name", "process_name"}, {"args", {{"name", name}}}});
     add({{"ph", "M"}, {"pid", rank_}, {"name", "process_labels"}, {"args", {{"labels", label}}}});
@@ -137,8 +147,16 @@ class Lines {
   std::string text_;
 };
 
+/// Where operators, or kernels, go.
+struct OperatorRows {
+  int first = 0;
+  const char* category = "";
+  const char* name = "";
+};
+
 void add_compute(Lines& lines, const TraceContent& content) {
   lines.name_row(kComputeRow, "compute");
+  lines.name_row(kMarkedRow, "steps, as PyTorch's tools know them");
   content.compute.for_each([&](const ComputeEvent& event) {
     json arguments = {{"step", event.step}};
     std::string name = fmt::format("step {}", event.step);
@@ -150,19 +168,45 @@ void add_compute(Lines& lines, const TraceContent& content) {
           content.phases.at(static_cast<std::size_t>(event.instruction.phase)).name;
       arguments["repeat"] = event.instruction.repeat;
     }
+    if (event.kind == ComputeEvent::Kind::kStep) {
+      lines.add_interval(kMarkedRow, "user_annotation", fmt::format("ProfilerStep#{}", event.step),
+                         event.begin, event.end, json::object());
+    }
     lines.add_interval(kComputeRow, "compute", name, event.begin, event.end, std::move(arguments));
   });
 }
 
-void add_operators(Lines& lines, const TraceContent& content) {
-  std::map<std::uint64_t, int> rows;  // by LibTorch's number of the thread
-  for (const OperatorEvent& event : content.operators) {
+/// A row for each thread, or stream of a device.
+void add_operators(Lines& lines, const std::vector<OperatorEvent>& events,
+                   const OperatorRows& where) {
+  std::map<std::uint64_t, int> rows;
+  for (const OperatorEvent& event : events) {
     const auto [row, is_new] =
-        rows.emplace(event.thread, kOperatorRow + kRowsOfANetwork * static_cast<int>(rows.size()));
+        rows.emplace(event.thread, where.first + kRowsOfANetwork * static_cast<int>(rows.size()));
     if (is_new) {
-      lines.name_row(row->second, "operators");
+      lines.name_row(row->second, where.name);
     }
-    lines.add_interval(row->second, "operator", event.name, event.begin, event.end, json::object());
+    json arguments = json::object();
+    if (!event.shapes.empty()) {
+      arguments["Input Dims"] = event.shapes;  // as PyTorch calls it
+    }
+    if (event.allocated > 0) {
+      arguments["allocated"] = event.allocated;
+    }
+    lines.add_interval(row->second, where.category, event.name, event.begin, event.end,
+                       std::move(arguments));
+  }
+}
+
+void add_memory(Lines& lines, const std::vector<MemoryEvent>& events) {
+  std::int64_t on_host = 0;
+  std::int64_t on_device = 0;
+  for (const MemoryEvent& event : events) {
+    std::int64_t& all = event.is_on_device ? on_device : on_host;
+    all += event.bytes;
+    lines.add_count(
+        event.is_on_device ? "device memory since the trace began" : "memory since the trace began",
+        event.time, all);
   }
 }
 
@@ -301,7 +345,9 @@ void write_trace_file(const TraceContent& content) {
   Lines lines(rank, content.began, content.networks);
   lines.name_process(fmt::format("rank {} on {}", rank, host_name()), label(content));
   add_compute(lines, content);
-  add_operators(lines, content);
+  add_operators(lines, content.operators.operators, {kOperatorRow, "operator", "operators"});
+  add_operators(lines, content.operators.kernels, {kKernelRow, "kernel", "device"});
+  add_memory(lines, content.operators.memory);
   add_lane(lines, content);
   add_messages(lines, content);
   std::error_code failure;

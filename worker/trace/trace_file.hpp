@@ -23,10 +23,10 @@ struct TraceContent {
   const ComputeTrace& compute;
   const comm::LaneTrace& lane;
   const comm::TraceRing<comm::MessageEvent>* messages;  ///< null: none were written down
-  const std::vector<OperatorEvent>& operators;
+  const TracedOperators& operators;
 };
 
-/// Writes FOLDER/rank<R>.json. @throws EnvironmentError
+/// Writes FOLDER/rank<R>.pt.trace.json. @throws EnvironmentError
 void write_trace_file(const TraceContent& content);
 
 }  // namespace gangway::worker

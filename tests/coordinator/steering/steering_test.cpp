@@ -184,7 +184,9 @@ TEST_F(Steering, TracesStepsThatAreToCome) {
   EXPECT_EQ(ask(TraceJob{.begin = granted, .end = 1000}).refusal, Refusal::kNotNow);
   EXPECT_EQ(ask(TraceJob{.begin = 9, .end = 9}).refusal, Refusal::kInvalid);
   EXPECT_EQ(ask(TraceJob{.begin = 0, .end = -1}).refusal, Refusal::kInvalid);
-  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2}).step, granted);
+  EXPECT_THAT(ask(TraceJob{.begin = 0, .end = 2, .detail = {.kernels = true}}).text,
+              HasSubstr("it computes on CPUs"));
+  EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2, .detail = {.memory = true}}).step, granted);
   EXPECT_EQ(seen<BeginTrace>().size(), 1U);
   EXPECT_EQ(ask(TraceJob{.begin = 0, .end = 2}).refusal, Refusal::kNotNow) << "one at a time";
   step_to(2, 3);
@@ -193,7 +195,7 @@ TEST_F(Steering, TracesStepsThatAreToCome) {
   for (const GrantLease& grant : seen<GrantLease>()) {
     if (!grant.lease.trace.empty()) {
       ++told;
-      EXPECT_EQ(grant.lease.trace, (TraceSteps{granted, granted + 2}));
+      EXPECT_EQ(grant.lease.trace, (TraceSteps{granted, granted + 2, {.memory = true}}));
       EXPECT_LE(grant.lease.begin, granted);
     }
   }

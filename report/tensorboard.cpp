@@ -255,6 +255,9 @@ void TensorboardWriter::add_tick(const Tick& tick) {
       if (slowest->seconds[part] != 0.0) {
         add_scalar("Step/" + tick.part_names[part], slowest->seconds[part], tick.step);
       }
+      if (!slowest->device_seconds.empty() && slowest->device_seconds[part] != 0.0) {
+        add_scalar("Device/" + tick.part_names[part], slowest->device_seconds[part], tick.step);
+      }
     }
   }
   add_updates(tick);

@@ -152,21 +152,31 @@ nlohmann::ordered_json parts_by_rank(const Tick& tick) {
   return rows;
 }
 
+/// {"data": seconds}: parts that there are.
+nlohmann::ordered_json parts_by_name(const Tick& tick, const std::vector<double>& seconds) {
+  nlohmann::ordered_json parts = nlohmann::ordered_json::object();
+  for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
+    if (seconds[part] != 0.0) {
+      parts[tick.part_names[part]] = seconds[part];
+    }
+  }
+  return parts;
+}
+
 /// Seconds a step: those of the slowest worker, and, where there are not too many, of each.
 void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   const WorkerParts* const slowest = tick.slowest();
   if (slowest == nullptr) {
     return;
   }
-  nlohmann::ordered_json& parts = object["parts"] = nlohmann::ordered_json::object();
-  for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
-    if (slowest->seconds[part] != 0.0) {
-      parts[tick.part_names[part]] = slowest->seconds[part];
-    }
-  }
+  object["parts"] = parts_by_name(tick, slowest->seconds);
   object["parts_rank"] = slowest->rank;
   if (tick.parts.size() > 1 && tick.parts.size() <= kMostRows) {
     object["parts_by_rank"] = parts_by_rank(tick);
+  }
+  if (!slowest->device_seconds.empty()) {
+    object["device_parts"] = parts_by_name(tick, slowest->device_seconds);
+    object["device_starved_percent"] = 100.0 * slowest->device_starved_share;
   }
   for (std::size_t figure = 0; figure < slowest->loader.size(); ++figure) {
     object["loader"][messages::kLoaderFigureNames.at(figure)] = slowest->loader[figure];
@@ -177,10 +187,15 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
 }
 
 /// " step D 41% G 38% workers 12%": what takes most of a step of the slowest worker; of a network
-/// all that it does.
+/// all that it does. Of a worker whose device lags behind, what takes most of the device's time.
 std::string largest_parts(const Tick& tick) {
   const WorkerParts* const slowest = tick.slowest();
-  const double all = slowest == nullptr ? 0.0 : slowest->step_seconds();
+  if (slowest == nullptr) {
+    return {};
+  }
+  const bool has_device = !slowest->device_seconds.empty();
+  const std::vector<double>& seconds = has_device ? slowest->device_seconds : slowest->seconds;
+  const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   if (all <= 0.0) {
     return {};
   }
@@ -195,10 +210,10 @@ std::string largest_parts(const Tick& tick) {
     if (sum == sums.end()) {
       sum = sums.insert(sums.end(), {shown, 0.0});
     }
-    sum->second += slowest->seconds[part] / all;
+    sum->second += seconds[part] / all;
   }
   std::ranges::stable_sort(sums, std::greater(), &std::pair<std::string, double>::second);
-  std::string text = " step";
+  std::string text = has_device ? " device" : " step";
   for (const auto& [name, share] : std::span(sums).first(std::min<std::size_t>(3, sums.size()))) {
     text += fmt::format(" {} {:.0f}%", name, 100.0 * share);
   }

@@ -77,6 +77,9 @@ struct WorkerParts {
   double preemptions_per_step = 0;  ///< times that it lost one against its will
   double major_faults_per_step = 0;  ///< its pages that a disk had to bring
   std::vector<double> loader{};      ///< a step, by messages::kLoaderFigureNames
+  /// A step of its device, as `seconds`, over the steps that it was looked at in; empty: none.
+  std::vector<double> device_seconds{};
+  double device_starved_share = 0;  ///< of the looks: it had nothing left to do
   [[nodiscard]] double step_seconds() const;
 };
 

@@ -225,6 +225,7 @@ void Training::run() {
   messages::Lease lease = link_.next_lease(kFirstLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   clock_.begin();
+  device_clock_.emplace(device_.make_marks(), job_.networks.size());
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {
     write_pictures(0);
@@ -326,6 +327,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   if (trace_.begins_at(step)) {
     trace_.begin();
   }
+  device_clock_->begin_step(step);
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<pipeline::Instruction>& schedule = schedules_.of(step);
   if (remote_) {
@@ -333,11 +335,13 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   }
   operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);
-  if (graphs_) {
+  // A recorded step has no instructions that a trace could show; a plain one has the same bits.
+  if (graphs_ && !trace_.is_on()) {
     graphs_->perform(schedule, marked_operations_);
   } else {
     pipeline::execute(schedule, marked_operations_);
   }
+  device_clock_->end_step();
   // What is updated on a device, or not at all here, nobody copies on its way.
   if (snapshot_follows && (device_.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);

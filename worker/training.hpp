@@ -21,6 +21,7 @@
 #include "worker/step/sample_pictures.hpp"
 #include "worker/step/step_graphs.hpp"
 #include "worker/step/step_operations.hpp"
+#include "worker/trace/device_clock.hpp"
 #include "worker/trace/step_clock.hpp"
 #include "worker/trace/step_trace.hpp"
 
@@ -91,6 +92,7 @@ class Training {
   std::vector<SettingsChange> changes_;
   StepTrace trace_;
   StepClock clock_;
+  std::optional<DeviceClock> device_clock_;  // once the thread's ledger has begun
   comm::Transport& transport_;
   ComputeDevice& device_;
   data::ContentsCheck contents_;

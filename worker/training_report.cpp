@@ -14,6 +14,7 @@ void Training::report(std::int64_t steps_done) {
   messages::Progress progress;
   progress.step = steps_done;
   progress.figures = clock_.take();
+  device_clock_->tell(progress.figures);
   progress.figures.loader = reals_.take_loader_figures();
   const PartScope part = in_part(messages::StepPart::kReport);  // the next step's
   // What was awaited between two steps, before a checkpoint or a picture, is told with the next.

@@ -13,6 +13,13 @@
 
 namespace gangway {
 
+/// Hears of each switch of a ledger. Its thread.
+class PartListener {
+ public:
+  virtual ~PartListener() = default;
+  virtual void entered(std::size_t part) = 0;
+};
+
 class TimeLedger {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,8 +41,13 @@ class TimeLedger {
     charge();
     const std::size_t former = part_.load(std::memory_order_relaxed);
     part_.store(part, std::memory_order_relaxed);
+    if (listener_ != nullptr) {
+      listener_->entered(part);
+    }
     return former;
   }
+  /// Who hears of switches from now on; null: nobody. Its thread.
+  void tell(PartListener* listener) { listener_ = listener; }
   /// So much of what was charged to `from` belongs to `to`. Its thread.
   void move(std::size_t from, std::size_t to, std::int64_t nanoseconds);
   /// Charged so far, the stretch under way included. Any thread; another than its own may see a
@@ -58,6 +70,7 @@ class TimeLedger {
   std::array<std::atomic<std::int64_t>, kMostParts> charged_{};
   std::atomic<std::int64_t> since_ = 0;
   std::atomic<std::size_t> part_ = 0;
+  PartListener* listener_ = nullptr;
 };
 
 /// The calling thread is in `part` until the end of the scope.

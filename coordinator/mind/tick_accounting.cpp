@@ -315,6 +315,16 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   parts.major_faults_per_step = static_cast<double>(figures.major_faults) / steps;
   parts.loader = figures.loader;
   parts.loader.resize(std::min(parts.loader.size(), messages::kLoaderFigureNames.size()));
+  if (figures.device_steps > 0) {
+    parts.device_seconds = figures.device_parts;
+    parts.device_seconds.resize(part_names_.size(), 0.0);
+    for (double& each : parts.device_seconds) {
+      each /= static_cast<double>(figures.device_steps);
+    }
+    parts.device_starved_share =
+        static_cast<double>(figures.device_starved) /
+        static_cast<double>(std::max<std::uint64_t>(1, figures.device_marks));
+  }
   for (std::vector<double>* sums : {&parts.seconds, &parts.loader}) {
     for (double& each : *sums) {
       each /= steps;

@@ -323,6 +323,21 @@ constexpr std::array kRules = {
                                   100.0 * facts.share("checks"));
              },
          .remedy = [](Facts) { return std::string("a larger layout.check_steps"); }},
+    Rule{.name = "launch-bound",
+         .threshold = 0.1,
+         .share = [](Facts facts) { return facts.number("device_starved_percent") / 100.0; },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("at {} of the looks at the GPU it had nothing left to do",
+                                  percent(facts.number("device_starved_percent") / 100.0));
+             },
+         .remedy =
+             [](Facts facts) {
+               return std::string(facts.key("numerics.cuda_graph", "auto") == "off"
+                                      ? "numerics.cuda_graph=auto: recorded steps launch at once"
+                                      : "numerics.cuda_graph=on says why steps are not recorded; "
+                                        "fewer training.microbatches launch less often");
+             }},
     Rule{.name = "penalties",
          .threshold = 0.3,
          .share =

@@ -222,8 +222,7 @@ struct PhaseExposure {
   bool operator==(const PhaseExposure&) const = default;
 };
 
-/// What one step was to a worker, from its last report to this one, in numbers that add up over the
-/// steps of a tick.
+/// What a step was to a worker since its last report, in numbers that add up over those of a tick.
 struct StepFigures {
   double exposed_seconds = 0.0;    ///< the thread or the device's stream stood still for exchanges
   std::vector<double> parts;       ///< seconds of the compute thread, by index_of(); add up to all
@@ -231,9 +230,14 @@ struct StepFigures {
   std::uint64_t preemptions = 0;   ///< times that it lost one against its will
   std::uint64_t major_faults = 0;  ///< its pages that a disk had to bring
   std::vector<double> loader;      ///< of its loader, by kLoaderFigureNames
+  std::vector<double> device_parts;  ///< as `parts`, of a device that lags behind
+  std::uint64_t device_steps = 0;    ///< in so many steps
+  std::uint64_t device_marks = 0;    ///< looks in them
+  std::uint64_t device_starved = 0;  ///< at which it had nothing left to do
   static auto fields(auto& it) {
     return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults,
-                    it.loader);
+                    it.loader, it.device_parts, it.device_steps, it.device_marks,
+                    it.device_starved);
   }
   bool operator==(const StepFigures&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
 #include "run/messages/step_parts.hpp"
@@ -185,6 +186,30 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
   EXPECT_NEAR(slowest.core_share, 0.5, 1e-9) << "of what it did not wait";
   EXPECT_DOUBLE_EQ(slowest.preemptions_per_step, 3.0);
   EXPECT_NEAR(tick->host_wait_percent, 100.0 * 0.4 / 1.01, 1e-9) << "of the worst worker";
+}
+
+TEST(TickAccounting, TellsWhatTheDeviceDidInTheStepsThatItWasLookedAtIn) {
+  TickAccounting accounting(plan(1));
+  accounting.start(kFirst);
+  std::optional<report::Tick> tick;
+  for (const std::int64_t step : {1, 2}) {
+    messages::Progress one = progress(1, step, 0, 4);
+    one.figures.parts.assign(messages::num_step_parts(2), 0.01);
+    if (step == 2) {
+      one.figures.device_parts.resize(messages::num_step_parts(2));
+      one.figures.device_parts[messages::index_of(messages::NetworkPart::kBackward, 1)] = 0.3;
+      one.figures.device_steps = 1;
+      one.figures.device_marks = 8;
+      one.figures.device_starved = 2;
+    }
+    tick = accounting.add(1, one, kFirst + milliseconds(500 * step), 1.0);
+  }
+  ASSERT_TRUE(tick);
+  const auto told = nlohmann::json::parse(report::tick_json(*tick));
+  EXPECT_EQ(told["device_parts"], (nlohmann::json{{"discriminator_backward", 0.3}}))
+      << "of one step, not of two";
+  EXPECT_EQ(told["device_starved_percent"], 25.0);
+  EXPECT_NE(report::tick_line(*tick).find(" device D 100%"), std::string::npos);
 }
 
 TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {

@@ -36,9 +36,10 @@ namespace fs = std::filesystem;
 
 /// What the workers of one stretch tell their coordinator. Thread-safe.
 struct Reports {
-  std::mutex mutex;  // guards the two below
+  std::mutex mutex;  // guards what is below
   std::map<int, messages::CheckpointPart> parts;
   std::map<std::int64_t, StepLosses> losses;
+  std::uint64_t device_steps = 0;
 };
 
 /// A coordinator's side that knows its answers beforehand.
@@ -66,6 +67,7 @@ class ScriptedLink final : public worker::CoordinatorLink {
   }
   void report(const messages::Progress& progress) override {
     const std::scoped_lock lock(reports_.mutex);
+    reports_.device_steps += progress.figures.device_steps;
     for (const messages::MicrobatchLoss& loss : progress.losses) {
       const auto [told, is_first] = reports_.losses[progress.step].emplace(loss.microbatch, loss);
       for (std::size_t i = 0; !is_first && i < loss.by_network.size(); ++i) {
@@ -249,7 +251,8 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
   });
   Outcome outcome{
       .checkpoint = checkpoint::commit_checkpoint(temporary, manifest_of(stretch, reports)),
-      .losses = reports.losses};
+      .losses = reports.losses,
+      .device_steps = reports.device_steps};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
   return outcome;
 }
@@ -294,7 +297,8 @@ Outcome train_generations(const JobSpec& job, const std::vector<Stretch>& genera
   Outcome outcome{
       .checkpoint = checkpoint::commit_checkpoint(
           temporary, manifest_of(last, reports, static_cast<std::int64_t>(generations.size()))),
-      .losses = reports.losses};
+      .losses = reports.losses,
+      .device_steps = reports.device_steps};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
   return outcome;
 }

@@ -25,6 +25,7 @@ struct Outcome {
   std::filesystem::path checkpoint;           ///< committed; of the last step
   std::string digest;                         ///< of that checkpoint
   std::map<std::int64_t, StepLosses> losses;  ///< by steps done
+  std::uint64_t device_steps = 0;             ///< of all workers, that devices were looked at in
 };
 
 /// Steps [begin, end) of a job on a number of workers.

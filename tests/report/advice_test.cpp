@@ -95,6 +95,7 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"checkpoints", {{"parts", {{"checkpoints", 0.05}}}}},
       {"pictures", {{"parts", {{"pictures", 0.05}}}}},
       {"checks", {{"parts", {{"checks", 0.02}}}}},
+      {"launch-bound", {{"device_starved_percent", 40.0}}},
       {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}},
       {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
   };

@@ -14,6 +14,7 @@
 #include "gan/kernels/convolution.hpp"
 #include "gan/kernels/library_calls.hpp"
 #include "run/control_protocol.hpp"
+#include "worker/cuda/cuda_marks.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
 #include "worker/cuda/cuda_staging.hpp"
 #include "worker/cuda/nccl_carrier.hpp"
@@ -120,7 +121,7 @@ PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup&
   // On one stream a network that waits for its norm would hold up others, which those who hold its
   // other chunks may exchange before it.
   const auto is_alone = [&](NetworkId network) {
-    return !setup.of(network)->whole.workers.empty() && job_.networks[network].clip_norm > 0.0;
+    return !setup.of(network)->whole.workers.empty() && job_.agrees_on_updates(network);
   };
   std::map<std::pair<std::vector<int>, std::optional<NetworkId>>, comm::NcclSession*> groups;
   const auto key = [&](NetworkId network) {
@@ -221,6 +222,21 @@ std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
   return std::make_unique<CudaRecorder>(stream_.get());
+}
+
+void CudaDevice::wait() { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
+
+std::unique_ptr<DeviceMarks> CudaDevice::make_marks() {
+  return std::make_unique<CudaMarks>(stream_.get());
+}
+
+std::optional<DeviceMemory> CudaDevice::memory() const {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+  return DeviceMemory{.num_devices = num_devices(),
+                      .total_bytes = static_cast<std::int64_t>(total),
+                      .used_bytes = static_cast<std::int64_t>(total - free)};
 }
 
 void CudaDevice::finish() {

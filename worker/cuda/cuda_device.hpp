@@ -50,6 +50,9 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] std::optional<messages::DeviceGauges> gauges() const override {
     return gauges_.newest();
   }
+  void wait() override;
+  [[nodiscard]] std::unique_ptr<DeviceMarks> make_marks() override;
+  [[nodiscard]] std::optional<DeviceMemory> memory() const override;
   void finish() override;
 
  private:

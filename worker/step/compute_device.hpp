@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,11 +22,19 @@
 #include "worker/step/graph_recorder.hpp"
 #include "worker/step/neighbours.hpp"
 #include "worker/step/network_exchange.hpp"
+#include "worker/trace/device_marks.hpp"
 
 namespace gangway::worker {
 
 /// How the gradients of each network become its new weights everywhere.
 using NetworkExchanges = PerNetwork<std::unique_ptr<NetworkExchange>>;
+
+/// As it is now.
+struct DeviceMemory {
+  int num_devices = 0;  ///< of the machine
+  std::int64_t total_bytes = 0;
+  std::int64_t used_bytes = 0;  ///< by whoever
+};
 
 class ComputeDevice {
  public:
@@ -57,6 +66,12 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) = 0;
   /// Records what is computed; null: the device has nothing to gain from it, or cannot.
   [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
+  /// Until all that was put on it is done.
+  virtual void wait() {}
+  /// Says what it spends its time on; null: it keeps pace with the calls.
+  [[nodiscard]] virtual std::unique_ptr<DeviceMarks> make_marks() { return nullptr; }
+  /// Nothing: it computes in the host's memory.
+  [[nodiscard]] virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
   /// What its driver last told of it; does not wait. Nothing where none does.
   [[nodiscard]] virtual std::optional<messages::DeviceGauges> gauges() const {
     return std::nullopt;

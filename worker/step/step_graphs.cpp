@@ -14,6 +14,7 @@
 #include "job/families/families.hpp"
 #include "job/layout/layout.hpp"
 #include "pipeline/unarmed.hpp"
+#include "worker/trace/nvtx_range.hpp"
 #include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
@@ -211,6 +212,7 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   setup_.recorder.begin_step(operations.seed(), operations.step());
   for (const Part& part : known.parts) {
     if (part.is_recorded) {
+      const NvtxRange range([] { return "recorded"; });
       const PartScope scope = in_part(messages::StepPart::kRecorded);
       setup_.recorder.play(part.graph);
     } else {

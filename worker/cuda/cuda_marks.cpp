@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "worker/cuda/cuda_marks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace gangway::worker {
+
+using comm::check;
+
+namespace {
+
+/// Whether the device has come to it.
+bool is_reached(const comm::CudaEvent& event) {
+  const cudaError_t state = cudaEventQuery(event.get());
+  if (state == cudaErrorNotReady) {
+    return false;
+  }
+  check(state, "looking at a mark");
+  return true;
+}
+
+}  // namespace
+
+bool CudaMarks::is_capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream_, &status), "marking");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+void CudaMarks::record() {
+  if (spare_.empty()) {
+    spare_.push_back(comm::make_timed_event());
+  }
+  check(cudaEventRecord(spare_.back().get(), stream_), "marking");
+  open_.events.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+}
+
+void CudaMarks::mark(std::size_t tag) {
+  if (is_capturing()) {
+    return;  // an event in a graph has no time of its own
+  }
+  const bool was_starved = !open_.events.empty() && is_reached(open_.events.back());
+  record();
+  open_.stretches.push_back({.tag = tag, .was_starved = was_starved});
+}
+
+void CudaMarks::end() {
+  if (open_.stretches.empty() || is_capturing()) {
+    return;
+  }
+  record();
+  ended_.push_back(std::exchange(open_, {}));
+}
+
+std::optional<std::vector<DeviceStretch>> CudaMarks::take() {
+  if (ended_.empty() || !is_reached(ended_.front().events.back())) {
+    return std::nullopt;
+  }
+  Series series = std::move(ended_.front());
+  ended_.pop_front();
+  for (std::size_t i = 0; i < series.stretches.size(); ++i) {
+    float milliseconds = 0.0F;
+    check(cudaEventElapsedTime(&milliseconds, series.events[i].get(), series.events[i + 1].get()),
+          "reading a mark");
+    series.stretches[i].seconds = static_cast<double>(milliseconds) / 1e3;
+  }
+  std::ranges::move(series.events, std::back_inserter(spare_));
+  return std::move(series.stretches);
+}
+
+}  // namespace gangway::worker

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "worker/trace/device_clock.hpp"
+
+#include <utility>
+
+#include "run/messages/step_parts.hpp"
+
+namespace gangway::worker {
+namespace {
+
+/// One of so many steps is marked: a mark costs the host some microseconds, and a step has about a
+/// hundred.
+constexpr std::int64_t kEvery = 16;
+/// The first ones choose kernels, and are recorded.
+constexpr std::int64_t kFirst = 8;
+
+}  // namespace
+
+DeviceClock::DeviceClock(std::unique_ptr<DeviceMarks> marks, std::size_t num_networks)
+    : marks_(std::move(marks)), num_parts_(messages::num_step_parts(num_networks)) {}
+
+DeviceClock::~DeviceClock() { end_step(); }
+
+void DeviceClock::begin_step(std::int64_t step) {
+  if (marks_ != nullptr && step % kEvery == kFirst) {
+    is_on_ = true;
+    marks_->mark(messages::index_of(messages::StepPart::kOther));
+    TimeLedger::of_this_thread()->tell(this);
+  }
+}
+
+void DeviceClock::end_step() {
+  if (std::exchange(is_on_, false)) {
+    if (TimeLedger* const ledger = TimeLedger::of_this_thread()) {
+      ledger->tell(nullptr);
+    }
+    marks_->end();
+  }
+}
+
+void DeviceClock::tell(messages::StepFigures& figures) {
+  if (marks_ == nullptr) {
+    return;
+  }
+  while (const auto stretches = marks_->take()) {
+    figures.device_parts.resize(num_parts_, 0.0);
+    for (const DeviceStretch& stretch : *stretches) {
+      figures.device_parts[stretch.tag] += stretch.seconds;
+      figures.device_starved += stretch.was_starved ? 1 : 0;
+    }
+    figures.device_marks += stretches->size();
+    ++figures.device_steps;
+  }
+}
+
+}  // namespace gangway::worker

@@ -40,10 +40,10 @@ void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
                     setup.partials.size(), messages.own_partials().size()));
   }
   if (setup.order == NcclOrder::kNcclOrder &&
-      (setup.wire != WireType::kFloat32 || setup.clip_norm > 0.0)) {
-    throw InvariantError(fmt::format(
-        "network {}: NCCL's own order with clipping or a 16-bit wire; please report this",
-        setup.network));
+      (setup.wire != WireType::kFloat32 || setup.clip_norm > 0.0 || setup.tells_norm)) {
+    throw InvariantError(
+        fmt::format("network {}: NCCL's own order with a norm or a 16-bit wire; please report this",
+                    setup.network));
   }
 }
 
@@ -81,7 +81,7 @@ void NcclReducer::allocate() {
     allocate_registered(encoded_, values * bytes_of(setup_.wire));
     residual_ = allocate_nccl_memory(values * sizeof(float));
   }
-  if (setup_.clip_norm > 0.0) {
+  if (agrees()) {
     mean_ = allocate_nccl_memory(elements * sizeof(float));
     allocate_registered(squares_, 2 * setup_.layout->num_blocks() * sizeof(double));
     squares_made_ = make_event();
@@ -202,7 +202,7 @@ void NcclReducer::launch_bucket(std::size_t bucket) {
     send_partials(bucket);
   }
   const bool is_last = bucket + 1 == events_.size();
-  if (setup_.clip_norm <= 0.0) {
+  if (!agrees()) {
     update_and_share(bucket);
   } else if (is_last) {
     decide_clip();
@@ -372,8 +372,8 @@ void NcclReducer::enqueue_weights(std::size_t bucket, ncclComm_t communicator) {
 void NcclReducer::await(cudaStream_t stream) { await_bucket(events_.size() - 1, stream); }
 
 void NcclReducer::await_bucket(std::size_t bucket, cudaStream_t stream) {
-  // With clipping all weights are launched with the last bucket.
-  const std::size_t needed = setup_.clip_norm > 0.0 ? events_.size() : bucket + 1;
+  // Where updates wait for the norm, all weights are launched with the last bucket.
+  const std::size_t needed = agrees() ? events_.size() : bucket + 1;
   if (launches_.num_launched() < needed) {
     throw InvariantError(
         fmt::format("network {}: the weights of bucket {} are awaited before they are launched; "
@@ -390,7 +390,7 @@ void NcclReducer::synchronise() {
 }
 
 const double* NcclReducer::squared_norm() const {
-  return setup_.clip_norm > 0.0 ? &scalars()->squared_norm : nullptr;
+  return agrees() ? &scalars()->squared_norm : nullptr;
 }
 
 }  // namespace gangway::comm

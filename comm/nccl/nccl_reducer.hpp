@@ -46,6 +46,7 @@ class NcclReducer final : public Exchange {
     NcclOrder order = NcclOrder::kExact;
     WireType wire = WireType::kFloat32;  ///< of partials; 16 bits are declared inexact
     double clip_norm = 0.0;              ///< global norm; 0: no clipping
+    bool tells_norm = false;             ///< squared_norm() without clipping, too
     /// Device memory of the layout's size each, valid as long as the reducer; weights and partials
     /// travel without copies where they are registered with the session
     /// (comm/nccl/nccl_memory.hpp).
@@ -94,7 +95,8 @@ class NcclReducer final : public Exchange {
   /// Waits on the host for the launched phase to end on the GPU. For tests. @throws CommError
   void synchronise();
 
-  /// Device memory with the squared norm of the last update's mean gradient; null without clipping.
+  /// Device memory with the squared norm of the last update's mean gradient; null where updates do
+  /// not wait for it.
   [[nodiscard]] const double* squared_norm() const;
 
   // --- lane ---
@@ -117,6 +119,8 @@ class NcclReducer final : public Exchange {
     double squared_norm;
   };
 
+  /// Whether updates wait until all know the norm of the mean gradient.
+  [[nodiscard]] bool agrees() const { return setup_.clip_norm > 0.0 || setup_.tells_norm; }
   void allocate();
   void set_up_sums();
   void send_partials(std::size_t bucket);

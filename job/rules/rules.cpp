@@ -77,11 +77,13 @@ std::string check_precision(const JobSpec& job) {
 std::string check_order(const JobSpec& job) {
   const bool clips = std::ranges::any_of(
       job.networks, [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
-  if (job.numerics.order == SumOrder::kTree || (!job.rounds_wire() && !clips)) {
+  const bool is_bounded = job.training.divergence.gradient_norm > 0.0;
+  if (job.numerics.order == SumOrder::kTree || (!job.rounds_wire() && !clips && !is_bounded)) {
     return {};
   }
-  return "numerics.order nccl goes neither with clip_norm nor with another wire than fp32; use "
-         "tree";
+  return "numerics.order nccl goes neither with clip_norm or training.divergence.gradient_norm, "
+         "nor "
+         "with another wire than fp32; use tree";
 }
 
 Rule frozen_rule(const std::string& network) {
@@ -133,8 +135,9 @@ Rule never_trained_rule(const std::string& network) {
 
 /// Of all networks of a recipe.
 std::vector<Rule> network_rules(const Recipe& recipe) {
-  Rule order{{"numerics.order", "numerics.wire"},
-             "`numerics.order` nccl goes with `numerics.wire` fp32 and without clipping.",
+  Rule order{{"numerics.order", "numerics.wire", "training.divergence.gradient_norm"},
+             "`numerics.order` nccl goes with `numerics.wire` fp32, without clipping and "
+             "without `training.divergence.gradient_norm`.",
              check_order};
   std::vector<Rule> rules;
   for (const RecipeNetwork& network : recipe.networks) {
@@ -213,13 +216,6 @@ std::vector<Rule> score_rules() {
        {"checkpoint.early_stop.patience", "training.plateau.patience"}}};
 }
 
-std::string check_bounds(const JobSpec& job) {
-  return job.training.divergence.gradient_norm > 0.0 && job.numerics.device == DeviceKind::kCuda
-             ? "nobody learns the norms of gradients on GPUs while they train; use 0, or "
-               "training.divergence.loss_factor"
-             : "";
-}
-
 std::string check_diversity(const JobSpec& job) {
   return job.training.divergence.diversity > 0.0 && job.images_per_microbatch() < 2
              ? "a micro-batch of one example has no spread; use 0, or fewer training.microbatches"
@@ -228,9 +224,6 @@ std::string check_diversity(const JobSpec& job) {
 
 std::vector<Rule> divergence_rules() {
   return {
-      {{"training.divergence.gradient_norm", "numerics.device"},
-       "`training.divergence.gradient_norm` is 0 with `numerics.device` cuda.",
-       check_bounds},
       {{"training.divergence.diversity", "training.microbatches", "training.batch"},
        "`training.divergence.diversity` above 0 needs micro-batches of two examples at least.",
        check_diversity},

@@ -2,6 +2,7 @@
 #include "worker/cuda/cuda_exchange.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/errors.hpp"
@@ -84,6 +85,7 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
                                                             : comm::NcclOrder::kNcclOrder,
       .wire = wire_type(network.wire),
       .clip_norm = network.clip_norm,
+      .tells_norm = setup_.job.training.divergence.gradient_norm > 0.0,
       .weights = memory_.weights(),
       .optimizer = state_.optimizer(),
       .moments = memory_.moments(),
@@ -147,6 +149,19 @@ void CudaExchange::await() {
     reducer_.await_bucket(bucket, setup_.stream);
     waits_.mark(setup_.stream);
   }
+}
+
+std::optional<double> CudaExchange::agreed_norm() const {
+  if (setup_.job.training.divergence.gradient_norm <= 0.0) {
+    return std::nullopt;
+  }
+  const PartScope part = in_part(messages::StepPart::kDevice);
+  double squared = 0.0;
+  comm::check(cudaMemcpyAsync(&squared, reducer_.squared_norm(), sizeof squared,
+                              cudaMemcpyDeviceToHost, setup_.stream),
+              "reading the norm of a gradient");
+  comm::check(cudaStreamSynchronize(setup_.stream), "reading the norm of a gradient");
+  return std::sqrt(squared);
 }
 
 std::vector<Exposure> CudaExchange::take_exposures() { return waits_.take(); }

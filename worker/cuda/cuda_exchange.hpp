@@ -54,7 +54,9 @@ class CudaExchange final : public NetworkExchange {
   void await() override;
   /// Not there yet: to learn of it the host would have to wait for the device.
   [[nodiscard]] bool was_skipped() const override { return false; }
-  [[nodiscard]] std::optional<double> agreed_norm() const override { return std::nullopt; }
+  /// Where the job bounds it: waits for the device, so that a step whose gradient is out of bounds
+  /// is the last one.
+  [[nodiscard]] std::optional<double> agreed_norm() const override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
   [[nodiscard]] std::size_t take_unfired() override;
 

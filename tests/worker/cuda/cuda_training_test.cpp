@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 
 namespace gangway::fidelity {
@@ -34,6 +35,31 @@ TEST_F(CudaTraining, GoesOnFromACheckpointOnAnotherNumberOfWorkers) {
   const Outcome one_go = on_cpu(job, 4);
   const Outcome half = on_devices(job, 3, 0, 2);
   EXPECT_EQ(on_devices(job, 2, 2, 4, half.checkpoint).digest, one_go.digest);
+}
+
+TEST_F(CudaTraining, StopsWhereTheNormOfAGradientIsOutOfBoundsAndNowhereElse) {
+  JobSpec job = small_dcgan(images());
+  job.training.divergence.gradient_norm = 1e6;
+  const std::string bounded = on_cpu(job, 3).digest;
+  EXPECT_EQ(on_devices(job, 2, 0, 3).digest, bounded);
+  job.networks[NetworkId{0}].clip_norm = 0.5;
+  EXPECT_EQ(on_devices(job, 3, 0, 3).digest, on_cpu(job, 3).digest);
+  job.training.divergence.gradient_norm = 1e-6;
+  try {
+    (void)on_devices(job, 2, 0, 3);
+    ADD_FAILURE() << "no gradient is as small";
+  } catch (const DivergedError& error) {
+    EXPECT_EQ(error.step(), 1);
+    EXPECT_NE(std::string(error.what()).find("training.divergence.gradient_norm"),
+              std::string::npos);
+  }
+}
+
+TEST_F(CudaTraining, LooksAtItsDevicesInSomeStepsWithTheSameBits) {
+  const JobSpec job = small_dcgan(images());
+  const Outcome carried = on_devices(job, 2, 0, 12);
+  EXPECT_EQ(carried.device_steps, 2U) << "step 8 of each worker";
+  EXPECT_EQ(carried.digest, on_cpu(job, 12).digest);
 }
 
 /// The stand-in's graphs have nothing of what LibTorch computes.

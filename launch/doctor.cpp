@@ -134,8 +134,8 @@ Finding find_fashion_mnist() {
 
 Finding find_programs() {
   std::string missing;
-  for (const char* name :
-       {"gangway-coordinator", "gangway-worker", "gangway-worker-cuda", "gangway-model"}) {
+  for (const char* name : {"gangway-coordinator", "gangway-worker", "gangway-worker-cuda",
+                           "gangway-model", "gangway-profile-cuda"}) {
     if (!fs::exists(program_folder() / name)) {
       missing += std::string(missing.empty() ? "" : ", ") + name;
     }

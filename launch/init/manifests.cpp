@@ -249,15 +249,16 @@ std::string container_file(const Manifest& manifest) {
   const bool has_gpus = computes_on_gpus(manifest);
   const std::string programs =
       "release gangway gangway-coordinator gangway-worker gangway-model gangway-control";
-  return fill_template(container_template(),
-                       {{"NAME", manifest.name},
-                        {"FILE", manifest.file.string()},
-                        {"COMMAND", manifest.command},
-                        {"IMAGE", manifest.image},
-                        {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
-                        {"SETUP", has_gpus ? "everything" : "training"},
-                        {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda", programs)
-                                           : fmt::format("--without cuda {}", programs)}});
+  return fill_template(
+      container_template(),
+      {{"NAME", manifest.name},
+       {"FILE", manifest.file.string()},
+       {"COMMAND", manifest.command},
+       {"IMAGE", manifest.image},
+       {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
+       {"SETUP", has_gpus ? "everything" : "training"},
+       {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda gangway-profile-cuda", programs)
+                          : fmt::format("--without cuda {}", programs)}});
 }
 
 std::string kubernetes_name(const std::string& run_name) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 
 #include <ATen/Parallel.h>
@@ -240,7 +241,13 @@ int run(int argc, char** argv) {
   add_export(app, export_options);
   add_networks(app, networks);
   int code = static_cast<int>(gangway::ExitCode::kDone);
-  gangway::launch::add_profile_command(app, code);
+  gangway::launch::add_profile_command(
+      app,
+      {.device = gangway::DeviceKind::kCpu,
+       .make = [](const gangway::JobSpec& job, const gangway::worker::Neighbours& /*neighbours*/,
+                  int /*worker*/) { return std::make_unique<gangway::worker::CpuDevice>(job); },
+       .typed = {argv + 1, argv + argc}},
+      code);
   add_compute(app, compute);
   try {
     app.parse(argc, argv);

@@ -9,6 +9,7 @@
 
 #include "gan/torch.hpp"
 #include "launch/profile/block_inputs.hpp"
+#include "launch/profile/device_time.hpp"
 #include "launch/profile/live_bytes.hpp"
 
 namespace gangway::launch {
@@ -19,14 +20,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kFewestTries = 5;
 constexpr std::size_t kMostTries = 50;
 
-plan::Timing timed(const std::function<void()>& work, double seconds) {
+plan::Timing timed(DeviceTime& time, const std::function<void()>& work, double seconds) {
   work();  // the first one allocates
   std::vector<double> samples;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (samples.size() < kFewestTries || (samples.size() < kMostTries && Clock::now() < end)) {
-    const auto begin = Clock::now();
-    work();
-    samples.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    samples.push_back(time.of(work));
   }
   return plan::timing_of(std::move(samples));
 }
@@ -36,8 +35,8 @@ bool can_have_gradient(const at::Tensor& tensor) { return tensor.is_floating_poi
 /// One block, cut out of its network.
 class LoneBlock {
  public:
-  LoneBlock(gan::Network& network, std::size_t index, const BlockInput& input)
-      : network_(network), index_(index), context_(input.context) {
+  LoneBlock(gan::Network& network, std::size_t index, const BlockInput& input, DeviceTime& time)
+      : network_(network), index_(index), context_(input.context), time_(time) {
     context_.sink = nullptr;
     for (const auto& [name, tensor] : input.tensors.entries()) {
       at::Tensor leaf = tensor.detach();
@@ -56,7 +55,8 @@ class LoneBlock {
   [[nodiscard]] plan::BlockCost measured(double seconds) {
     plan::BlockCost cost{.network = network_.name(),
                          .block = static_cast<int>(index_),
-                         .forward = timed([this] { (void)forward(); }, seconds),
+                         .forward = timed(
+                             time_, [this] { (void)forward(); }, seconds),
                          .parameters = num_weights_};
     measure_memory(cost);
     const std::vector<at::Tensor> made = made_by(forward());
@@ -94,9 +94,8 @@ class LoneBlock {
       cost.output_bytes += static_cast<std::int64_t>(tensor.nbytes());
     }
   }
-  [[nodiscard]] static plan::Timing backward(const std::vector<at::Tensor>& made,
-                                             const std::vector<at::Tensor>& wanted,
-                                             double seconds) {
+  [[nodiscard]] plan::Timing backward(const std::vector<at::Tensor>& made,
+                                      const std::vector<at::Tensor>& wanted, double seconds) {
     std::vector<at::Tensor> roots;
     std::vector<at::Tensor> gradients;
     for (const at::Tensor& tensor : made) {
@@ -109,6 +108,7 @@ class LoneBlock {
       return {};
     }
     return timed(
+        time_,
         [&] {
           (void)torch::autograd::grad(roots, wanted, gradients, /*retain_graph=*/true,
                                       /*create_graph=*/false, /*allow_unused=*/true);
@@ -119,6 +119,7 @@ class LoneBlock {
   gan::Network& network_;
   std::size_t index_;
   gan::ForwardContext context_;
+  DeviceTime& time_;
   gan::NamedTensors in_;
   std::vector<at::Tensor> leaves_;
   std::vector<at::Tensor> weights_;
@@ -133,11 +134,12 @@ std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds,
   const PerNetwork<worker::NetworkState*> networks = worker.networks();
   const PerNetwork<std::vector<std::optional<BlockInput>>> inputs = block_inputs(worker);
   std::vector<plan::BlockCost> costs;
+  DeviceTime time(worker.device());
   for (const NetworkId id : networks.ids()) {
     for (std::size_t block = 0; block < inputs[id].size(); ++block) {
       if (inputs[id][block]) {
         costs.push_back(
-            LoneBlock(networks[id]->network(), block, *inputs[id][block]).measured(seconds));
+            LoneBlock(networks[id]->network(), block, *inputs[id][block], time).measured(seconds));
       }
       tell(kMeasurements * seconds, "blocks");
     }

@@ -29,15 +29,19 @@ class PassForward {
 
  private:
   void make(const pipeline::Draw& draw) {
-    tensors_[draw.output] = worker::drawn(
-        draw, {.draw = 0}, {.job = worker_.job(), .dimensions = worker_.num_dimensions()});
+    tensors_[draw.output] = worker::drawn(draw, {.draw = 0},
+                                          {.job = worker_.job(),
+                                           .dimensions = worker_.num_dimensions(),
+                                           .device = worker_.device().device()});
   }
   void make(const pipeline::Reals& reals) {
     const worker::RealBatch& batch = worker_.real_batch();
     tensors_[reals.images] = gan::as_grown(batch.images, growth());
     tensors_[reals.labels] = batch.labels;
   }
-  void make(const pipeline::Running& running) { tensors_[running.output] = at::zeros({1}); }
+  void make(const pipeline::Running& running) {
+    tensors_[running.output] = at::zeros({1}, worker_.device().device());
+  }
   void make(const pipeline::StylePicture& picture) {
     tensors_[picture.output] = at::zeros_like(worker_.real_batch().images.narrow(0, 0, 1));
   }

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -27,6 +28,7 @@
 #include "launch/process/quiet_machine.hpp"
 #include "launch/process/terminal_width.hpp"
 #include "launch/profile/block_costs.hpp"
+#include "launch/profile/device_time.hpp"
 #include "launch/profile/host_links.hpp"
 #include "launch/profile/live_bytes.hpp"
 #include "launch/profile/one_worker.hpp"
@@ -91,21 +93,6 @@ JobSpec measured_job(JobSpec job) {
   job.training.microbatches = std::min(2, job.training.microbatches);
   job.training.batch = images * job.training.microbatches;
   job.layout.recompute = false;  // what it costs follows from the forwards
-  return job;
-}
-
-JobSpec load(const ProfileOptions& options, const Environment& environment) {
-  JobSpec job = load_job(with_data({.file = options.job,
-                                    .text = std::nullopt,
-                                    .overrides = options.overrides,
-                                    .environment = gangway_variables(environment)}))
-                    .spec;
-  if (job.numerics.device != DeviceKind::kCpu) {
-    throw ConfigError(fmt::format(
-        "{}: numerics.device is a GPU, and profile measures CPUs; measure with "
-        "numerics.device=cpu, and give the devices of the cluster file a speed beside it",
-        options.job.string()));
-  }
   return job;
 }
 
@@ -194,6 +181,19 @@ double seconds_per_image(OneWorker& worker) {
   return plan::timing_of(std::move(samples)).seconds;
 }
 
+/// Where the device adds in memory of its own.
+double seconds_to_add_a_byte_on(worker::ComputeDevice& device) {
+  DeviceTime time(device);
+  const auto elements = static_cast<std::int64_t>(kAddedElements);
+  const at::Tensor from = at::ones({elements}, device.device());
+  at::Tensor to = at::ones_like(from);
+  std::vector<double> samples;
+  for (int i = 0; i < kFewestSteps; ++i) {
+    samples.push_back(time.of([&] { to.add_(from); }) / static_cast<double>(from.nbytes()));
+  }
+  return plan::timing_of(std::move(samples)).seconds;
+}
+
 double seconds_to_add_a_byte() {
   std::vector<float> to(kAddedElements, 1.0F);
   const std::vector<float> from(kAddedElements, 2.0F);
@@ -231,6 +231,22 @@ plan::Profile profile_of_this_machine(const ProfileOptions& options, const JobSp
           .threads = job.numerics.threads};
 }
 
+/// What computes, where that is not the host's processor.
+void take_down(const worker::ComputeDevice& device, plan::Profile& profile) {
+  if (const std::optional<worker::DeviceMemory> memory = device.memory()) {
+    profile.processor = device.kind();
+    profile.devices = memory->num_devices;
+    profile.memory_bytes = memory->total_bytes;
+  }
+}
+
+/// Of the memory that the job's tensors lie in: of the device, or the process's by that line of
+/// status_bytes().
+std::int64_t used_bytes(const worker::ComputeDevice& device, const std::string& line) {
+  const std::optional<worker::DeviceMemory> memory = device.memory();
+  return memory ? memory->used_bytes : status_bytes(line);
+}
+
 /// What the worker's arenas take, where it is the only one.
 std::int64_t arenas_bytes(const JobSpec& measured, const plan::Profile& profile,
                           const OneWorker& worker) {
@@ -247,14 +263,23 @@ std::int64_t arenas_bytes(const JobSpec& measured, const plan::Profile& profile,
 
 }  // namespace
 
-int measure_profile(const ProfileOptions& options, const Environment& environment) {
-  const JobSpec job = load(options, environment);
+JobSpec profiled_job(const ProfileOptions& options, const Environment& environment) {
+  return load_job(with_data({.file = options.job,
+                             .text = std::nullopt,
+                             .overrides = options.overrides,
+                             .environment = gangway_variables(environment)}))
+      .spec;
+}
+
+int measure_profile(const ProfileOptions& options, const JobSpec& job,
+                    const Environment& environment, const worker::DeviceMaker& make) {
   const JobSpec measured = measured_job(job);
   const std::filesystem::path output =
       options.output.empty() ? plan::default_profile_file(options.job) : options.output;
   {
     const AtomicFile probe(output);
   }  // refused before anything is measured; nothing stays meanwhile
+  std::unique_ptr<worker::ComputeDevice> device = make_lone_device(measured, make);
   require_quiet_machine(options.anyway);
   std::optional<comm::LinkTable> links;  // before anything of this process is under way
   if (!options.hostfile.empty()) {
@@ -266,13 +291,16 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   const MeasuredSeconds tell = [&progress](double seconds, const std::string& what) {
     progress.advance(seconds, what);
   };
-  const int together = std::clamp(profile.cores / job.numerics.threads, 1, kMostTogether);
-  const double rounds = together * (together + 1.0);
-  profile.together =
-      slowdown_together(measured, together, options.seconds * kTogetherShare / rounds, tell);
+  if (job.numerics.device == DeviceKind::kCpu) {  // a GPU has one worker
+    const int together = std::clamp(profile.cores / job.numerics.threads, 1, kMostTogether);
+    const double rounds = together * (together + 1.0);
+    profile.together =
+        slowdown_together(measured, together, options.seconds * kTogetherShare / rounds, tell);
+  }
   progress.advance_to(options.seconds * kTogetherShare, "steps");
-  profile.memory.process_bytes = status_bytes("VmRSS:");
-  OneWorker worker(measured);
+  take_down(*device, profile);
+  profile.memory.process_bytes = used_bytes(*device, "VmRSS:");
+  OneWorker worker(measured, std::move(device));
   profile.networks = network_costs(worker);
   profile.step_microbatches = measured.training.microbatches;
   for (int step = 0; step < kWarmUpSteps; ++step) {
@@ -286,12 +314,14 @@ int measure_profile(const ProfileOptions& options, const Environment& environmen
   const std::int64_t arenas = arenas_bytes(measured, profile, worker);
   measure_steps(worker, options.seconds * kStepsShare, profile, tell);
   // What the allocator keeps grows for some steps.
-  profile.memory.other_bytes =
-      std::max<std::int64_t>(0, status_bytes("VmHWM:") - profile.memory.process_bytes -
-                                    profile.memory.working_bytes - arenas);
+  profile.memory.other_bytes = std::max<std::int64_t>(0, used_bytes(worker.device(), "VmHWM:") -
+                                                             profile.memory.process_bytes -
+                                                             profile.memory.working_bytes - arenas);
   profile.data_seconds_per_image = seconds_per_image(worker);
   profile.wake_seconds = seconds_to_wake(worker.lane());
-  profile.add_seconds_per_byte = seconds_to_add_a_byte();
+  profile.add_seconds_per_byte = worker.device().lags_behind()
+                                     ? seconds_to_add_a_byte_on(worker.device())
+                                     : seconds_to_add_a_byte();
   std::size_t blocks = 0;
   for (worker::NetworkState* state : worker.networks()) {
     blocks += state->network().num_blocks();

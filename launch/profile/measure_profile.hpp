@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "job/spec.hpp"
+#include "worker/step/compute_device.hpp"
 
 namespace gangway::launch {
 
@@ -20,8 +22,13 @@ struct ProfileOptions {
   bool anyway = false;             ///< on a machine that does other work, too
 };
 
+/// The job that is to be measured. @throws ConfigError
+[[nodiscard]] JobSpec profiled_job(const ProfileOptions& options, const Environment& environment);
+
 /// Prints the tables and writes the profile. @return exit code
-/// @throws ConfigError for a job that cannot be measured here, EnvironmentError
-[[nodiscard]] int measure_profile(const ProfileOptions& options, const Environment& environment);
+/// @param make  the device that the job computes on
+/// @throws EnvironmentError
+[[nodiscard]] int measure_profile(const ProfileOptions& options, const JobSpec& job,
+                                  const Environment& environment, const worker::DeviceMaker& make);
 
 }  // namespace gangway::launch

@@ -2,6 +2,7 @@
 #include "launch/profile/one_worker.hpp"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -24,16 +25,35 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Writes down how long each instruction took.
+/// Writes down how long each instruction took: at once, or, where the device lags behind, once it
+/// has come past all of them.
 class TimedOperations final : public pipeline::Operations {
  public:
-  TimedOperations(pipeline::Operations& operations, InstructionSamples& samples)
-      : operations_(operations), samples_(samples) {}
+  /// @param marks  null: calls return when their work is done
+  TimedOperations(pipeline::Operations& operations, worker::DeviceMarks* marks,
+                  InstructionSamples& samples)
+      : operations_(operations), marks_(marks), samples_(samples) {}
 
   void perform(const Instruction& at) override {
+    if (marks_ != nullptr) {
+      marks_->mark(marked_.size());
+      marked_.push_back(at);
+      return operations_.perform(at);
+    }
     const auto begin = Clock::now();
     operations_.perform(at);
-    const double seconds = seconds_since(begin);
+    add(at, seconds_since(begin));
+  }
+  /// @pre the device was waited for
+  void read_marks() {
+    const std::optional<std::vector<worker::DeviceStretch>> stretches = marks_->take();
+    for (const worker::DeviceStretch& stretch : stretches.value()) {
+      add(marked_[stretch.tag], stretch.seconds);
+    }
+  }
+
+ private:
+  void add(const Instruction& at, double seconds) {
     if (at.operation == Operation::kAwait) {
       // Without overlap it comes right behind its reduce.
       samples_[{Operation::kReduce, at.network, at.phase}].back() += seconds;
@@ -44,7 +64,9 @@ class TimedOperations final : public pipeline::Operations {
 
  private:
   pipeline::Operations& operations_;
+  worker::DeviceMarks* marks_;
   InstructionSamples& samples_;
+  std::vector<Instruction> marked_;
 };
 
 std::vector<pipeline::Phase> in_every_step(std::vector<pipeline::Phase> phases) {
@@ -64,18 +86,27 @@ JobSpec without_end(JobSpec job) {
 
 }  // namespace
 
-OneWorker::OneWorker(const JobSpec& job)
+std::unique_ptr<worker::ComputeDevice> make_lone_device(const JobSpec& job,
+                                                        const worker::DeviceMaker& make) {
+  const worker::Neighbours nobody{
+      .hosts = {0},
+      .memory = comm::HostMemory::alone(0, job.networks.size() * comm::kFlagsPerNetwork)};
+  return make(job, nobody, /*worker=*/0);
+}
+
+OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> device)
     : job_(without_end(job)),
       all_{0, job.training.microbatches},
       phases_(gan::phases_of(job_, TORCH_VERSION)),
       scheduled_(in_every_step(phases_)),
-      device_(job_) {
+      device_(std::move(device)),
+      marks_(device_->make_marks()) {
   const int threads = job_.numerics.threads;
   at::set_num_threads(threads);
   const worker::Placement placement{.worker = 0, .layout = resolve_layout(job_, 1), .hosts = {0}};
   replica_.emplace(job_, placement,
                    comm::HostMemory::alone(0, job_.networks.size() * comm::kFlagsPerNetwork),
-                   device_);
+                   *device_);
   lane_ = std::make_unique<comm::Lane>([] {});
   lane_->wait(lane_->submit([threads] { at::set_num_threads(threads); }));
   lane_->listen_to(replica_->host(), comm::Lane::Core::kShared);
@@ -86,18 +117,20 @@ OneWorker::OneWorker(const JobSpec& job)
                                           .ranges = placement.layout.shared_ranges(),
                                           .hosts = placement.hosts,
                                           .num_microbatches = job_.training.microbatches});
-  reals_.emplace(job_, *dataset_, all_, 0);
+  reals_.emplace(job_, *dataset_, all_, 0, nullptr, [this](const worker::StagingSetup& staging) {
+    return device_->make_staging(staging);
+  });
   operations_.emplace(
       worker::StepOperations::Setup{.job = job_,
                                     .phases = phases_,
                                     .networks = replica_->networks(),
                                     .reals = *reals_,
                                     .exchange = *exchange_,
-                                    .exchanges = device_.connect(replica_->networks(), *exchange_),
-                                    .device = device_.device(),
+                                    .exchanges = device_->connect(replica_->networks(), *exchange_),
+                                    .device = device_->device(),
                                     .local = all_,
                                     .pools = replica_->pools(),
-                                    .shows_updates = true});
+                                    .shows_updates = !device_->lags_behind()});
   if (worker::ImagePools* pools = replica_->pools()) {
     pools->take_up();
   }
@@ -105,6 +138,10 @@ OneWorker::OneWorker(const JobSpec& job)
 
 OneWorker::~OneWorker() {
   operations_.reset();  // the lane lets go of the exchanges
+  try {
+    device_->finish();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what was measured stands
+  }
   lane_->stop_listening();
 }
 
@@ -114,11 +151,17 @@ double OneWorker::run_step(InstructionSamples* samples) {
       pipeline::one_stage_schedule(scheduled_, all_, step_, Overlap::kNone);
   operations_->begin_step(step_);
   if (samples != nullptr) {
-    TimedOperations timed(*operations_, *samples);
+    TimedOperations timed(*operations_, marks_.get(), *samples);
     pipeline::execute(schedule, timed);
+    if (marks_ != nullptr) {
+      marks_->end();
+      device_->wait();
+      timed.read_marks();
+    }
   } else {
     pipeline::execute(schedule, *operations_);
   }
+  device_->wait();
   (void)operations_->take_losses();
   (void)operations_->take_exposures();
   ++step_;

@@ -32,13 +32,18 @@ struct InstructionKind {
   int node = 0;
   auto operator<=>(const InstructionKind&) const = default;
 };
-/// Seconds of each time that it was run. A reduce includes the wait for the new weights.
+/// Seconds of each time that it was run, on what computes. A reduce includes the wait for the new
+/// weights.
 using InstructionSamples = std::map<InstructionKind, std::vector<double>>;
+
+/// The device of a job that trains alone in its process. `job` outlives it.
+[[nodiscard]] std::unique_ptr<worker::ComputeDevice> make_lone_device(
+    const JobSpec& job, const worker::DeviceMaker& make);
 
 class OneWorker {
  public:
   /// Makes networks, data and exchanges. @throws Error as a worker's start
-  explicit OneWorker(const JobSpec& job);
+  OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> device);
   OneWorker(const OneWorker&) = delete;
   OneWorker& operator=(const OneWorker&) = delete;
   ~OneWorker();
@@ -53,6 +58,7 @@ class OneWorker {
   [[nodiscard]] const data::Dataset& dataset() const { return *dataset_; }
   [[nodiscard]] PerNetwork<worker::NetworkState*> networks() { return replica_->networks(); }
   [[nodiscard]] comm::Lane& lane() { return *lane_; }
+  [[nodiscard]] worker::ComputeDevice& device() { return *device_; }
   /// Of the first micro-batch. @pre a step has been run
   [[nodiscard]] const worker::RealBatch& real_batch() const { return reals_->latest(0); }
   /// Of a batch of real examples.
@@ -65,7 +71,8 @@ class OneWorker {
   std::vector<pipeline::Phase> scheduled_;  // the same, each in every step
   comm::LoopbackHub hub_{1};
   comm::LoopbackTransport transport_{hub_, 0};
-  worker::CpuDevice device_;
+  std::unique_ptr<worker::ComputeDevice> device_;
+  std::unique_ptr<worker::DeviceMarks> marks_;  // null: calls return when their work is done
   std::optional<worker::Replica> replica_;
   std::unique_ptr<comm::Lane> lane_;  // ends before the replica, whose host it listens to
   std::unique_ptr<data::Dataset> dataset_;

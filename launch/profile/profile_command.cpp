@@ -5,11 +5,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "launch/process/environment.hpp"
 #include "launch/profile/measure_profile.hpp"
 
 namespace gangway::launch {
 
-void add_profile_command(CLI::App& app, int& code) {
+void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code) {
   const auto options = std::make_shared<ProfileOptions>();
   CLI::App* command =
       app.add_subcommand("profile", "Measure what a job costs on this machine, for `gangway plan`");
@@ -34,7 +35,15 @@ void add_profile_command(CLI::App& app, int& code) {
       "  gangway profile examples/fashion-mnist.yaml training.batch=256 -o wide.profile.json\n"
       "  gangway profile job.yaml --hostfile hosts\n"
       "A busy machine is refused. docs/planning.md says what is measured.");
-  command->callback([options, &code] { code = measure_profile(*options, read_environment()); });
+  command->callback([options, program, &code] {
+    const Environment environment = read_environment();
+    const JobSpec job = profiled_job(*options, environment);
+    if (job.numerics.device != program.device) {
+      become(program.device == DeviceKind::kCpu ? "gangway-profile-cuda" : "gangway-model",
+             program.typed);
+    }
+    code = measure_profile(*options, job, environment, program.make);
+  });
 }
 
 }  // namespace gangway::launch

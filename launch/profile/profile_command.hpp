@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-// `gangway profile`, on the command line of gangway-model.
+// `gangway profile`, on the command line of gangway-model, or of gangway-profile-cuda.
 #pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/step/compute_device.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -8,7 +13,14 @@ class App;
 
 namespace gangway::launch {
 
+/// The program that measures: it knows one kind of device.
+struct ProfileProgram {
+  DeviceKind device = DeviceKind::kCpu;
+  worker::DeviceMaker make;
+  std::vector<std::string> typed;  ///< its arguments, for that of another device
+};
+
 /// @param code  the exit code, once the command has been carried out
-void add_profile_command(CLI::App& app, int& code);
+void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code);
 
 }  // namespace gangway::launch

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ Pipe open_pipe() {
 
 /// Trains beside others: ready, then measured from the moment that all are.
 double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
-  OneWorker worker(job);
+  OneWorker worker(job, std::make_unique<worker::CpuDevice>(job));
   for (int step = 0; step < kWarmUpBeside; ++step) {
     (void)worker.run_step();
   }

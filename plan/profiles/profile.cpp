@@ -166,6 +166,7 @@ Profile profile_in(const json& from) {
                   .processor = from.at("processor"),
                   .libtorch = from.at("libtorch"),
                   .cores = count_in<int>(from.at("cores"), 1),
+                  .devices = from.contains("devices") ? count_in<int>(from.at("devices")) : 0,
                   .memory_bytes = count_in<std::int64_t>(from.at("memory_bytes")),
                   .images_per_microbatch =
                       count_in<std::int64_t>(from.at("images_per_microbatch"), std::int64_t{1}),
@@ -298,6 +299,9 @@ std::string to_json(const Profile& profile) {
                {{"process_bytes", profile.memory.process_bytes},
                 {"working_bytes", profile.memory.working_bytes},
                 {"other_bytes", profile.memory.other_bytes}}}};
+  if (profile.devices > 0) {
+    out["devices"] = profile.devices;
+  }
   if (profile.links) {
     out["links"] = json::parse(comm::to_json(*profile.links));
   }

@@ -87,7 +87,8 @@ struct Profile {
   std::string processor;
   std::string libtorch;
   int cores = 1;
-  std::int64_t memory_bytes = 0;  ///< of the host
+  int devices = 0;                ///< GPUs of the host; 0: its cores compute
+  std::int64_t memory_bytes = 0;  ///< of the host, or of one of its GPUs
   std::int64_t images_per_microbatch = 0;
   int threads = 1;
   std::vector<NetworkCost> networks;

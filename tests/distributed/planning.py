@@ -107,6 +107,13 @@ class Planning(Trainings):
             self.assertRegex(job, r"plan: none")
             self.assertEqual(self.digest(run), self.digest("alone"))
 
+    def test_profiles_no_job_for_gpus_where_there_is_none(self):
+        code, _, err = self.call(GANGWAY, "profile", RING, "numerics.device=cuda", "--seconds", "0.3", "--anyway",
+                                 CUDA_VISIBLE_DEVICES="")
+        self.assertEqual((code, err.count("\n")), (6, 1), err)
+        self.assertIn("there is no GPU to compute on here", err)
+        self.assertEqual(list(self.folder.glob("*.json")), [])
+
     def test_auto_without_a_profile_says_so_and_trains(self):
         short = ["training.kimg=0.2", "output.pictures_kimg=0", "--progress", "lines", "-n", 1]
         said = self.said("run", RING, *SMALL, *short, "layout.plan=auto", "--run", "none")

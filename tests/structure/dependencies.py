@@ -84,6 +84,7 @@ RULES = (
     Rule("launch/profile/", (*JOB, "comm/", "gan/", "launch/data/followed_data.hpp", "launch/mpirun/", "plan/",
                              "launch/process/", "pipeline/",
                              "worker/"), NO_PROCESSES),
+    Rule("launch/profile/cuda/", (*JOB, "launch/profile/", "worker/cuda/"), ("Protobuf", "gRPC", "MPI", "sockets")),
     Rule("launch/scale/", (*RUN, "gan/pictures/", "bench/command/", "launch/data/followed_data.hpp", "launch/mpirun/",
                            "plan/", "launch/process/",
                            "report/"), COMPUTES_NOT + NO_PROCESSES),

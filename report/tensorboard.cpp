@@ -235,12 +235,16 @@ void TensorboardWriter::add_tick(const Tick& tick) {
   for (const NetworkLoss& loss : tick.losses) {
     add_scalar("Loss/" + loss.network, loss.loss, tick.step);
   }
-  const std::array<std::pair<std::string_view, double>, 7> values{{
+  const std::array<std::pair<std::string_view, double>, 11> values{{
       {"Speed/images_per_second", tick.images_per_second},
       {"Speed/seconds_per_kimg", tick.seconds_per_kimg},
       {"Speed/exposed_percent", tick.exposed_percent},
       {"Speed/data_percent", tick.data_percent},
-      {"Resources/resident_gib", tick.resident_gib},
+      {"Resources/resident_gib", tick.memory.resident_gib},
+      {"Resources/allocated_gib", tick.memory.allocated_gib},
+      {"Resources/reserved_gib", tick.memory.reserved_gib},
+      {"Resources/peak_gib", tick.memory.peak_gib},
+      {"Resources/allocation_retries", static_cast<double>(tick.memory.retries)},
       {"Progress/kimg", tick.kimg},
       {"Progress/checkpoint_age_kimg", tick.checkpoint_age_kimg},
   }};

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/units.hpp"
 #include "run/messages/step_parts.hpp"
 
 namespace gangway::report {
@@ -78,6 +79,15 @@ std::string losses(const Tick& tick) {
     text += fmt::format("loss_{} {:<7.3f} ", name, loss.loss);
   }
   return text;
+}
+
+/// "alloc 0.41 of 0.55 GiB ", and what is no good sign.
+std::string allocator(const TickMemory& memory) {
+  if (memory.reserved_gib <= 0.0) {
+    return {};
+  }
+  return fmt::format("alloc {:.2f} of {:.2f} GiB {}", memory.allocated_gib, memory.reserved_gib,
+                     memory.retries > 0 ? fmt::format("retries {} ", memory.retries) : "");
 }
 
 std::string communication(const Tick& tick) {
@@ -163,6 +173,22 @@ nlohmann::ordered_json parts_by_name(const Tick& tick, const std::vector<double>
   return parts;
 }
 
+/// {"peak_gib": [of the first worker, of the second, ...]}, and the others.
+nlohmann::ordered_json memory_by_rank(const Tick& tick) {
+  using Figures = messages::MemoryFigures;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::object();
+  const auto add = [&](const char* name, std::uint64_t Figures::*bytes) {
+    for (const WorkerParts& worker : tick.parts) {
+      rows[name].push_back(static_cast<double>(worker.memory.*bytes) / kGibibyte);
+    }
+  };
+  add("resident_gib", &Figures::resident_bytes);
+  add("allocated_gib", &Figures::allocated_bytes);
+  add("reserved_gib", &Figures::reserved_bytes);
+  add("peak_gib", &Figures::peak_bytes);
+  return rows;
+}
+
 /// Seconds a step: those of the slowest worker, and, where there are not too many, of each.
 void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   const WorkerParts* const slowest = tick.slowest();
@@ -173,6 +199,7 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   object["parts_rank"] = slowest->rank;
   if (tick.parts.size() > 1 && tick.parts.size() <= kMostRows) {
     object["parts_by_rank"] = parts_by_rank(tick);
+    object["memory_by_rank"] = memory_by_rank(tick);
   }
   if (!slowest->device_seconds.empty()) {
     object["device_parts"] = parts_by_name(tick, slowest->device_seconds);
@@ -224,10 +251,11 @@ std::string largest_parts(const Tick& tick) {
 
 std::string tick_line(const Tick& tick) {
   return fmt::format(
-      "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} {}mem {:<8} {}{}",
+      "tick {:<5} kimg {:<8.1f} time {:<11} sec/kimg {:<7} img/s {:<8.1f} {}mem {:<8} {}{}{}",
       tick.index, tick.kimg, format_duration(tick.seconds_total),
       fmt::format("{:.2f}", tick.seconds_per_kimg), tick.images_per_second, losses(tick),
-      fmt::format("{:.2f} GiB", tick.resident_gib), communication(tick), largest_parts(tick));
+      fmt::format("{:.2f} GiB", tick.memory.resident_gib), allocator(tick.memory),
+      communication(tick), largest_parts(tick));
 }
 
 std::string tick_json(const Tick& tick) {
@@ -245,7 +273,12 @@ std::string tick_json(const Tick& tick) {
       {"data_percent", tick.data_percent},
       {"check_percent", tick.check_percent},
       {"host_wait_percent", tick.host_wait_percent},
-      {"resident_gib", tick.resident_gib},
+      {"throttled_percent", tick.throttled_percent},
+      {"resident_gib", tick.memory.resident_gib},
+      {"allocated_gib", tick.memory.allocated_gib},
+      {"reserved_gib", tick.memory.reserved_gib},
+      {"peak_gib", tick.memory.peak_gib},
+      {"allocation_retries", tick.memory.retries},
       {"sent_mib_per_step", tick.sent_mib_per_step},
       {"snapshots", tick.snapshots},
       {"snapshot_seconds", tick.snapshot_seconds},
@@ -256,6 +289,11 @@ std::string tick_json(const Tick& tick) {
       {"checkpoint_age_kimg", tick.checkpoint_age_kimg},
       {"unix_seconds", tick.unix_seconds},
   };
+  if (tick.memory.limit_gib > 0.0) {
+    object["memory_used_gib"] = tick.memory.used_gib;
+    object["memory_limit_gib"] = tick.memory.limit_gib;
+    object["memory_limit"] = tick.memory.limit;
+  }
   for (const NetworkLoss& loss : tick.losses) {
     object[loss.network + "_loss"] = loss.loss;
   }

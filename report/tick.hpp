@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/numbers/histogram.hpp"
+#include "run/messages/gauges.hpp"
 
 namespace gangway::report {
 
@@ -80,7 +81,20 @@ struct WorkerParts {
   /// A step of its device, as `seconds`, over the steps that it was looked at in; empty: none.
   std::vector<double> device_seconds{};
   double device_starved_share = 0;  ///< of the looks: it had nothing left to do
+  messages::MemoryFigures memory{};
   [[nodiscard]] double step_seconds() const;
+};
+
+/// messages::MemoryFigures as they were at the end of a tick.
+struct TickMemory {
+  double resident_gib = 0;   ///< of all workers together, like the next two
+  double allocated_gib = 0;  ///< given out by allocators
+  double reserved_gib = 0;   ///< what they have
+  double peak_gib = 0;       ///< of the worker that has had most
+  std::int64_t retries = 0;  ///< of all workers' allocators, in the tick
+  double used_gib = 0;       ///< of the limit that has least left, whoever uses it
+  double limit_gib = 0;      ///< 0: nobody knows one
+  std::string limit;         ///< "GPU", "control group" or "host"
 };
 
 struct Tick {
@@ -95,7 +109,7 @@ struct Tick {
   double exposed_percent =
       0;                    ///< of the step time: compute waiting for communication, worst worker
   double data_percent = 0;  ///< of the step time: compute waiting for data, worst worker
-  double resident_gib = 0;  ///< resident memory of all workers together
+  TickMemory memory{};
   double sent_mib_per_step = 0;  ///< payload to peers, all workers
   double checkpoint_age_kimg =
       0;  ///< kimg since the newest checkpoint (since the start, if there is none)
@@ -106,6 +120,8 @@ struct Tick {
       0;  ///< of the step time: compute at the checks (layout.check_steps), worst worker
   double host_wait_percent =
       0;  ///< of the step time: the compute thread waiting in exchanges, worst worker
+  double throttled_percent =
+      0;  ///< of the periods of its control group's CPU quota: used up, worst worker
   std::int64_t unfired = 0;  ///< parameters that a step's phases left without a gradient, the most
   std::int64_t snapshots = 0;  ///< taken in this tick
   double snapshot_seconds =

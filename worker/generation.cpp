@@ -37,7 +37,8 @@ messages::Ready Generation::begin(Neighbours neighbours) {
                                  .on_stall = setup_.on_stall,
                                  .workers_on_machine = neighbours.workers_on_machine,
                                  .shared_memory = setup_.shared_memory,
-                                 .index_folder = setup_.index_folder};
+                                 .index_folder = setup_.index_folder,
+                                 .control_groups = setup_.control_groups};
   begun_ = Training::begin(training);
   messages::Ready ready = training_.emplace(training, *begun_).describe();
   ready.arithmetic.bits = bits;

@@ -32,6 +32,7 @@ class Generation {
     std::function<void(const std::string&)> on_stall = {};      ///< lane thread
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
     std::filesystem::path index_folder = {};                    ///< as of Training::Setup
+    std::filesystem::path control_groups = kControlGroups;      ///< likewise
   };
   explicit Generation(Setup setup) : setup_(std::move(setup)), job_(setup_.job) {}
   ~Generation();

@@ -123,6 +123,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       clock_(setup.job.networks.size()),
       transport_(trace_.transport()),
       device_(setup.device),
+      memory_(device_, {.groups = setup.control_groups}),
       contents_({.index_folder = setup.index_folder,
                  .progress =
                      [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {

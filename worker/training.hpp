@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/system/control_groups.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
 #include "gan/data/contents/file_contents.hpp"
@@ -15,6 +16,7 @@
 #include "job/spec.hpp"
 #include "pipeline/stages/step_schedules.hpp"
 #include "worker/link/coordinator_link.hpp"
+#include "worker/memory/memory_watch.hpp"
 #include "worker/replica.hpp"
 #include "worker/state/snapshot_service.hpp"
 #include "worker/step/group_setups.hpp"
@@ -41,6 +43,7 @@ class Training {
     int workers_on_machine = 1;
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
     std::filesystem::path index_folder = {};                    ///< as of data::ContentsCheck
+    std::filesystem::path control_groups = kControlGroups;      ///< where they are mounted
   };
   /// Loads what the coordinator chooses into the replica. All workers call it.
   /// @throws as worker/state/begin_state.hpp
@@ -95,6 +98,7 @@ class Training {
   std::optional<DeviceClock> device_clock_;  // once the thread's ledger has begun
   comm::Transport& transport_;
   ComputeDevice& device_;
+  MemoryWatch memory_;
   data::ContentsCheck contents_;
   std::unique_ptr<data::Dataset> dataset_;
   SnapshotService snapshots_;

@@ -17,13 +17,17 @@ void Training::report(std::int64_t steps_done) {
   device_clock_->tell(progress.figures);
   progress.figures.loader = reals_.take_loader_figures();
   const PartScope part = in_part(messages::StepPart::kReport);  // the next step's
+  if (steps_done == job_.total_steps()) {
+    memory_.read_anew();  // nobody is told of a peak behind it
+  }
+  progress.memory = memory_.now();
+  memory_.tell_quota(progress.figures);
   // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
   progress.exposures = exposures();
   for (const messages::PhaseExposure& exposure : progress.exposures) {
     progress.figures.exposed_seconds += exposure.seconds;
   }
   progress.unfired = operations_.take_unfired();
-  progress.resident_bytes = clock_.resident_bytes();
   progress.gauges = device_.gauges();
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = transport_.bytes_sent();

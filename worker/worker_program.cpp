@@ -163,6 +163,12 @@ void begin(Generation& generation, const Generation::Setup& setup, spdlog::logge
   setup.link.ready(ready);
 }
 
+/// Tests of whole runs have a folder of their own in the place of the kernel's.
+std::filesystem::path control_groups_mount(const Environment& environment) {
+  const auto found = environment.find("GANGWAY_CONTROL_GROUPS");
+  return found == environment.end() ? kControlGroups : found->second;
+}
+
 std::chrono::milliseconds silence_limit(const JobSpec& job) {
   const std::chrono::duration<double> timeout(job.layout.timeout_seconds);
   return std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAfterSupervisor;
@@ -234,7 +240,8 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         .lane = lane,
         .make = computing.make,
         .on_stall = [&log](const std::string& stall) { log->warn("{}", stall); },
-        .index_folder = data::index_folder_of(read_environment())};
+        .index_folder = data::index_folder_of(read_environment()),
+        .control_groups = control_groups_mount(read_environment())};
     begin(generation.emplace(setup), setup, *log);
     start.finish();
     rescue.begin(generation->training());

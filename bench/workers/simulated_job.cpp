@@ -67,7 +67,7 @@ messages::Progress progress_of(int rank, std::int64_t step, std::int64_t snapsho
           .figures = {.exposed_seconds = 0.02, .parts = {0.08, 0.01}},
           .exposures = {{.phase = 0, .name = "discriminator", .seconds = 0.01, .by_bucket = waited},
                         {.phase = 1, .name = "generator", .seconds = 0.01, .by_bucket = waited}},
-          .resident_bytes = 1 << 30,
+          .memory = {.resident_bytes = 1 << 30},
           .sent_bytes = 1 << 20,
           .snapshot = snapshot,
           .snapshot_seconds = 0.01,

@@ -21,7 +21,7 @@ void fill(wire::Worker& reply, const WorkerStatus& worker) {
   reply.set_work_seconds_per_step(worker.work_seconds_per_step);
   reply.set_wait_seconds_per_step(worker.wait_seconds_per_step);
   reply.set_data_seconds_per_step(worker.data_seconds_per_step);
-  reply.set_resident_bytes(worker.resident_bytes);
+  reply.set_resident_bytes(worker.memory.resident_bytes);
   reply.set_sent_mib_per_step(worker.sent_mib_per_step);
   reply.set_straggler(worker.is_straggler);
 }

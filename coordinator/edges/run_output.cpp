@@ -130,7 +130,7 @@ std::optional<report::StatsPosition> RunOutput::begin_at(std::int64_t step) {
   state_->tensorboard = std::make_unique<report::TensorboardWriter>(
       state_->run_directory,
       report::EventFileId{.host = state_->self.host, .pid = state_->self.pid}, unix_seconds, step);
-  state_->advice = std::make_unique<report::AdviceBook>(report::job_keys(state_->run_directory));
+  state_->advice = std::make_unique<report::AdviceBook>(report::advice_keys(state_->run_directory));
   return state_->stats->last_kept();
 }
 

@@ -243,7 +243,18 @@ void add_workers(Families& families, const JobStatus& status) {
     return;
   }
   each("gangway_worker_resident_memory_bytes", "Resident memory of the worker.",
-       [](const WorkerStatus& worker) { return worker.resident_bytes; });
+       [](const WorkerStatus& worker) { return worker.memory.resident_bytes; });
+  each("gangway_worker_allocated_memory_bytes",
+       "Given out by the allocator of the worker's device; on a CPU the heap of its process.",
+       [](const WorkerStatus& worker) { return worker.memory.allocated_bytes; });
+  each("gangway_worker_reserved_memory_bytes", "What that allocator has, given out or kept.",
+       [](const WorkerStatus& worker) { return worker.memory.reserved_bytes; });
+  each("gangway_worker_peak_memory_bytes",
+       "Most so far: resident of a worker on a CPU, reserved on a GPU.",
+       [](const WorkerStatus& worker) { return worker.memory.peak_bytes; });
+  each("gangway_worker_allocation_retries",
+       "Times so far that a GPU's allocator gave back what it kept, or failed.",
+       [](const WorkerStatus& worker) { return worker.memory.retries; });
   each("gangway_worker_work_seconds", "Of a step, mean of the last tick: not waiting for others.",
        [](const WorkerStatus& worker) { return worker.work_seconds_per_step; });
   each("gangway_worker_wait_seconds", "Of a step, mean of the last tick: waiting for exchanges.",

@@ -30,7 +30,10 @@ ordered_json workers_json(const JobStatus& status) {
                     {"work_seconds_per_step", worker.work_seconds_per_step},
                     {"wait_seconds_per_step", worker.wait_seconds_per_step},
                     {"data_seconds_per_step", worker.data_seconds_per_step},
-                    {"resident_bytes", worker.resident_bytes},
+                    {"resident_bytes", worker.memory.resident_bytes},
+                    {"allocated_bytes", worker.memory.allocated_bytes},
+                    {"reserved_bytes", worker.memory.reserved_bytes},
+                    {"peak_bytes", worker.memory.peak_bytes},
                     {"sent_mib_per_step", worker.sent_mib_per_step},
                     {"is_straggler", worker.is_straggler}});
   }

@@ -338,7 +338,7 @@ std::vector<WorkerStatus> Conductor::worker_statuses() const {
       worker.work_seconds_per_step = means->second.work_seconds;
       worker.wait_seconds_per_step = means->second.wait_seconds;
       worker.data_seconds_per_step = means->second.data_seconds;
-      worker.resident_bytes = means->second.resident_bytes;
+      worker.memory = means->second.memory;
       worker.gauges = means->second.gauges;
       worker.sent_mib_per_step = means->second.sent_bytes / kMebibyte;
     }

@@ -176,7 +176,7 @@ void TickAccounting::add_to_tick(int rank, const messages::Progress& step) {
     coordinator::add(sum.progress.exposures, exposure);
   }
   sum.progress.unfired = std::max(sum.progress.unfired, step.unfired);
-  sum.progress.resident_bytes = step.resident_bytes;
+  sum.progress.memory = step.memory;
   sum.progress.gauges = step.gauges;
   sum.progress.sent_bytes += step.sent_bytes;
   // Every step names the newest: it counts when it is new, and when it is of this run.
@@ -239,6 +239,7 @@ report::Tick TickAccounting::close_tick(TimePoint now, double unix_seconds) {
         {plan_.networks[network], std::exchange(loss_sums_[network], 0.0) / steps});
   }
   tell_workers(tick);
+  tell_memory(tick);
   tell_exposures(tick);
   keep_means(tick.seconds_tick);
   figures_.tell(tick);
@@ -261,13 +262,12 @@ void TickAccounting::keep_means(double tick_seconds) {
         .wait_seconds = figures.exposed_seconds / steps,
         .data_seconds = seconds_in(figures, {StepPart::kData}) / steps,
         .sent_bytes = static_cast<double>(sum.progress.sent_bytes) / steps,
-        .resident_bytes = sum.progress.resident_bytes,
+        .memory = sum.progress.memory,
         .gauges = sum.progress.gauges};
   }
 }
 
 void TickAccounting::tell_workers(report::Tick& tick) const {
-  std::uint64_t resident_bytes = 0;
   std::uint64_t sent_bytes = 0;
   std::uint64_t snapshot_bytes = 0;
   for (const auto& [rank, sum] : sums_) {
@@ -276,6 +276,7 @@ void TickAccounting::tell_workers(report::Tick& tick) const {
       most = std::max(most, static_cast<std::decay_t<decltype(most)>>(value));
     };
     tick.parts.push_back(parts_of(rank, worker.figures));
+    tick.parts.back().memory = worker.memory;
     const double all = own_seconds(tick.parts.back(), tick);
     const auto share = [&](std::initializer_list<StepPart> parts) {
       return percent(seconds_in(worker.figures, parts), all);
@@ -284,19 +285,42 @@ void TickAccounting::tell_workers(report::Tick& tick) const {
     raise(tick.data_percent, share({StepPart::kData}));
     raise(tick.check_percent, share({StepPart::kChecks}));
     raise(tick.host_wait_percent, share(kExchangeWaits));
+    raise(tick.throttled_percent, percent(static_cast<double>(worker.figures.throttled_periods),
+                                          static_cast<double>(worker.figures.quota_periods)));
     raise(tick.unfired, worker.unfired);
     raise(tick.snapshots, sum.snapshots);
     raise(tick.snapshot_seconds, worker.snapshot_seconds);
     raise(tick.snapshot_wait_seconds, worker.snapshot_wait_seconds);
-    resident_bytes += worker.resident_bytes;
     sent_bytes += worker.sent_bytes;
     snapshot_bytes += worker.snapshot_bytes;
   }
-  tick.resident_gib = static_cast<double>(resident_bytes) / kGibibyte;
   tick.sent_mib_per_step =
       static_cast<double>(sent_bytes) / kMebibyte / static_cast<double>(steps_in_tick_);
   tick.snapshot_percent = percent(tick.snapshot_seconds, tick.seconds_tick);
   tick.snapshot_mib = static_cast<double>(snapshot_bytes) / kMebibyte;
+}
+
+void TickAccounting::tell_memory(report::Tick& tick) {
+  report::TickMemory& memory = tick.memory;
+  double narrowest = -1.0;
+  for (const auto& [rank, sum] : sums_) {
+    const messages::MemoryFigures& own = sum.progress.memory;
+    const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / kGibibyte; };
+    memory.resident_gib += gib(own.resident_bytes);
+    memory.allocated_gib += gib(own.allocated_bytes);
+    memory.reserved_gib += gib(own.reserved_bytes);
+    memory.peak_gib = std::max(memory.peak_gib, gib(own.peak_bytes));
+    std::uint64_t& told = told_retries_[rank];
+    memory.retries += static_cast<std::int64_t>(own.retries - std::min(own.retries, told));
+    told = own.retries;
+    const double share = percent(gib(own.used_bytes), gib(own.limit_bytes));
+    if (own.limit_bytes > 0 && share > narrowest) {
+      narrowest = share;
+      memory.used_gib = gib(own.used_bytes);
+      memory.limit_gib = gib(own.limit_bytes);
+      memory.limit = own.limit;
+    }
+  }
 }
 
 report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigures& figures) const {

@@ -70,7 +70,7 @@ class TickAccounting {
     double wait_seconds = 0.0;
     double data_seconds = 0.0;
     double sent_bytes = 0.0;
-    std::uint64_t resident_bytes = 0;
+    messages::MemoryFigures memory;
     std::optional<messages::DeviceGauges> gauges;
   };
   /// By rank; empty before the first tick.
@@ -84,7 +84,7 @@ class TickAccounting {
     std::map<int, messages::MicrobatchLoss> losses;  ///< by micro-batch
   };
   /// The steps of a tick of one worker: what can be is added up; `unfired` is the most of a step,
-  /// `resident_bytes` and `gauges` the last; of snapshots those count that are new.
+  /// `memory` and `gauges` the last; of snapshots those count that are new.
   struct Sum {
     messages::Progress progress;
     std::int64_t snapshots = 0;
@@ -99,6 +99,7 @@ class TickAccounting {
   [[nodiscard]] report::Tick close_tick(TimePoint now, double unix_seconds);
   void keep_means(double tick_seconds);
   void tell_workers(report::Tick& tick) const;
+  void tell_memory(report::Tick& tick);
   void tell_exposures(report::Tick& tick) const;
   [[nodiscard]] report::WorkerParts parts_of(int rank, const messages::StepFigures& figures) const;
   /// Of the tick, by the worker's own clock: reports may come late, and then many at once.
@@ -122,6 +123,7 @@ class TickAccounting {
   int diverged_rank_ = 0;
   std::vector<double> last_losses_;               ///< means of the last step
   std::map<int, std::int64_t> newest_snapshots_;  ///< that were counted, by rank
+  std::map<int, std::uint64_t> told_retries_;     ///< of allocators, up to the last tick; by rank
 };
 
 }  // namespace gangway::coordinator

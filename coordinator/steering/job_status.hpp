@@ -41,7 +41,7 @@ struct WorkerStatus {
   double work_seconds_per_step = 0;  ///< of a step: without the waits for others
   double wait_seconds_per_step = 0;  ///< for exchanges
   double data_seconds_per_step = 0;  ///< for the loader; part of the work
-  std::uint64_t resident_bytes = 0;
+  messages::MemoryFigures memory = {};
   double sent_mib_per_step = 0;
   std::optional<messages::DeviceGauges> gauges = {};  ///< of its GPU
   bool is_straggler = false;  ///< its work takes far longer than the others', who wait for it

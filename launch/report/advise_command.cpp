@@ -30,7 +30,7 @@ struct AdviseOptions {
 };
 
 report::AdviceBook book_of(const fs::path& run) {
-  report::AdviceBook book(report::job_keys(run));
+  report::AdviceBook book(report::advice_keys(run));
   std::ifstream stats(run / "stats.jsonl");
   int num_ticks = 0;
   for (std::string line; std::getline(stats, line);) {

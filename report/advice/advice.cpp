@@ -11,6 +11,8 @@
 namespace gangway::report {
 namespace {
 
+using nlohmann::json;
+
 constexpr std::size_t kTicks = 4;
 constexpr std::ptrdiff_t kEnough = 3;
 
@@ -37,17 +39,18 @@ std::string advice_line(const Advice& advice) {
       advice.needs_restart ? "from the next start on" : "at once");
 }
 
-std::vector<Advice> AdviceBook::add(const nlohmann::json& tick) {
-  const StepFacts facts(tick, keys_);
+std::vector<Advice> AdviceBook::add(const json& tick) {
+  growth_.add(tick);
+  json with_growth = tick;
+  with_growth[kMemoryGrowth] = growth_.gib_per_hour();
+  const StepFacts facts(with_growth, keys_);
   if (facts.step_seconds() <= 0.0) {
     return {};
   }
   push(computing_, facts.computing());
   std::vector<Advice> added;
-  const std::span<const Rule> rules = all_rules();
-  for (std::size_t index = 0; index < rules.size(); ++index) {
-    const Rule& rule = rules[index];
-    Watched& watched = watched_[index];
+  const auto look = [&](const Rule& rule) {
+    Watched& watched = watched_[std::string(rule.name)];
     push(watched.shares, rule.share(facts));
     const auto at_least = [&](double share) {
       return std::ranges::count_if(watched.shares, [&](double one) { return one >= share; });
@@ -71,7 +74,9 @@ std::vector<Advice> AdviceBook::add(const nlohmann::json& tick) {
     if (watched.is_on && !was_on) {
       added.push_back(watched.advice);
     }
-  }
+  };
+  std::ranges::for_each(step_rules(), look);
+  std::ranges::for_each(machine_rules(), look);
   return added;
 }
 

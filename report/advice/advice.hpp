@@ -3,13 +3,14 @@
 // `gangway advise` reads a run's record with it, the coordinator asks it at every tick. Pure.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "report/advice/memory_growth.hpp"
 
 namespace gangway::report {
 
@@ -27,7 +28,7 @@ struct Advice {
 
 class AdviceBook {
  public:
-  /// @param keys  of the job, as report::job_keys
+  /// @param keys  of the job, as report::advice_keys
   explicit AdviceBook(std::map<std::string, std::string> keys) : keys_(std::move(keys)) {}
 
   /// Takes in one tick, as a line of stats.jsonl has it. @return what is new: it was seen in three
@@ -47,7 +48,8 @@ class AdviceBook {
   };
 
   std::map<std::string, std::string> keys_;
-  std::map<std::size_t, Watched> watched_;  ///< by rule
+  std::map<std::string, Watched> watched_;  ///< by rule
+  MemoryGrowth growth_;
   std::deque<double> computing_;
 };
 

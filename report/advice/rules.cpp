@@ -17,8 +17,6 @@ constexpr double kLoaderIsBusy = 0.7;
 /// Of its work: one kind of it that matters most.
 constexpr double kMostOfIt = 0.5;
 
-std::string percent(double share) { return fmt::format("{:.0f}%", 100.0 * share); }
-
 bool loader_is_busy(Facts facts) {
   const double work = facts.loader_work();
   return work > kLoaderIsBusy * (work + facts.loader("no_room"));
@@ -77,7 +75,7 @@ double lag(Facts facts) {
   return std::max(0.0, least - waits[slowest]);
 }
 
-constexpr std::array kRules = {
+constexpr std::array kStepRules = {
     Rule{.name = "decode-bound",
          .threshold = 0.05,
          .share =
@@ -134,36 +132,6 @@ constexpr std::array kRules = {
                const int before = std::max(1, std::atoi(facts.key("data.prefetch", "4").c_str()));
                return fmt::format("data.prefetch={}", 4 * before);
              }},
-    Rule{.name = "oversubscribed",
-         .threshold = 0.1,
-         .share =
-             [](Facts facts) {
-               const double lost = 1.0 - facts.number("core_percent") / 100.0;
-               return facts.number("preemptions_per_step") >= 1.0 ? lost * facts.computing() : 0.0;
-             },
-         .evidence =
-             [](Facts facts) {
-               return fmt::format(
-                   "the thread that computes had a core for {} of what it did not wait, and lost "
-                   "one "
-                   "{:.1f} times a step",
-                   percent(facts.number("core_percent") / 100.0),
-                   facts.number("preemptions_per_step"));
-             },
-         .remedy =
-             [](Facts) {
-               return std::string("fewer workers on that host, or other programs off it");
-             }},
-    Rule{.name = "swapping",
-         .threshold = 1.0,
-         .share = [](Facts facts) { return facts.number("major_faults_per_step"); },
-         .evidence =
-             [](Facts facts) {
-               return fmt::format("a disk had to bring {:.1f} pages of its memory a step",
-                                  facts.number("major_faults_per_step"));
-             },
-         .remedy = [](Facts) { return std::string("fewer workers on that host, or more memory"); },
-         .is_saved = false},
     Rule{.name = "tiny-microbatches",
          .threshold = 0.1,
          .share = per_microbatch,
@@ -371,6 +339,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const Rule> all_rules() { return kRules; }
+std::span<const Rule> step_rules() { return kStepRules; }
 
 }  // namespace gangway::report

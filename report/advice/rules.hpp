@@ -21,6 +21,12 @@ struct Rule {
   bool is_saved = true;  ///< the share is time that would be saved
 };
 
-[[nodiscard]] std::span<const Rule> all_rules();
+/// Of what a step is made of.
+[[nodiscard]] std::span<const Rule> step_rules();
+/// Of what the machine gives: cores and memory.
+[[nodiscard]] std::span<const Rule> machine_rules();
+
+/// "12%".
+[[nodiscard]] std::string percent(double share);
 
 }  // namespace gangway::report

@@ -22,6 +22,11 @@ StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std
     return tick.contains(name) && tick[name].is_object() ? tick[name] : none;
   };
   take(tick, numbers_);
+  for (const auto& [name, value] : tick.items()) {
+    if (value.is_string()) {
+      texts_[name] = value.get<std::string>();
+    }
+  }
   take(object_in("parts"), parts_);
   take(object_in("loader"), loader_);
   slowest_rank_ = static_cast<int>(number("parts_rank"));
@@ -75,6 +80,11 @@ double StepFacts::computing() const {
 double StepFacts::number(const std::string& name) const {
   const auto found = numbers_.find(name);
   return found == numbers_.end() ? 0.0 : found->second;
+}
+
+std::string StepFacts::text(const std::string& name) const {
+  const auto found = texts_.find(name);
+  return found == texts_.end() ? "" : found->second;
 }
 
 double StepFacts::loader(std::string_view figure) const {

@@ -13,6 +13,11 @@
 
 namespace gangway::report {
 
+/// A number beside those of a tick: GiB an hour, as MemoryGrowth has it.
+inline constexpr const char* kMemoryGrowth = "memory_growth_gib_per_hour";
+/// Among the keys of a job: what it may do next for want of memory, next_exact_rung().
+inline constexpr const char* kMemoryRung = "memory rung";
+
 /// What one tick tells, in shares of a step of the worker that the others wait for.
 class StepFacts {
  public:
@@ -28,6 +33,8 @@ class StepFacts {
   [[nodiscard]] double computing() const;
   /// Any other number of the tick; 0: it has none.
   [[nodiscard]] double number(const std::string& name) const;
+  /// The same of words.
+  [[nodiscard]] std::string text(const std::string& name) const;
   /// "read", "no_room": seconds a step, of the loader's threads.
   [[nodiscard]] double loader(std::string_view figure) const;
   /// Of all that the loader's threads do when they have room.
@@ -45,6 +52,7 @@ class StepFacts {
   std::map<std::string, double, std::less<>> parts_;    // seconds a step
   std::map<std::string, double, std::less<>> loader_;   // likewise
   std::map<std::string, double, std::less<>> numbers_;  // of the tick
+  std::map<std::string, std::string> texts_;            // likewise
   std::vector<double> waits_;
   double step_seconds_ = 0.0;
   double norm_wait_ = 0.0;

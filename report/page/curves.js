@@ -25,7 +25,7 @@ export const kCharts = [
   { title: "Learning rate", ends: ["_lr"] },
   { title: "Augmentation strength", ends: ["_augment_strength"] },
   { title: "Loss scale", ends: ["_loss_scale"], log: true },
-  { title: "Memory of all workers", unit: "GiB", names: ["resident_gib"], fromZero: true },
+  { title: "Memory of all workers", unit: "GiB", names: ["resident_gib", "allocated_gib", "reserved_gib"], fromZero: true },
   { title: "Sent to other workers", unit: "MiB/step", names: ["sent_mib_per_step"], fromZero: true, unlessZero: true },
   { title: "Snapshots", unit: "% of time", names: ["snapshot_percent"], format: (value) => formatPercent(value, 2),
     fromZero: true, unlessZero: true },

@@ -120,7 +120,9 @@ export function createOverview() {
     const age = view.live?.checkpoint?.age_kimg ?? (saved && view.progress.kimg !== null ? view.progress.kimg - saved.kimg : null);
     const ago = age > 0 ? `${formatKimg(age)} images ago` : "has the newest state";
     tiles.saved.set(saved ? `step ${formatCount(saved.step)}` : "none", saved && age !== null ? ago : "");
-    tiles.memory.set(`${formatNumber(lastOf(ticks.resident_gib), 3)} GiB`, "all workers");
+    const reserved = lastOf(ticks.reserved_gib);
+    tiles.memory.set(`${formatNumber(lastOf(ticks.resident_gib), 3)} GiB`, reserved > 0 ?
+      `all workers; allocated ${formatNumber(lastOf(ticks.allocated_gib), 3)} of ${formatNumber(reserved, 3)}` : "all workers");
     const workers = view.workers.filter(({ role }) => role === "worker");
     const hosts = new Set(workers.map(({ host }) => host)).size;
     tiles.workers.set(formatCount(workers.length), hosts === 1 ? "on one host" : `on ${hosts} hosts`);

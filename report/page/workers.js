@@ -19,6 +19,13 @@ function workerState(worker) {
   return h("span", { class: isWell ? "tag good" : "tag" }, worker.state ?? "–");
 }
 
+function memoryOf(worker) {
+  const resident = formatBytes(worker.resident_bytes);
+  return worker.reserved_bytes > 0 ?
+    h("span", { title: `allocated ${formatBytes(worker.allocated_bytes)} of ${formatBytes(worker.reserved_bytes)}, at most ${formatBytes(worker.peak_bytes)}` },
+      resident) : resident;
+}
+
 const kPlaced = [{ title: "Rank", right: true }, { title: "Role" }, { title: "Host" }, { title: "Device" },
   { title: "Micro-batches", right: true }, { title: "Process", right: true }];
 const kFares = [{ title: "State" }, { title: "Steps", right: true }, { title: "Works", right: true }, { title: "Waits", right: true },
@@ -32,7 +39,7 @@ function rowOf(rank, live) {
   }
   const worker = live.find((one) => one.rank === rank.rank);
   return [...placed, ...(worker ? [workerState(worker), formatCount(worker.steps_done), formatSeconds(worker.work_seconds_per_step),
-    formatSeconds(worker.wait_seconds_per_step), formatSeconds(worker.data_seconds_per_step), formatBytes(worker.resident_bytes)] :
+    formatSeconds(worker.wait_seconds_per_step), formatSeconds(worker.data_seconds_per_step), memoryOf(worker)] :
     ["", "", "", "", "", ""])];
 }
 

@@ -25,7 +25,10 @@
 #include "checkpoint/store/retention.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/store/scores.hpp"
+#include "job/estimate/memory_ladder.hpp"
+#include "job/file/parse.hpp"
 #include "job/schema/yaml_tree.hpp"
+#include "report/advice/step_facts.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::report {
@@ -175,6 +178,19 @@ ordered_json checkpoint_json(const checkpoint::CheckpointEntry& entry) {
 std::map<std::string, std::string> job_keys(const fs::path& run) {
   std::map<std::string, std::string> keys;
   collect_keys(read_yaml(content_of(run / kJobFile)).root, "", keys);
+  return keys;
+}
+
+std::map<std::string, std::string> advice_keys(const fs::path& run) {
+  std::map<std::string, std::string> keys = job_keys(run);
+  const ordered_json ranks = worker_list(run);
+  const auto workers = static_cast<int>(
+      std::ranges::count_if(ranks, [](const auto& rank) { return rank["rank"] != 0; }));
+  try {
+    const JobSpec job = parse_job(content_of(run / kJobFile), std::string(kJobFile), run);
+    keys[kMemoryRung] = next_exact_rung(job, resolve_layout(job, std::max(1, workers)));
+  } catch (const Error&) {  // of another version, or damaged: advice does without
+  }
   return keys;
 }
 

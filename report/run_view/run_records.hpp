@@ -17,6 +17,9 @@ namespace gangway::report {
 /// written there.
 [[nodiscard]] std::map<std::string, std::string> job_keys(const std::filesystem::path& run);
 
+/// The same, and what the rules of advice ask for besides: kMemoryRung.
+[[nodiscard]] std::map<std::string, std::string> advice_keys(const std::filesystem::path& run);
+
 /// {"state": "running|finished|stopped|failed|interrupted|unknown", "exit_code", "reason",
 /// "error"}.
 [[nodiscard]] nlohmann::ordered_json run_state(const std::filesystem::path& run);

@@ -20,6 +20,7 @@
 #include "job/decisions.hpp"
 #include "job/layout/layout.hpp"
 #include "run/control_protocol.hpp"
+#include "run/messages/gauges.hpp"
 #include "run/snapshot_id.hpp"
 #include "run/trace_steps.hpp"
 
@@ -234,10 +235,13 @@ struct StepFigures {
   std::uint64_t device_steps = 0;    ///< in so many steps
   std::uint64_t device_marks = 0;    ///< looks in them
   std::uint64_t device_starved = 0;  ///< at which it had nothing left to do
+  /// Periods of the CPU quota that its control group has, and those in which that was used up.
+  std::uint64_t quota_periods = 0;
+  std::uint64_t throttled_periods = 0;
   static auto fields(auto& it) {
     return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults,
                     it.loader, it.device_parts, it.device_steps, it.device_marks,
-                    it.device_starved);
+                    it.device_starved, it.quota_periods, it.throttled_periods);
   }
   bool operator==(const StepFigures&) const = default;
 };
@@ -284,19 +288,6 @@ struct HistogramPart {
   bool operator==(const HistogramPart&) const = default;
 };
 
-/// What a GPU's driver tells of it, whoever computes there; nothing: the driver does not tell that.
-struct DeviceGauges {
-  std::optional<double> busy;  ///< share of the last moments in which some kernel ran, 0 to 1
-  std::optional<std::uint64_t> used_bytes;
-  std::optional<std::uint64_t> total_bytes;
-  std::optional<double> celsius;
-  std::optional<double> watts;
-  static auto fields(auto& it) {
-    return std::tie(it.busy, it.used_bytes, it.total_bytes, it.celsius, it.watts);
-  }
-  bool operator==(const DeviceGauges&) const = default;
-};
-
 /// Worker -> coordinator, after every step (sent without waiting).
 struct Progress {
   static constexpr std::string_view kName = "Progress";
@@ -305,12 +296,12 @@ struct Progress {
   StepFigures figures;
   std::vector<PhaseExposure> exposures;  ///< what figures.exposed_seconds consist of, by phase
   std::uint64_t unfired = 0;             ///< parameters whose phase left them without a gradient
-  std::uint64_t resident_bytes = 0;      ///< resident memory of the process
-  std::uint64_t sent_bytes = 0;          ///< payload to peers in this step
-  std::optional<std::int64_t> snapshot;  ///< step of the newest that is whole on this worker
-  double snapshot_seconds = 0.0;         ///< for how long it was copied
-  double snapshot_wait_seconds = 0.0;    ///< for how long of these an update waited
-  std::uint64_t snapshot_bytes = 0;      ///< of one
+  MemoryFigures memory;
+  std::uint64_t sent_bytes = 0;                 ///< payload to peers in this step
+  std::optional<std::int64_t> snapshot;         ///< step of the newest that is whole on this worker
+  double snapshot_seconds = 0.0;                ///< for how long it was copied
+  double snapshot_wait_seconds = 0.0;           ///< for how long of these an update waited
+  std::uint64_t snapshot_bytes = 0;             ///< of one
   std::optional<std::int64_t> copied_snapshot;  ///< the newest that the buddy has said to hold
   std::optional<std::int64_t> tried_snapshot;   ///< the newest that was copied to it, or given up
   std::vector<SkippedUpdate> skips = {};        ///< awaited in this step; equal on all workers
@@ -319,7 +310,7 @@ struct Progress {
   std::vector<HistogramPart> histograms = {};
   std::optional<DeviceGauges> gauges = {};  ///< nothing: it computes on a CPU, or nobody tells them
   static auto fields(auto& it) {
-    return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.resident_bytes,
+    return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.memory,
                     it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
                     it.snapshot_bytes, it.copied_snapshot, it.tried_snapshot, it.updates,
                     it.histograms, it.skips, it.gauges);

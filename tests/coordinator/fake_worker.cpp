@@ -162,7 +162,7 @@ messages::Progress progress_of(std::int64_t step, const MicrobatchRange& range, 
                                  : 1.0 / static_cast<double>(step + microbatch);
     progress.losses.push_back({.microbatch = microbatch, .by_network = {loss, 2.0 * loss}});
   }
-  progress.resident_bytes = 1U << 20U;
+  progress.memory.resident_bytes = 1U << 20U;
   return progress;
 }
 

@@ -243,6 +243,41 @@ TEST(TickAccounting, TellsFiguresOfUpdatesAndMicrobatchesOnceATick) {
   EXPECT_EQ(ticks[1].figures, (std::vector<report::TickFigure>{{"accuracy", 5.0}}));
 }
 
+TEST(TickAccounting, TellsTheMemoryOfAllAndTheNarrowestLimit) {
+  constexpr std::uint64_t kGib = 1U << 30U;
+  TickAccounting accounting(plan(2));
+  accounting.start(kFirst);
+  std::optional<report::Tick> tick;
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    for (int rank = 1; rank <= 2; ++rank) {
+      messages::Progress one = progress(rank, step, 2 * rank - 2, 2 * rank);
+      const auto count = static_cast<std::uint64_t>(step);
+      one.memory = {.resident_bytes = 2 * kGib,
+                    .allocated_bytes = kGib,
+                    .reserved_bytes = kGib + kGib / 2,
+                    .peak_bytes = rank == 1 ? 3 * kGib : 2 * kGib,
+                    .retries = rank == 2 ? count : 0,
+                    .used_bytes = rank == 1 ? 8 * kGib : 3 * kGib,
+                    .limit_bytes = rank == 1 ? 16 * kGib : 4 * kGib,
+                    .limit = rank == 1 ? "host" : "GPU"};
+      one.figures.quota_periods = 10;
+      one.figures.throttled_periods = rank == 1 ? 0 : 4;
+      if (auto made = accounting.add(rank, one, kFirst, 1.0)) {
+        tick = std::move(made);
+      }
+    }
+  }
+  ASSERT_TRUE(tick);
+  EXPECT_DOUBLE_EQ(tick->memory.resident_gib, 4.0);
+  EXPECT_DOUBLE_EQ(tick->memory.allocated_gib, 2.0);
+  EXPECT_DOUBLE_EQ(tick->memory.reserved_gib, 3.0);
+  EXPECT_DOUBLE_EQ(tick->memory.peak_gib, 3.0);
+  EXPECT_EQ(tick->memory.retries, 2) << "those of earlier ticks do not count again";
+  EXPECT_EQ(tick->memory.limit, "GPU");
+  EXPECT_DOUBLE_EQ(tick->memory.used_gib, 3.0);
+  EXPECT_DOUBLE_EQ(tick->throttled_percent, 40.0) << "of the worst worker";
+}
+
 TEST(TickAccounting, CountsOnFromAnEarlierRun) {
   TickPlan resumed = plan(1);
   resumed.start_step = 3;

@@ -36,6 +36,21 @@ class Advise(Trainings):
                 self.assertEqual(code, 0)
                 self.assertIn(f"{rule}: ", out)
 
+    def test_names_memory_that_is_nearly_full(self):
+        for name, used, rules in (("full", 950, {"memory-nearly-full"}), ("roomy", 500, set())):
+            groups = self.folder / name
+            for folder in (groups, groups / "memory"):  # whichever version this machine has
+                folder.mkdir()
+                (folder / "memory.max").write_text(f"{1000 << 30}\n")
+                (folder / "memory.current").write_text(f"{used << 30}\n")
+            code, out, err = self.call(GANGWAY, "run", *RING, "--run", name, "-n", 1, GANGWAY_CONTROL_GROUPS=str(groups))
+            self.assertEqual(code, 0, out + err)
+            found = self.advice(name)
+            self.assertEqual(found.keys() & {"memory-nearly-full", "memory-growth", "cpu-quota"}, rules)
+            if rules:
+                self.assertIn("950.00 of 1000.00 GiB of its control group", found["memory-nearly-full"]["evidence"])
+                self.assertIn("layout.recompute=true", found["memory-nearly-full"]["remedy"])
+
     def test_asks_for_ticks(self):
         self.train(*RING, "output.tick_kimg=8", run="short", workers=1)
         code, _, err = self.call(GANGWAY, "advise", "short")

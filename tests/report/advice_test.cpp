@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "report/advice/rules.hpp"
+#include "report/advice/step_facts.hpp"
 
 namespace gangway::report {
 namespace {
@@ -38,6 +39,10 @@ json healthy() {
       {"parts_by_rank",
        {{"generator_forward", {0.8, 0.8}}, {"exchange", {0.05, 0.05}}, {"workers", {0.0, 0.1}}}},
       {"loader", {{"read", 0.1}, {"decode", 0.2}, {"no_room", 0.7}}},
+      {"throttled_percent", 2.0},
+      {"memory_used_gib", 8.0},
+      {"memory_limit_gib", 16.0},
+      {"memory_limit", "host"},
       {"core_percent", 99.0},
       {"preemptions_per_step", 5.0}};
 }
@@ -98,8 +103,11 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"launch-bound", {{"device_starved_percent", 40.0}}},
       {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}},
       {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
+      {"cpu-quota", {{"throttled_percent", 30.0}}},
+      {"memory-nearly-full", {{"memory_used_gib", 14.8}}},
   };
-  EXPECT_EQ(cases.size(), all_rules().size()) << "each rule has a case";
+  EXPECT_EQ(cases.size(), step_rules().size() + machine_rules().size() - 1)
+      << "each rule of single ticks has a case";
   for (const Planted& planted : cases) {
     json tick = healthy();
     tick.merge_patch(planted.change);
@@ -114,6 +122,60 @@ TEST(Advice, BoundsTheGainByWhatIsSaved) {
   json tick = healthy();
   tick["parts"] = {{"generator_forward", 0.5}, {"messages", 0.5}};
   EXPECT_DOUBLE_EQ(after(4, tick).front().gain, 2.0);
+}
+
+TEST(Advice, NamesTheNextRungWhereMemoryIsNearlyFull) {
+  json tick = healthy();
+  tick["memory_used_gib"] = 15.0;
+  const Keys keys{{kMemoryRung, "layout.recompute=true"}};
+  EXPECT_THAT(advice_line(after(4, tick, keys).front()),
+              HasSubstr("15.00 of 16.00 GiB of its host are in use: layout.recompute=true"));
+  EXPECT_THAT(after(4, tick).front().remedy, HasSubstr("docs/memory.md"));
+  tick["memory_used_gib"] = 14.0;
+  EXPECT_THAT(after(100, tick), IsEmpty());
+  tick["allocation_retries"] = 2;
+  EXPECT_THAT(advice_line(after(4, tick, keys).front()),
+              HasSubstr("had to give back what it kept 2 times"));
+}
+
+/// Ticks of a minute each, in which the workers' memory is as told, and half of the host's 16 GiB
+/// is another's.
+std::vector<Advice> after_memory(const std::vector<double>& resident_gib, double kimg_in_all) {
+  AdviceBook book({{"training.kimg", std::to_string(kimg_in_all)}});
+  double minutes = 0.0;
+  for (const double resident : resident_gib) {
+    json tick = healthy();
+    minutes += 1.0;
+    tick.merge_patch({{"seconds_total", 60.0 * minutes},
+                      {"seconds_per_kimg", 60.0},
+                      {"kimg", minutes},
+                      {"resident_gib", resident},
+                      {"memory_used_gib", 8.0 + resident}});
+    (void)book.add(tick);
+  }
+  return book.current();
+}
+
+TEST(Advice, FindsMemoryThatGrowsUntilItIsFull) {
+  constexpr double kForDays = 10'000.0;
+  std::vector<double> leaks;
+  std::vector<double> settles;
+  std::vector<double> wavers;
+  for (int tick = 0; tick < 40; ++tick) {
+    leaks.push_back(1.0 + 0.01 * tick);  // 0.6 GiB an hour, of 7 that are left: 11 hours
+    settles.push_back(2.0 - 1.0 / (1.0 + tick * tick));
+    wavers.push_back(1.0 + (tick % 3 == 0 ? 0.5 : 0.0));
+  }
+  const std::vector<Advice> found = after_memory(leaks, kForDays);
+  ASSERT_THAT(rules_of(found), ElementsAre("memory-growth"));
+  EXPECT_THAT(advice_line(found.front()),
+              HasSubstr("memory grows by 0.60 GiB an hour, and what is left of the host, 6.61 GiB, "
+                        "lasts for 11.0 hours; the run has 166.0 to go"));
+  EXPECT_THAT(after_memory(leaks, 100.0), IsEmpty()) << "the run is over before it is full";
+  EXPECT_THAT(after_memory(settles, kForDays), IsEmpty());
+  EXPECT_THAT(after_memory(wavers, kForDays), IsEmpty());
+  leaks.insert(leaks.end(), 20, leaks.back());
+  EXPECT_THAT(after_memory(leaks, kForDays), IsEmpty()) << "it has ended";
 }
 
 TEST(Advice, IsPatientAndForgetsSlowly) {

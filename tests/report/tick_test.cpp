@@ -20,7 +20,7 @@ Tick example() {
           .images_per_second = 311.2,
           .losses = {{"generator", 1.214}, {"discriminator", 0.873}},
           .exposed_percent = 6.1,
-          .resident_gib = 0.72};
+          .memory = {.resident_gib = 0.72}};
 }
 
 TEST(TickLine, ShowsEveryNumberAfterItsName) {
@@ -92,6 +92,7 @@ TEST(TickLine, SaysWhichPhasesCommunicationIsExposedAndWhichWaitForTheNorm) {
 TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
   const auto object = nlohmann::json::parse(tick_json(with_phases()));
   EXPECT_EQ(object["exposed"]["discriminator"]["seconds"], 0.02);
+  EXPECT_FALSE(object.contains("memory_limit_gib")) << "nobody knows one";
   EXPECT_EQ(object["exposed"]["discriminator"]["by_bucket"], nlohmann::json({0.015, 0.005}));
   EXPECT_EQ(object["exposed"]["discriminator"]["agree"], false);
   EXPECT_EQ(object["exposed"]["generator"]["agree"], true);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/control_groups.hpp"
 #include "comm/nccl/connect_peers.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
@@ -77,6 +78,21 @@ CudaDevice::CudaDevice(const JobSpec& job, int index, PretendHost pretend)
 }
 
 CudaDevice::~CudaDevice() = default;
+
+void CudaDevice::tell_memory(messages::MemoryFigures& figures) const {
+  tell_allocator(index_, figures);
+  const std::optional<messages::DeviceGauges> gauges = gauges_.newest();
+  if (!gauges || !gauges->used_bytes || gauges->total_bytes.value_or(0) == 0) {
+    return;
+  }
+  const MemoryLimit before{.used_bytes = figures.used_bytes, .limit_bytes = figures.limit_bytes};
+  const MemoryLimit own{.used_bytes = *gauges->used_bytes, .limit_bytes = *gauges->total_bytes};
+  if (own.share() > before.share()) {
+    figures.used_bytes = own.used_bytes;
+    figures.limit_bytes = own.limit_bytes;
+    figures.limit = "GPU";
+  }
+}
 
 // Its gradients are summed in the device's memory, once the workers have met.
 void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> /*own*/,

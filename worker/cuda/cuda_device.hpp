@@ -47,6 +47,7 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<BatchStaging> make_staging(const StagingSetup& setup) override;
   [[nodiscard]] std::unique_ptr<GraphRecorder> make_recorder() override;
   [[nodiscard]] std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) override;
+  void tell_memory(messages::MemoryFigures& figures) const override;
   [[nodiscard]] std::optional<messages::DeviceGauges> gauges() const override {
     return gauges_.newest();
   }

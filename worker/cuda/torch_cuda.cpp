@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "worker/cuda/torch_cuda.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -29,6 +32,20 @@ void choose_kernels(KernelChoice choice) {
   context.setBenchmarkCuDNN(!deterministic);
   context.setAllowTF32CuDNN(false);
   context.setAllowTF32CuBLAS(false);
+}
+
+void tell_allocator(int index, messages::MemoryFigures& figures) {
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const auto bytes = [](std::int64_t count) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, count));
+  };
+  const c10::CachingDeviceAllocator::DeviceStats stats =
+      allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index));
+  figures.allocated_bytes = bytes(stats.allocated_bytes[kAll].current);
+  figures.reserved_bytes = bytes(stats.reserved_bytes[kAll].current);
+  figures.peak_bytes = bytes(stats.reserved_bytes[kAll].peak);
+  figures.retries = bytes(stats.num_alloc_retries + stats.num_ooms);
 }
 
 std::vector<messages::ArithmeticFact> cuda_facts() {

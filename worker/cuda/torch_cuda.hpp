@@ -23,6 +23,10 @@ void compute_on(int index, cudaStream_t stream);
 /// Which kernels LibTorch chooses, and float32 as it is: no TF32.
 void choose_kernels(KernelChoice choice);
 
+/// What LibTorch's allocator of the device has: the first four of them but `resident_bytes`, and
+/// `retries`. Thread-safe; waits for whoever allocates.
+void tell_allocator(int index, messages::MemoryFigures& figures);
+
 /// Versions of the driver and of cuBLAS, by which kernels are chosen.
 [[nodiscard]] std::vector<messages::ArithmeticFact> cuda_facts();
 

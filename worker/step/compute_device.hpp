@@ -70,8 +70,9 @@ class ComputeDevice {
   virtual void wait() {}
   /// Says what it spends its time on; null: it keeps pace with the calls.
   [[nodiscard]] virtual std::unique_ptr<DeviceMarks> make_marks() { return nullptr; }
-  /// Nothing: it computes in the host's memory.
-  [[nodiscard]] virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
+  /// What its allocator has: `allocated_bytes`, `reserved_bytes` and, of a GPU, `peak_bytes` and
+  /// `retries`, and its limit, where that has less left than the one told there.
+  virtual void tell_memory(messages::MemoryFigures& figures) const = 0;
   /// What its driver last told of it; does not wait. Nothing where none does.
   [[nodiscard]] virtual std::optional<messages::DeviceGauges> gauges() const {
     return std::nullopt;
@@ -91,6 +92,7 @@ class CpuDevice : public ComputeDevice {
   [[nodiscard]] NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                          const ExchangeSetup& setup) override;
   [[nodiscard]] std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) override;
+  void tell_memory(messages::MemoryFigures& figures) const override;
   void finish() override {}
 
  private:

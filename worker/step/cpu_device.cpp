@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <malloc.h>
+
 #include "worker/pass/host_carrier.hpp"
 #include "worker/step/absent_exchange.hpp"
 #include "worker/step/compute_device.hpp"
@@ -31,6 +33,13 @@ NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
                                       std::move(partials_.extract(&state).mapped())));
   }
   return exchanges;
+}
+
+// LibTorch counts nothing of a CPU unless somebody listens to each request; the heap knows at once.
+void CpuDevice::tell_memory(messages::MemoryFigures& figures) const {
+  const struct mallinfo2 heap = ::mallinfo2();
+  figures.allocated_bytes = heap.uordblks + heap.hblkhd;
+  figures.reserved_bytes = heap.arena + heap.hblkhd;
 }
 
 std::unique_ptr<TensorCarrier> CpuDevice::make_carrier(const CarrierSetup& setup) {

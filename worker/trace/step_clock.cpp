@@ -2,11 +2,9 @@
 #include "worker/trace/step_clock.hpp"
 
 #include <ctime>
-#include <fstream>
 #include <utility>
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 namespace gangway::worker {
 namespace {
@@ -14,8 +12,6 @@ namespace {
 using messages::NetworkPart;
 using messages::StepPart;
 using pipeline::Operation;
-
-constexpr std::chrono::milliseconds kResidentIsRead{100};  // that long ago
 
 std::size_t part_of(const pipeline::Instruction& instruction) {
   const auto network = static_cast<std::size_t>(instruction.network);
@@ -66,19 +62,6 @@ StepClock::Usage StepClock::usage() {
       .core_seconds = static_cast<double>(core.tv_sec) + 1e-9 * static_cast<double>(core.tv_nsec),
       .preemptions = static_cast<std::uint64_t>(counts.ru_nivcsw),
       .major_faults = static_cast<std::uint64_t>(counts.ru_majflt)};
-}
-
-std::uint64_t StepClock::resident_bytes() {
-  const auto now = TimeLedger::Clock::now();
-  if (resident_bytes_ == 0 || now - resident_read_ >= kResidentIsRead) {
-    std::ifstream statm("/proc/self/statm");  // second field: resident pages, proc(5)
-    std::uint64_t total = 0;
-    std::uint64_t resident = 0;
-    statm >> total >> resident;
-    resident_bytes_ = resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    resident_read_ = now;
-  }
-  return resident_bytes_;
 }
 
 messages::StepFigures StepClock::take() {

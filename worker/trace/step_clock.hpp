@@ -29,9 +29,6 @@ class StepClock {
   void begin();
   /// What it was since `begin`, or the last call.
   [[nodiscard]] messages::StepFigures take();
-  /// Resident memory of the process, as it was a moment ago: to ask the kernel costs as much as a
-  /// small network's layer.
-  [[nodiscard]] std::uint64_t resident_bytes();
 
  private:
   struct Usage {
@@ -45,8 +42,6 @@ class StepClock {
   TimeLedger ledger_;
   TimeLedger::Nanoseconds told_{};
   Usage told_usage_;
-  std::uint64_t resident_bytes_ = 0;
-  TimeLedger::Clock::time_point resident_read_;
 };
 
 }  // namespace gangway::worker

@@ -88,6 +88,26 @@ TEST(Metrics, TellEachWorkerAndQuoteItsNames) {
             Not(HasSubstr("gangway_worker_resident_memory_bytes"))));
 }
 
+TEST(Metrics, TellTheMemoryOfEachWorker) {
+  MetricSources known = sources();
+  known.status.tick.emplace();
+  known.status.workers = {{.rank = 1,
+                           .host = "a",
+                           .device = "cpu",
+                           .memory = {.resident_bytes = 4,
+                                      .allocated_bytes = 1,
+                                      .reserved_bytes = 2,
+                                      .peak_bytes = 5,
+                                      .retries = 3}}};
+  const std::string labels = "{rank=\"1\",host=\"a\",device=\"cpu\"}";
+  EXPECT_THAT(metrics_text(known),
+              AllOf(HasSubstr("gangway_worker_resident_memory_bytes" + labels + " 4\n"),
+                    HasSubstr("gangway_worker_allocated_memory_bytes" + labels + " 1\n"),
+                    HasSubstr("gangway_worker_reserved_memory_bytes" + labels + " 2\n"),
+                    HasSubstr("gangway_worker_peak_memory_bytes" + labels + " 5\n"),
+                    HasSubstr("gangway_worker_allocation_retries" + labels + " 3\n")));
+}
+
 TEST(Metrics, TellOfEachGpuWhatItsDriverDoes) {
   MetricSources known = sources();
   known.status.tick.emplace();

@@ -3,6 +3,8 @@
 // arithmetic is the CPU's.
 #include "tests/worker/cuda/cuda_training.hpp"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
@@ -67,6 +69,25 @@ TEST_F(CudaTraining, PlaysNoGraphsThatLeaveOtherGradients) {
   JobSpec job = small_dcgan(images());
   job.layout.cuda_graph = GraphChoice::kOn;
   EXPECT_EQ(on_devices(job, 2, 0, 6).digest, on_cpu(job, 6).digest);
+}
+
+TEST_F(CudaTraining, TellsWhatTheAllocatorOfTheDeviceHas) {
+  const JobSpec job = small_dcgan(images());
+  messages::MemoryFigures figures{
+      .resident_bytes = 9, .used_bytes = 1, .limit_bytes = 2, .limit = "host"};
+  std::jthread([&] {  // which computes on the device from then on
+    worker::CudaDevice(job, 0, [](const std::string& /*name*/) {}).tell_memory(figures);
+  })
+      .join();
+  const messages::MemoryFigures expected{.resident_bytes = 9,
+                                         .allocated_bytes = 1,
+                                         .reserved_bytes = 2,
+                                         .peak_bytes = 3,
+                                         .retries = 4,
+                                         .used_bytes = 1,
+                                         .limit_bytes = 2,
+                                         .limit = "host"};
+  EXPECT_EQ(figures, expected) << "no driver tells of another limit";
 }
 
 TEST_F(CudaTraining, ComparesTheReplicasOfAllDevices) {

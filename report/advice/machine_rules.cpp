@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Cores and memory that a worker lacks, or is about to.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "report/advice/rules.hpp"
+
+namespace gangway::report {
+namespace {
+
+using Facts = const StepFacts&;
+
+double memory_left(Facts facts) {
+  return std::max(0.0, facts.number("memory_limit_gib") - facts.number("memory_used_gib"));
+}
+
+/// Until the memory is full at the pace at which it grows.
+double hours_left(Facts facts) {
+  const double pace = facts.number(kMemoryGrowth);
+  return pace > 0.0 ? memory_left(facts) / pace : std::numeric_limits<double>::infinity();
+}
+
+/// Until the run is over; 0: the job does not say.
+double hours_to_train(Facts facts) {
+  const double kimg = std::atof(facts.key("training.kimg", "0").c_str()) - facts.number("kimg");
+  return std::max(0.0, kimg) * facts.number("seconds_per_kimg") / 3600.0;
+}
+
+/// 1 and more: it is full within a day, and before the run is over.
+double growth(Facts facts) {
+  constexpr double kDay = 24.0;
+  const double left = hours_left(facts);
+  return left < hours_to_train(facts) ? kDay / std::max(left, 0.01) : 0.0;
+}
+
+/// How far above four fifths of it. Pages of files are not counted among what is used.
+double nearness(Facts facts) {
+  constexpr double kNobodyMinds = 0.8;
+  const double limit = facts.number("memory_limit_gib");
+  const double used = limit > 0.0 ? facts.number("memory_used_gib") / limit : 0.0;
+  return facts.number("allocation_retries") > 0.0 ? 1.0 : std::max(0.0, used - kNobodyMinds);
+}
+
+std::string used_text(Facts facts) {
+  const double limit = facts.number("memory_limit_gib");
+  return fmt::format("{:.2f} of {:.2f} GiB of its {} are in use", facts.number("memory_used_gib"),
+                     limit, facts.text("memory_limit"));
+}
+
+/// The same numbers with less memory, or where to look for that.
+std::string rung(Facts facts) {
+  return facts.key(kMemoryRung).empty() ? "what docs/memory.md lists"
+                                        : facts.key(kMemoryRung) + " (docs/memory.md)";
+}
+
+constexpr std::array kMachineRules = {
+    Rule{.name = "oversubscribed",
+         .threshold = 0.1,
+         .share =
+             [](Facts facts) {
+               const double lost = 1.0 - facts.number("core_percent") / 100.0;
+               return facts.number("preemptions_per_step") >= 1.0 ? lost * facts.computing() : 0.0;
+             },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "the thread that computes had a core for {} of what it did not wait, and lost "
+                   "one "
+                   "{:.1f} times a step",
+                   percent(facts.number("core_percent") / 100.0),
+                   facts.number("preemptions_per_step"));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string("fewer workers on that host, or other programs off it");
+             }},
+    Rule{.name = "swapping",
+         .threshold = 1.0,
+         .share = [](Facts facts) { return facts.number("major_faults_per_step"); },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format("a disk had to bring {:.1f} pages of its memory a step",
+                                  facts.number("major_faults_per_step"));
+             },
+         .remedy = [](Facts) { return std::string("fewer workers on that host, or more memory"); },
+         .is_saved = false},
+    Rule{.name = "cpu-quota",
+         .threshold = 0.1,
+         .share = [](Facts facts) { return facts.number("throttled_percent") / 100.0; },
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "its control group had used up its CPU quota in {} of the periods, and all "
+                   "threads of the worker waited",
+                   percent(facts.number("throttled_percent") / 100.0));
+             },
+         .remedy =
+             [](Facts) {
+               return std::string(
+                   "raise the CPU limit of the container or service, or fewer workers in it");
+             },
+         .is_saved = false},
+    Rule{.name = "memory-growth",
+         .threshold = 1.0,
+         .share = growth,
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "memory grows by {:.2f} GiB an hour, and what is left of the {}, {:.2f} GiB, "
+                   "lasts for {:.1f} hours; the run has {:.1f} to go",
+                   facts.number(kMemoryGrowth), facts.text("memory_limit"), memory_left(facts),
+                   hours_left(facts), hours_to_train(facts));
+             },
+         .remedy =
+             [](Facts facts) {
+               return fmt::format(
+                   "look for what keeps things from step to step ({}); until then 'gangway stop "
+                   "RUN' and 'gangway run' again before it is full",
+                   facts.key("model.library").empty() ? "modules of one's own"
+                                                      : "the job's own library");
+             },
+         .is_saved = false},
+    Rule{.name = "memory-nearly-full",
+         .threshold = 0.1,
+         .share = nearness,
+         .evidence =
+             [](Facts facts) {
+               return facts.number("allocation_retries") > 0.0
+                          ? fmt::format(
+                                "its GPU's allocator had to give back what it kept {:.0f} "
+                                "times; {}",
+                                facts.number("allocation_retries"), used_text(facts))
+                          : used_text(facts);
+             },
+         .remedy = rung,
+         .is_saved = false},
+};
+
+}  // namespace
+
+std::string percent(double share) { return fmt::format("{:.0f}%", 100.0 * share); }
+
+std::span<const Rule> machine_rules() { return kMachineRules; }
+
+}  // namespace gangway::report

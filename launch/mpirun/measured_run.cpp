@@ -8,9 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "job/file/parse.hpp"
+#include "job/schema/key.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/environment.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -31,6 +35,26 @@ std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string
     }
   }
   return std::nullopt;
+}
+
+std::vector<std::string> command_of_run(const JobSpec& job, const fs::path& folder,
+                                        const std::string& name, int workers,
+                                        const Environment& environment) {
+  write_file_atomically(folder / "job.yaml", to_yaml(job));
+  std::vector<std::string> words{"env"};
+  for (const Key& key : key_table(*job.training.recipe)) {
+    const std::string variable = environment_name(key.path);
+    if (!key.is_variant && environment.contains(variable)) {
+      words.insert(words.end(), {"-u", variable});
+    }
+  }
+  words.insert(words.end(),
+               {(program_folder() / "gangway").string(), "run", (folder / "job.yaml").string(),
+                "--outdir", (folder / "runs").string(), "--run", name, "--progress", "lines"});
+  if (workers > 0) {
+    words.insert(words.end(), {"--workers", std::to_string(workers)});
+  }
+  return words;
 }
 
 MeasuredRun measured_run(std::vector<std::string> words, const fs::path& outdir,

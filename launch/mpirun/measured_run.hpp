@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.hpp"
+#include "job/spec.hpp"
+
 namespace gangway::launch {
 
 /// What `words`, a whole `gangway run` command, have left.
@@ -25,6 +28,14 @@ enum class MayDiverge { kNo, kYes };
 [[nodiscard]] MeasuredRun measured_run(std::vector<std::string> words,
                                        const std::filesystem::path& outdir, const std::string& name,
                                        MayDiverge may_diverge = MayDiverge::kNo);
+
+/// Such a command: `gangway run` of `job`, whose file it writes into `folder`, as run `name` below
+/// `folder`/runs. The job holds all that the environment has said about its keys.
+/// @param workers  0: as many as it takes
+[[nodiscard]] std::vector<std::string> command_of_run(const JobSpec& job,
+                                                      const std::filesystem::path& folder,
+                                                      const std::string& name, int workers,
+                                                      const Environment& environment);
 
 /// What an ended run that was called `name` has left below `outdir`; nothing: it left nothing.
 [[nodiscard]] std::optional<MeasuredRun> left_by_run(const std::filesystem::path& outdir,

@@ -12,11 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "gan/pictures/line_plot.hpp"
 #include "job/file/parse.hpp"
-#include "job/schema/key.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/process/temporary_folder.hpp"
@@ -66,25 +64,6 @@ void require_place(const fs::path& picture) {
     throw ConfigError(fmt::format("-o {}: there is no folder {}; make it first", picture.string(),
                                   folder.string()));
   }
-}
-
-/// `gangway run` of the job, which holds all that the environment has said about its keys.
-std::vector<std::string> command_of(const JobSpec& job, const fs::path& folder,
-                                    const FindLrOptions& options, const Environment& environment) {
-  std::vector<std::string> words{"env"};
-  for (const Key& key : key_table(*job.training.recipe)) {
-    const std::string name = environment_name(key.path);
-    if (!key.is_variant && environment.contains(name)) {
-      words.insert(words.end(), {"-u", name});
-    }
-  }
-  words.insert(words.end(),
-               {(program_folder() / "gangway").string(), "run", (folder / "job.yaml").string(),
-                "--outdir", (folder / "runs").string(), "--run", kRangeRun, "--progress", "lines"});
-  if (options.workers > 0) {
-    words.insert(words.end(), {"--workers", std::to_string(options.workers)});
-  }
-  return words;
 }
 
 /// The losses as long as they are not beyond what can be seen beside the others.
@@ -208,13 +187,13 @@ int find_lr(const FindLrOptions& options, const Environment& environment) {
   const std::vector<double> rates = range_rates(range, tested.front());
   require_programs(job.numerics.device);
   const TemporaryFolder folder;
-  write_file_atomically(folder.path() / "job.yaml", to_yaml(range));
   std::cout << fmt::format("{}: lr of {} from {:g} to {:g} in {} steps\n", options.job.string(),
                            fmt::format("{}", fmt::join(tested, ", ")), options.from, options.to,
                            rates.size())
             << std::flush;
-  const MeasuredRun run = measured_run(command_of(range, folder.path(), options, environment),
-                                       folder.path() / "runs", kRangeRun, MayDiverge::kYes);
+  const MeasuredRun run =
+      measured_run(command_of_run(range, folder.path(), kRangeRun, options.workers, environment),
+                   folder.path() / "runs", kRangeRun, MayDiverge::kYes);
   std::vector<std::string> names;
   for (const NetworkSpec& network : range.networks) {
     names.push_back(network.name);

@@ -14,6 +14,7 @@
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
 #include "job/layout/layout.hpp"
+#include "launch/fit/fit_run.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
 #include "plan/ranking/make_plan.hpp"
@@ -106,6 +107,18 @@ RunOptions planned(RunOptions options, std::string profile, const Environment& e
   return options;
 }
 
+int measured_fit(const RunOptions& options, const std::string& profile,
+                 const Environment& environment) {
+  if (!options.hostfile.empty()) {
+    throw ConfigError(
+        "--fit measures on this machine: leave --hostfile out, and give -n as many "
+        "workers as one host is to have");
+  }
+  const RunOptions chosen = planned(options, profile, environment);
+  return fit_run({.job = chosen.job_file, .overrides = chosen.overrides, .workers = chosen.workers},
+                 environment);
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& app, CommandLine& line) {
@@ -142,6 +155,10 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   run->add_flag(
       "--dry-run", options->dry_run,
       "Open the data, print the resolved job, the placement and the memory needed, and end");
+  const auto fit = std::make_shared<bool>(false);
+  run->add_flag("--fit", *fit,
+                "Measure in a few steps how much memory the job needs on this machine, say whether "
+                "it fits, and end (docs/memory.md)");
   run->footer(
       "Examples:\n"
       "  gangway run examples/fashion-mnist.yaml\n"
@@ -152,8 +169,11 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "environment,\n"
       "75 stopped on request and saved (SIGINT, SIGTERM, SIGUSR1), 130/143 stopped without a save. "
       "SIGUSR2 saves and goes on.");
-  run->callback([options, profile, &line] {
-    line.action = [options, profile, &line] {
+  run->callback([options, profile, fit, &line] {
+    line.action = [options, profile, fit, &line] {
+      if (*fit) {
+        return measured_fit(*options, *profile, line.environment);
+      }
       const RunOptions followed = with_followed_data(*options, line.environment);
       return run_job(planned(followed, *profile, line.environment), line.environment, line.typed);
     };

@@ -70,6 +70,8 @@ class ComputeDevice {
   virtual void wait() {}
   /// Says what it spends its time on; null: it keeps pace with the calls.
   [[nodiscard]] virtual std::unique_ptr<DeviceMarks> make_marks() { return nullptr; }
+  /// Nothing: it computes in the host's memory.
+  [[nodiscard]] virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
   /// What its allocator has: `allocated_bytes`, `reserved_bytes` and, of a GPU, `peak_bytes` and
   /// `retries`, and its limit, where that has less left than the one told there.
   virtual void tell_memory(messages::MemoryFigures& figures) const = 0;

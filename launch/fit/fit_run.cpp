@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "launch/fit/fit_run.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.hpp"
+#include "base/units.hpp"
+#include "job/estimate/dry_run.hpp"
+#include "job/estimate/memory_ladder.hpp"
+#include "job/file/parse.hpp"
+#include "launch/data/followed_data.hpp"
+#include "launch/mpirun/measured_run.hpp"
+#include "launch/process/environment.hpp"
+#include "launch/process/temporary_folder.hpp"
+#include "report/run_view/run_records.hpp"
+
+namespace gangway::launch {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFitRun = "fit";
+/// In the first all lazy regularisers run; the second ends with a checkpoint, which is written
+/// beside the others.
+constexpr int kSteps = 5;
+constexpr int kSaved = 2;
+/// Of a limit: what is above it is kept for what else runs there.
+constexpr double kMostOfIt = 0.9;
+
+double number_in(const json& tick, const char* name) {
+  return tick.contains(name) && tick[name].is_number() ? tick[name].get<double>() : 0.0;
+}
+
+/// One number a worker. A tick of one has it as its own, one of very many only that of all.
+std::vector<double> by_rank(const json& tick, const char* name, int workers, double otherwise) {
+  if (tick.contains("memory_by_rank") && tick["memory_by_rank"].contains(name)) {
+    return tick["memory_by_rank"][name].get<std::vector<double>>();
+  }
+  return std::vector<double>(static_cast<std::size_t>(workers), otherwise);
+}
+
+/// What the workers of this machine may take besides what they have, of the limit.
+double to_come(const json& tick, const std::vector<double>& peaks, DeviceKind device) {
+  const bool is_of_gpu = tick.value("memory_limit", "") == "GPU";
+  if (device == DeviceKind::kCuda && !is_of_gpu) {
+    return 0.0;  // peaks are of GPUs, which have more left than the host
+  }
+  const char* const name = is_of_gpu ? "reserved_gib" : "resident_gib";
+  const auto workers = static_cast<int>(peaks.size());
+  const std::vector<double> now = by_rank(tick, name, workers, number_in(tick, name) / workers);
+  double sum = 0.0;
+  double most = 0.0;
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    const double more = std::max(0.0, peaks[i] - now.at(i));
+    sum += more;
+    most = std::max(most, more);
+  }
+  return is_of_gpu ? most : sum;  // each worker has a GPU of its own
+}
+
+std::string remedy(const JobSpec& job, int workers) {
+  const std::vector<std::string> inexact = inexact_rungs(job);
+  return fmt::format(
+      "no bit changes with {}{} (docs/memory.md)",
+      next_exact_rung(job, resolve_layout(job, workers)),
+      inexact.empty() ? "" : fmt::format("; numbers do with {}", fmt::join(inexact, ", or ")));
+}
+
+}  // namespace
+
+JobSpec fit_job(const JobSpec& job) {
+  const double kimg_of_step = static_cast<double>(job.images_per_step()) / 1000.0;
+  JobSpec fit = job;
+  // Half a step less: rounded up, it is as many steps whatever kimg_of_step has been rounded to.
+  fit.training.kimg = kimg_of_step * (kSteps - 0.5);
+  // The finest resolution fades in all the time: then two of them are computed.
+  constexpr int kLeastResolution = 4;
+  fit.training.growth = {.from = std::max(kLeastResolution, job.model.resolution / 2),
+                         .kimg = 0.0,
+                         .fade_kimg = 2.0 * kimg_of_step * kSteps};
+  fit.training.plateau = {};
+  fit.output.tick_kimg = kimg_of_step;
+  fit.output.pictures_kimg = job.output.pictures_kimg > 0.0 ? kimg_of_step : 0.0;
+  fit.output.histograms_kimg = job.output.histograms_kimg > 0.0 ? kimg_of_step : 0.0;
+  fit.layout.check_steps = job.layout.check_steps > 0 ? 1 : 0;
+  fit.checkpoint = {};
+  fit.checkpoint.every_kimg = 0.0;
+  fit.checkpoint.every_steps = kSaved;
+  fit.checkpoint.snapshot_steps = job.checkpoint.snapshot_steps != 0 ? 1 : 0;
+  return fit;
+}
+
+bool Fit::fits() const { return limit_gib <= 0.0 || most_used_gib <= kMostOfIt * limit_gib; }
+
+Fit fit_of(std::string_view stats, int workers, DeviceKind device) {
+  Fit fit;
+  std::istringstream lines{std::string(stats)};
+  for (std::string line; std::getline(lines, line);) {
+    const json tick = json::parse(line, nullptr, false);
+    if (!tick.is_object() || !tick.contains("peak_gib")) {
+      continue;
+    }
+    fit.peak_gib = by_rank(tick, "peak_gib", workers, number_in(tick, "peak_gib"));
+    fit.most_used_gib = std::max(fit.most_used_gib, number_in(tick, "memory_used_gib") +
+                                                        to_come(tick, fit.peak_gib, device));
+    fit.limit_gib = number_in(tick, "memory_limit_gib");
+    fit.limit = tick.value("memory_limit", "");
+  }
+  if (fit.peak_gib.empty() || *std::ranges::max_element(fit.peak_gib) <= 0.0) {
+    throw EnvironmentError("the steps have told nothing of their memory: is /proc readable?");
+  }
+  return fit;
+}
+
+std::string fit_text(const Fit& fit, const JobSpec& job) {
+  const auto workers = static_cast<int>(fit.peak_gib.size());
+  const double estimate =
+      static_cast<double>(estimate_memory(job, workers).total_bytes()) / kMebibyte;
+  std::string text = fmt::format("  {:>4}  {:>10}  {:>10}\n", "rank", "peak", "estimate");
+  for (int worker = 0; worker < workers; ++worker) {
+    text += fmt::format("  {:>4}  {:>6.0f} MiB  {:>6.0f} MiB\n", worker + 1,
+                        fit.peak_gib[static_cast<std::size_t>(worker)] * kGibibyte / kMebibyte,
+                        estimate);
+  }
+  if (fit.limit_gib <= 0.0) {
+    return text + "no limit is known\n";
+  }
+  const std::string used = fmt::format("{:.2f} of {:.2f} GiB of the {} in use at the most",
+                                       fit.most_used_gib, fit.limit_gib, fit.limit);
+  return text + (fit.fits() ? fmt::format("fits: {}\n", used)
+                            : fmt::format("does not fit: {}, and a tenth is to be spared: {}\n",
+                                          used, remedy(job, workers)));
+}
+
+int fit_run(const FitOptions& options, const Environment& environment) {
+  const JobSpec job = load_job(with_data({.file = options.job,
+                                          .text = std::nullopt,
+                                          .overrides = options.overrides,
+                                          .environment = gangway_variables(environment)}))
+                          .spec;
+  require_workers(job, std::max(1, options.workers));
+  require_programs(job.numerics.device);
+  const TemporaryFolder folder;
+  std::cout << fmt::format("{}: {} steps in {}\n", options.job.string(), kSteps,
+                           folder.path().string())
+            << std::flush;
+  const MeasuredRun run = measured_run(
+      command_of_run(fit_job(job), folder.path(), kFitRun, options.workers, environment),
+      folder.path() / "runs", kFitRun);
+  const auto ranks = report::worker_list(run.directory);
+  const auto workers = static_cast<int>(
+      std::ranges::count_if(ranks, [](const auto& rank) { return rank["rank"] != 0; }));
+  const Fit fit = fit_of(run.stats, std::max(1, workers), job.numerics.device);
+  std::cout << fit_text(fit, job) << std::flush;
+  return static_cast<int>(fit.fits() ? ExitCode::kDone : ExitCode::kEnvironment);
+}
+
+}  // namespace gangway::launch

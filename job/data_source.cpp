@@ -60,7 +60,8 @@ std::optional<std::string> nearest_source(const std::string& source) {
   }
   const std::size_t colon = source.find(':');
   if (colon == std::string::npos) {  // a place alone
-    return source.find('/') != std::string::npos || source.ends_with(".zip")
+    return source.find('/') != std::string::npos || source.ends_with(".zip") ||
+                   source.ends_with(".tar")
                ? std::optional("images:" + source)
                : std::nullopt;
   }

@@ -61,8 +61,8 @@ struct DataSpec {
   static constexpr std::int64_t kAutoCache = -1;
 
   std::string source = "fashion-mnist";  ///< fashion-mnist, stacked:fashion-mnist, idx:DIR,
-                                         ///< images:DIR_OR_ZIP, toy:ring8, toy:grid25; of two
-                                         ///< sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP,
+                                         ///< images:DIR_OR_FILE, toy:ring8, toy:grid25; of two
+                                         ///< sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE,
                                          ///< edges:fashion-mnist, classes:fashion-mnist:A,B;
                                          ///< pack:DIR, made by `gangway data pack`
   /// Whether an example is two pictures, the first side's channels before the second's.

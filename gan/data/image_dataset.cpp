@@ -30,7 +30,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::str
   const auto& entries = archive_->entries();
   if (entries.empty()) {
     throw ConfigError(fmt::format(
-        "{}: holds no .png, .jpg or .jpeg file; check the path in data.source", location));
+        "{}: holds no .png, .jpg, .jpeg or .webp file; check the path in data.source", location));
   }
   const auto empty = std::find_if(entries.begin(), entries.end(),
                                   [](const auto& entry) { return entry.bytes == 0; });
@@ -56,6 +56,9 @@ std::string ImageDataset::fingerprint() const {
     print.add(entry.name);
     print.add(entry.bytes);
     print.add(static_cast<std::int64_t>(archive_->content_crc(i)));
+    if (entry.label) {
+      print.add(std::int64_t{*entry.label});
+    }
   }
   if (const std::optional<LabelFile>& file = archive_->label_file()) {
     print.add(file->text);

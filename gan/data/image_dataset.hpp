@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PNG and JPEG images of any size in a folder or a ZIP, decoded each time they are read: memory
+// Images of any size in a folder, a ZIP, tars or an LMDB, decoded each time they are read: memory
 // holds only their names. Used by open_dataset.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gan/data/archives/image_archive.hpp"
 #include "gan/data/dataset.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "job/models/model_spec.hpp"
 
 namespace gangway::data {

@@ -38,6 +38,16 @@ ImageLabels labels_by_list(const ImageArchive& archive, const LabelFile& file) {
   return labels;
 }
 
+/// Of archives whose entries have labels.
+ImageLabels labels_by_entries(const ImageArchive& archive) {
+  ImageLabels labels;
+  for (const ArchiveEntry& entry : archive.entries()) {
+    labels.of_images.push_back(*entry.label);
+    labels.num_classes = std::max(labels.num_classes, *entry.label + 1);
+  }
+  return labels;
+}
+
 ImageLabels labels_by_folders(const ImageArchive& archive, const std::string& location) {
   std::vector<std::string_view> folders;
   for (const ArchiveEntry& entry : archive.entries()) {
@@ -67,7 +77,11 @@ ImageLabels labels_by_folders(const ImageArchive& archive, const std::string& lo
 
 ImageLabels labels_of(const ImageArchive& archive, const std::string& location) {
   const std::optional<LabelFile>& file = archive.label_file();
-  return file ? labels_by_list(archive, *file) : labels_by_folders(archive, location);
+  if (file) {
+    return labels_by_list(archive, *file);
+  }
+  const bool have_labels = !archive.entries().empty() && archive.entries().front().label;
+  return have_labels ? labels_by_entries(archive) : labels_by_folders(archive, location);
 }
 
 }  // namespace gangway::data

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Which label each image of a folder or ZIP has: by a list that lies among them, or by sub-folders.
-// Called where a set is opened.
+// Which label each image of an archive has: by a list that lies among them, by a file beside each,
+// or by sub-folders. Called where a set is opened.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "gan/data/images/image_archive.hpp"
+#include "gan/data/archives/image_archive.hpp"
 
 namespace gangway::data {
 

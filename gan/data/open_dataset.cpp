@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/first_examples.hpp"
 #include "gan/data/idx_dataset.hpp"
 #include "gan/data/image_dataset.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "gan/data/kept_datasets.hpp"
 #include "gan/data/stacked_dataset.hpp"
 #include "gan/data/toy.hpp"
@@ -62,9 +62,9 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
   }
   throw ConfigError(
       fmt::format("data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
-                  "idx:DIR, images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, or with two "
-                  "sides pairs:DIR_OR_ZIP, "
-                  "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B",
+                  "idx:DIR, images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, or with two "
+                  "sides pairs:DIR_OR_FILE, "
+                  "unpaired:DIR_OR_FILE, edges:fashion-mnist or classes:fashion-mnist:A,B",
                   spec.source));
 }
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "gan/data/archives/image_archive.hpp"
 #include "gan/data/image_labels.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "gan/data/images/pixels.hpp"
 
 namespace gangway::data {

@@ -228,8 +228,8 @@ void add_data_keys(std::vector<Key>& keys) {
   keys.push_back(text_key(
       {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
       [](auto& job) -> auto& { return job.data.source; },
-      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, toy:ring8, toy:grid25, "
-      "pack:DIR; of two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist, "
+      "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, toy:ring8, toy:grid25, "
+      "pack:DIR; of two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist, "
       "classes:fashion-mnist:A,B"));
   keys.push_back(for_images(choice_key(
       {"data.mirror", "", "Whether half of the real images are flipped left to right"},

@@ -19,8 +19,8 @@ std::string check_source(const JobSpec& job) {
   const auto near = nearest_source(source);
   return fmt::format(
       "'{}' is no source; expected fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-      "images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_ZIP, "
-      "unpaired:DIR_OR_ZIP, edges:fashion-mnist or classes:fashion-mnist:A,B{}",
+      "images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, or with two sides pairs:DIR_OR_FILE, "
+      "unpaired:DIR_OR_FILE, edges:fashion-mnist or classes:fashion-mnist:A,B{}",
       shown(source), near ? fmt::format("; did you mean '{}'?", shown(*near)) : "");
 }
 

@@ -52,7 +52,7 @@ std::string check_sides(const JobSpec& job) {
   return recipe.translates
              ? fmt::format(
                    "recipe {} makes pictures of pictures, and '{}' has no two sides; use "
-                   "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+                   "pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist or "
                    "classes:fashion-mnist:A,B",
                    recipe.name, shown(job.data.source))
              : fmt::format("'{}' has two sides, which recipe {} has no place for; use {}",

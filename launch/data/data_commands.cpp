@@ -17,6 +17,7 @@
 
 #include "base/errors.hpp"
 #include "base/text/aligned_text.hpp"
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/survey.hpp"
 #include "gan/data/two_sides.hpp"
 #include "gan/pictures/png.hpp"
@@ -33,7 +34,7 @@ constexpr std::string_view kImages = "images:";
 /// Forms of data.source whose files are no pictures.
 constexpr std::array<std::string_view, 7> kOtherSources = {
     "fashion-mnist", "stacked:", "idx:", "toy:", "pack:", "edges:", "classes:"};
-/// Those whose examples are two pictures of a folder or ZIP.
+/// Those whose examples are two pictures of a folder or file.
 constexpr std::array<std::string_view, 2> kSides = {"pairs:", "unpaired:"};
 /// Lines of one kind that people are shown; --json has all.
 constexpr std::size_t kShown = 10;
@@ -182,7 +183,7 @@ std::string_view sides_of(const std::string& source) {
   return found == kSides.end() ? std::string_view() : *found;
 }
 
-/// The folder or ZIP. @throws ConfigError for sources of another kind.
+/// The folder or file. @throws ConfigError for sources of another kind.
 std::string location_of(const std::string& source) {
   if (source.starts_with(kImages)) {
     return source.substr(kImages.size());
@@ -196,7 +197,7 @@ std::string location_of(const std::string& source) {
   if (is_other && !fs::exists(source, failure)) {
     throw ConfigError(fmt::format(
         "{}: holds no picture files; those of IDX are checked whole when a training opens them, "
-        "and this command is for a folder or ZIP of pictures",
+        "and this command is for a folder, ZIP, tar or LMDB of pictures",
         source));
   }
   return source;
@@ -209,7 +210,7 @@ int check(const CheckOptions& options) {
   const auto archive = data::open_image_archive(location);
   if (archive->entries().empty()) {
     throw ConfigError(
-        fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path", location));
+        fmt::format("{}: holds no .png, .jpg, .jpeg or .webp file; check the path", location));
   }
   const bool has_sides = !sides_of(options.source).empty();
   if (has_sides) {  // whether there are both of each example; their folders are no labels
@@ -242,7 +243,7 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<CheckOptions>();
   command
       ->add_option("source", options->source,
-                   "Folder or ZIP, as in data.source: images:SOURCE; or pairs:SOURCE, "
+                   "Folder, ZIP, tar or LMDB, as in data.source: images:SOURCE; or pairs:SOURCE, "
                    "unpaired:SOURCE")
       ->required();
   command

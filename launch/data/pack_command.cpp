@@ -14,6 +14,7 @@
 #include "base/errors.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/units.hpp"
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/kept/write_pack.hpp"
 #include "job/data_source.hpp"
 
@@ -34,9 +35,10 @@ int pack(const PackWords& words) {
   const std::string location =
       words.source.starts_with(kForm) ? words.source.substr(kForm.size()) : words.source;
   if (std::error_code failure; is_known_source(location) && !fs::exists(location, failure)) {
-    throw ConfigError(fmt::format(
-        "{}: cannot be packed; name a folder or ZIP of pictures, as in images:DIR_OR_ZIP",
-        location));
+    throw ConfigError(
+        fmt::format("{}: cannot be packed; name a folder, ZIP, tar or LMDB of pictures, as in "
+                    "images:DIR_OR_FILE",
+                    location));
   }
   const auto begin = std::chrono::steady_clock::now();
   const auto archive = data::open_image_archive(location);
@@ -66,7 +68,9 @@ void add_pack_command(CLI::App& group, CommandLine& line) {
   CLI::App* command = group.add_subcommand(
       "pack", "Decode and resize pictures once: a folder that trains to the same digest, faster");
   const auto words = std::make_shared<PackWords>();
-  command->add_option("source", words->source, "Folder or ZIP, as in data.source: images:SOURCE")
+  command
+      ->add_option("source", words->source,
+                   "Folder, ZIP, tar or LMDB, as in data.source: images:SOURCE")
       ->required();
   command->add_option("folder", words->folder, "Folder of the pack: a new or an empty one")
       ->required();

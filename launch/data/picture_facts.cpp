@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/archives/open_archive.hpp"
+#include "gan/data/archives/tar_archive.hpp"
 #include "gan/data/survey.hpp"
 
 namespace gangway::launch {
@@ -38,11 +40,17 @@ int median_side(const data::Survey& survey) {
 
 }  // namespace
 
+bool is_there(const std::string& location) {
+  std::error_code ignored;
+  return std::ranges::all_of(data::tars_of(location),
+                             [&](const fs::path& file) { return fs::exists(file, ignored); });
+}
+
 PictureFacts picture_facts(const std::string& location) {
   const auto archive = data::open_image_archive(location);
   if (archive->entries().empty()) {
     throw ConfigError(
-        fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path", location));
+        fmt::format("{}: holds no .png, .jpg, .jpeg or .webp file; check the path", location));
   }
   const data::ImageLabels labels = data::labels_of(*archive, location);
   const data::Survey survey = data::survey_images(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a folder or ZIP of pictures holds, as far as the choice of a job depends on it. Main thread.
+// What a folder or a file of pictures holds, as far as the choice of a job depends on it. Main
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,15 @@ namespace gangway::launch {
 
 /// What a data set is, as far as a job depends on it.
 struct PictureFacts {
-  std::string source;  ///< absolute path of a folder or ZIP
+  std::string source;  ///< absolute path of a folder or a file, or a pattern of tars
   std::int64_t pictures = 0;
   int side = 0;                             ///< pixels: the median of the shorter sides
   bool is_gray = false;                     ///< all that were looked at
   std::vector<std::int64_t> by_label = {};  ///< pictures a label; empty without labels
 };
+
+/// Whether there is such a folder or file, or each that a pattern stands for.
+[[nodiscard]] bool is_there(const std::string& location);
 
 /// Looks at up to 2,000 pictures, evenly spread.
 /// @throws ConfigError: none is there, or one cannot be read

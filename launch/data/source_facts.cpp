@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/errors.hpp"
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/image_labels.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "gan/data/images/image_decoder.hpp"
 #include "gan/data/kept/pack_files.hpp"
 #include "job/data_source.hpp"

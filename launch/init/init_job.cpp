@@ -108,8 +108,8 @@ std::string recipe_text(const std::string& name, const std::string& location) {
     throw ConfigError(
         fmt::format("--recipe {}: there is none; there are {}", name, fmt::join(names, ", ")));
   }
-  if (!fs::exists(location)) {
-    throw ConfigError(fmt::format("{}: there is no such folder or ZIP", location));
+  if (!is_there(location)) {
+    throw ConfigError(fmt::format("{}: there is no such folder or file", location));
   }
   return with_source(found->text, fs::absolute(location).lexically_normal().string());
 }
@@ -169,9 +169,11 @@ void add_init_job(CLI::App& init, CommandLine& line) {
   const auto options = std::make_shared<InitJobOptions>();
   CLI::App* command = init.add_subcommand(
       "job", "A job file for a set of pictures, this machine and the time that you have");
-  command->add_option("source", options->source, "Folder or ZIP of pictures (docs/pictures.md)")
+  command
+      ->add_option("source", options->source,
+                   "Folder, ZIP, tar or LMDB of pictures (docs/pictures.md)")
       ->required()
-      ->type_name("FOLDER_OR_ZIP");
+      ->type_name("FOLDER_OR_FILE");
   command->add_option("--minutes", options->minutes, "Time for the training")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 1e6));

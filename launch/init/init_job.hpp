@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway init job FOLDER_OR_ZIP`: looks at the pictures, the machine and the time, tries the job
+// `gangway init job FOLDER_OR_FILE`: looks at the pictures, the machine and the time, tries the job
 // for some seconds, and writes it with a reason beside each choice (docs/init-job.md). Main thread.
 #pragma once
 

@@ -45,7 +45,7 @@ struct JobAdvice {
 /// Fills in how long the job is, and says what that will give.
 void set_length(JobAdvice& advice, const JobWishes& wishes, double images_per_second);
 
-/// A job file of examples/published/ with `source`, the path of a folder or ZIP, in the place of
+/// A job file of examples/published/ with `source`, the path of a folder or file, in the place of
 /// PATH in its data.source.
 [[nodiscard]] std::string with_source(std::string_view recipe, const std::string& source);
 

@@ -11,12 +11,14 @@ import json
 import os
 import random
 import re
+import subprocess
 import sys
+import tarfile
 import unittest
 import zipfile
 from pathlib import Path
 
-from train_command import EXAMPLES, GANGWAY, Trainings
+from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gan/data"))
 import sample_pictures  # noqa: E402
@@ -51,6 +53,61 @@ class PictureFolders(Trainings):
             self.train(*self.job(source), run=run, workers=workers)
         digests = {self.digest(run) for run in ("w1", "w3", "zip")}
         self.assertEqual(len(digests), 1, digests)
+
+    def write_tars(self, folder):
+        """In the order of a disk, spread over three."""
+        shards = self.folder / "shards"
+        shards.mkdir()
+        files = sorted(folder.rglob("*.*"))
+        random.Random(SEED).shuffle(files)
+        for shard in range(3):
+            with tarfile.open(shards / f"set-{shard:04}.tar", "w") as tar:
+                for file in files[shard::3]:
+                    tar.add(file, file.relative_to(self.folder))
+        return shards
+
+    def write_lmdb(self, folder):
+        """Keys are the names in the folder."""
+        place = self.folder / "lmdb"
+        names = "".join(f"{file.relative_to(folder)}\n" for file in folder.rglob("*.*") if file.name != "Thumbs.db")
+        subprocess.run([PROGRAMS.parent / "tests/write_lmdb", place], cwd=folder, input=names, text=True, check=True)
+        return place
+
+    def test_a_folder_its_tars_and_its_lmdb_have_one_digest(self):
+        folder = self.write_pictures()
+        shards = self.write_tars(folder)
+        packed = self.folder / "packed"
+        code, out, err = self.call(GANGWAY, "data", "pack", shards, packed, "--resolution", 32)
+        self.assertEqual(code, 0, out + err)
+        ways = {"loose": (folder, 1), "tars": (shards, 2), "named": (shards / "set-{0000..0002}.tar", 1),
+                "values": (self.write_lmdb(folder), 2)}
+        for run, (source, workers) in ways.items():
+            self.train(*self.job(source), run=run, workers=workers)
+        self.train(*self.job(folder, f"data.source=pack:{packed}"), run="decoded", workers=1)
+        digests = {run: self.digest(run) for run in (*ways, "decoded")}
+        self.assertEqual(len(set(digests.values())), 1, digests)
+
+    def test_a_run_goes_on_with_tars_of_the_folder_and_says_which_picture_has_changed(self):
+        folder = self.write_pictures()
+        shards = self.write_tars(folder)
+        home = str(self.folder / "cache")
+
+        def go_on(source, kimg):
+            code, out, err = self.call(GANGWAY, "run", *self.job(source), f"training.kimg={kimg}", "-n", 1, "--run",
+                                       "going-on", XDG_CACHE_HOME=home)
+            self.assertEqual(code, 0, out + err)
+            return out + err
+
+        go_on(folder, 0.064)
+        self.assertNotIn("have changed", go_on(shards, 0.128))
+        shard = shards / "set-0001.tar"
+        content = bytearray(shard.read_bytes())
+        with tarfile.open(shard) as tar:
+            member = max((one for one in tar if not one.name.endswith(".db")), key=lambda one: one.size)
+        other = sample_pictures.png(random.Random(1), 8, 8, sample_pictures.GRAY, 1).content
+        content[member.offset_data:member.offset_data + len(other)] = other
+        shard.write_bytes(content)
+        self.assertRegex(go_on(shards, 0.192), rf"warn  the data have changed .*set-0001\.tar!{re.escape(member.name)}")
 
     def test_threads_cache_and_pack_change_no_bit(self):
         folder = self.write_pictures()

@@ -15,18 +15,19 @@ using ::testing::ElementsAre;
 using testing::problems_of;
 
 TEST(Rules, SourceIsOneOfTheForms) {
-  EXPECT_THAT(problems_of("data: {source: fashion_mnist}"),
-              ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
-                          "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
-                          "images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, or with two sides "
-                          "pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
-                          "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
+  EXPECT_THAT(
+      problems_of("data: {source: fashion_mnist}"),
+      ElementsAre("job.yaml:1:8: data.source: 'fashion_mnist' is no source; expected "
+                  "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
+                  "images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, or with two sides "
+                  "pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist or "
+                  "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
   EXPECT_THAT(
       problems_of("data: {source: 'idx:'}"),
       ElementsAre(
           "job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "
-          "stacked:fashion-mnist, idx:DIR, images:DIR_OR_ZIP, pack:DIR, toy:ring8 or toy:grid25, "
-          "or with two sides pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, edges:fashion-mnist or "
+          "stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, "
+          "or with two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist or "
           "classes:fashion-mnist:A,B"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
   for (const auto& [wrong, right] :
@@ -49,7 +50,7 @@ TEST(Rules, TwoSidesGoWithTheRecipesThatMakeOneOfTheOther) {
   EXPECT_THAT(
       problems_of("training: {recipe: pix2pix}\nmodel: {family: unet}"),
       ElementsAre("job.yaml:1:12: training.recipe: recipe pix2pix makes pictures of pictures, and "
-                  "'fashion-mnist' has no two sides; use pairs:DIR_OR_ZIP, unpaired:DIR_OR_ZIP, "
+                  "'fashion-mnist' has no two sides; use pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, "
                   "edges:fashion-mnist or classes:fashion-mnist:A,B"));
   EXPECT_THAT(problems_of("training: {recipe: pix2pix}\nmodel: {family: unet}\n"
                           "data: {source: 'edges:fashion-mnist'}"),

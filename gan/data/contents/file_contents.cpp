@@ -43,14 +43,17 @@ constexpr std::chrono::minutes kOthersReading{30};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 constexpr int kMostRefusals = 10;
 
-fs::path index_path(const fs::path& folder, const fs::path& index_folder) {
+fs::path index_path(const fs::path& place, const fs::path& index_folder) {
   std::error_code ignored;
-  const fs::path place = fs::canonical(folder, ignored);
+  const bool is_folder = fs::is_directory(place, ignored);
+  const fs::path folder =
+      fs::canonical(is_folder ? place : fs::absolute(place).parent_path(), ignored);
   struct stat status {};
-  // Hosts with a home in common may each have a folder of that name.
-  (void)::stat(place.c_str(), &status);
+  // Hosts with a home in common may each have a folder of that name. A file may be another one by
+  // the next start, and is to be noticed.
+  (void)::stat(folder.c_str(), &status);
   Fingerprint print;
-  print.add(place.string());
+  print.add((is_folder ? folder : folder / place.filename()).string());
   print.add(static_cast<std::int64_t>(status.st_ino));
   return index_folder / print.hex();
 }
@@ -91,11 +94,28 @@ struct ReadFile {
   FileStamp stamp;  ///< all 0: it is too young
 };
 
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// All 0 where it is too young at `now`.
+FileStamp settled(const FileStamp& stamp, std::int64_t now) {
+  return std::max(stamp.modified_ns, stamp.changed_ns) > now - kYoungNanoseconds ? FileStamp{}
+                                                                                 : stamp;
+}
+
+/// Of what lies within a file, which had that stamp before it was read.
+ReadFile read_listed(const ListedReader& reader, std::size_t index, const FileStamp& stamp) {
+  const FileStamp known = settled(stamp, now_ns());
+  const std::vector<std::uint8_t> bytes = reader(index);
+  return {hash_of(bytes), crc_of(bytes), bytes.size(), known};
+}
+
 /// @throws ConfigError
 ReadFile read_file(const fs::path& path) {
-  const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                               std::chrono::system_clock::now().time_since_epoch())
-                               .count();
+  const std::int64_t now = now_ns();
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   XXH3_state_t* const state = XXH3_createState();
@@ -117,15 +137,14 @@ ReadFile read_file(const fs::path& path) {
     throw ConfigError(
         fmt::format("{}: cannot be read; check its permissions, or remove it", path.string()));
   }
-  FileStamp stamp = stamp_of(status);
-  if (std::max(stamp.modified_ns, stamp.changed_ns) > now - kYoungNanoseconds) {
-    stamp = {};
-  }
-  return {XXH3_64bits_digest(state), crc, static_cast<std::uint64_t>(status.st_size), stamp};
+  return {XXH3_64bits_digest(state), crc, static_cast<std::uint64_t>(status.st_size),
+          settled(stamp_of(status), now)};
 }
 
 /// Reads the files of `known.unread`, several at once.
-void read_unread(const fs::path& folder, const ContentsCheck& check, Known& known) {
+/// @param read  a listed file
+void read_unread(const std::function<ReadFile(std::size_t)>& read, const ContentsCheck& check,
+                 Known& known) {
   const auto seen = static_cast<std::int64_t>(
       std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   std::atomic<std::size_t> next = 0;
@@ -135,14 +154,14 @@ void read_unread(const fs::path& folder, const ContentsCheck& check, Known& know
       for (std::size_t i = next++; i < known.unread.size(); i = next++) {
         IndexedFile& file = known.files[known.unread[i]];
         const bool is_new = file.hash == 0 && file.stamp == FileStamp{};
-        const ReadFile read = read_file(folder / file.name);
-        if (!known.is_first_sight && (is_new || file.hash != read.hash)) {
+        const ReadFile found = read(known.unread[i]);
+        if (!known.is_first_sight && (is_new || file.hash != found.hash)) {
           file.noticed = seen;
         }
-        file.hash = read.hash;
-        file.crc = read.crc;
-        file.stamp = read.stamp;
-        bytes += read.bytes;
+        file.hash = found.hash;
+        file.crc = found.crc;
+        file.stamp = found.stamp;
+        bytes += found.bytes;
         between();
       }
     } catch (...) {
@@ -223,10 +242,10 @@ std::uint64_t crc_of(std::span<const std::uint8_t> bytes) {
   return crc32_z(0, bytes.data(), bytes.size());
 }
 
-std::vector<IndexedFile> contents_of(const fs::path& folder, std::span<const ListedFile> files,
-                                     const ContentsCheck& check) {
+std::vector<IndexedFile> contents_of(const fs::path& place, std::span<const ListedFile> files,
+                                     const ContentsCheck& check, const ListedReader& reader) {
   const fs::path path =
-      check.index_folder.empty() ? fs::path() : index_path(folder, check.index_folder);
+      check.index_folder.empty() ? fs::path() : index_path(place, check.index_folder);
   Known known = look_up(files, path.empty() ? std::vector<IndexedFile>() : read_index(path));
   if (known.unread.empty()) {
     return std::move(known.files);
@@ -235,7 +254,11 @@ std::vector<IndexedFile> contents_of(const fs::path& folder, std::span<const Lis
   if (right) {  // who had it before may have read all
     known = look_up(files, read_index(path));
   }
-  read_unread(folder, check, known);
+  read_unread(
+      [&](std::size_t i) {
+        return reader ? read_listed(reader, i, files[i].stamp) : read_file(place / files[i].name);
+      },
+      check, known);
   if (right) {
     write_index(path, known.files);
   }

@@ -36,13 +36,20 @@ struct ListedFile {
   FileStamp stamp;
 };
 
-/// What an index has of `files` below `folder`, which are read where it has nothing or they look
+/// Reads a listed file whole; called by several threads.
+using ListedReader = std::function<std::vector<std::uint8_t>(std::size_t listed)>;
+
+/// What an index has of `files` below `place`, which are read where it has nothing or they look
 /// changed; then it is written anew. One process of a host does that, the others wait for it.
-/// @param files  ascending by name. @return as many
+/// @param place  a folder; or a file that holds others, or a pattern that names some
+/// @param files  ascending by name
+/// @param reader  of files that lie within others; null: they are files below `place`
+/// @return as many
 /// @throws ConfigError naming a file that cannot be read
-[[nodiscard]] std::vector<IndexedFile> contents_of(const std::filesystem::path& folder,
+[[nodiscard]] std::vector<IndexedFile> contents_of(const std::filesystem::path& place,
                                                    std::span<const ListedFile> files,
-                                                   const ContentsCheck& check);
+                                                   const ContentsCheck& check,
+                                                   const ListedReader& reader = {});
 
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::uint8_t> bytes);
 [[nodiscard]] std::uint64_t crc_of(std::span<const std::uint8_t> bytes);

@@ -12,11 +12,12 @@
 namespace gangway::data {
 namespace {
 
-constexpr std::array<std::string_view, 5> kReadEndings{".png", ".jpg", ".jpeg", ".jpe", ".jfif"};
+constexpr std::array<std::string_view, 6> kReadEndings{".png", ".jpg",  ".jpeg",
+                                                       ".jpe", ".jfif", ".webp"};
 /// Pictures, too, that a user may take for part of the data.
-constexpr std::array<std::string_view, 15> kUnreadEndings{
-    ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif",
-    ".jxl", ".jp2",  ".tga", ".ppm", ".pgm",  ".pbm",  ".svg"};
+constexpr std::array<std::string_view, 14> kUnreadEndings{
+    ".gif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif",
+    ".jxl", ".jp2", ".tga", ".ppm",  ".pgm",  ".pbm",  ".svg"};
 
 /// In small letters, with its dot; empty for a hidden file and for what macOS adds to archives.
 std::string ending_of(std::string_view name) {
@@ -47,10 +48,11 @@ bool NameFilter::is_read(std::string_view name) {
 
 void NameFilter::require_all_read(const std::filesystem::path& location) const {
   if (num_unread_ > 0) {
-    throw ConfigError(fmt::format(
-        "{}: holds pictures that are neither PNG nor JPEG files ({}, such as {}); convert them "
-        "(mogrify -format png), or move them away to train without them",
-        location.string(), num_unread_, first_unread_));
+    throw ConfigError(
+        fmt::format("{}: holds pictures that are neither PNG, JPEG nor WebP files ({}, such as "
+                    "{}); convert them "
+                    "(mogrify -format png), or move them away to train without them",
+                    location.string(), num_unread_, first_unread_));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which files of a folder or a ZIP are pictures that are read, told by their names. Used by the
-// image archive.
+// Which files of a folder, a ZIP or a tar are pictures that are read, told by their names. Used by
+// the image archive.
 #pragma once
 
 #include <cstdint>

@@ -10,14 +10,15 @@
 #include "gan/data/images/encoded_image.hpp"
 #include "gan/data/images/jpeg_decoder.hpp"
 #include "gan/data/images/png_decoder.hpp"
+#include "gan/data/images/webp_decoder.hpp"
 
 namespace gangway::data {
 namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// How files begin. A WebP file is a RIFF file, an AVIF or HEIC file begins with the length of its
-/// `ftyp` box.
+/// How files begin. A WebP file is a RIFF file, whose length comes first; an AVIF or HEIC file
+/// begins with the length of its `ftyp` box.
 struct Kind {
   std::string_view name;
   std::string_view magic;
@@ -26,8 +27,8 @@ struct Kind {
 
 constexpr Kind kPng{"PNG", "\x89PNG\r\n\x1A\n"sv};
 constexpr Kind kJpeg{"JPEG", "\xFF\xD8\xFF"sv};
-constexpr std::array<Kind, 8> kOthers{{{"GIF", "GIF8"sv},
-                                       {"WebP", "WEBP"sv, 8},
+constexpr Kind kWebp{"WebP", "WEBP"sv, 8};
+constexpr std::array<Kind, 7> kOthers{{{"GIF", "GIF8"sv},
                                        {"BMP", "BM"sv},
                                        {"TIFF", "II*\0"sv},
                                        {"TIFF", "MM\0*"sv},
@@ -48,10 +49,10 @@ bool is_of(const EncodedImage& file, const Kind& kind) {
   }
   const auto kind = std::find_if(kOthers.begin(), kOthers.end(),
                                  [&](const Kind& other) { return is_of(file, other); });
-  fail(file,
-       kind == kOthers.end()
-           ? "neither a PNG nor a JPEG file (wrong magic)"
-           : fmt::format("neither a PNG nor a JPEG file but {} by its first bytes", kind->name));
+  fail(file, kind == kOthers.end()
+                 ? "neither a PNG, JPEG nor WebP file (wrong magic)"
+                 : fmt::format("neither a PNG, JPEG nor WebP file but {} by its first bytes",
+                               kind->name));
 }
 
 }  // namespace
@@ -64,6 +65,9 @@ Pixels decode_image(std::span<const std::uint8_t> bytes, const std::string& name
   }
   if (is_of(file, kJpeg)) {
     return decode_jpeg(file);
+  }
+  if (is_of(file, kWebp)) {
+    return decode_webp(file);
   }
   refuse(file);
 }

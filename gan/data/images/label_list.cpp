@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "gan/data/images/label_list.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/text/utf8.hpp"
 
 namespace gangway::data {
 namespace {
@@ -19,6 +23,11 @@ constexpr std::int64_t kLargestLabel = 1'000'000;
       "{}: {}; wanted is {{\"labels\": [[\"path/of/image.png\", 3], …]}}, or {{\"labels\": null}} "
       "for none: make the file again, or remove it to have the sub-folders as labels",
       name, problem));
+}
+
+[[noreturn]] void refuse_label(const std::string& name, std::string_view label) {
+  throw ConfigError(fmt::format("{}: '{}' is no label; a whole number from 0 to {} is one", name,
+                                shown(label), kLargestLabel));
 }
 
 }  // namespace
@@ -56,6 +65,34 @@ std::optional<LabelList> parse_label_list(const std::string& text, const std::st
     }
   }
   return list;
+}
+
+int parse_label(std::string_view text, const std::string& name) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  const std::string_view digits = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+  int label = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), label);
+  if (error != std::errc() || end != digits.data() + digits.size() || label < 0 ||
+      label > kLargestLabel) {
+    refuse_label(name, text);
+  }
+  return label;
+}
+
+std::optional<int> described_label(std::string_view text, const std::string& name) {
+  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) {
+    throw ConfigError(fmt::format("{}: is no JSON; mend it, or leave it out", name));
+  }
+  if (!document.is_object() || !document.contains("label")) {
+    return std::nullopt;
+  }
+  const nlohmann::json& label = document["label"];
+  if (!label.is_number_integer() || label < 0 || label > kLargestLabel) {
+    refuse_label(name, label.dump(-1, ' ', true));
+  }
+  return label.get<int>();
 }
 
 }  // namespace gangway::data

@@ -160,7 +160,7 @@ Pack write_pack(const ImageArchive& archive, const std::string& location,
                 const PackOptions& options) {
   if (archive.entries().empty()) {
     throw ConfigError(
-        fmt::format("{}: holds no .png, .jpg or .jpeg file; check the path", location));
+        fmt::format("{}: holds no .png, .jpg, .jpeg or .webp file; check the path", location));
   }
   const ImageLabels labels = labels_of(archive, location);
   make_room(options.folder);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Makes a pack of a folder or ZIP of pictures. Called by `gangway data pack`; main thread.
+// Makes a pack of an archive of pictures. Called by `gangway data pack`; main thread.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
 #include <string>
 
-#include "gan/data/images/image_archive.hpp"
+#include "gan/data/archives/image_archive.hpp"
 #include "gan/data/kept/pack_files.hpp"
 
 namespace gangway::data {

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/first_examples.hpp"
 #include "gan/data/idx_dataset.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "gan/data/kept_datasets.hpp"
 #include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/sides/sided_files.hpp"

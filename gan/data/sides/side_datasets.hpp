@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "gan/data/archives/image_archive.hpp"
 #include "gan/data/dataset.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/sides/sided_files.hpp"
 #include "job/models/model_spec.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gan/data/images/image_archive.hpp"
+#include "gan/data/archives/image_archive.hpp"
 #include "gan/data/two_sides.hpp"
 
 namespace gangway::data {

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
+#include "gan/data/archives/image_archive.hpp"
 #include "gan/data/images/decode_options.hpp"
-#include "gan/data/images/image_archive.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/times/loader_times.hpp"
 

@@ -81,10 +81,20 @@ class Pillow(unittest.TestCase):
         self.compare(files, 32, 3)
         self.compare(files, 64, 1)
 
+    def test_every_kind_of_webp(self):
+        files = []
+        for is_lossless in (False, True):
+            for has_opacity in (False, True):
+                what = f"lossless {is_lossless}, opacity {has_opacity}"
+                files.append((what, samples.webp(self.rng, 70, 61, is_lossless, has_opacity)))
+        self.compare(files, 32, 3)
+        self.compare(files, 64, 1)
+
     def test_every_orientation(self):
         files = []
         for orientation in range(1, 9):
             files.append((f"JPEG {orientation}", samples.jpeg(self.rng, 50, 83, "444", orientation)))
+            files.append((f"WebP {orientation}", samples.webp(self.rng, 83, 50, orientation=orientation)))
             files.append((f"PNG {orientation}", samples.png(self.rng, 83, 50, samples.RGB, 8, orientation=orientation)))
         self.compare(files)
 
@@ -112,6 +122,7 @@ class Pillow(unittest.TestCase):
 
     def test_files_drawn_at_random(self):
         files = [(f"file {i}", samples.random_picture(self.rng, 8, 500)) for i in range(150)]
+        files += [(f"WebP {i}", samples.random_webp(self.rng, 8, 500)) for i in range(30)]
         self.compare(files, 32, 3)
         self.compare(files, 64, 1)
 

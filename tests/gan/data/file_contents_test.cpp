@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <zip.h>
 
-#include "gan/data/images/image_archive.hpp"
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/pictures/png.hpp"
 #include "tests/gan/data/expect_config_error.hpp"

@@ -249,9 +249,9 @@ TEST(ImageDataset, RefusesPicturesThatWouldBeLeftOutInSilence) {
   folder.write("a.jfif", jpeg(16, 16, {200}));
   folder.write("Thumbs.db", "no picture");
   folder.write("b/.DS_Store", "no picture");
-  folder.write(".cache/c.webp", "hidden");
+  folder.write(".cache/c.gif", "hidden");
   EXPECT_EQ(open(folder.path(), 16, 1)->size(), 1);
-  folder.write("y.WEBP", "a picture");
+  folder.write("y.TIFF", "a picture");
   folder.write("x.gif", "a picture");
   expect_config_error([&] { (void)open(folder.path()); },
                       {folder.path().string(), "(2, such as x.gif)"});
@@ -335,7 +335,7 @@ TEST(ImageDataset, NamesAMissingOrEmptyPlace) {
                       {folder.path().string(), "holds no .png"});
   const auto text = folder.write("list.txt", "no ZIP");
   expect_config_error([&] { (void)open(text); },
-                      {text.string(), "neither a folder nor a readable ZIP"});
+                      {text.string(), "neither a folder nor a readable ZIP, tar or LMDB"});
 }
 
 TEST(ImageDataset, RefusesImagesBesideAndInsideSubFolders) {
@@ -351,7 +351,7 @@ TEST(ImageDataset, NamesADamagedImage) {
   const std::string good_jpeg = jpeg(64, 64, {1, 200, 3});
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "empty file"},
-      {"GIF89a and so on", "neither a PNG nor a JPEG"},
+      {"GIF89a and so on", "neither a PNG, JPEG nor WebP"},
       {good_png.substr(0, good_png.size() / 2), "damaged or truncated PNG"},
       {good_png.substr(0, 12), "damaged or truncated PNG"},
       {good_jpeg.substr(0, good_jpeg.size() - 40), "damaged or truncated JPEG"},

@@ -22,6 +22,19 @@ TEST(LabelList, IsNoneWhereLabelsAreNull) {
   EXPECT_EQ(parse_label_list(R"({"labels": []})", "dataset.json"), LabelList{});
 }
 
+TEST(LabelList, ReadsALabelBesideAPicture) {
+  EXPECT_EQ(parse_label(" 12\r\n", "1.cls"), 12);
+  EXPECT_EQ(described_label(R"({"label": 3, "caption": "a cat"})", "1.json"), 3);
+  EXPECT_EQ(described_label(R"({"caption": "a cat"})", "1.json"), std::nullopt);
+  for (const std::string text : {"", " ", "a", "1 2", "-1", "1.0", "1000001", "99999999999"}) {
+    expect_config_error([&] { (void)parse_label(text, "1.cls"); }, {"1.cls", "is no label"});
+  }
+  for (const std::string label : {"-1", "1.5", "null", "\"3\"", "1000001", "[1]"}) {
+    expect_config_error([&] { (void)described_label("{\"label\": " + label + "}", "1.json"); },
+                        {"1.json", "is no label"});
+  }
+}
+
 TEST(LabelList, NamesWhatIsWrongAndTheRemedy) {
   const std::vector<std::pair<std::string, std::string>> broken = {
       {"", "is no JSON"},

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/data/archives/open_archive.hpp"
 #include "gan/data/kept/write_pack.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/pictures/png.hpp"

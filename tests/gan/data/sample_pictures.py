@@ -128,6 +128,16 @@ def jpeg(rng, height, width, kind, orientation=None):
     return Picture(rng.choice([".jpg", ".JPEG", ".jfif"]), content, content)
 
 
+def webp(rng, height, width, is_lossless=True, has_opacity=False, orientation=None):
+    channels = 4 if has_opacity else 3
+    pixels = np.round(smooth(rng, height, width, channels) * 255).astype(np.uint8)
+    image = Image.fromarray(pixels, "RGBA" if has_opacity else "RGB")
+    options = {"exif": exif_block(orientation)} if orientation else {}
+    file = io.BytesIO()
+    image.save(file, "WEBP", lossless=is_lossless, exact=True, quality=95, **options)
+    return Picture(".webp", file.getvalue(), file.getvalue())
+
+
 def random_side(rng, smallest, largest):
     """Each doubling as likely as another."""
     return round(smallest * (largest / smallest) ** rng.random())
@@ -143,11 +153,16 @@ def random_picture(rng, smallest, largest):
     return png(rng, height, width, color_type, depth, rng.random() < 0.3, rng.random() < 0.3, orientation)
 
 
+def random_webp(rng, smallest, largest):
+    height, width = (random_side(rng, smallest, largest) for _ in range(2))
+    return webp(rng, height, width, rng.random() < 0.5, rng.random() < 0.3, rng.choice([None, 1, 3, 6, 8]))
+
+
 def write_random_pictures(folder, count, seed, smallest=8, largest=2000):
     """Writes `count` files into `folder`, some into folders below it."""
     rng = random.Random(seed)
     for i in range(count):
-        picture = random_picture(rng, smallest, largest)
+        picture = (random_webp if i % 6 == 5 else random_picture)(rng, smallest, largest)
         file = folder / rng.choice(["x", "x/deeper", "y"]) / f"{i:05}{picture.ending}"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(picture.content)

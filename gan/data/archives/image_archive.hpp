@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: MIT
-// A folder or a ZIP of image files, listed once and read file by file. Used by the folder data set.
+// Image files in a folder, a ZIP, tars or an LMDB, listed once and read file by file. Used by the
+// data sets of pictures.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "gan/data/contents/file_contents.hpp"
-
 namespace gangway::data {
 
-/// One PNG or JPEG file.
+/// One file of a picture.
 struct ArchiveEntry {
   std::string name;            ///< relative path with '/', without the folders that all files share
   std::int64_t bytes = 0;      ///< uncompressed
   std::uint64_t position = 0;  ///< of the archive's own use
-  /// CRC-32 and XXH3 of its contents; nothing in a folder that was opened without a check, and no
-  /// XXH3 in a ZIP.
+  /// CRC-32 and XXH3 of its contents; nothing where it was opened without a check, but a ZIP has
+  /// the one always, and the other never.
   std::optional<std::uint64_t> crc = {};
   std::optional<std::uint64_t> hash = {};
+  std::optional<int> label = {};  ///< where one goes with each picture of a tar
 };
 
 /// The list of labels that lies among the images (gan/data/images/label_list.hpp).
@@ -35,8 +33,9 @@ struct LabelFile {
 class ImageArchive {
  public:
   virtual ~ImageArchive() = default;
-  /// Sorted by the bytes of the names; .png, .jpg, .jpeg, .jpe and .jfif, in letters of any size.
-  /// Hidden files, `__MACOSX` and files that are no pictures are left out.
+  /// Sorted by the bytes of the names; .png, .jpg, .jpeg, .jpe, .jfif and .webp, in letters of any
+  /// size. Hidden files, `__MACOSX` and files that are no pictures are left out. Of an LMDB the
+  /// values, whatever their keys are.
   [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
   /// The folders that hold all images, with a slash, which the names of the entries leave out;
   /// empty: there is none.
@@ -48,15 +47,10 @@ class ImageArchive {
   [[nodiscard]] virtual const std::optional<LabelFile>& label_file() const = 0;
   /// How to call entries()[index] in a message.
   [[nodiscard]] virtual std::string display_name(std::size_t index) const = 0;
-  /// CRC-32 of entries()[index], the same in a folder and a ZIP of it. Where nothing is known the
-  /// file is read.
+  /// CRC-32 of entries()[index], the same in a folder and a ZIP or tar of it. Where nothing is
+  /// known the file is read.
   [[nodiscard]] std::uint64_t content_crc(std::size_t index) const;
 };
 
 /// @param check  null: nobody needs to know whether the files are what they were
-/// @throws ConfigError: `location` does not exist, cannot be listed, is neither a folder nor a ZIP,
-/// is damaged, or holds pictures of kinds that are not read, such as .webp.
-[[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(
-    const std::filesystem::path& location, ContentsCheck* check = nullptr);
-
 }  // namespace gangway::data

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The archive that data.source or a command names. Called where pictures are opened.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "gan/data/archives/image_archive.hpp"
+#include "gan/data/contents/file_contents.hpp"
+
+namespace gangway::data {
+
+/// @param location  a folder of pictures, of tars or of an LMDB; a ZIP, a tar, an LMDB; or several
+/// tars, as "faces-{0000..0007}.tar"
+/// @throws ConfigError: `location` does not exist, cannot be listed, is none of these, is damaged,
+/// or holds pictures of kinds that are not read, such as .gif.
+[[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(
+    const std::filesystem::path& location, ContentsCheck* check = nullptr);
+
+}  // namespace gangway::data

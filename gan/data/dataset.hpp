@@ -34,6 +34,9 @@ class Dataset {
   /// and returns its label (0 without labels). Thread-safe. @throws ConfigError naming the file
   /// that cannot be read.
   [[nodiscard]] virtual int read(std::int64_t index, std::span<float> out) const = 0;
+  /// Tells that example `index` is about to be read: its bytes may be brought from the disk
+  /// meanwhile. Does not wait for them, and complains of nothing. Thread-safe.
+  virtual void expect(std::int64_t /*index*/) const {}
   /// The label of example `index`, which read() returns. Thread-safe; where there are none to look
   /// up it reads the example.
   [[nodiscard]] virtual int label(std::int64_t index) const {

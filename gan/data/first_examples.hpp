@@ -22,6 +22,7 @@ class FirstExamples : public Dataset {
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override {
     return all_->read(index, out);
   }
+  void expect(std::int64_t index) const override { all_->expect(index); }
   [[nodiscard]] int label(std::int64_t index) const override { return all_->label(index); }
   [[nodiscard]] DecodeTimes decode_times() const override { return all_->decode_times(); }
   [[nodiscard]] std::string fingerprint() const override {

@@ -29,6 +29,9 @@ class ImageDataset : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return num_classes_; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  void expect(std::int64_t index) const override {
+    archive_->expect(static_cast<std::size_t>(index));
+  }
   [[nodiscard]] int label(std::int64_t index) const override {
     return labels_.empty() ? 0 : labels_[static_cast<std::size_t>(index)];
   }

@@ -51,6 +51,10 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
   batch.labels.resize(count);
   std::vector<float> scratch;
   Laps laps;
+  // The first is read at once; the disk is at work on the others while it is decoded.
+  for (std::size_t i = 1; i < count; ++i) {
+    dataset.expect(order.dataset_index(request.first_sample + static_cast<std::int64_t>(i)));
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t cursor = request.first_sample + static_cast<std::int64_t>(i);
     const std::span<float> image =

@@ -22,6 +22,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/text/aligned_text.hpp"
+#include "gan/data/archives/tar_archive.hpp"
 #include "gan/data/kept_datasets.hpp"
 #include "gan/data/loader.hpp"
 #include "gan/data/open_dataset.hpp"
@@ -97,7 +98,7 @@ void forget_files(const std::string& source) {
   };
   std::error_code failure;
   if (!fs::is_directory(place, failure)) {
-    forget(place);
+    std::ranges::for_each(data::tars_of(place), forget);
     return;
   }
   for (const auto& entry : fs::recursive_directory_iterator(

@@ -67,6 +67,11 @@ class ContainerArchive : public ImageArchive {
     return bytes;
   }
 
+  void expect(std::size_t index) const override {
+    const InnerFile& file = files_[entries_.at(index).position];
+    expect_part(containers_[file.container].file, file.part);
+  }
+
   [[nodiscard]] std::string display_name(std::size_t index) const override {
     const InnerFile& file = files_[entries_.at(index).position];
     return inner_name(containers_[file.container], file.name);

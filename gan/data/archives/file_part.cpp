@@ -54,4 +54,9 @@ std::vector<std::uint8_t> read_part(const Container& container, FilePart part) {
   return bytes;
 }
 
+void expect_part(const FileDescriptor& file, FilePart part) {
+  (void)::posix_fadvise(file.get(), static_cast<off_t>(part.offset), static_cast<off_t>(part.bytes),
+                        POSIX_FADV_WILLNEED);
+}
+
 }  // namespace gangway::data

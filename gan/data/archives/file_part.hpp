@@ -40,4 +40,8 @@ struct FilePart {
 /// The whole part; shorter where the file ends. @throws ConfigError likewise
 [[nodiscard]] std::vector<std::uint8_t> read_part(const Container& container, FilePart part);
 
+/// Has the kernel read the part from the disk meanwhile, as far as it does so. A part of 0 bytes is
+/// all that follows its offset.
+void expect_part(const FileDescriptor& file, FilePart part);
+
 }  // namespace gangway::data

@@ -9,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "base/errors.hpp"
+#include "base/file_descriptor.hpp"
 #include "gan/data/archives/archive_names.hpp"
+#include "gan/data/archives/file_part.hpp"
 #include "gan/data/contents/picture_names.hpp"
 
 namespace gangway::data {
@@ -78,6 +81,14 @@ class FolderArchive : public ImageArchive {
       fail_changed(display_name(index));
     }
     return bytes;
+  }
+
+  void expect(std::size_t index) const override {
+    const fs::path path = root_ / entries_.at(index).name;
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file) {  // else its reading says what is wrong
+      expect_part(file, {});
+    }
   }
 
   [[nodiscard]] std::string display_name(std::size_t index) const override {

@@ -43,6 +43,8 @@ class ImageArchive {
   /// The bytes of entries()[index], compared with what is known of them. Thread-safe. @throws
   /// ConfigError naming the file, where it cannot be read or has changed since it was listed.
   [[nodiscard]] virtual std::vector<std::uint8_t> read(std::size_t index) const = 0;
+  /// Tells that entries()[index] is about to be read, as Dataset::expect. Thread-safe.
+  virtual void expect(std::size_t /*index*/) const {}
   /// Where one lies in a folder that holds all images, the nearest such; read when this was made.
   [[nodiscard]] virtual const std::optional<LabelFile>& label_file() const = 0;
   /// How to call entries()[index] in a message.

@@ -23,6 +23,11 @@ class CachedDataset : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return all_->shape(); }
   [[nodiscard]] int num_classes() const override { return all_->num_classes(); }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  void expect(std::int64_t index) const override {
+    if (!cache_->expect(index)) {
+      all_->expect(index);
+    }
+  }
   [[nodiscard]] int label(std::int64_t index) const override { return all_->label(index); }
   [[nodiscard]] DecodeTimes decode_times() const override { return all_->decode_times(); }
   [[nodiscard]] std::string fingerprint() const override { return all_->fingerprint(); }

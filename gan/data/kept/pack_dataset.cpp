@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "gan/data/archives/file_part.hpp"
 #include "gan/data/contents/file_contents.hpp"
 #include "gan/data/images/pixels.hpp"
 #include "gan/data/kept_datasets.hpp"
@@ -62,6 +63,14 @@ int PackDataset::read(std::int64_t index, std::span<float> out) const {
   }
   to_floats(picture, shape_.channels, out);
   return label(index);
+}
+
+void PackDataset::expect(std::int64_t index) const {
+  const auto at = static_cast<std::size_t>(index);
+  const std::size_t bytes = pack_.picture_bytes();
+  if (const std::size_t shard = at / pictures_a_shard_; shard < shards_.size()) {
+    expect_part(shards_[shard], {.offset = at % pictures_a_shard_ * bytes, .bytes = bytes});
+  }
 }
 
 std::unique_ptr<Dataset> open_pack(const std::filesystem::path& folder, const ModelSpec& model) {

@@ -28,6 +28,7 @@ class PackDataset : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return pack_.num_classes; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  void expect(std::int64_t index) const override;
   [[nodiscard]] int label(std::int64_t index) const override {
     return static_cast<int>(pack_.entries[static_cast<std::size_t>(index)].label);
   }

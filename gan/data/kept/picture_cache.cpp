@@ -19,6 +19,7 @@
 #include <xxhash.h>
 
 #include "base/errors.hpp"
+#include "gan/data/archives/file_part.hpp"
 #include "gan/data/contents/fingerprint.hpp"
 #include "job/spec.hpp"
 
@@ -179,6 +180,16 @@ std::span<const std::uint8_t> PictureCache::find(std::int64_t index) const {
   return hash != 0 && hash == XXH3_64bits(bytes.data(), bytes.size())
              ? bytes
              : std::span<const std::uint8_t>();
+}
+
+bool PictureCache::expect(std::int64_t index) const {
+  if (index >= places_ ||
+      std::atomic_ref(*hash_of_place(index)).load(std::memory_order_relaxed) == 0) {
+    return false;
+  }
+  const auto offset = reinterpret_cast<const std::byte*>(picture(index)) - memory_;
+  expect_part(file_, {.offset = static_cast<std::uint64_t>(offset), .bytes = picture_bytes_});
+  return true;
 }
 
 void PictureCache::put(std::int64_t index, std::span<const std::uint8_t> bytes) {

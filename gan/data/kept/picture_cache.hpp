@@ -38,6 +38,8 @@ class PictureCache {
   [[nodiscard]] std::int64_t places() const { return places_; }
   /// The bytes of a picture, for as long as this lives; empty where they are not there.
   [[nodiscard]] std::span<const std::uint8_t> find(std::int64_t index) const;
+  /// Whether a picture seems to be there, and is then brought from the disk meanwhile.
+  [[nodiscard]] bool expect(std::int64_t index) const;
   /// Puts a picture there; where it has no place, nothing. Several may put the same one.
   void put(std::int64_t index, std::span<const std::uint8_t> bytes);
 

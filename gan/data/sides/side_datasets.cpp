@@ -104,6 +104,14 @@ int SideFiles::read(std::int64_t index, std::span<float> out) const {
   return 0;
 }
 
+void SideFiles::expect(std::int64_t index) const {
+  const FilePair& pair = pairs_[static_cast<std::size_t>(index)];
+  archive_->expect(pair.first);
+  if (pair.second != pair.first) {
+    archive_->expect(pair.second);
+  }
+}
+
 std::string SideFiles::fingerprint() const {
   Fingerprint print;
   print.add(kSidesReading);

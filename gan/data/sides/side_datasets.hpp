@@ -33,6 +33,7 @@ class SideFiles : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return shape_; }
   [[nodiscard]] int num_classes() const override { return 0; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  void expect(std::int64_t index) const override;
   [[nodiscard]] DecodeTimes decode_times() const override { return ledger_.times(); }
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] std::string earlier_fingerprint() const override;
@@ -59,6 +60,10 @@ class AllPairs : public Dataset {
   [[nodiscard]] ExampleShape shape() const override;
   [[nodiscard]] int num_classes() const override { return 0; }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  void expect(std::int64_t index) const override {
+    first_->expect(index % first_->size());
+    second_->expect(index / first_->size());
+  }
   [[nodiscard]] DecodeTimes decode_times() const override {
     return first_->decode_times() + second_->decode_times();
   }
@@ -100,6 +105,7 @@ class OtherWay : public Dataset {
   [[nodiscard]] ExampleShape shape() const override { return pairs_->shape(); }
   [[nodiscard]] int num_classes() const override { return pairs_->num_classes(); }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
+  void expect(std::int64_t index) const override { pairs_->expect(index); }
   [[nodiscard]] DecodeTimes decode_times() const override { return pairs_->decode_times(); }
   [[nodiscard]] std::string fingerprint() const override {
     return fingerprint_of(pairs_->fingerprint());

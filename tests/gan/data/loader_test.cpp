@@ -69,6 +69,27 @@ std::vector<Batch> collect(const LoaderOptions& options, int count) {
   return batches;
 }
 
+/// Remembers what it was told to expect, and what of it was read later.
+class ExpectingDataset : public NumberedDataset {
+ public:
+  void expect(std::int64_t index) const override { expected.push_back(index); }
+  int read(std::int64_t index, std::span<float> out) const override {
+    came_expected += static_cast<int>(std::ranges::count(expected, index));
+    return NumberedDataset::read(index, out);
+  }
+  mutable std::vector<std::int64_t> expected = {};
+  mutable int came_expected = 0;
+};
+
+TEST(Loader, TellsWhichExamplesOfABatchAreToComeBeforeItReadsThem) {
+  const ExpectingDataset dataset;
+  Batch batch;
+  read_batch(dataset, SampleOrder(11, 100), {}, {.first_sample = 16, .count = 8}, batch);
+  EXPECT_EQ(dataset.expected,
+            std::vector<std::int64_t>(batch.labels.begin() + 1, batch.labels.end()));
+  EXPECT_EQ(dataset.came_expected, 7);
+}
+
 TEST(Loader, CountsWhatItsThreadsDo) {
   const NumberedDataset dataset;
   Loader loader(dataset, SampleOrder(11, 100), {.prefetch = 2, .threads = 2}, counting(6));

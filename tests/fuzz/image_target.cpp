@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A picture from its first byte to the networks' floats: PNG or JPEG, several resolutions, gray or
-// colour. The first byte of the input chooses the last two, and whether a PNG's checksums are
-// mended: few changes would get past them.
+// A picture from its first byte to the networks' floats: PNG, JPEG or WebP, several resolutions,
+// gray or colour. The first byte of the input chooses the last two, and whether a PNG's checksums
+// are mended: few changes would get past them.
 #include <algorithm>
 #include <array>
 #include <span>

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// An input of a fuzz target as a file that holds others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "gan/data/archives/file_part.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace gangway::fuzz {
+
+/// In memory, the same file every time.
+inline const data::Container& container_of(const std::uint8_t* bytes, std::size_t size) {
+  static data::Container container{
+      .path = "fuzzed", .file = FileDescriptor(::memfd_create("fuzz", MFD_CLOEXEC)), .stamp = {}};
+  if (::ftruncate(container.file.get(), 0) != 0 ||
+      ::pwrite(container.file.get(), bytes, size, 0) != static_cast<ssize_t>(size)) {
+    fail("no file in memory");
+  }
+  container.stamp.bytes = static_cast<std::int64_t>(size);
+  return container;
+}
+
+/// What a reader has found lies in the file.
+inline void require_within(const data::Container& container, data::FilePart part) {
+  if (part.offset > container.bytes() || part.bytes > container.bytes() - part.offset) {
+    fail("a part was found that is not in the file");
+  }
+}
+
+}  // namespace gangway::fuzz

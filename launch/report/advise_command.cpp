@@ -53,12 +53,7 @@ report::AdviceBook book_of(const fs::path& run) {
 void print_json(const report::AdviceBook& book) {
   json list = json::array();
   for (const report::Advice& advice : book.current()) {
-    list.push_back({{"rule", advice.rule},
-                    {"evidence", advice.evidence},
-                    {"remedy", advice.remedy},
-                    {"gain", advice.gain},
-                    {"changes_numbers", advice.changes_numbers},
-                    {"needs_restart", advice.needs_restart}});
+    list.push_back(report::json_of(advice));
   }
   std::cout << json{{"computing", book.computing()}, {"advice", list}}.dump(2) << std::endl;
 }

@@ -2,7 +2,9 @@
 #include "report/advice/advice.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,11 @@ double mean(const std::deque<double>& values) {
                               static_cast<double>(values.size());
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()};
+}
+
 void push(std::deque<double>& values, double value) {
   values.push_back(value);
   if (values.size() > kTicks) {
@@ -30,6 +37,16 @@ void push(std::deque<double>& values, double value) {
 }
 
 }  // namespace
+
+nlohmann::json json_of(const Advice& advice) {
+  return {{"rule", advice.rule},
+          {"evidence", advice.evidence},
+          {"keys", advice.keys},
+          {"remedy", advice.remedy},
+          {"gain", advice.gain},
+          {"changes_numbers", advice.changes_numbers},
+          {"needs_restart", advice.needs_restart}};
+}
 
 std::string advice_line(const Advice& advice) {
   return fmt::format(
@@ -64,9 +81,12 @@ std::vector<Advice> AdviceBook::add(const json& tick) {
     }
     if (watched.is_on && watched.shares.back() > 0.0) {
       const double saved = std::min(0.95, mean(watched.shares));
+      const std::string keys = rule.keys != nullptr ? rule.keys(facts) : std::string();
+      const std::string words = rule.remedy != nullptr ? rule.remedy(facts) : std::string();
       watched.advice = {.rule = std::string(rule.name),
                         .evidence = rule.evidence(facts),
-                        .remedy = rule.remedy(facts),
+                        .keys = words_of(keys),
+                        .remedy = keys + (keys.empty() || words.empty() ? "" : ", ") + words,
                         .gain = rule.is_saved ? 1.0 / (1.0 - saved) : 1.0,
                         .changes_numbers = rule.changes_numbers,
                         .needs_restart = rule.needs_restart};

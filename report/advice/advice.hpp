@@ -15,16 +15,20 @@
 namespace gangway::report {
 
 struct Advice {
-  std::string rule;              ///< "decode-bound"
-  std::string evidence;          ///< what was seen
-  std::string remedy;            ///< the key or command
-  double gain = 1.0;             ///< times as fast, at most: what was seen would cost nothing
-  bool changes_numbers = false;  ///< then it is for a new job
-  bool needs_restart = true;     ///< else it can be done while the run goes on
+  std::string rule;               ///< "decode-bound"
+  std::string evidence;           ///< what was seen
+  std::vector<std::string> keys;  ///< "data.cache=auto": what a program can take as it is
+  std::string remedy;             ///< the keys, and what else helps
+  double gain = 1.0;              ///< times as fast, at most: what was seen would cost nothing
+  bool changes_numbers = false;   ///< then it is for a new job
+  bool needs_restart = true;      ///< else it can be done while the run goes on
 };
 
 /// "decode-bound: waits …: data.cache=auto (at most 1.47 times as fast; the same numbers; …)"
 [[nodiscard]] std::string advice_line(const Advice& advice);
+
+/// The same for programs.
+[[nodiscard]] nlohmann::json json_of(const Advice& advice);
 
 class AdviceBook {
  public:

@@ -75,6 +75,35 @@ double lag(Facts facts) {
   return std::max(0.0, least - waits[slowest]);
 }
 
+/// An interval so much longer that what takes `share` of a step takes less than half a percent.
+std::string rarer(Facts facts, const char* name, double share) {
+  constexpr double kFine = 0.005;
+  const double before = std::atof(facts.key(name, "0").c_str());
+  double times = 2.0;
+  while (share / times > kFine) {
+    times *= 2.0;
+  }
+  return before > 0.0 ? fmt::format("{}={:g}", name, before * times) : std::string();
+}
+
+std::string more_threads(Facts facts) {
+  const int threads = 2 * std::max(1, std::atoi(facts.key("data.threads", "1").c_str()));
+  const int prefetch = std::max(std::atoi(facts.key("data.prefetch", "4").c_str()), 2 * threads);
+  return fmt::format("data.threads={} data.prefetch={}", threads, prefetch);
+}
+
+/// Down to 16 images each, or one a worker.
+std::string fewer_microbatches(Facts facts) {
+  constexpr double kManyImages = 16.0;
+  const int workers = std::max(1, static_cast<int>(facts.waits_for_others().size()));
+  int count = std::max(1, std::atoi(facts.key("training.microbatches", "1").c_str()));
+  const double batch = std::atof(facts.key("training.batch", "0").c_str());
+  while (count % 2 == 0 && count / 2 >= workers && batch / count < kManyImages) {
+    count /= 2;
+  }
+  return fmt::format("training.microbatches={}", count);
+}
+
 constexpr std::array kStepRules = {
     Rule{.name = "decode-bound",
          .threshold = 0.05,
@@ -87,16 +116,18 @@ constexpr std::array kStepRules = {
                return data_evidence(facts, "decodes and resizes",
                                     facts.loader("decode") + facts.loader("fit"));
              },
-         .remedy = [](Facts) { return std::string("data.cache=auto, or 'gangway data pack'"); }},
+         .keys = [](Facts) { return std::string("data.cache=auto"); },
+         .remedy = [](Facts) { return std::string("or 'gangway data pack'"); }},
     Rule{
         .name = "read-bound",
         .threshold = 0.05,
         .share = [](Facts facts) { return data_wait(facts, {"read"}); },
         .evidence = [](Facts facts) { return data_evidence(facts, "reads", facts.loader("read")); },
+        .keys = more_threads,
         .remedy =
             [](Facts facts) {
               return facts.key("data.source").starts_with("toy:")
-                         ? std::string("data.threads=2")
+                         ? std::string()
                          : std::string("'gangway data pack', or a disk nearer to the worker");
             }},
     Rule{.name = "augment-bound",
@@ -110,7 +141,7 @@ constexpr std::array kStepRules = {
                return data_evidence(facts, "augments and packs",
                                     facts.loader("augment") + facts.loader("pack"));
              },
-         .remedy = [](Facts) { return std::string("data.threads=2, or more"); }},
+         .keys = more_threads},
     Rule{.name = "shallow-prefetch",
          .threshold = 0.05,
          .share =
@@ -127,7 +158,7 @@ constexpr std::array kStepRules = {
                    percent(facts.loader("no_room") /
                            (facts.loader("no_room") + facts.loader_work())));
              },
-         .remedy =
+         .keys =
              [](Facts facts) {
                const int before = std::max(1, std::atoi(facts.key("data.prefetch", "4").c_str()));
                return fmt::format("data.prefetch={}", 4 * before);
@@ -141,11 +172,7 @@ constexpr std::array kStepRules = {
                    "micro-batches of {:.0f} images: what each costs, whatever its size, shows",
                    images_per_microbatch(facts));
              },
-         .remedy =
-             [](Facts facts) {
-               return fmt::format("fewer training.microbatches than {}",
-                                  facts.key("training.microbatches", "1"));
-             },
+         .keys = fewer_microbatches,
          .changes_numbers = true,
          .is_saved = false},
     Rule{.name = "overlap-off",
@@ -161,7 +188,7 @@ constexpr std::array kStepRules = {
                    "beside nothing",
                    percent(others_waits(facts)));
              },
-         .remedy = [](Facts) { return std::string("layout.overlap=across"); }},
+         .keys = [](Facts) { return std::string("layout.overlap=across"); }},
     Rule{.name = "straggler",
          .threshold = 0.2,
          .share = lag,
@@ -263,7 +290,7 @@ constexpr std::array kStepRules = {
              [](Facts facts) {
                return fmt::format("snapshots take {} of a step", percent(facts.share("snapshots")));
              },
-         .remedy = [](Facts) { return std::string("checkpoint.snapshot_steps=auto, or more"); }},
+         .keys = [](Facts) { return std::string("checkpoint.snapshot_steps=auto"); }},
     Rule{.name = "checkpoints",
          .threshold = 0.02,
          .share = [](Facts facts) { return facts.share("checkpoints"); },
@@ -272,8 +299,15 @@ constexpr std::array kStepRules = {
                return fmt::format("checkpoints take {} of a step",
                                   percent(facts.share("checkpoints")));
              },
-         .remedy =
-             [](Facts) { return std::string("a larger checkpoint.every_kimg, or a faster disk"); }},
+         .keys =
+             [](Facts facts) {
+               const char* name =
+                   facts.key("checkpoint.every_steps", "0") != "0"     ? "checkpoint.every_steps"
+                   : facts.key("checkpoint.every_seconds", "0") != "0" ? "checkpoint.every_seconds"
+                                                                       : "checkpoint.every_kimg";
+               return rarer(facts, name, facts.share("checkpoints"));
+             },
+         .remedy = [](Facts) { return std::string("or a faster disk"); }},
     Rule{.name = "pictures",
          .threshold = 0.02,
          .share = [](Facts facts) { return facts.share("pictures"); },
@@ -281,7 +315,10 @@ constexpr std::array kStepRules = {
              [](Facts facts) {
                return fmt::format("pictures take {} of the time", percent(facts.share("pictures")));
              },
-         .remedy = [](Facts) { return std::string("a larger output.pictures_kimg"); }},
+         .keys =
+             [](Facts facts) {
+               return rarer(facts, "output.pictures_kimg", facts.share("pictures"));
+             }},
     Rule{.name = "checks",
          .threshold = 0.01,
          .share = [](Facts facts) { return facts.share("checks"); },
@@ -290,7 +327,8 @@ constexpr std::array kStepRules = {
                return fmt::format("comparing weights takes {:.1f}% of a step",
                                   100.0 * facts.share("checks"));
              },
-         .remedy = [](Facts) { return std::string("a larger layout.check_steps"); }},
+         .keys =
+             [](Facts facts) { return rarer(facts, "layout.check_steps", facts.share("checks")); }},
     Rule{.name = "launch-bound",
          .threshold = 0.1,
          .share = [](Facts facts) { return facts.number("device_starved_percent") / 100.0; },
@@ -299,10 +337,16 @@ constexpr std::array kStepRules = {
                return fmt::format("at {} of the looks at the GPU it had nothing left to do",
                                   percent(facts.number("device_starved_percent") / 100.0));
              },
+         .keys =
+             [](Facts facts) {
+               return std::string(facts.key("numerics.cuda_graph", "auto") == "off"
+                                      ? "numerics.cuda_graph=auto"
+                                      : "");
+             },
          .remedy =
              [](Facts facts) {
                return std::string(facts.key("numerics.cuda_graph", "auto") == "off"
-                                      ? "numerics.cuda_graph=auto: recorded steps launch at once"
+                                      ? "recorded steps launch at once"
                                       : "numerics.cuda_graph=on says why steps are not recorded; "
                                         "fewer training.microbatches launch less often");
              }},
@@ -318,10 +362,8 @@ constexpr std::array kStepRules = {
                return fmt::format("penalties take {} of a step, in every step",
                                   percent(facts.share_ending("_penalty")));
              },
-         .remedy =
-             [](Facts) {
-               return std::string("training.r1.interval=16 (lazy regularisation, StyleGAN2)");
-             },
+         .keys = [](Facts) { return std::string("training.r1.interval=16"); },
+         .remedy = [](Facts) { return std::string("lazy regularisation, as in StyleGAN2"); },
          .changes_numbers = true},
     Rule{.name = "coordinator",
          .threshold = 0.01,
@@ -331,10 +373,11 @@ constexpr std::array kStepRules = {
                return fmt::format("waits for the coordinator {:.1f}% of the time",
                                   100.0 * facts.share("coordinator"));
              },
-         .remedy =
-             [](Facts) {
-               return std::string("a larger output.tick_kimg, or a core for the coordinator");
-             }},
+         .keys =
+             [](Facts facts) {
+               return rarer(facts, "output.tick_kimg", facts.share("coordinator"));
+             },
+         .remedy = [](Facts) { return std::string("or a core for the coordinator"); }},
 };
 
 }  // namespace

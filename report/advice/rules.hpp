@@ -15,6 +15,9 @@ struct Rule {
   double threshold = 0.0;  ///< of a step, 0 to 1
   double (*share)(const StepFacts&) = nullptr;
   std::string (*evidence)(const StepFacts&) = nullptr;
+  /// "data.cache=auto": what a program can take as it is, words apart; null: nothing.
+  std::string (*keys)(const StepFacts&) = nullptr;
+  /// What else helps, behind the keys; null: nothing.
   std::string (*remedy)(const StepFacts&) = nullptr;
   bool changes_numbers = false;
   bool needs_restart = true;

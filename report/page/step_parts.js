@@ -93,17 +93,34 @@ function barsOf(view) {
     bar(i + 1, Object.fromEntries(Object.entries(rows).map(([name, values]) => [name, values[i]])), shown));
 }
 
+/** What would make it faster, or that nothing was found. */
+function adviceOf(view) {
+  const { computing, list } = view.advice ?? { computing: 0, list: [] };
+  if (!(computing > 0)) {
+    return []; // its ticks do not tell the parts of a step
+  }
+  if (list.length === 0) {
+    return [h("p", { class: "empty" }, `No advice: ${formatPercent(100 * computing)} of a step computes.`)];
+  }
+  return [h("ul", { class: "advice", "aria-label": "Advice" }, ...list.map((advice) => h("li", {},
+    h("strong", {}, advice.rule), `: ${advice.evidence}. `, h("code", {}, advice.remedy),
+    advice.gain > 1 ? ` at most ${advice.gain.toFixed(2)} times as fast` : "",
+    advice.changes_numbers ? ", in a new job: other numbers" : "")))];
+}
+
 export function createStepParts() {
   const chart = createChart({ title: "Where a step's time goes", unit: "%, slowest worker",
     stack: true, height: 230, format: (value) => formatPercent(value), tick: (value) => `${value}` });
   const bars = h("div", { class: "part-rows" });
-  const element = h("div", {}, chart.element, bars);
+  const advice = h("div", {});
+  const element = h("div", {}, chart.element, bars, advice);
   return {
     element,
     update(view, axis) {
       const x = view.ticks[axis.key] ?? [];
       chart.update({ x: axis, series: stepParts(view.ticks).map((part) => ({ ...part, x })) });
       bars.replaceChildren(...barsOf(view));
+      advice.replaceChildren(...adviceOf(view));
     },
   };
 }

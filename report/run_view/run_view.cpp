@@ -108,6 +108,7 @@ RunView::RunView(fs::path run, ViewLimits limits)
       limits_(limits),
       stats_(run_ / "stats.jsonl"),
       log_(run_ / kLogsFolder / log_file_name(0)),
+      advice_(advice_keys(run_)),
       caches_(std::make_unique<Caches>()) {}
 
 RunView::~RunView() = default;
@@ -117,6 +118,7 @@ void RunView::read_ticks() {
   if (news.begins_again) {
     ticks_.clear();
     rank_parts_ = nullptr;
+    advice_ = AdviceBook(advice_keys(run_));  // another start may have other keys
     damaged_lines_ = 0;
   }
   for (const std::string& line : news.lines) {
@@ -132,6 +134,7 @@ void RunView::take_tick(const std::string& line) {
   if (tick.is_object() && tick.contains("step") && tick.contains("kimg")) {
     ticks_.add(tick);
     rank_parts_ = tick.value("parts_by_rank", json(nullptr));
+    (void)advice_.add(tick);
   } else {
     ++damaged_lines_;
   }
@@ -244,6 +247,14 @@ ordered_json RunView::checkpoints_json() {
   return caches_->checkpoints;
 }
 
+ordered_json RunView::advice_json() const {
+  ordered_json list = ordered_json::array();
+  for (const Advice& advice : advice_.current()) {
+    list.push_back(ordered_json(json_of(advice)));
+  }
+  return {{"computing", advice_.computing()}, {"list", std::move(list)}};
+}
+
 ordered_json RunView::timeline_json() {
   const fs::path trace = run_ / kTraceFolder / kMergedTraceFile;
   const FileTime changed = time_of_change(trace);
@@ -274,6 +285,7 @@ ordered_json RunView::document() {
           {"damaged_lines", damaged_lines_},
           {"ticks", ticks_.json(limits_.ticks)},
           {"rank_parts", rank_parts_},
+          {"advice", advice_json()},
           {"scores", scores_json(images_per_step)},
           {"events", events_json()},
           {"workers", worker_list(run_)},

@@ -16,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/advice/advice.hpp"
 #include "report/run_view/line_tail.hpp"
 #include "report/run_view/log_events.hpp"
 #include "report/run_view/tick_columns.hpp"
@@ -52,6 +53,7 @@ class RunView {
   [[nodiscard]] nlohmann::ordered_json progress_json(const nlohmann::ordered_json& job,
                                                      bool is_over) const;
   [[nodiscard]] nlohmann::ordered_json events_json() const;
+  [[nodiscard]] nlohmann::ordered_json advice_json() const;
   [[nodiscard]] nlohmann::ordered_json scores_json(double images_per_step) const;
   [[nodiscard]] nlohmann::ordered_json checkpoints_json();
   [[nodiscard]] nlohmann::ordered_json timeline_json();
@@ -61,6 +63,7 @@ class RunView {
   LineTail stats_;
   LineTail log_;
   TickColumns ticks_;
+  AdviceBook advice_;
   nlohmann::json rank_parts_;  // of the newest tick; null: it has none
   std::size_t damaged_lines_ = 0;
   std::deque<RunEvent> events_;                                   // of the log

@@ -240,8 +240,8 @@ struct StepFigures {
   std::uint64_t throttled_periods = 0;
   static auto fields(auto& it) {
     return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults,
-                    it.loader, it.device_parts, it.device_steps, it.device_marks,
-                    it.device_starved, it.quota_periods, it.throttled_periods);
+                    it.loader, it.device_parts, it.device_steps, it.device_marks, it.device_starved,
+                    it.quota_periods, it.throttled_periods);
   }
   bool operator==(const StepFigures&) const = default;
 };

@@ -98,8 +98,8 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"unbalanced-networks", {{"parts", {{"tensors", 0.3}}}}, {{"layout.generator", "[0]"}}},
       {"snapshots", {{"parts", {{"snapshots", 0.05}}}}},
       {"checkpoints", {{"parts", {{"checkpoints", 0.05}}}}},
-      {"pictures", {{"parts", {{"pictures", 0.05}}}}},
-      {"checks", {{"parts", {{"checks", 0.02}}}}},
+      {"pictures", {{"parts", {{"pictures", 0.05}}}}, {{"output.pictures_kimg", "1"}}},
+      {"checks", {{"parts", {{"checks", 0.02}}}}, {{"layout.check_steps", "1"}}},
       {"launch-bound", {{"device_starved_percent", 40.0}}},
       {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}},
       {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
@@ -116,6 +116,25 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
     EXPECT_THAT(advice_line(found.front()), HasSubstr(planted.rule + ": "));
     EXPECT_FALSE(found.front().remedy.empty());
   }
+}
+
+TEST(Advice, NamesKeysThatAProgramCanTake) {
+  const auto keys_after = [](const json& parts, Keys keys) {
+    json tick = healthy();
+    tick.merge_patch({{"parts", parts}});
+    const std::vector<Advice> found = after(4, tick, std::move(keys));
+    return found.empty() ? std::vector<std::string>() : found.front().keys;
+  };
+  EXPECT_THAT(keys_after({{"pictures", 0.05}}, {{"output.pictures_kimg", "0.25"}}),
+              ElementsAre("output.pictures_kimg=4"))
+      << "so that they take half a percent";
+  EXPECT_THAT(keys_after({{"checkpoints", 0.05}},
+                         {{"checkpoint.every_steps", "10"}, {"checkpoint.every_kimg", "0"}}),
+              ElementsAre("checkpoint.every_steps=160"));
+  EXPECT_THAT(
+      keys_after({{"leaves", 0.2}}, {{"training.batch", "64"}, {"training.microbatches", "32"}}),
+      ElementsAre("training.microbatches=4"));
+  EXPECT_THAT(keys_after({{"messages", 0.3}}, {}), IsEmpty()) << "a command";
 }
 
 TEST(Advice, BoundsTheGainByWhatIsSaved) {

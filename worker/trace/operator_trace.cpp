@@ -93,7 +93,7 @@ void charge(const std::vector<MemoryEvent>& memory, std::vector<OperatorEvent>& 
 
 }  // namespace
 
-OperatorTrace::OperatorTrace(TraceDetail detail) : detail_(detail) {
+OperatorTrace::OperatorTrace(TraceDetail detail) {
   torch::autograd::profiler::prepareProfiler(config(detail), activities(detail));
   torch::autograd::profiler::enableProfiler(config(detail), activities(detail));
   began_ = mark("begin");

@@ -53,7 +53,6 @@ class OperatorTrace {
   [[nodiscard]] TracedOperators stop();
 
  private:
-  TraceDetail detail_;
   OperatorMark began_;
 };
 

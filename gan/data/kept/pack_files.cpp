@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPackFormat = "gangway pack 1";
-constexpr std::size_t kMostManifestBytes = std::size_t{1} << 26U;
+constexpr std::uintmax_t kMostManifestBytes = std::uintmax_t{1} << 26U;
+constexpr std::uintmax_t kMostIndexBytes = std::uintmax_t{1} << 36U;
 constexpr int kLargestSide = 4096;
 static_assert(std::endian::native == std::endian::little);  // of index.bin
 
@@ -36,9 +37,15 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
                   file.string(), what));
 }
 
-std::string read_whole(const fs::path& file, std::size_t most) {
+/// No more memory than the file has bytes, whatever the bound.
+std::string read_whole(const fs::path& file, std::uintmax_t most) {
+  std::error_code failure;
+  const std::uintmax_t size = fs::file_size(file, failure);
+  if (!failure && size > most) {
+    fail_pack(file, "is larger than any");
+  }
   try {
-    if (auto text = read_small_file(file, most)) {
+    if (auto text = failure ? std::nullopt : read_small_file(file, size)) {
       return *std::move(text);
     }
   } catch (const EnvironmentError& error) {
@@ -54,8 +61,9 @@ std::uint64_t hash_in(const nlohmann::json& text) {
 }
 
 std::vector<PackEntry> read_entries(const fs::path& file, std::size_t count, std::uint64_t hash) {
-  const std::string bytes = read_whole(file, count * sizeof(PackEntry));
-  if (bytes.size() / sizeof(PackEntry) != count || hash_of(bytes_of(bytes)) != hash) {
+  const std::string bytes = read_whole(file, kMostIndexBytes);
+  if (bytes.size() % sizeof(PackEntry) != 0 || bytes.size() / sizeof(PackEntry) != count ||
+      hash_of(bytes_of(bytes)) != hash) {
     fail_pack(file, "is cut or changed");
   }
   std::vector<PackEntry> entries(count);

@@ -120,6 +120,12 @@ TEST_F(PackTest, NamesTheFileThatIsCutChangedOrGone) {
   expect_config_error([&] { read_all(); }, {"00001.shard", "is not there"});
   folder_.write("packed/00001.shard", whole);
   read_all();
+  const std::string manifest = folder_.read("packed/pack.json");
+  const std::size_t count = manifest.find("\"pictures\": ") + 12;
+  folder_.write("packed/pack.json", manifest.substr(0, count) + "1152921504606846977" +
+                                        manifest.substr(manifest.find(',', count)));
+  expect_config_error([&] { read_all(); }, {"index.bin", "is cut or changed"});
+  folder_.write("packed/pack.json", manifest);
   fs::resize_file(packed() / "index.bin", 100);
   expect_config_error([&] { read_all(); }, {"index.bin", "is cut or changed"});
   fs::resize_file(packed() / "pack.json", 100);

@@ -98,6 +98,8 @@ TEST(DecodeWebp, TurnsItAsItsExifSays) {
                                                "EXIF" + in_four_bytes(exif.size()) + exif);
     EXPECT_EQ(decode_file(file).width, 5);
     EXPECT_EQ(decode_file(file).height, 7);
+    expect_config_error([&] { (void)decode_file(file.substr(0, file.size() - 3)); },
+                        {"a.webp: damaged or truncated WebP"});
   }
 }
 

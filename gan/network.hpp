@@ -44,6 +44,8 @@ class Network {
                                                       NamedTensors in,
                                                       const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
+  /// Names of the tensors that are its results, in the order of forward_levels.
+  [[nodiscard]] const std::vector<std::string>& levels() const { return levels_; }
 
   /// From now on its blocks are told that it has grown so far (JobSpec::growth_level); a network of
   /// which nobody says it is fully grown.

@@ -57,8 +57,8 @@ struct WorkerMemory {
   bool operator==(const WorkerMemory&) const = default;
 };
 
-/// Of a worker that holds all networks. With layout.recompute it is no less: what its one
-/// micro-batch does not keep the allocator does (docs/recompute.md).
+/// Of a worker that holds all networks. With layout.recompute it is no less here, to be on the safe
+/// side: how much less depends on which blocks have most (docs/recompute.md).
 /// @param local  as above
 [[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
                                          const ArenaShare& share, int local);

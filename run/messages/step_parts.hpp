@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, 19> kStepPartNames = {
 
 /// Those that each network has.
 enum class NetworkPart : std::size_t {
-  kForward,  ///< recomputed ones too
+  kForward,  ///< recomputed ones too, but for those of single blocks
   kBackward,
   kPenalty,  ///< both sweeps of each
 };

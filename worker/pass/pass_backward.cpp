@@ -25,6 +25,9 @@ using pipeline::Shown;
 void PassRun::recompute(const Instruction& at, StepLosses& losses) {
   enter(at);
   come_back_to(at.node, losses);  // lets go of what lies between
+  if (work_->checkpoints.contains(at.node)) {
+    return;  // its backward makes each block again
+  }
   const int came_to = std::exchange(work_->node, at.node);
   const auto& application = std::get<Application>(node());
   // What it sees of statistics was harvested the first time.
@@ -39,13 +42,18 @@ void PassRun::backward(const Instruction& at, StepLosses& losses) {
     come_back_to(at.node, losses);
   }
   const int came_to = std::exchange(work_->node, at.node);
-  if (at.part != BackwardPart::kWeights && is_recomputed() &&
+  auto checkpoints = work_->checkpoints.extract(at.node);
+  if (checkpoints.empty() && at.part != BackwardPart::kWeights && is_recomputed() &&
       work_->made[static_cast<std::size_t>(at.node)].empty()) {
     throw InvariantError("a backward of pass " + pass().name + " comes without its recompute");
   }
   switch (at.part) {
     case BackwardPart::kWhole:
-      pull(pipeline::trains(phase(), std::get<Application>(node()).network));
+      if (checkpoints.empty()) {
+        pull(pipeline::trains(phase(), std::get<Application>(node()).network));
+      } else {
+        pull(std::move(checkpoints.mapped()));
+      }
       break;
     case BackwardPart::kInputs:
       pull_inputs();
@@ -131,6 +139,29 @@ void PassRun::pull(bool trains) {
   const gan::Tf32Products products(precision());
   torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
                             trains ? std::vector<at::Tensor>() : taken_with_gradients());
+}
+
+void PassRun::pull(gan::BlockCheckpoints checkpoints) {
+  std::vector<at::Tensor> gradients;
+  bool has_some = false;
+  for (const std::string& name : pipeline::outputs_of(node())) {
+    at::Tensor& made = work_->value(name);
+    gradients.push_back(made.defined() ? made.grad() : at::Tensor());
+    has_some = has_some || gradients.back().defined();
+    made.reset();
+  }
+  if (!has_some) {
+    return;
+  }
+  const gan::Tf32Products products(precision());
+  const std::map<std::string, at::Tensor> pulled = std::move(checkpoints).backward(gradients);
+  for (const pipeline::Input& input : std::get<Application>(node()).inputs) {
+    const auto found = pulled.find(input.name);
+    const at::Tensor& taken = work_->value(input.tensor);
+    if (found != pulled.end() && taken.defined() && taken.requires_grad()) {
+      torch::autograd::backward({taken}, {found->second});  // of a leaf: adds it to its gradient
+    }
+  }
 }
 
 void PassRun::pull_inputs() {

@@ -102,10 +102,19 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   const gan::ForwardContext seen =
       context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream);
   gan::NamedTensors taken = work_->taken(application.inputs);
-  result.made = application.part
-                    ? network.forward_chunk(application.part->blocks, application.part->live,
-                                            std::move(taken), seen)
-                    : network.forward_levels(std::move(taken), seen);
+  if (goes_by_block(application)) {
+    using Trains = gan::BlockCheckpoints::Trains;
+    work_->checkpoints.erase(work_->node);
+    const auto kept = work_->checkpoints.emplace(
+        work_->node,
+        gan::BlockCheckpoints(network, taken, seen, trains ? Trains::kYes : Trains::kNo));
+    result.made = kept.first->second.made();
+  } else {
+    result.made = application.part
+                      ? network.forward_chunk(application.part->blocks, application.part->live,
+                                              std::move(taken), seen)
+                      : network.forward_levels(std::move(taken), seen);
+  }
   if (!application.statistic.empty()) {
     const at::NoGradGuard no_grad;
     result.seen.take(network.kept_mean(application.statistic),

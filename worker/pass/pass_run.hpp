@@ -116,6 +116,14 @@ class PassRun {
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
   /// Whether what the node at hand made inside is not kept until its backward (layout.recompute).
   [[nodiscard]] bool is_recomputed() const;
+  /// Whether that is done block by block: where one micro-batch is in work, what flows between
+  /// blocks is little, while of stages each micro-batch would keep it. Not of a network with
+  /// statistics: new ones come once its last backward has begun, before its first blocks are made
+  /// again. A block's weights stay until its own gradients are complete.
+  [[nodiscard]] bool goes_by_block(const pipeline::Application& application) const {
+    return work_->share == nullptr && is_recomputed() &&
+           setup_.networks[application.network]->statistics().empty();
+  }
   /// Carries out the nodes before `end` that are no instruction's.
   void come_to(int end);
   /// The same of their backward, for those behind `end`.
@@ -146,6 +154,8 @@ class PassRun {
   /// trains some.
   void pull(const pipeline::Loss& loss, StepLosses& losses);
   void pull(bool trains);
+  /// The same of an application that has kept what flows between its blocks.
+  void pull(gan::BlockCheckpoints checkpoints);
   /// The same in two goes: to what it took, and to its weights.
   void pull_inputs();
   void pull_weights();

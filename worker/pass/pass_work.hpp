@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gan/block_checkpoints.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
 #include "job/models/network_id.hpp"
@@ -40,6 +41,8 @@ struct PassWork {
   /// Images and, with a graph from there, what they were augmented to, where the pass's penalty
   /// looks through that.
   std::pair<at::Tensor, at::Tensor> through;
+  /// By node: applications of which what flows between blocks is kept (layout.recompute).
+  std::map<int, gan::BlockCheckpoints> checkpoints;
   std::map<int, SplitBackward> split;  ///< by node: whose weights' gradients are still to come
   /// By trained network, what was seen before the micro-batch's leaf was open.
   std::vector<std::pair<NetworkId, SeenStatistics>> seen;

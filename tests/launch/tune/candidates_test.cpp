@@ -18,7 +18,7 @@ using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-JobSpec job_of(const std::vector<std::string>& keys) {
+JobSpec job_with(const std::vector<std::string>& keys) {
   return load_job({.file = {}, .text = std::nullopt, .overrides = keys, .environment = {}}).spec;
 }
 
@@ -31,7 +31,7 @@ Trial trial_with(const std::map<std::string, double>& parts) {
 auto has_key(const std::string& key) { return Field(&Trial::keys, Contains(key)); }
 
 TEST(KeyTrials, AreOfWhatAStepWaitsForAlone) {
-  const JobSpec job = job_of({"data.source=images:photos", "model.channels=3"});
+  const JobSpec job = job_with({"data.source=images:photos", "model.channels=3"});
   EXPECT_THAT(key_trials(job, trial_with({{"generator_forward", 1.0}}), 2), IsEmpty());
   const std::vector<Trial> of_data =
       key_trials(job, trial_with({{"generator_forward", 0.5}, {"data", 0.5}}), 2);
@@ -45,7 +45,7 @@ TEST(KeyTrials, AreOfWhatAStepWaitsForAlone) {
 }
 
 TEST(KeyTrials, LookTwiceAtWhatACacheKeeps) {
-  const JobSpec job = job_of({"data.source=images:photos", "model.channels=3"});
+  const JobSpec job = job_with({"data.source=images:photos", "model.channels=3"});
   const std::vector<Trial> trials = key_trials(job, trial_with({{"data", 1.0}}), 2);
   const auto cached = std::ranges::find_if(trials, &Trial::fills_cache);
   ASSERT_NE(cached, trials.end());
@@ -54,7 +54,7 @@ TEST(KeyTrials, LookTwiceAtWhatACacheKeeps) {
 
 TEST(KeyTrials, ChangeNoNumbers) {
   const JobSpec job =
-      job_of({"checkpoint.snapshot_steps=1", "layout.recompute=true", "layout.stages=2"});
+      job_with({"checkpoint.snapshot_steps=1", "layout.recompute=true", "layout.stages=2"});
   const std::vector<Trial> trials =
       key_trials(job, trial_with({{"snapshots", 0.5}, {"data", 0.2}, {"workers", 0.3}}), 4);
   EXPECT_THAT(trials, Contains(has_key("checkpoint.snapshot_steps=auto")));
@@ -63,7 +63,7 @@ TEST(KeyTrials, ChangeNoNumbers) {
 }
 
 TEST(NumberTrials, KeepTheBatchAndSayThatNumbersChange) {
-  const JobSpec job = job_of({"training.batch=16", "training.microbatches=2"});
+  const JobSpec job = job_with({"training.batch=16", "training.microbatches=2"});
   const std::vector<Trial> trials = number_trials(job, trial_with({}), 4);
   EXPECT_THAT(trials, Each(Field(&Trial::changes_numbers, true)));
   EXPECT_THAT(trials, Contains(has_key("numerics.precision=bf16")));
@@ -76,7 +76,8 @@ TEST(NumberTrials, KeepTheBatchAndSayThatNumbersChange) {
 }
 
 TEST(OverlapTrials, AreTheOtherWays) {
-  const std::vector<Trial> trials = overlap_trials(job_of({"layout.overlap=none"}), trial_with({}));
+  const std::vector<Trial> trials =
+      overlap_trials(job_with({"layout.overlap=none"}), trial_with({}));
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_THAT(trials.front().keys, ElementsAre("layout.overlap=across"));
 }

@@ -38,7 +38,7 @@ class Advise(Trainings):
 
     def test_names_memory_that_is_nearly_full(self):
         for name, used, rules in (("full", 950, {"memory-nearly-full"}), ("roomy", 500, set())):
-            groups = self.folder / name
+            groups = self.folder / f"groups-{name}"
             for folder in (groups, groups / "memory"):  # whichever version this machine has
                 folder.mkdir()
                 (folder / "memory.max").write_text(f"{1000 << 30}\n")

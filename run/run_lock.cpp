@@ -61,8 +61,10 @@ RunLock::RunLock(const std::filesystem::path& run_directory) {
                     run_directory.string(), holder_of(file_.get())));
   }
   const std::string holder = fmt::format("pid {} on {}\n", ::getpid(), host_name());
-  if (::ftruncate(file_.get(), 0) != 0 || ::pwrite(file_.get(), holder.data(), holder.size(), 0) !=
-                                              static_cast<ssize_t>(holder.size())) {
+  // Never empty on its way from one holder's name to the next one's.
+  const auto size = static_cast<off_t>(holder.size());
+  if (::pwrite(file_.get(), holder.data(), holder.size(), 0) != size ||
+      ::ftruncate(file_.get(), size) != 0) {
     fail(path);
   }
 }

@@ -300,20 +300,22 @@ class Tuner {
   }
 
   void write_job(const Trial& best, const Speedup& speedup) const {
+    std::vector<std::string> words = best.keys;
+    const std::string workers = best.workers > 0 ? fmt::format("-n {}", best.workers) : "";
+    words.insert(words.begin(), workers);
     const std::string text = fmt::format(
         "# gangway tune: {:.2f} times as fast as {} on this machine, {:.2f} at the least (95 %).\n"
-        "# {}: -n {}, {}\n{}",
+        "# {}: {}\n{}",
         speedup.gain, options_.job.filename().string(), speedup.least,
-        best.changes_numbers ? "Other numbers, another digest" : "The same digest", best.workers,
-        best.keys.empty() ? "no key" : fmt::format("{}", fmt::join(best.keys, " ")),
-        tuned_text(best));
+        best.changes_numbers ? "Other numbers, another digest" : "The same digest",
+        fmt::join(words, " "), tuned_text(best));
     write_file_atomically(output(), text);
     std::cout << fmt::format(
-        "\ntuned: {:.3f} times as fast, {:.3f} at the least (95 %); {}\n{}: gangway run {} -n {}\n",
+        "\ntuned: {:.3f} times as fast, {:.3f} at the least (95 %); {}\n{}: gangway run {} {}\n",
         speedup.gain, speedup.least,
         best.changes_numbers ? "the numbers are others: give its run another name"
                              : "the same digest, " + bench_.digest(),
-        output().string(), shell_word(output().string()), best.workers);
+        output().string(), shell_word(output().string()), workers);
   }
 
   void write_record(const Trial& best, const Speedup& speedup, bool is_taken) const {

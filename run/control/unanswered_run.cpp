@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -22,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLockLimitBytes = 4096;
+constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kMoment{10};
 constexpr std::string_view kLauncher = "gangway";  // `gangway run`; the coordinator's is longer
 
 /// As the kernel has it, 15 characters at most; empty where there is no such process.
@@ -63,7 +66,12 @@ RunTrace trace_of(const std::string& program) {
 UnansweredRun look_at_unanswered(const fs::path& directory) {
   UnansweredRun run;
   const fs::path lock = directory / kLockFile;
-  const auto text = read_small_file(lock, kLockLimitBytes);
+  auto text = read_small_file(lock, kLockLimitBytes);
+  // A run's first holder has made the file, and not named itself yet.
+  for (int look = 0; text && text->empty() && look < kLooks; ++look) {
+    std::this_thread::sleep_for(kMoment);
+    text = read_small_file(lock, kLockLimitBytes);
+  }
   if (!text || !read_holder(*text, run)) {
     return {};
   }

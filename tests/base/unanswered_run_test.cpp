@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/control/unanswered_run.hpp"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -55,6 +57,13 @@ TEST_F(UnansweredRunTest, KnowsThatItsProcessIsGone) {
   const UnansweredRun gone = look_at_unanswered(folder_.path());
   EXPECT_EQ(gone.trace, RunTrace::kGone);
   EXPECT_THAT(describe(gone), HasSubstr("pid 999999999, which began it 0s ago, is gone"));
+}
+
+TEST_F(UnansweredRunTest, WaitsForTheNameOfWhoeverHasJustCome) {
+  (void)folder_.write("lock", "");
+  const std::jthread holder(
+      [this] { (void)folder_.write("lock", "pid 999999999 on " + host_name() + "\n"); });
+  EXPECT_EQ(look_at_unanswered(folder_.path()).trace, RunTrace::kGone);
 }
 
 TEST_F(UnansweredRunTest, ConcludesNothingOfAnotherHost) {

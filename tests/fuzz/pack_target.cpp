@@ -19,10 +19,11 @@ namespace {
 namespace data = gangway::data;
 namespace fs = std::filesystem;
 
-/// A folder in memory, with the shard; it goes with the process.
+/// A folder in memory, with the shard; it goes with the process. A killed one's is none of a job's,
+/// for which tests of what is left look.
 class PackFolder {
  public:
-  PackFolder() : path_(fmt::format("/dev/shm/gangway-fuzz-{}", ::getpid())) {
+  PackFolder() : path_(fmt::format("/dev/shm/fuzz-pack-{}", ::getpid())) {
     fs::create_directories(path_);
     write("s", std::string(12, 'x'));
   }

@@ -25,14 +25,13 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kLeastSteps = 12;
 constexpr std::int64_t kTicks = 12;
 
-/// The last line that a failed run has said of itself.
+}  // namespace
+
 std::string reason_in(const std::string& words) {
   const std::size_t begin = words.rfind("gangway: ");
   const std::string line = begin == std::string::npos ? words : words.substr(begin + 9);
   return line.substr(0, line.find('\n'));
 }
-
-}  // namespace
 
 JobSpec TrialBench::job_of(const Trial& trial) const {
   std::vector<std::string> overrides = setup_.typed;
@@ -49,7 +48,7 @@ std::vector<std::string> TrialBench::command(const Trial& trial, std::int64_t st
                                  setup_.job.string()};
   words.insert(words.end(), setup_.typed.begin(), setup_.typed.end());
   words.insert(words.end(), trial.keys.begin(), trial.keys.end());
-  const double kimg = static_cast<double>(job_of(trial).images_per_step()) / 1000.0;
+  const double kimg = images_per_step_ / 1000.0;
   const std::int64_t tick = std::max<std::int64_t>(1, steps / kTicks);
   words.insert(words.end(),
                {fmt::format("training.kimg={}", kimg * static_cast<double>(steps)),

@@ -15,6 +15,9 @@
 
 namespace gangway::launch {
 
+/// The last line that a failed command has said of itself; all where it has said none.
+[[nodiscard]] std::string reason_in(const std::string& words);
+
 class TrialBench {
  public:
   struct Setup {
@@ -24,10 +27,14 @@ class TrialBench {
     const Environment& environment;
     bool keeps_runs = false;
   };
-  explicit TrialBench(Setup setup) : setup_(std::move(setup)) {}
+  explicit TrialBench(Setup setup)
+      : setup_(std::move(setup)),
+        images_per_step_(static_cast<double>(job_of({}).images_per_step())) {}
 
   /// The job as this trial has it. @throws ConfigError
   [[nodiscard]] JobSpec job_of(const Trial& trial) const;
+  /// Of all trials.
+  [[nodiscard]] double images_per_step() const { return images_per_step_; }
   /// Runs it once, for about so long as `typed` took for `seconds`; where it fails, its `failure`
   /// says why. @throws Error where another digest than that of the other trials comes out
   void run(Trial& trial, double seconds);
@@ -46,6 +53,7 @@ class TrialBench {
                        const std::filesystem::path& checkpoints);
 
   Setup setup_;
+  double images_per_step_;
   double step_seconds_ = 0.0;  // of the job as it was typed
   int num_runs_ = 0;
   std::map<std::int64_t, std::string> digests_;  // by number of steps

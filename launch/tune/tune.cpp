@@ -103,7 +103,7 @@ class Tuner {
                                                                       : num_cores();
   }
   [[nodiscard]] double rate(double step_seconds) const {
-    return static_cast<double>(bench_.job_of(typed_).images_per_step()) / step_seconds;
+    return bench_.images_per_step() / step_seconds;
   }
   [[nodiscard]] fs::path output() const {
     return options_.output.empty() ? fs::path(options_.job).replace_extension("tuned.yaml")
@@ -152,10 +152,8 @@ class Tuner {
     } catch (const SignalledError&) {
       throw;
     } catch (const Error& error) {
-      const std::string words = error.what();
-      const std::size_t begin = words.rfind("gangway: ");
-      std::cout << "note: no plan, whose layouts would be tried: "
-                << (begin == std::string::npos ? words : words.substr(begin + 9)) << std::endl;
+      std::cout << "note: no plan, whose layouts would be tried: " << reason_in(error.what())
+                << std::endl;
       return overlap_trials(job, typed_);
     }
   }
@@ -324,18 +322,17 @@ class Tuner {
       tried.push_back(json_of(trial));
     }
     const fs::path file = fs::path(output()).replace_extension(".json");
-    write_file_atomically(
-        file, nlohmann::json{{"job", options_.job.string()},
-                             {"overrides", options_.overrides},
-                             {"images_per_step", bench_.job_of(typed_).images_per_step()},
-                             {"typed", json_of(typed_)},
-                             {"best", json_of(best)},
-                             {"gain", speedup.gain},
-                             {"least_gain", speedup.least},
-                             {"taken", is_taken},
-                             {"tried", tried}}
-                      .dump(2) +
-                  "\n");
+    write_file_atomically(file, nlohmann::json{{"job", options_.job.string()},
+                                               {"overrides", options_.overrides},
+                                               {"images_per_step", bench_.images_per_step()},
+                                               {"typed", json_of(typed_)},
+                                               {"best", json_of(best)},
+                                               {"gain", speedup.gain},
+                                               {"least_gain", speedup.least},
+                                               {"taken", is_taken},
+                                               {"tried", tried}}
+                                        .dump(2) +
+                                    "\n");
     std::cout << fmt::format("{}: all that was tried\n", file.string()) << std::flush;
   }
 

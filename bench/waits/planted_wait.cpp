@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Preloaded into the ranks of a job (LD_PRELOAD): the compute thread of one of them, PLANTED_RANK,
-// sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core.
+// Preloaded into the ranks of a job (LD_PRELOAD). The compute thread of one of them, PLANTED_RANK,
+// sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core. Whoever opens
+// a PNG file to read it sleeps for PLANTED_READ_SECONDS.
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -12,12 +14,26 @@
 
 namespace {
 
+double number(const char* name) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::atof(text) : 0.0;
+}
+
+void sleep_for(double seconds) {
+  if (seconds <= 0.0) {
+    return;
+  }
+  timespec left{.tv_sec = static_cast<time_t>(seconds),
+                .tv_nsec = static_cast<long>(1e9 * (seconds - std::floor(seconds)))};
+  while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
 double planted_seconds() {
-  const char* const seconds = std::getenv("PLANTED_SECONDS");
   const char* const chosen = std::getenv("PLANTED_RANK");
   const char* const own = std::getenv("OMPI_COMM_WORLD_RANK");
   const bool is_chosen = chosen != nullptr && own != nullptr && std::strcmp(chosen, own) == 0;
-  return is_chosen && seconds != nullptr ? std::atof(seconds) : 0.0;
+  return is_chosen ? number("PLANTED_SECONDS") : 0.0;
 }
 
 }  // namespace
@@ -26,11 +42,19 @@ extern "C" int getrusage(__rusage_who_t who, rusage* usage) noexcept {
   using Function = int(int, rusage*);
   static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "getrusage"));
   static const double seconds = planted_seconds();
-  if (who == RUSAGE_THREAD && seconds > 0.0) {
-    timespec left{.tv_sec = static_cast<time_t>(seconds),
-                  .tv_nsec = static_cast<long>(1e9 * (seconds - std::floor(seconds)))};
-    while (::nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
+  if (who == RUSAGE_THREAD) {
+    sleep_for(seconds);
   }
   return real(who, usage);
+}
+
+// What std::ifstream opens files with.
+extern "C" FILE* fopen64(const char* path, const char* mode) {
+  using Function = FILE*(const char*, const char*);
+  static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "fopen64"));
+  static const double seconds = number("PLANTED_READ_SECONDS");
+  if (std::strstr(path, ".png") != nullptr) {
+    sleep_for(seconds);
+  }
+  return real(path, mode);
 }

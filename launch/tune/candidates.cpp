@@ -60,7 +60,7 @@ void add_data_keys(const JobSpec& job, int cores, Variants& variants) {
 }  // namespace
 
 std::vector<Trial> layout_trials(const plan::Search& search, const plan::PlanInput& input,
-                                 const Trial& typed, std::size_t most) {
+                                 const Trial& typed, int slots, std::size_t most) {
   std::vector<Trial> trials;
   for (const plan::Prediction& one : search.ranking) {
     const plan::Candidate candidate = runnable(one.candidate, input.job, input.cluster);
@@ -68,7 +68,7 @@ std::vector<Trial> layout_trials(const plan::Search& search, const plan::PlanInp
                 .workers = candidate.workers,
                 .keys = layout_keys(candidate, input.job)};
     const bool is_typed = trial.workers == typed.workers && trial.keys.empty();
-    if (one.fits && !is_typed && trials.size() < most) {
+    if (one.fits && !is_typed && trial.workers <= slots && trials.size() < most) {
       trials.push_back(std::move(trial));
     }
   }

@@ -11,11 +11,11 @@
 
 namespace gangway::launch {
 
-/// The layouts that a plan ranks first and that fit, but for the one that `typed` has; `most` of
-/// them.
+/// The layouts that a plan ranks first and that fit, but for the one that `typed` has: `most` of
+/// them, with as many workers as there are slots for.
 [[nodiscard]] std::vector<Trial> layout_trials(const plan::Search& search,
                                                const plan::PlanInput& input, const Trial& typed,
-                                               std::size_t most);
+                                               int slots, std::size_t most);
 
 /// The other ways of overlapping, where nothing is known of other layouts.
 [[nodiscard]] std::vector<Trial> overlap_trials(const JobSpec& job, const Trial& typed);

@@ -55,6 +55,9 @@ std::vector<std::string> TrialBench::command(const Trial& trial, std::int64_t st
                 fmt::format("output.tick_kimg={}", kimg * static_cast<double>(tick)),
                 "output.http=off", "output.control=off", "--outdir", setup_.folder.string(),
                 "--run", fmt::format("trial{}", num_runs_), "--progress", "lines"});
+  if (!setup_.hostfile.empty()) {
+    words.insert(words.end(), {"--hostfile", setup_.hostfile.string()});
+  }
   if (trial.workers > 0) {
     words.insert(words.end(), {"--workers", std::to_string(trial.workers)});
   }

@@ -25,6 +25,7 @@ class TrialBench {
     std::vector<std::string> typed;  ///< overrides
     std::filesystem::path folder;    ///< absolute; of the runs, which are removed again
     const Environment& environment;
+    std::filesystem::path hostfile;  ///< empty: none is named
     bool keeps_runs = false;
   };
   explicit TrialBench(Setup setup)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -38,6 +39,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLayouts = 8;
+/// Of the plan: it knows the cores of hosts, and not how many slots of them are this user's.
+constexpr std::size_t kRows = 64;
 constexpr int kRounds = 3;  // of successive halving
 /// What is less is not worth another job file.
 constexpr double kWorthIt = 1.01;
@@ -51,11 +54,12 @@ class Tuner {
         bench_({.job = options.job,
                 .typed = options.overrides,
                 .folder = folder / "runs",
-                .environment = environment}),
+                .environment = environment,
+                .hostfile = options.hostfile}),
         typed_{.name = "as typed", .workers = options.workers, .keys = {}} {
     const JobSpec job = bench_.job_of(typed_);
-    if (typed_.workers == 0 && job.layout.plan.empty()) {
-      typed_.workers = default_workers(job, num_cores());
+    if (job.layout.plan.empty()) {
+      typed_.workers = choose_hosts(options.hostfile, options.workers, job, environment).workers;
     }
   }
 
@@ -120,8 +124,11 @@ class Tuner {
     const fs::path usual =
         options_.profile.empty() ? plan::default_profile_file(options_.job) : options_.profile;
     if (!options_.profile.empty() || fs::exists(usual)) {
-      plan::require_fitting(plan::read_profile(usual), usual.string(), job);
-      return usual;
+      const plan::Profile found = plan::read_profile(usual);
+      plan::require_fitting(found, usual.string(), job);
+      if (options_.hostfile.empty() || found.links) {
+        return usual;
+      }
     }
     std::cout << "profile: none of this job is here; measuring one\n" << std::flush;
     const fs::path made = folder_ / "profile.json";
@@ -130,6 +137,9 @@ class Tuner {
     words.insert(words.end(), options_.overrides.begin(), options_.overrides.end());
     words.insert(words.end(), {"-o", made.string(), "--seconds",
                                fmt::format("{}", 5.0 * options_.seconds), "--anyway"});
+    if (!options_.hostfile.empty()) {
+      words.insert(words.end(), {"--hostfile", options_.hostfile.string()});
+    }
     const ChildOutput output = output_of_child(words, ToldToEnd::kAtOnce);
     if (output.code != 0) {
       throw EnvironmentError(output.text);
@@ -143,12 +153,15 @@ class Tuner {
     try {
       const fs::path file = profile(job);
       plan::Profile read = plan::read_profile(file);
-      plan::Cluster host = plan::profiled_host(read);
-      const plan::Planner planner(job, std::move(read), file.string(), std::move(host));
+      plan::Cluster hosts =
+          options_.hostfile.empty() ? plan::profiled_host(read) : plan::profiled_hosts(read);
+      const plan::Planner planner(job, std::move(read), file.string(), std::move(hosts));
       const plan::PlanInput input = planner.input();
       const plan::Search search = search_layouts(
-          input, {.rows = kLayouts + 1, .workers = options_.workers, .shapes = plan::Shapes::kAll});
-      return layout_trials(search, input, typed_, kLayouts);
+          input, {.rows = kRows, .workers = options_.workers, .shapes = plan::Shapes::kAll});
+      const int slots = options_.hostfile.empty() ? std::numeric_limits<int>::max()
+                                                  : count_slots(read_hostfile(options_.hostfile));
+      return layout_trials(search, input, typed_, slots, kLayouts);
     } catch (const SignalledError&) {
       throw;
     } catch (const Error& error) {
@@ -299,10 +312,13 @@ class Tuner {
 
   void write_job(const Trial& best, const Speedup& speedup) const {
     std::vector<std::string> words = best.keys;
-    const std::string workers = best.workers > 0 ? fmt::format("-n {}", best.workers) : "";
+    std::string workers = best.workers > 0 ? fmt::format("-n {}", best.workers) : "";
+    if (!options_.hostfile.empty()) {
+      workers += fmt::format(" --hostfile {}", shell_word(options_.hostfile.string()));
+    }
     words.insert(words.begin(), workers);
     const std::string text = fmt::format(
-        "# gangway tune: {:.2f} times as fast as {} on this machine, {:.2f} at the least (95 %).\n"
+        "# gangway tune: {:.2f} times as fast as {} here, {:.2f} at the least (95 %).\n"
         "# {}: {}\n{}",
         speedup.gain, options_.job.filename().string(), speedup.least,
         best.changes_numbers ? "Other numbers, another digest" : "The same digest",
@@ -349,7 +365,9 @@ class Tuner {
 int tune(const TuneOptions& options, const Environment& environment) {
   require_programs(DeviceKind::kCpu);
   const EndRequests requests;
-  const TemporaryFolder folder;
+  // Hosts share the job's folder, and hardly the system's for temporary files.
+  const TemporaryFolder folder(options.hostfile.empty() ? fs::temp_directory_path()
+                                                        : fs::absolute(options.job).parent_path());
   Tuner tuner(options, environment, folder.path());
   require_quiet_machine(options.anyway);
   return tuner.run();

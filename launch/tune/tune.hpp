@@ -14,11 +14,12 @@ namespace gangway::launch {
 struct TuneOptions {
   std::filesystem::path job;
   std::vector<std::string> overrides;
-  int workers = 0;                ///< 0: whatever number is fastest
-  std::filesystem::path profile;  ///< empty: default_profile_file(), or one that is made for this
-  std::filesystem::path output;   ///< empty: JOB.tuned.yaml beside the job
-  double seconds = 2.0;           ///< of the first round's runs
-  bool new_job = false;           ///< whether numbers may change
+  int workers = 0;                 ///< 0: whatever number is fastest
+  std::filesystem::path profile;   ///< empty: default_profile_file(), or one that is made for this
+  std::filesystem::path output;    ///< empty: JOB.tuned.yaml beside the job
+  std::filesystem::path hostfile;  ///< of all trials; empty: Slurm's allocation, or this host
+  double seconds = 2.0;            ///< of the first round's runs
+  bool new_job = false;            ///< whether numbers may change
   bool anyway = false;
 };
 

@@ -12,7 +12,7 @@ namespace gangway::launch {
 void add_tune_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* command = app.add_subcommand(
-      "tune", "Find what makes a job faster on this machine without changing a bit, and prove it");
+      "tune", "Find what makes a job faster here without changing a bit, and prove it");
   command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
@@ -22,6 +22,8 @@ void add_tune_command(CLI::App& app, CommandLine& line) {
                       "For the plan; default: JOB.profile.json here, else one is measured");
   command->add_option("-o,--output", options->output,
                       "Job file to write; default: JOB.tuned.yaml beside the job");
+  command->add_option("--hostfile", options->hostfile,
+                      "Run all trials on these hosts, which share the job's folder");
   command->add_flag(
       "--new-job", options->new_job,
       "Try what changes the numbers as well: micro-batches, memory format, precision");

@@ -79,6 +79,21 @@ class Places(OnHosts):
         self.assertEqual(self.placement("a"), ([("host1", 0), ("host2", 2)], "host1"))
 
 
+class Tuned(OnHosts):
+    def test_trials_run_on_all_hosts_with_as_many_workers_as_there_are_slots(self):
+        (self.folder / "job.yaml").write_text(RING.read_text())
+        code, out, err = self.call_inside(
+            "3", f"{GANGWAY} tune job.yaml {' '.join(SMALL)} --hostfile {HOSTFILE} --seconds 0.1 --anyway")
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("as typed: ", out)
+        record = json.loads((self.folder / "job.tuned.json").read_text())
+        self.assertEqual(record["typed"]["workers"], 3)
+        tried = {trial["workers"] for trial in record["tried"]}
+        self.assertGreater(len(tried), 1, "no layouts of a plan")
+        self.assertEqual(max(tried), 3)
+        self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [], "left behind")
+
+
 class Refusals(OnHosts):
     def assert_refused(self, hosts, script, message):
         code, out, err = self.call_inside(hosts, script)

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whether `gangway tune` gives back what a job was deprived of: each job has its best layout by hand and a handicap, the
+handicapped one is tuned, and what comes back runs in turns with the best by hand (docs/tuning.md).
+
+    GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/handicapped.py [--rounds 3] [--only NAME]
+
+`handicap` and `tuned`: the step, over the step of the best by hand, medians of rounds in turns. `again`: what a second tune of the
+tuned job does; it should leave it alone.
+"""
+import argparse
+import json
+import statistics
+
+from short_runs import CLOTHES, ShortRuns
+
+# name, workers, keys of both, keys of the best by hand, keys of the handicap
+CASES = [
+    ("decoding", 1, [], ["data.cache=auto"], []),
+    ("overlap", 2, ["model.width=96", "training.batch=8"], [], ["layout.overlap=none", "layout.buckets=32"]),
+    ("stages", 2, [], [], ["layout.stages=2"]),
+    ("recompute", 1, [], [], ["layout.recompute=true", "checkpoint.snapshot_steps=1"]),
+]
+
+
+def tune(runs, job, workers, output):
+    """(whether something faster was found, the file of it)"""
+    runs.gangway("tune", *job, "-n", workers, "--output", output, "--anyway")
+    return json.loads(output.with_suffix(".json").read_text())["taken"], output
+
+
+def case(runs, rounds, name, workers, keys, by_hand, handicap):
+    both = [*CLOTHES, *keys]
+    if "training.batch=8" in keys:
+        both += ["training.kimg=0.4", "output.tick_kimg=0.04"]
+    if name == "decoding":
+        both.append(f"data.source=images:{runs.photos(500)}")
+    found, file = tune(runs, [*both, *handicap], workers, runs.folder / f"{name}.tuned.yaml")
+    tuned = [file] if found else [*both, *handicap]
+    runs.step([*both, *by_hand], workers)  # whose kept pictures the next one finds
+    rows = []
+    for _ in range(rounds):
+        best = runs.step([*both, *by_hand], workers)[0]
+        rows.append((runs.step([*both, *handicap], workers)[0] / best, runs.step(tuned, workers)[0] / best))
+    slower, back = (statistics.median(column) for column in zip(*rows))
+    again, _ = tune(runs, tuned, workers, runs.folder / f"{name}.again.yaml")
+    print(f"{name:12} {slower:9.3f} {back:7.3f}  {'tuned further' if again else 'left alone'}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=[one[0] for one in CASES])
+    options = parser.parse_args()
+    with ShortRuns() as runs:
+        print(f"{'job':12} {'handicap':>9} {'tuned':>7}  again")
+        for one in CASES:
+            if options.only in (None, one[0]):
+                case(runs, options.rounds, *one)
+
+
+if __name__ == "__main__":
+    main()

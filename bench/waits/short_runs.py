@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Short trainings of one small job with more keys, in a folder of their own, and what their ticks tell of a step."""
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/distributed"))
+
+from clean_environment import environment  # noqa: E402
+from train_command import GANGWAY  # noqa: E402
+
+# What costs a step something now and then is off: a case turns on what it is about.
+CLOTHES = [ROOT / "examples/fashion-mnist.yaml", "model.width=32", "training.batch=64", "training.microbatches=4",
+           "training.kimg=3.2", "output.tick_kimg=0.32", "output.pictures_kimg=0", "checkpoint.every_kimg=0",
+           "checkpoint.snapshot_steps=0", "layout.check_steps=0", "layout.balance=off"]
+WARM_UP = 2  # ticks
+
+
+class ShortRuns:
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="gangway-waits-"))
+        self.count = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def photos(self, size, count=256):
+        """A folder of PNG files with `size` x `size` pixels in colour."""
+        from PIL import Image
+        folder = self.folder / f"photos-{size}"
+        if not folder.exists():
+            folder.mkdir()
+            for number in range(count):
+                picture = Image.linear_gradient("L").resize((size, size)).rotate(7 * number)
+                picture.convert("RGB").save(folder / f"{number}.png", compress_level=1)
+        return folder
+
+    def gangway(self, *words, **variables):
+        """Its output. A command that fails ends the measurement."""
+        ended = subprocess.run([str(word) for word in (GANGWAY, *words)], capture_output=True, text=True, timeout=900,
+                               cwd=self.folder, env=environment(XDG_CACHE_HOME=str(self.folder / "cache"), **variables))
+        if ended.returncode != 0:
+            sys.exit(f"{words}: {ended.stdout}{ended.stderr}")
+        return ended.stdout
+
+    def train(self, job, workers, **variables):
+        """The run's folder."""
+        self.count += 1
+        self.gangway("run", *job, "-n", workers, "--run", f"run{self.count}", "--outdir", self.folder / "runs", **variables)
+        run, = (self.folder / "runs").glob(f"*-run{self.count}")
+        return run
+
+    def step(self, job, workers, **variables):
+        """(seconds of a step, seconds of each part of the first worker's step), behind the warm-up."""
+        run = self.train(job, workers, **variables)
+        found = step_of(run)
+        shutil.rmtree(run)
+        return found
+
+
+def step_of(run):
+    ticks = [json.loads(line) for line in (run / "stats.jsonl").read_text().splitlines()]
+    counted, before = ticks[WARM_UP:], ticks[WARM_UP - 1]["step"]
+    steps = counted[-1]["step"] - before
+    parts = {}
+    for tick in counted:
+        rows = tick.get("parts_by_rank") or {part: [value] for part, value in tick["parts"].items()}
+        for part, values in rows.items():
+            parts[part] = parts.get(part, 0.0) + values[0] * (tick["step"] - before) / steps
+        before = tick["step"]
+    return sum(tick["seconds_tick"] for tick in counted) / steps, parts

@@ -50,7 +50,7 @@ struct NetworkUpdate {
   std::int64_t count = 0;              ///< of the network's updates, this one included
   double lr = 0;                       ///< learning rate, schedules applied
   bool was_skipped = false;            ///< its gradient was not finite: there are no norms either
-  std::optional<UpdateNorms> norms{};  ///< nothing on GPUs, where nobody sees updates
+  std::optional<UpdateNorms> norms{};  ///< nothing of one that was skipped
   bool operator==(const NetworkUpdate&) const = default;
 };
 

@@ -62,7 +62,7 @@ StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport)
           .incarnation = setup.welcome.incarnation};
 }
 
-/// What is updated on a device nobody sees.
+/// What is updated on a device is not copied on its way.
 PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks,
                                        const ComputeDevice& device, SnapshotTaker& taker) {
   if (device.lags_behind()) {
@@ -156,7 +156,6 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .device = device_.device(),
                    .local = local_,
                    .pools = replica_.pools(),
-                   .shows_updates = !device_.lags_behind(),
                    .changes = &changes_,
                    .shares = remote_ ? &shares_ : nullptr,
                    .remote = remote_.get()}),
@@ -226,7 +225,8 @@ void Training::run() {
   messages::Lease lease = link_.next_lease(kFirstLeaseDeadline);
   told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
   clock_.begin();
-  device_clock_.emplace(device_.make_marks(), job_.networks.size());
+  device_clock_.emplace(device_.make_marks(), job_.networks.size(),
+                        job_.steps_of_kimg(job_.output.tick_kimg));
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {
     write_pictures(0);
@@ -318,9 +318,10 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
   plan.counts.updates = steps_done;  // as who watches is told: after it
   plan.snapshot_step = snapshot;
   exchange_.lane.wait(exchange_.lane.submit([&] {
-    watcher.before_update(pools->own_range(), {});
+    const UpdateSlice own{.range = pools->own_range()};
+    watcher.before_update(own);
     pools->store(steps_done);
-    watcher.after_update(pools->own_range(), plan);
+    watcher.after_update(own, plan);
   }));
 }
 

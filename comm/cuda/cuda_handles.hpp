@@ -41,6 +41,14 @@ struct CudaMemoryTraits {
 };
 using CudaMemory = UniqueHandle<CudaMemoryTraits>;
 
+/// Page-locked memory of the host, which a device copies from and to by itself.
+struct PinnedMemoryTraits {
+  using type = void*;
+  static type null() noexcept { return nullptr; }
+  static void release(type memory) noexcept { (void)cudaFreeHost(memory); }
+};
+using PinnedMemory = UniqueHandle<PinnedMemoryTraits>;
+
 struct CudaGraphTraits {
   using type = cudaGraph_t;
   static type null() noexcept { return nullptr; }
@@ -79,6 +87,12 @@ using CudaGraphExec = UniqueHandle<CudaGraphExecTraits>;
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDefault), "making an event");
   return CudaEvent(event);
+}
+
+[[nodiscard]] inline PinnedMemory allocate_pinned(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, bytes), "allocating page-locked memory");
+  return PinnedMemory(memory);
 }
 
 [[nodiscard]] inline CudaMemory allocate_on_device(std::size_t bytes) {

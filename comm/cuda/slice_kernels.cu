@@ -132,6 +132,20 @@ __global__ void update_kernel(const __grid_constant__ SliceUpdate update) {
   }
 }
 
+__global__ void mean_kernel(const __grid_constant__ SliceUpdate update, float* out) {
+  extern __shared__ Pack shared[];
+  const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
+  for (std::int64_t pack = first_index(); pack < update.elements / 4; pack += index_stride()) {
+    Pack mean = mean_of(update.program, update.summands, update.scale, pack, shared);
+    if (pack < update.parameter_elements / 4) {
+      for (int i = 0; i < 4; ++i) {
+        mean.lane[i] = mean.lane[i] * clip;
+      }
+    }
+    store_pack(out, pack, mean);
+  }
+}
+
 __global__ void sum_kernel(const __grid_constant__ SliceSum sum) {
   extern __shared__ Pack shared[];
   for (std::int64_t pack = first_index(); pack < sum.elements / 4; pack += index_stride()) {
@@ -240,6 +254,15 @@ void launch_update(const SliceUpdate& update, cudaStream_t stream) {
             update);
   });
   check_launch("updating a slice on the GPU");
+}
+
+void launch_mean(const SliceUpdate& update, float* out, cudaStream_t stream) {
+  if (update.elements == 0) {
+    return;
+  }
+  mean_kernel<<<blocks_for(update.elements / 4), kThreads, shared_bytes(update.program), stream>>>(
+      update, out);
+  check_launch("summing a slice on the GPU");
 }
 
 void launch_sum(const SliceSum& sum, cudaStream_t stream) {

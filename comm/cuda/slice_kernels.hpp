@@ -13,6 +13,9 @@ namespace gangway::comm {
 /// @throws EnvironmentError when a launch fails; so do the others.
 void launch_update(const SliceUpdate& update, cudaStream_t stream);
 void launch_sum(const SliceSum& sum, cudaStream_t stream);
+/// out[i] = the mean gradient that `update` is made of, as its optimiser takes it: clipped where it
+/// clips.
+void launch_mean(const SliceUpdate& update, float* out, cudaStream_t stream);
 /// squares[i] = sum of squares of block i of `values` (kBlockElements each), in double and in the
 /// order of comm/arena/tree_sum.hpp.
 void launch_block_squares(const float* values, std::int64_t num_blocks, double* squares,

@@ -76,6 +76,7 @@ struct WireEncoding {
 
 /// Host references of the kernels: same results in every bit. Any thread.
 void update_slice_on_host(const SliceUpdate& update);
+void mean_on_host(const SliceUpdate& update, float* out);
 void sum_slice_on_host(const SliceSum& sum);
 void decide_clip_on_host(const ClipDecision& decision);
 void encode_on_host(const WireEncoding& encoding);

@@ -47,6 +47,14 @@ void update_slice_on_host(const SliceUpdate& update) {
   with_rule(update.optimizer, [&](auto rule) { update_by<decltype(rule)>(update); });
 }
 
+void mean_on_host(const SliceUpdate& update, float* out) {
+  const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
+  for (std::int64_t i = 0; i < update.elements; ++i) {
+    const float mean = sum_of(update.program, update.summands, i) * update.scale;
+    out[i] = i < update.parameter_elements ? mean * clip : mean;
+  }
+}
+
 void sum_slice_on_host(const SliceSum& sum) {
   for (std::int64_t i = 0; i < sum.elements; ++i) {
     sum.out[i] = sum_of(sum.program, sum.summands, i) * sum.scale;

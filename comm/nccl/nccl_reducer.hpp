@@ -23,6 +23,7 @@
 
 #include "comm/cuda/cuda_handles.hpp"
 #include "comm/cuda/slice_update.hpp"
+#include "comm/cuda/update_viewer.hpp"
 #include "comm/lane.hpp"
 #include "comm/nccl/launch_order.hpp"
 #include "comm/nccl/message_plan.hpp"
@@ -64,6 +65,7 @@ class NcclReducer final : public Exchange {
       std::vector<int> workers = {};  ///< these numbers, by place in the session
     };
     Whole whole = {};
+    UpdateViewer* viewer = nullptr;  ///< outlives the reducer; null: nobody sees updates
   };
 
   /// @throws InvariantError if the setup is not that of the session's workers or asks for what

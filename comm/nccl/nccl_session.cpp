@@ -161,7 +161,16 @@ bool NcclSession::drain() noexcept {
   if (state_->failed && !state_->wait_gone(state_->setup.abort_timeout)) {
     return false;
   }
+  try {
+    watch(state_->stream.get(), "what it had begun");  // which others may never end
+  } catch (const std::exception&) {
+    return false;
+  }
   return cudaStreamSynchronize(state_->stream.get()) == cudaSuccess;
+}
+
+void NcclSession::abandon() noexcept {
+  state_->fail(fmt::format("{}: work that others need was given up", state_->who()));
 }
 
 void* NcclSession::register_memory(void* memory, std::size_t bytes) {

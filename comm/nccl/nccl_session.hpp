@@ -66,6 +66,9 @@ class NcclSession {
   /// Waits until nothing of the session's stream is left on the GPU. False: it failed, and NCCL
   /// does not let go within Setup::abort_timeout. For those who free memory that it works on.
   bool drain() noexcept;
+  /// This worker launches nothing more, of which others, or its own stream, may wait for some. Any
+  /// thread.
+  void abandon() noexcept;
 
   /// Registers device memory for zero-copy transfers; all workers register alike. Null where NCCL
   /// has no use for it.

@@ -52,9 +52,6 @@ std::string check_device(const JobSpec& job) {
         "layout.transport {} is for GPUs; use numerics.device cuda, or another transport",
         transport.name);
   }
-  if (on_gpus && job.layout.audit) {
-    return "layout.audit recomputes updates on the CPU, and these are made on GPUs; leave it out";
-  }
   return {};
 }
 
@@ -171,9 +168,8 @@ std::vector<Rule> layout_rules() {
       {{"numerics.precision", "numerics.device"},
        "`numerics.precision` tf32 goes with `numerics.device` cuda, fp16 with cpu.",
        check_precision},
-      {{"layout.transport", "numerics.device", "layout.audit"},
-       "`numerics.device` cuda goes with `layout.transport` nccl (or auto) and without "
-       "`layout.audit`, and nccl with cuda.",
+      {{"layout.transport", "numerics.device"},
+       "`numerics.device` cuda goes with `layout.transport` nccl (or auto), and nccl with cuda.",
        check_device,
        {"layout.transport"}},
   };

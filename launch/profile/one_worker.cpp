@@ -129,8 +129,7 @@ OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> 
                                     .exchanges = device_->connect(replica_->networks(), *exchange_),
                                     .device = device_->device(),
                                     .local = all_,
-                                    .pools = replica_->pools(),
-                                    .shows_updates = !device_->lags_behind()});
+                                    .pools = replica_->pools()});
   if (worker::ImagePools* pools = replica_->pools()) {
     pools->take_up();
   }

@@ -40,6 +40,22 @@ struct Reports {
   std::map<int, messages::CheckpointPart> parts;
   std::map<std::int64_t, StepLosses> losses;
   std::uint64_t device_steps = 0;
+  std::map<std::pair<int, std::int64_t>, messages::UpdateSquares> squares;
+  std::map<std::string, Histogram> histograms;
+
+  void take_figures(const messages::Progress& progress) {
+    device_steps += progress.figures.device_steps;
+    for (const messages::UpdateFigures& update : progress.updates) {
+      messages::UpdateSquares& sum = squares[{update.network, update.update}];
+      const messages::UpdateSquares told = update.squares.value_or(messages::UpdateSquares{});
+      sum.gradient += told.gradient;
+      sum.change += told.change;
+      sum.weights += told.weights;
+    }
+    for (const messages::HistogramPart& part : progress.histograms) {
+      histograms[fmt::format("{} {}", part.step, part.tag)].add(part.counts);
+    }
+  }
 };
 
 /// A coordinator's side that knows its answers beforehand.
@@ -67,7 +83,7 @@ class ScriptedLink final : public worker::CoordinatorLink {
   }
   void report(const messages::Progress& progress) override {
     const std::scoped_lock lock(reports_.mutex);
-    reports_.device_steps += progress.figures.device_steps;
+    reports_.take_figures(progress);
     for (const messages::MicrobatchLoss& loss : progress.losses) {
       const auto [told, is_first] = reports_.losses[progress.step].emplace(loss.microbatch, loss);
       for (std::size_t i = 0; !is_first && i < loss.by_network.size(); ++i) {
@@ -252,7 +268,9 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
   Outcome outcome{
       .checkpoint = checkpoint::commit_checkpoint(temporary, manifest_of(stretch, reports)),
       .losses = reports.losses,
-      .device_steps = reports.device_steps};
+      .device_steps = reports.device_steps,
+      .squares = reports.squares,
+      .histograms = reports.histograms};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
   return outcome;
 }
@@ -298,7 +316,9 @@ Outcome train_generations(const JobSpec& job, const std::vector<Stretch>& genera
       .checkpoint = checkpoint::commit_checkpoint(
           temporary, manifest_of(last, reports, static_cast<std::int64_t>(generations.size()))),
       .losses = reports.losses,
-      .device_steps = reports.device_steps};
+      .device_steps = reports.device_steps,
+      .squares = reports.squares,
+      .histograms = reports.histograms};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
   return outcome;
 }

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/numbers/histogram.hpp"
 #include "comm/transport/loopback_transport.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
@@ -26,6 +28,9 @@ struct Outcome {
   std::string digest;                         ///< of that checkpoint
   std::map<std::int64_t, StepLosses> losses;  ///< by steps done
   std::uint64_t device_steps = 0;             ///< of all workers, that devices were looked at in
+  /// What all workers were shown of updates, by network and number.
+  std::map<std::pair<int, std::int64_t>, messages::UpdateSquares> squares;
+  std::map<std::string, Histogram> histograms;  ///< by step and tag, of all workers
 };
 
 /// Steps [begin, end) of a job on a number of workers.

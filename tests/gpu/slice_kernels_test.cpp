@@ -2,13 +2,16 @@
 // The fused update on the GPU has the bits of its host reference.
 #include "comm/cuda/slice_kernels.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "comm/arena/tree_sum.hpp"
 #include "comm/cuda/compile_sum.hpp"
+#include "comm/cuda/figure_kernels.hpp"
 #include "tests/comm/toy_job.hpp"
 #include "tests/gpu/device_memory.hpp"
 
@@ -113,6 +116,47 @@ TEST_F(SliceKernels, UpdateWithTheBitsOfTheHost) {
       EXPECT_TRUE(same_bits(pair.device_second.on_host(), pair.second));
       EXPECT_TRUE(same_bits(pair.device_average.on_host(), pair.average));
     }
+  }
+}
+
+TEST_F(SliceKernels, ShowTheMeanThatTheOptimiserTakes) {
+  SlicePair pair(5, std::size_t{4096} * 6);
+  const float clip = 0.71F;
+  DeviceArray<float> device_clip(std::vector<float>{clip});
+  SliceUpdate host = pair.update(false);
+  host.clip_scale = &clip;
+  SliceUpdate device = pair.update(true);
+  device.clip_scale = device_clip.data();
+  std::vector<float> expected(static_cast<std::size_t>(pair.elements));
+  DeviceArray<float> out(expected.size());
+  mean_on_host(host, expected.data());
+  launch_mean(device, out.data(), nullptr);
+  EXPECT_TRUE(same_bits(out.on_host(), expected));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = pair.weights[i] - expected[i];
+  }
+  launch_difference(pair.device_weights.data(), out.data(), pair.elements, nullptr);
+  EXPECT_TRUE(same_bits(out.on_host(), expected));
+}
+
+TEST_F(SliceKernels, CountValuesAsTheHostDoes) {
+  for (const std::size_t count : {1U, 511U, 512U, 100'003U}) {
+    std::vector<float> values = scattered_values(6, count);
+    values.back() = std::numeric_limits<float>::quiet_NaN();
+    ValueCounts expected{};
+    DeviceArray<float> device_values(values);
+    DeviceArray<ValueCounts> counts(std::vector<ValueCounts>{expected});
+    for (int again = 0; again < 2; ++again) {
+      count_on_host(values.data(), static_cast<std::int64_t>(count), expected);
+      launch_count(device_values.data(), static_cast<std::int64_t>(count), counts.data(), nullptr);
+    }
+    const ValueCounts found = counts.on_host().front();
+    EXPECT_TRUE(std::ranges::equal(found.counts, expected.counts)) << count;
+    EXPECT_EQ(found.total, expected.total);
+    EXPECT_EQ(found.least, expected.least);
+    EXPECT_EQ(found.most, expected.most);
+    EXPECT_NEAR(found.sum, expected.sum, 1e-9 * expected.sum_of_squares);
+    EXPECT_NEAR(found.sum_of_squares, expected.sum_of_squares, 1e-9 * expected.sum_of_squares);
   }
 }
 

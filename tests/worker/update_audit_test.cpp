@@ -25,9 +25,9 @@ constexpr int kWorkers = 3;
 
 /// Changes what the updater did before the audit sees it; nothing unless told.
 struct Corruption final : UpdateWatcher {
-  void before_update(comm::ElementRange, std::span<const float>) override {}
-  void after_update(comm::ElementRange range, const UpdatePlan&) override {
-    if (arena != nullptr && range.begin <= element && element < range.end) {
+  void before_update(const UpdateSlice&) override {}
+  void after_update(const UpdateSlice& slice, const UpdatePlan&) override {
+    if (arena != nullptr && slice.range.begin <= element && element < slice.range.end) {
       float& value = arena->data()[element];
       value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.hpp"
+#include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "job/models/architecture.hpp"
 #include "worker/trace/step_clock.hpp"
@@ -37,15 +38,21 @@ CudaExchange::CudaExchange(const Setup& setup)
                 exchange_.ranges[static_cast<std::size_t>(setup.worker)],
                 exchange_.num_microbatches, state_.parts()),
       registrations_(shared_memory()),
+      shown_(state_, setup.worker, largest_slice()),
       reducer_(setup.session, reducer_setup()),
       watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
       waits_(state_.group_plan().num_buckets()),
       is_complete_(state_.group_plan().num_buckets()) {
   exchange_.lane.attach(reducer_);
+  exchange_.lane.attach(shown_);
 }
 
 CudaExchange::~CudaExchange() {
+  exchange_.lane.detach(shown_);
   exchange_.lane.detach(reducer_);
+  if (reducer_.needs() != comm::Exchange::Need::kNothing) {
+    setup_.session.abandon();  // the lane has failed, or the thread, in the midst of an update
+  }
   // Freeing the gradients' memory waits for no stream, and computing may wait for the session's.
   if (setup_.session.drain()) {
     (void)cudaStreamSynchronize(setup_.stream);
@@ -67,7 +74,7 @@ CudaExchange::Registrations CudaExchange::shared_memory() const {
   return registrations;
 }
 
-comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
+comm::NcclReducer::Setup CudaExchange::reducer_setup() {
   std::vector<const float*> partials;
   for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
     partials.push_back(partials_.partial(i));
@@ -75,27 +82,57 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() const {
   std::vector<int> holders = exchange_.whole.workers;
   std::ranges::sort(holders);
   const NetworkSpec& network = setup_.job.networks[setup_.network];
-  return {
-      .network = network.name.c_str(),
-      .layout = &state_.layout(),
-      .plan = &state_.group_plan(),
-      .ranges = exchange_.ranges,
-      .num_microbatches = exchange_.num_microbatches,
-      .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
-                                                            : comm::NcclOrder::kNcclOrder,
-      .wire = wire_type(network.wire),
-      .clip_norm = network.clip_norm,
-      .tells_norm = setup_.job.training.divergence.gradient_norm > 0.0,
-      .weights = memory_.weights(),
-      .optimizer = state_.optimizer(),
-      .moments = memory_.moments(),
-      .average = memory_.average(),
-      .partials = std::move(partials),
-      .whole = {.session = setup_.whole, .plan = &state_.plan(), .workers = std::move(holders)}};
+  return {.network = network.name.c_str(),
+          .layout = &state_.layout(),
+          .plan = &state_.group_plan(),
+          .ranges = exchange_.ranges,
+          .num_microbatches = exchange_.num_microbatches,
+          .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
+                                                                : comm::NcclOrder::kNcclOrder,
+          .wire = wire_type(network.wire),
+          .clip_norm = network.clip_norm,
+          .tells_norm = setup_.job.training.divergence.gradient_norm > 0.0,
+          .weights = memory_.weights(),
+          .optimizer = state_.optimizer(),
+          .moments = memory_.moments(),
+          .average = memory_.average(),
+          .partials = std::move(partials),
+          .whole = {.session = setup_.whole, .plan = &state_.plan(), .workers = std::move(holders)},
+          .viewer = &shown_};
 }
 
-void CudaExchange::show_updates_to(UpdateWatcher& /*watcher*/) {
-  throw InvariantError("updates on a GPU cannot be audited; please report this");
+std::size_t CudaExchange::largest_slice() const {
+  const comm::BucketPlan& plan = state_.group_plan();
+  std::size_t largest = 0;
+  for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
+    largest = std::max(largest, setup_.job.numerics.order == SumOrder::kTree
+                                    ? plan.slice(bucket, setup_.worker).size()
+                                    : plan.bucket(bucket).size());
+  }
+  return largest;
+}
+
+void CudaExchange::await_shown() {
+  const PartScope part = in_part(messages::StepPart::kDevice);
+  exchange_.lane.wait(shown_);
+}
+
+void CudaExchange::recompute(const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                             const UpdateSlice& slice) const {
+  const comm::UpdateConstants constants = comm::update_constants(plan, kStatisticMomentum);
+  const std::size_t parameters = comm::intersect(slice.range, layout.parameter_range()).size();
+  comm::SliceUpdate update{.program = comm::running_sum_program(1),
+                           .elements = static_cast<std::int64_t>(slice.range.size()),
+                           .parameter_elements = static_cast<std::int64_t>(parameters),
+                           .constants = &constants,
+                           .optimizer = plan.settings.kind,
+                           .weights = slice.weights.data(),
+                           .average = slice.average.empty() ? nullptr : slice.average.data()};
+  update.summands.values[0] = slice.mean.data();
+  for (std::size_t i = 0; i < slice.moments.size(); ++i) {
+    update.moments[i] = slice.moments[i].data();
+  }
+  comm::update_slice_on_host(update);
 }
 
 void CudaExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
@@ -106,6 +143,10 @@ void CudaExchange::open(int phase, const UpdatePlan& plan) {
   // NCCL pairs operations by their order, so that no worker may begin an exchange while another is
   // still to be launched: they could come to lie the other way round elsewhere.
   setup_.wait_for_launches();
+  if (shown_.is_wished_for()) {
+    await_shown();
+    shown_.begin(plan);
+  }
   phase_ = phase;
   reducer_.prepare(comm::update_constants(plan, kStatisticMomentum), setup_.stream);
   reducer_.open();

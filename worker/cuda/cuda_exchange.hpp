@@ -11,6 +11,7 @@
 #include "comm/nccl/nccl_reducer.hpp"
 #include "comm/reduce/partial_stack.hpp"
 #include "worker/cuda/device_memory.hpp"
+#include "worker/cuda/updates/shown_updates.hpp"
 #include "worker/cuda/wait_times.hpp"
 #include "worker/step/gradient_watch.hpp"
 #include "worker/step/network_exchange.hpp"
@@ -38,8 +39,12 @@ class CudaExchange final : public NetworkExchange {
   CudaExchange(const CudaExchange&) = delete;
   CudaExchange& operator=(const CudaExchange&) = delete;
 
-  /// @throws InvariantError: updates are made on the device, unseen.
-  void show_updates_to(UpdateWatcher& watcher) override;
+  /// What it wishes for, a little later.
+  void show_updates_to(UpdateWatcher& watcher) override { shown_.show_to(watcher); }
+  void await_shown() override;
+  /// By the host's reference of the kernels.
+  void recompute(const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                 const UpdateSlice& slice) const override;
   void open_leaf() override;
   void close_leaf(int microbatch) override;
   void restart_leaves() override { partials_.restart(); }
@@ -67,7 +72,9 @@ class CudaExchange final : public NetworkExchange {
   using Registrations = std::vector<std::unique_ptr<comm::NcclRegistration>>;
   /// Lets NCCL reach what travels, but for networks that are cut: parts of an arena travel by copy.
   [[nodiscard]] Registrations shared_memory() const;
-  [[nodiscard]] comm::NcclReducer::Setup reducer_setup() const;
+  [[nodiscard]] comm::NcclReducer::Setup reducer_setup();
+  /// Elements of the largest slice that this worker updates.
+  [[nodiscard]] std::size_t largest_slice() const;
   /// Merges what is complete of `bucket` and gives it away; a second time changes nothing.
   void complete(std::size_t bucket);
 
@@ -78,6 +85,7 @@ class CudaExchange final : public NetworkExchange {
   DeviceGradientMemory gradients_;
   comm::PartialStack partials_;
   Registrations registrations_;
+  ShownUpdates shown_;
   comm::NcclReducer reducer_;
   GradientWatch watch_;
   WaitTimes waits_;

@@ -5,20 +5,11 @@
 #include <utility>
 
 #include "base/guarded.hpp"
-#include "base/unique_handle.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 
 namespace gangway::worker {
-namespace {
 
-struct PinnedMemoryTraits {
-  using type = void*;
-  static type null() noexcept { return nullptr; }
-  static void release(type memory) noexcept { (void)cudaFreeHost(memory); }
-};
-using PinnedMemory = UniqueHandle<PinnedMemoryTraits>;
-
-}  // namespace
+using comm::PinnedMemory;
 
 struct PinnedBuffers::Shelf {
   Mutex mutex;
@@ -41,9 +32,7 @@ std::shared_ptr<std::byte> PinnedBuffers::take(std::size_t bytes) {
     }
   }
   if (!memory) {
-    void* made = nullptr;
-    comm::check(cudaMallocHost(&made, size), "allocating page-locked memory");
-    memory.reset(made);
+    memory = comm::allocate_pinned(size);
   }
   auto* const first = static_cast<std::byte*>(memory.get());
   auto owned = std::make_shared<PinnedMemory>(std::move(memory));

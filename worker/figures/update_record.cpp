@@ -21,9 +21,6 @@ void add_block_squares(std::span<const float> values, std::vector<double>& squar
 
 }  // namespace
 
-UpdateRecord::UpdateRecord(NetworkState& state, NetworkId network, bool is_shown)
-    : state_(state), network_(network), is_shown_(is_shown) {}
-
 void UpdateRecord::settle() {
   if (!wish_) {
     return;
@@ -31,7 +28,7 @@ void UpdateRecord::settle() {
   const Wish wish = *std::exchange(wish_, std::nullopt);
   if (wish.norms) {
     at_.was_skipped = was_skipped_;
-    if (is_shown_ && !was_skipped_) {
+    if (!was_skipped_) {
       at_.squares = messages::UpdateSquares{.gradient = comm::pairwise_sum(squares_.gradient),
                                             .change = comm::pairwise_sum(squares_.change),
                                             .weights = comm::pairwise_sum(squares_.weights)};
@@ -45,19 +42,17 @@ void UpdateRecord::settle() {
 }
 
 void UpdateRecord::begin(const UpdatePlan& plan, const Wish& wish) {
-  const bool has_histograms = is_shown_ && wish.histograms;
-  if (!wish.norms && !has_histograms) {
+  if (!wish.norms && !wish.histograms) {
     return;
   }
-  wish_ = {.norms = wish.norms,
-           .histograms = has_histograms ? wish.histograms : std::optional<std::int64_t>()};
+  wish_ = wish;
   at_ = {.network = static_cast<int>(network_), .update = plan.number(), .lr = plan.settings.lr};
   was_skipped_ = false;
   const std::size_t blocks = state_.layout().parameter_range().size() / comm::kBlockElements;
   for (std::vector<double>* squares : {&squares_.gradient, &squares_.change, &squares_.weights}) {
-    squares->assign(is_shown_ && wish.norms ? blocks : 0, 0.0);
+    squares->assign(wish.norms ? blocks : 0, 0.0);
   }
-  if (has_histograms) {
+  if (wish.histograms) {
     distributions_.assign(state_.layout().parameters().size(), {});
   }
 }
@@ -74,17 +69,22 @@ comm::ElementRange UpdateRecord::parameters_of(comm::ElementRange range) const {
   return comm::intersect(range, state_.layout().parameter_range());
 }
 
-void UpdateRecord::before_update(comm::ElementRange range, std::span<const float> mean) {
-  const comm::ElementRange parameters = parameters_of(range);
+UpdateWish UpdateRecord::wish() const {
+  return wish_ ? UpdateWish{.squares = wish_->norms, .histograms = wish_->histograms.has_value()}
+               : UpdateWish{};
+}
+
+void UpdateRecord::before_update(const UpdateSlice& slice) {
+  const comm::ElementRange parameters = parameters_of(slice.range);
   if (!wish_ || parameters.empty()) {
     return;
   }
-  const std::span<const float> gradient = mean.first(parameters.size());
+  const std::span<const float> gradient = slice.mean.first(parameters.size());
   if (wish_->histograms) {
-    count(parameters, gradient);
+    count(slice);
   }
   if (wish_->norms) {
-    const std::span<const float> weights = state_.weights().range(parameters);
+    const std::span<const float> weights = slice.weights.first(parameters.size());
     const std::size_t first = parameters.begin / comm::kBlockElements;
     add_block_squares(gradient, squares_.gradient, first);
     add_block_squares(weights, squares_.weights, first);
@@ -92,28 +92,41 @@ void UpdateRecord::before_update(comm::ElementRange range, std::span<const float
   }
 }
 
-void UpdateRecord::after_update(comm::ElementRange range, const UpdatePlan& plan) {
+void UpdateRecord::after_update(const UpdateSlice& slice, const UpdatePlan& plan) {
   was_skipped_ = plan.was_skipped;
-  const comm::ElementRange parameters = parameters_of(range);
+  const comm::ElementRange parameters = parameters_of(slice.range);
   if (!wish_ || !wish_->norms || parameters.empty()) {
     return;
   }
-  const std::span<const float> weights = state_.weights().range(parameters);
   for (std::size_t i = 0; i < before_.size(); ++i) {
-    before_[i] = weights[i] - before_[i];
+    before_[i] = slice.weights[i] - before_[i];
   }
   add_block_squares(before_, squares_.change, parameters.begin / comm::kBlockElements);
 }
 
-void UpdateRecord::count(comm::ElementRange range, std::span<const float> mean) {
+void UpdateRecord::take(const UpdateSums& sums, const UpdatePlan& plan) {
+  was_skipped_ = plan.was_skipped;
+  if (wish_->norms) {
+    std::ranges::copy(sums.gradient, squares_.gradient.begin());
+    std::ranges::copy(sums.change, squares_.change.begin());
+    std::ranges::copy(sums.weights, squares_.weights.begin());
+  }
+  for (std::size_t i = 0; i < distributions_.size(); ++i) {
+    distributions_[i].weights.add(sums.tensors[i].weights);
+    distributions_[i].gradients.add(sums.tensors[i].gradients);
+  }
+}
+
+void UpdateRecord::count(const UpdateSlice& slice) {
   const std::vector<comm::ArenaEntry>& tensors = state_.layout().parameters();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Without the padding behind the tensor.
     const comm::ElementRange own =
-        comm::intersect(range, {tensors[i].offset, tensors[i].offset + tensors[i].elements});
+        comm::intersect(slice.range, {tensors[i].offset, tensors[i].offset + tensors[i].elements});
     if (!own.empty()) {
-      distributions_[i].gradients.add(mean.subspan(own.begin - range.begin, own.size()));
-      distributions_[i].weights.add(std::as_const(state_.weights()).range(own));
+      const std::size_t from = own.begin - slice.range.begin;
+      distributions_[i].gradients.add(slice.mean.subspan(from, own.size()));
+      distributions_[i].weights.add(slice.weights.subspan(from, own.size()));
     }
   }
 }

@@ -2,7 +2,7 @@
 // What people are shown of one network's updates: norms, and now and then histograms. It is shown
 // the slices that this worker updates; the coordinator adds what all workers tell. Looked at are
 // single updates, so the price is three passes over a slice that is in the cache, a few times a
-// thousand images.
+// thousand images. Of updates on a device it takes the sums that the device has made.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ class UpdateRecord final : public UpdateWatcher {
     bool norms = false;
     std::optional<std::int64_t> histograms = {};  ///< of so many steps done
   };
-  /// @param is_shown  whether somebody shows it updates; else it tells what plans say
-  UpdateRecord(NetworkState& state, NetworkId network, bool is_shown);
+  UpdateRecord(NetworkState& state, NetworkId network) : state_(state), network_(network) {}
 
-  // Compute thread, these three.
+  // Compute thread, these five.
 
+  /// Whether an update is looked at that is not settled.
+  [[nodiscard]] bool is_looking() const { return wish_.has_value(); }
   /// Another update is about to be opened: what was looked at is over. @pre no exchange is under
   /// way
   void settle();
@@ -37,11 +38,13 @@ class UpdateRecord final : public UpdateWatcher {
   void begin(const UpdatePlan& plan, const Wish& wish);
   /// Adds what was settled since the last call, of several updates the last.
   void tell(messages::Progress& progress);
+  [[nodiscard]] UpdateWish wish() const override;
 
   // Lane thread.
 
-  void before_update(comm::ElementRange range, std::span<const float> mean) override;
-  void after_update(comm::ElementRange range, const UpdatePlan& plan) override;
+  void before_update(const UpdateSlice& slice) override;
+  void after_update(const UpdateSlice& slice, const UpdatePlan& plan) override;
+  void take(const UpdateSums& sums, const UpdatePlan& plan) override;
 
  private:
   /// Of one tensor.
@@ -56,12 +59,11 @@ class UpdateRecord final : public UpdateWatcher {
     std::vector<double> weights;
   };
   [[nodiscard]] comm::ElementRange parameters_of(comm::ElementRange range) const;
-  void count(comm::ElementRange range, std::span<const float> mean);
+  void count(const UpdateSlice& slice);
   [[nodiscard]] std::vector<messages::HistogramPart> parts(std::int64_t step) const;
 
   NetworkState& state_;
   NetworkId network_;
-  bool is_shown_;
   std::optional<Wish> wish_;    // of the update that is open; nothing: none is looked at
   messages::UpdateFigures at_;  // that update
   bool was_skipped_ = false;    // it, as far as this worker was shown

@@ -76,12 +76,12 @@ class SnapshotTaker final : public comm::Background {
   /// Hands on what it sees, with the network's index.
   struct Watcher final : UpdateWatcher {
     Watcher(SnapshotTaker& taker, std::size_t network) : taker_(taker), network_(network) {}
-    void before_update(comm::ElementRange range, std::span<const float> /*mean*/) override {
-      taker_.copy_before_update(network_, range);
+    void before_update(const UpdateSlice& slice) override {
+      taker_.copy_before_update(network_, slice.range);
     }
-    void after_update(comm::ElementRange range, const UpdatePlan& plan) override {
+    void after_update(const UpdateSlice& slice, const UpdatePlan& plan) override {
       if (plan.snapshot_step) {
-        taker_.put_off(network_, range, *plan.snapshot_step, plan.counts);
+        taker_.put_off(network_, slice.range, *plan.snapshot_step, plan.counts);
       }
     }
 

@@ -17,7 +17,11 @@ NetworkChecks::NetworkChecks(NetworkState& state, NetworkId network, const JobSp
       audit_(setup.transport, state,
              {.network = static_cast<int>(network),
               .seed = job.training.seed,
-              .timeout = setup.timeout}) {
+              .timeout = setup.timeout,
+              .update = [&exchange](const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                                    const UpdateSlice& slice) {
+                exchange.recompute(plan, layout, slice);
+              }}) {
   compares_ = every_ > 0 && replicas_.is_needed();
   audits_ = every_ > 0 && job.layout.audit && audit_.is_needed();
   if (is_needed()) {

@@ -62,6 +62,14 @@ class NetworkExchange {
   virtual ~NetworkExchange() = default;
   /// From now on `watcher`, too, sees all updates; it outlives this. @pre nothing is open
   virtual void show_updates_to(UpdateWatcher& watcher) = 0;
+  /// Until watchers have seen what they wished to see of updates that were awaited: on a device
+  /// those are under way still.
+  virtual void await_shown() {}
+  /// The updates' arithmetic on the host, with equal bits.
+  virtual void recompute(const UpdatePlan& plan, const comm::ArenaLayout& layout,
+                         const UpdateSlice& slice) const {
+    update_slice(plan, layout, slice);
+  }
 
   virtual void open_leaf() = 0;
   virtual void close_leaf(int microbatch) = 0;

@@ -44,33 +44,40 @@ void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
   update_average(plan.average_decay, slice.weights, slice.average);
 }
 
+UpdateSlice NetworkUpdater::slice_of(comm::ElementRange range, std::span<const float> mean) {
+  return {
+      .range = range,
+      .mean = mean,
+      .weights = state_.weights().range(range),
+      .moments = state_.moments(range),
+      .average = state_.average() != nullptr ? state_.average()->range(range) : std::span<float>{}};
+}
+
 void NetworkUpdater::update(comm::ElementRange range, std::span<const float> mean) {
-  for (UpdateWatcher* watcher : watchers_) {
-    watcher->before_update(range, mean);
-  }
-  update_slice(plan_, state_.layout(),
-               {.range = range,
-                .mean = mean,
-                .weights = state_.weights().range(range),
-                .moments = state_.moments(range),
-                .average = state_.average() != nullptr ? state_.average()->range(range)
-                                                       : std::span<float>{}});
-  show_after(range, /*was_skipped=*/false);
+  const UpdateSlice slice = slice_of(range, mean);
+  show_before(slice);
+  update_slice(plan_, state_.layout(), slice);
+  show_after(slice, /*was_skipped=*/false);
 }
 
 void NetworkUpdater::skip(comm::ElementRange range, std::span<const float> mean) {
-  for (UpdateWatcher* watcher : watchers_) {
-    watcher->before_update(range, mean);
-  }
-  show_after(range, /*was_skipped=*/true);
+  const UpdateSlice slice = slice_of(range, mean);
+  show_before(slice);
+  show_after(slice, /*was_skipped=*/true);
 }
 
-void NetworkUpdater::show_after(comm::ElementRange range, bool was_skipped) {
+void NetworkUpdater::show_before(const UpdateSlice& slice) {
+  for (UpdateWatcher* watcher : watchers_) {
+    watcher->before_update(slice);
+  }
+}
+
+void NetworkUpdater::show_after(const UpdateSlice& slice, bool was_skipped) {
   UpdatePlan done = plan_;
   done.was_skipped = was_skipped;
   done.counts = comm::counts_after(plan_, was_skipped);
   for (UpdateWatcher* watcher : watchers_) {
-    watcher->after_update(range, done);
+    watcher->after_update(slice, done);
   }
 }
 

@@ -12,15 +12,6 @@
 
 namespace gangway::worker {
 
-/// The part of a network's state that an update works on; spans of range.size().
-struct UpdateSlice {
-  comm::ElementRange range;  ///< multiples of kBlockElements; may reach into the statistics
-  std::span<const float> mean;
-  std::span<float> weights;
-  PerMoment<std::span<float>> moments;
-  std::span<float> average;  ///< empty where the network keeps none
-};
-
 /// The arithmetic of an update, and nothing else: equal inputs give equal bits. Any thread.
 void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
                   const UpdateSlice& slice);
@@ -39,8 +30,10 @@ class NetworkUpdater final : public comm::SliceUpdater {
   void skip(comm::ElementRange range, std::span<const float> mean) override;
 
  private:
+  [[nodiscard]] UpdateSlice slice_of(comm::ElementRange range, std::span<const float> mean);
+  void show_before(const UpdateSlice& slice);
   /// To the watchers, with what became of the plan.
-  void show_after(comm::ElementRange range, bool was_skipped);
+  void show_after(const UpdateSlice& slice, bool was_skipped);
 
   NetworkState& state_;
   UpdatePlan plan_;

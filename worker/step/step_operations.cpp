@@ -74,10 +74,8 @@ StepOperations::StepOperations(Setup setup)
     checked_step_.add(-1);
     under_way_.add(std::nullopt);
     used_exponent_.add(0);
-    records_.add(std::make_unique<UpdateRecord>(*networks_[network], network, setup.shows_updates));
-    if (setup.shows_updates) {
-      exchanges_[network]->show_updates_to(*records_[network]);
-    }
+    records_.add(std::make_unique<UpdateRecord>(*networks_[network], network));
+    exchanges_[network]->show_updates_to(*records_[network]);
     if (setup.watchers.size() > 0) {
       exchanges_[network]->show_updates_to(*setup.watchers[network]);
     }
@@ -195,6 +193,9 @@ void StepOperations::open_exchange(const Instruction& at) {
 
 void StepOperations::begin_record(const Instruction& at, const UpdatePlan& plan) {
   UpdateRecord& record = *records_[at.network];
+  if (record.is_looking()) {  // a few times a thousand images
+    exchanges_[at.network]->await_shown();
+  }
   record.settle();
   // Lazy regularisers have gradients of their own kind, and not in every step.
   if (phase(at).interval == 1 && at.repeat + 1 == phase(at).repeats) {

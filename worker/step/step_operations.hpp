@@ -32,7 +32,6 @@ class StepOperations final : public pipeline::Operations {
     at::Device device;
     MicrobatchRange local;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
-    bool shows_updates = false;   ///< whether the exchanges can show them to somebody
     /// Of decisions; grows while training goes on. Null: there are none.
     const std::vector<SettingsChange>* changes = nullptr;
     /// Where networks are apart; as PassRun's.

@@ -17,22 +17,29 @@ namespace gangway::worker {
 namespace {
 
 // Elements that are audited at most: a few tens of microseconds for the auditor's lane.
-constexpr std::size_t kMostElements = 4 * comm::kBlockElements;
+constexpr std::size_t kMostElements = kMostShownElements;
 
 }  // namespace
 
 /// Weights, moments, average, in this order.
-std::vector<UpdateAudit::Changed> UpdateAudit::changed_of(NetworkState& state) {
-  std::vector<Changed> changed{{"weights", &state.weights()}};
+std::vector<std::string> UpdateAudit::changed_of(NetworkState& state) {
+  std::vector<std::string> changed{"weights"};
   for (std::size_t i = 0; i < state.moments().size(); ++i) {
     std::string name(row_of(state.optimizer()).moments[i]);
     std::ranges::replace(name, '_', ' ');
-    changed.push_back({std::move(name), &state.moments()[i]});
+    changed.push_back(std::move(name));
   }
   if (state.average() != nullptr) {
-    changed.push_back({"average of the weights", state.average()});
+    changed.emplace_back("average of the weights");
   }
   return changed;
+}
+
+std::span<const float> UpdateAudit::changed(const UpdateSlice& slice, std::size_t i) const {
+  if (i == 0) {
+    return slice.weights;
+  }
+  return i <= state_.moments().size() ? slice.moments[i - 1] : slice.average;
 }
 
 UpdateAudit::UpdateAudit(comm::Transport& transport, NetworkState& state, const Setup& setup)
@@ -100,21 +107,26 @@ std::span<float> UpdateAudit::part(std::size_t index) {
   return std::span(record_).subspan(index * size, size);
 }
 
-void UpdateAudit::before_update(comm::ElementRange range, std::span<const float> mean) {
-  const comm::ElementRange common = comm::intersect(range, choice_.range);
+UpdateWish UpdateAudit::wish() const {
+  return needs() == Need::kCompute ? UpdateWish{.elements = choice_.range} : UpdateWish{};
+}
+
+void UpdateAudit::before_update(const UpdateSlice& slice) {
+  const comm::ElementRange common = comm::intersect(slice.range, choice_.range);
   if (needs() != Need::kCompute || common.empty()) {
     return;
   }
+  const std::size_t from = common.begin - slice.range.begin;
   const std::size_t to = common.begin - choice_.range.begin;
-  std::ranges::copy(mean.subspan(common.begin - range.begin, common.size()),
-                    mean_part().subspan(to).begin());
+  std::ranges::copy(slice.mean.subspan(from, common.size()), mean_part().subspan(to).begin());
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    std::ranges::copy(changed_[i].arena->range(common), before(i).subspan(to).begin());
+    std::ranges::copy(changed(slice, i).subspan(from, common.size()),
+                      before(i).subspan(to).begin());
   }
 }
 
-void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& plan) {
-  const comm::ElementRange common = comm::intersect(range, choice_.range);
+void UpdateAudit::after_update(const UpdateSlice& slice, const UpdatePlan& plan) {
+  const comm::ElementRange common = comm::intersect(slice.range, choice_.range);
   if (needs() != Need::kCompute || common.empty()) {
     return;
   }
@@ -123,7 +135,7 @@ void UpdateAudit::after_update(comm::ElementRange range, const UpdatePlan& plan)
     std::ranges::fill(mean_part(), std::numeric_limits<float>::quiet_NaN());
   }
   for (std::size_t i = 0; i < changed_.size(); ++i) {
-    std::ranges::copy(changed_[i].arena->range(common),
+    std::ranges::copy(changed(slice, i).subspan(common.begin - slice.range.begin, common.size()),
                       after(i).subspan(common.begin - choice_.range.begin).begin());
   }
   recorded_ += common.size();
@@ -185,7 +197,7 @@ void UpdateAudit::judge() {
   const bool was_skipped =
       plan_.agreement.is_needed && plan_.agreement.may_skip && std::isnan(slice.mean.front());
   if (!was_skipped) {
-    update_slice(plan_, state_.layout(), slice);
+    setup_.update(plan_, state_.layout(), slice);
   }
   for (std::size_t i = 0; i < changed_.size(); ++i) {
     const std::span<const float> mine = before(i);
@@ -203,7 +215,7 @@ void UpdateAudit::judge() {
         "memory or arithmetic on one of the two, or a mistake of ours (if it happens again on "
         "other machines, please report it); go on from the last checkpoint",
         step_, comm::rank_of(transport_.number_of(choice_.owner)),
-        place_of(choice_.range.begin + at), changed_[i].name,
+        place_of(choice_.range.begin + at), changed_[i],
         comm::rank_of(transport_.number_of(choice_.auditor))));
   }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A second opinion on one network's updates: now and then another worker recomputes a random slice
 // that its owner has updated, and compares every bit. The owner's lane copies the slice before and
-// after its update and sends both; the auditor's lane does the rest. Which slice, and who audits
-// it, is a function of seed, network and step, so nobody has to agree on it.
+// after its update and sends both; the auditor's lane does the rest, on the host, wherever the
+// update was made. Which slice, and who audits it, is a function of seed, network and step, so
+// nobody has to agree on it.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +28,9 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
     int network = 0;  ///< for tags
     std::uint64_t seed = 0;
     std::chrono::milliseconds timeout{60'000};
+    /// The updates' arithmetic, by the host.
+    std::function<void(const UpdatePlan&, const comm::ArenaLayout&, const UpdateSlice&)> update =
+        update_slice;
   };
   /// What is audited in one step.
   struct Choice {
@@ -42,8 +47,9 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   /// with equal arguments. @pre the audit before is over, and so is the exchange
   void begin(std::int64_t step, const UpdatePlan& plan);
 
-  void before_update(comm::ElementRange range, std::span<const float> mean) override;
-  void after_update(comm::ElementRange range, const UpdatePlan& plan) override;
+  void before_update(const UpdateSlice& slice) override;
+  void after_update(const UpdateSlice& slice, const UpdatePlan& plan) override;
+  [[nodiscard]] UpdateWish wish() const override;
 
   [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
   /// @throws InvariantError naming step, tensor, owner and auditor where a bit differs; CommError
@@ -51,12 +57,10 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   bool advance() override;
 
  private:
-  /// What an update changes.
-  struct Changed {
-    std::string name;
-    comm::Arena* arena;
-  };
-  [[nodiscard]] static std::vector<Changed> changed_of(NetworkState& state);
+  /// What an update changes, by name, in the order of a record.
+  [[nodiscard]] static std::vector<std::string> changed_of(NetworkState& state);
+  /// The same of a slice.
+  [[nodiscard]] std::span<const float> changed(const UpdateSlice& slice, std::size_t i) const;
 
   /// The parts of a record: the mean, then what the update changes, as it was and as it became.
   [[nodiscard]] std::size_t num_parts() const { return 1 + 2 * changed_.size(); }
@@ -70,7 +74,7 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
 
   comm::Transport& transport_;
   NetworkState& state_;
-  std::vector<Changed> changed_;
+  std::vector<std::string> changed_;
   Setup setup_;
   std::atomic<Need> need_ = Need::kNothing;
   std::int64_t step_ = 0;

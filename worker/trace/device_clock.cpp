@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/trace/device_clock.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "run/messages/step_parts.hpp"
@@ -8,21 +9,24 @@
 namespace gangway::worker {
 namespace {
 
-/// One of so many steps is marked: a mark costs the host some microseconds, and a step has about a
-/// hundred.
-constexpr std::int64_t kEvery = 16;
+/// One of so many steps is marked, or of a tick's where it has fewer: a mark costs the host some
+/// microseconds, and a step has about a hundred.
+constexpr std::int64_t kMostApart = 16;
 /// The first ones choose kernels, and are recorded.
 constexpr std::int64_t kFirst = 8;
 
 }  // namespace
 
-DeviceClock::DeviceClock(std::unique_ptr<DeviceMarks> marks, std::size_t num_networks)
-    : marks_(std::move(marks)), num_parts_(messages::num_step_parts(num_networks)) {}
+DeviceClock::DeviceClock(std::unique_ptr<DeviceMarks> marks, std::size_t num_networks,
+                         std::int64_t tick_steps)
+    : marks_(std::move(marks)),
+      num_parts_(messages::num_step_parts(num_networks)),
+      every_(std::clamp<std::int64_t>(tick_steps, 1, kMostApart)) {}
 
 DeviceClock::~DeviceClock() { end_step(); }
 
 void DeviceClock::begin_step(std::int64_t step) {
-  if (marks_ != nullptr && step % kEvery == kFirst) {
+  if (marks_ != nullptr && step >= kFirst && step % every_ == every_ / 2) {
     is_on_ = true;
     marks_->mark(messages::index_of(messages::StepPart::kOther));
     TimeLedger::of_this_thread()->tell(this);

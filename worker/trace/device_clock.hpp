@@ -15,7 +15,9 @@ namespace gangway::worker {
 class DeviceClock final : public PartListener {
  public:
   /// @param marks  null: the device keeps pace with the thread, whose parts say all
-  DeviceClock(std::unique_ptr<DeviceMarks> marks, std::size_t num_networks);
+  /// @param tick_steps  of a tick: each has a step that is looked at
+  DeviceClock(std::unique_ptr<DeviceMarks> marks, std::size_t num_networks,
+              std::int64_t tick_steps);
   ~DeviceClock() override;
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
@@ -31,6 +33,7 @@ class DeviceClock final : public PartListener {
  private:
   std::unique_ptr<DeviceMarks> marks_;
   std::size_t num_parts_;
+  std::int64_t every_;  // steps
   bool is_on_ = false;
 };
 

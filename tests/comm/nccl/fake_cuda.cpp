@@ -166,6 +166,7 @@ void EventState::await(std::uint64_t record) {
 }
 
 std::atomic<int> g_records = 0;
+std::atomic<bool> g_miscomputes = false;
 thread_local const char* t_bus = "0000:01:00.0";
 
 }  // namespace
@@ -177,6 +178,8 @@ void lag(cudaStream_t stream) { stream->lags = true; }
 void catch_up(cudaStream_t stream) { stream->wait_idle(); }
 void dawdle(std::uint64_t seed) { g_dawdle_seed = seed; }
 int num_records() { return g_records; }
+void miscompute(bool does) { g_miscomputes = does; }
+bool miscomputes() { return g_miscomputes; }
 void see_device(const char* bus) { t_bus = bus; }
 bool is_capturing(cudaStream_t stream) {
   const std::scoped_lock lock(stream->mutex);

@@ -32,6 +32,11 @@ void catch_up(cudaStream_t stream);
 /// The device that this thread sees lies at that PCI bus from now on; a literal.
 void see_device(const char* bus);
 
+/// From now on, or no longer, each slice that is updated ends with one bit that is not the
+/// optimiser's.
+void miscompute(bool does);
+[[nodiscard]] bool miscomputes();
+
 /// From now on every stream dawdles before each piece of work by a time drawn from this seed; 0:
 /// none does. Changes what runs beside what, and must change nothing else.
 void dawdle(std::uint64_t seed);

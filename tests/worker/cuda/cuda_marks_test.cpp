@@ -86,7 +86,8 @@ TEST_F(CudaMarksTest, AreNoneInWhatIsRecordedForLater) {
 TEST_F(CudaMarksTest, OfADeviceClockAddUpByThePartsOfTheThread) {
   TimeLedger ledger;
   ledger.begin(messages::index_of(StepPart::kOther));
-  DeviceClock clock(std::make_unique<CudaMarks>(stream_.get()), /*num_networks=*/1);
+  DeviceClock clock(std::make_unique<CudaMarks>(stream_.get()), /*num_networks=*/1,
+                    /*tick_steps=*/100);
   messages::StepFigures figures;
   for (int step = 0; step < 32; ++step) {
     clock.begin_step(step);
@@ -106,8 +107,29 @@ TEST_F(CudaMarksTest, OfADeviceClockAddUpByThePartsOfTheThread) {
   EXPECT_EQ(figures.device_parts[messages::index_of(StepPart::kReport)], 0.0);
 }
 
+TEST_F(CudaMarksTest, OfADeviceClockHaveAStepOfEachTickHoweverFewAreInIt) {
+  TimeLedger ledger;
+  ledger.begin(messages::index_of(StepPart::kOther));
+  for (const std::int64_t tick_steps : {1, 2, 3, 5, 16, 20}) {
+    DeviceClock clock(std::make_unique<CudaMarks>(stream_.get()), /*num_networks=*/1, tick_steps);
+    std::int64_t told_of_tick = 1;
+    for (std::int64_t step = 0; step < 60; ++step) {
+      if (step % tick_steps == 0) {
+        EXPECT_GT(told_of_tick, 0) << "a tick of " << tick_steps << " in front of step " << step;
+        told_of_tick = step < 20 ? 1 : 0;  // the first ones are not looked at
+      }
+      messages::StepFigures figures;
+      clock.begin_step(step);
+      clock.end_step();
+      wait();
+      clock.tell(figures);
+      told_of_tick += static_cast<std::int64_t>(figures.device_steps);
+    }
+  }
+}
+
 TEST(DeviceClock, OfADeviceThatKeepsPaceSaysNothing) {
-  DeviceClock clock(nullptr, 1);
+  DeviceClock clock(nullptr, 1, 100);
   messages::StepFigures figures;
   clock.begin_step(8);
   clock.end_step();

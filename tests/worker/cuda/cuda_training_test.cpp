@@ -48,7 +48,7 @@ TEST_F(CudaTraining, StopsWhereTheNormOfAGradientIsOutOfBoundsAndNowhereElse) {
   EXPECT_EQ(on_devices(job, 3, 0, 3).digest, on_cpu(job, 3).digest);
   job.training.divergence.gradient_norm = 1e-6;
   try {
-    (void)on_devices(job, 2, 0, 3);
+    (void)on_devices(job, 1, 0, 3);  // of two, one may hear of the other's end first
     ADD_FAILURE() << "no gradient is as small";
   } catch (const DivergedError& error) {
     EXPECT_EQ(error.step(), 1);

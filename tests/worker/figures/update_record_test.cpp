@@ -21,10 +21,10 @@ constexpr UpdateRecord::Wish kNorms{.norms = true};
 /// A network that one worker updates, or a part of it, and the record of that.
 class RecordedNetwork {
  public:
-  explicit RecordedNetwork(bool is_shown = true)
+  RecordedNetwork()
       : network_(small_network("generator", 200)),  // some twenty blocks
         state(network_, {}),
-        record(state, kNetwork, is_shown),
+        record(state, kNetwork),
         mean_(state.layout().size()) {
     // In tensors alone: padding has no gradient.
     for (const auto* entries : {&state.layout().parameters(), &state.layout().statistics()}) {
@@ -34,9 +34,7 @@ class RecordedNetwork {
         }
       }
     }
-    if (is_shown) {
-      updater_.show_to(record);
-    }
+    updater_.show_to(record);
   }
 
   /// Updates blocks [begin, end) by gradients times `factor`, in pieces, the last ones first.
@@ -187,17 +185,6 @@ TEST(UpdateRecord, TellsTheLastOfSeveralUpdates) {
   EXPECT_NEAR(
       told.updates[0].squares->gradient / (4.0 * sum_of_squares(network.tensors(network.mean()))),
       1.0, 1e-12);
-}
-
-TEST(UpdateRecord, KnowsRateAndCountWhereNobodyShowsItUpdates) {
-  RecordedNetwork network(/*is_shown=*/false);
-  network.record.begin(plan(5), {.norms = true, .histograms = 8});
-  network.update(plan(5), 0, network.num_blocks());
-  const messages::Progress told = network.told();
-  ASSERT_EQ(told.updates.size(), 1U);
-  EXPECT_EQ(told.updates[0].update, 5);
-  EXPECT_FALSE(told.updates[0].squares);
-  EXPECT_TRUE(told.histograms.empty());
 }
 
 TEST(UpdateRecord, CountsWeightsAndGradientsOfEachTensorWithoutPadding) {

@@ -50,9 +50,9 @@ struct MomentumWorker {
 
 /// Flips a bit of the moment behind the updater, if told.
 struct MomentumCorruption final : UpdateWatcher {
-  void before_update(comm::ElementRange, std::span<const float>) override {}
-  void after_update(comm::ElementRange range, const UpdatePlan&) override {
-    if (state != nullptr && range.begin <= element && element < range.end) {
+  void before_update(const UpdateSlice&) override {}
+  void after_update(const UpdateSlice& slice, const UpdatePlan&) override {
+    if (state != nullptr && slice.range.begin <= element && element < slice.range.end) {
       float& value = state->moments()[0].data()[element];
       value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);
     }

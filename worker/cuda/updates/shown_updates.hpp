@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Shows what the updates that a device makes do, to those who wish to see some of one: copies of
+// elements, and sums that the device makes itself, behind one another on the stream of the updates.
+// The lane looks whether they have come, and hands them on: the host waits for nothing.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "comm/cuda/cuda_handles.hpp"
+#include "comm/cuda/update_viewer.hpp"
+#include "comm/cuda/value_counts.hpp"
+#include "comm/lane.hpp"
+#include "worker/state/network_state.hpp"
+#include "worker/state/update_watcher.hpp"
+
+namespace gangway::worker {
+
+class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
+ public:
+  /// Takes its memory, on the current device.
+  /// @param worker   by place in the group that holds what this worker holds
+  /// @param largest  elements of the largest slice that is updated at once
+  ShownUpdates(NetworkState& state, int worker, std::size_t largest);
+
+  // Compute thread.
+
+  /// From now on `watcher` is asked, too; it outlives this. @pre nothing is under way
+  void show_to(UpdateWatcher& watcher) { watchers_.push_back(&watcher); }
+  /// Whether somebody wishes to see something of the update that is opened next.
+  [[nodiscard]] bool is_wished_for() const;
+  /// That update, by `plan`, is shown as far as it is wished for. @pre needs() is kNothing
+  void begin(const UpdatePlan& plan);
+
+  // Any thread.
+
+  [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
+
+  // Lane thread.
+
+  bool advance() override;
+  void before_update(const comm::SliceUpdate& update, comm::ElementRange range,
+                     cudaStream_t stream) override;
+  void after_update(const comm::SliceUpdate& update, comm::ElementRange range,
+                    cudaStream_t stream) override;
+  void all_updated(cudaStream_t stream) override;
+
+ private:
+  struct Wished {
+    UpdateWatcher* watcher;
+    UpdateWish wish;
+  };
+  /// Of one tensor.
+  struct Counts {
+    comm::ValueCounts weights;
+    comm::ValueCounts gradients;
+  };
+  [[nodiscard]] bool is_launching() const { return needs() == Need::kCompute; }
+  [[nodiscard]] std::size_t num_blocks() const;
+  [[nodiscard]] comm::ElementRange own_parameters(comm::ElementRange range) const;
+  /// Sums of squares on the device, by block: of gradients, changes and weights.
+  [[nodiscard]] double* squares(std::size_t kind) const;
+  [[nodiscard]] float* floats(const comm::CudaMemory& memory) const {
+    return static_cast<float*>(memory.get());
+  }
+  [[nodiscard]] Counts* counts(const comm::CudaMemory& memory) const {
+    return static_cast<Counts*>(memory.get());
+  }
+  /// What an update changes, as `update` has it on the device, `from` elements on: weights, moments
+  /// and average.
+  [[nodiscard]] std::vector<const float*> changed(const comm::SliceUpdate& update,
+                                                  std::size_t from) const;
+  /// Copies the elements that are wished for to the host. @param first  part of the record
+  void copy_elements(const comm::SliceUpdate& update, comm::ElementRange range, std::size_t first,
+                     cudaStream_t stream);
+  /// Sums begin at zero. Once an update.
+  void clear(cudaStream_t stream);
+  void count_values(const comm::SliceUpdate& update, comm::ElementRange range, cudaStream_t stream);
+  /// Part `index` of the record: the mean, what an update changes before it, and behind it.
+  [[nodiscard]] std::span<float> part(std::size_t index) const;
+  [[nodiscard]] UpdateSlice slice(std::size_t first) const;
+  void hand_on();
+
+  NetworkState& state_;
+  int worker_;
+  std::size_t num_changed_;
+  std::vector<UpdateWatcher*> watchers_;
+  std::atomic<Need> need_ = Need::kNothing;
+  // Of the update that is shown.
+  UpdatePlan plan_;
+  std::vector<Wished> wished_;
+  UpdateWish all_;  // what any of them wishes for
+  bool is_cleared_ = false;
+  comm::CudaEvent made_;
+  comm::CudaMemory mean_;    // of the slice in hand
+  comm::CudaMemory before_;  // its weights before the update, then what that changed
+  comm::CudaMemory squares_;
+  comm::CudaMemory counts_;  // by parameter
+  comm::PinnedMemory record_, squares_on_host_, counts_on_host_;
+};
+
+}  // namespace gangway::worker

@@ -15,7 +15,8 @@ foreach(program IN ITEMS gangway gangway-control gangway-coordinator gangway-ben
 endforeach()
 
 set(GANGWAY_SHARE_DIR "${CMAKE_INSTALL_DATADIR}/gangway")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/" DESTINATION "${GANGWAY_SHARE_DIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/" DESTINATION "${GANGWAY_SHARE_DIR}"
+  PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${GANGWAY_SHARE_DIR}")
 
 if(GANGWAY_WITH_TORCH)

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""Gangway's runs from Python (docs/from-python.md).
+
+    run = gangway.run("job.yaml", workers=2, name="first", training={"kimg": 80})    # trains, as a subprocess
+    run = gangway.open("first")                                                      # reads; executes nothing of the run's
+    run.state_dict("generator", average=True)
+"""
+from gangway.errors import Failed
+from gangway.launch import run
+from gangway.opened import Run, open_run as open
+
+__all__ = ["Failed", "Run", "open", "run"]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Job files as Gangway reads them: YAML 1.2's plain words, where `2e-4` is a number and `off` is a word."""
+import re
+
+import yaml
+
+from gangway.errors import Failed
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$")
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers: dict = {}
+
+
+for _tag, _words, _first in (("bool", r"(?:true|false)$", "tf"), ("null", r"(?:null|~|)$", ["n", "~", ""]),
+                             ("int", r"[-+]?\d+$", "-+0123456789"), ("float", _NUMBER.pattern, "-+.0123456789")):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_words), list(_first))
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
+_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(node.value))
+
+
+def parse(text: str, where: str) -> dict:
+    """The maps of a job file. `where` names it in errors."""
+    try:
+        job = yaml.load(text, _Loader)
+    except yaml.YAMLError as error:
+        raise Failed(f"{where}: is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(job, dict):
+        raise Failed(f"{where}: is no job file: sections are expected, as in docs/job-file.md")
+    return job
+
+
+def words(keys: dict, before: str = "") -> list[str]:
+    """{"training": {"kimg": 80}} as the command line takes it: ["training.kimg=80"]."""
+    found = []
+    for key, value in keys.items():
+        if isinstance(value, dict) and value:
+            found += words(value, f"{before}{key}.")
+        else:
+            text = yaml.safe_dump(value, default_flow_style=True, width=10**6).removesuffix("\n...\n").strip()
+            found.append(f"{before}{key}={text}")
+    return found

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""`gangway run` as a subprocess."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import yaml
+
+from gangway import job_file
+from gangway.errors import Failed
+from gangway.opened import Run, open_run
+
+# Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
+_NEARBY = [Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin"))]
+_LAST_LINES = 2.0  # seconds that they may take once the command has ended
+
+
+def program() -> str:
+    """The command gangway: that of $GANGWAY_BIN (a folder), of PATH, or beside this package."""
+    folder = os.environ.get("GANGWAY_BIN")
+    candidates = [Path(folder) / "gangway"] if folder else [Path(shutil.which("gangway") or ""), *_NEARBY]
+    for candidate in candidates:
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return str(candidate.absolute())
+    raise Failed("the command gangway was not found: put its folder on PATH or into GANGWAY_BIN", 6)
+
+
+def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet: bool = False, options=(), **keys) -> Run:
+    """Trains a job and returns its run, opened. As on the command line it goes on where a run of this name has stopped.
+
+    @param job  a job file, or a dict of sections, whose paths are relative to the current folder
+    @param name  of the run; None: the job file's
+    @param quiet  whether what it says is left out
+    @param options  more words for the command line, as ["--hostfile", "hosts"]
+    @param keys  of the job, by section: training={"kimg": 80}; or **{"training.kimg": 80}
+    Raises Failed with the line that says why and the exit code (docs/run-directory.md).
+    """
+    with tempfile.TemporaryDirectory(prefix="gangway-job-") as folder:
+        if isinstance(job, dict):
+            name, sections, job = name or "from-python", job, Path(folder) / "job.yaml"
+            job.write_text(yaml.safe_dump(sections))
+        words = [program(), "run", job, "-n", workers, "--outdir", outdir, *(["--run", name] if name else []), *options]
+        code, said, complaints = _carried_out([*map(str, words), *job_file.words(keys)], quiet)
+    if code != 0:
+        why = [line.removeprefix("gangway: ") for line in complaints if line.startswith("gangway: ")]
+        raise Failed(why[-1] if why else f"gangway run ended with {code}" + (f": {complaints[-1]}" if complaints else ""), code)
+    found = next(found for line in said if (found := re.match(r"gangway \S+ +run (.+)", line)))
+    return open_run(found[1])
+
+
+def _carried_out(words: list[str], quiet: bool) -> tuple[int, list[str], list[str]]:
+    """→ exit code and the lines of both outputs, which are told as they come. Ctrl-C reaches the command as it does in a shell:
+    it saves and leaves; a second one does not wait for it."""
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               errors="replace")
+    kept: tuple[list[str], list[str]] = ([], [])
+
+    def tell(pipe, lines, to):
+        for line in pipe:
+            lines.append(line.rstrip("\n"))
+            if not quiet:
+                print(lines[-1], file=to, flush=True)
+
+    threads = [threading.Thread(target=tell, args=(pipe, lines, to), daemon=True)
+               for pipe, lines, to in zip((process.stdout, process.stderr), kept, (sys.stdout, sys.stderr))]
+    for thread in threads:
+        thread.start()
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+    for thread in threads:  # a rank that hangs may hold them open
+        thread.join(timeout=_LAST_LINES)
+    return process.returncode, *kept

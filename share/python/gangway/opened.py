@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""A run directory (docs/run-directory.md), for reading; also while the run is under way."""
+import json
+import re
+from functools import cached_property
+from pathlib import Path
+
+from gangway import job_file
+from gangway.checkpoint import Checkpoint
+from gangway.errors import Failed
+
+
+def open_run(run, outdir="runs") -> "Run":
+    """@param run  a run directory, or the name of a run in `outdir`: its newest one
+    Raises Failed where there is none."""
+    folder = Path(run)
+    if not folder.is_dir():
+        named = [(int(found[1]), path) for path in Path(outdir).glob(f"*-{run}")
+                 if path.is_dir() and (found := re.fullmatch(rf"(\d{{5,}})-{re.escape(str(run))}", path.name))]
+        if not named:
+            raise Failed(f"no run '{run}': it is neither a directory nor the name of a run in {outdir}")
+        folder = max(named)[1]
+    if not (folder / "job.yaml").is_file():
+        raise Failed(f"{folder}: is no run directory of Gangway's: it has no job.yaml")
+    return Run(folder)
+
+
+class Run:
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __repr__(self):
+        return f"gangway.open({str(self.folder)!r})"
+
+    @cached_property
+    def job(self) -> dict:
+        """The resolved job: every key that applies, in its section."""
+        return job_file.parse((self.folder / "job.yaml").read_text(), str(self.folder / "job.yaml"))
+
+    @property
+    def stats(self) -> list[dict]:
+        """One dict a tick, as far as the run is now: "kimg", "images_per_second", "generator_loss" …"""
+        ticks = []
+        try:
+            lines = (self.folder / "stats.jsonl").read_text().splitlines(keepends=True)
+        except FileNotFoundError:
+            return ticks
+        for number, line in enumerate(lines, 1):
+            if not line.endswith("\n"):  # is being written
+                break
+            try:
+                ticks.append(json.loads(line))
+            except ValueError:
+                raise Failed(f"{self.folder / 'stats.jsonl'}: line {number} is no JSON: damaged", 5) from None
+        return ticks
+
+    @property
+    def steps(self) -> list[int]:
+        """Of its checkpoints, rising."""
+        found = (re.fullmatch(r"step-(\d{9})", path.name) for path in (self.folder / "checkpoints").glob("step-*")
+                 if path.is_dir())
+        return sorted(int(name[1]) for name in found if name)
+
+    def checkpoint(self, step: int | None = None) -> Checkpoint:
+        """Of `step`, or the newest. Raises Failed with code 5 where it is missing or damaged."""
+        steps = self.steps
+        if not steps:
+            raise Failed(f"{self.folder}: has no checkpoint yet", 5)
+        if step is not None and step not in steps:
+            raise Failed(f"{self.folder}: has no checkpoint of step {step}; there are {', '.join(map(str, steps))}", 5)
+        chosen = steps[-1] if step is None else step
+        return Checkpoint(self.folder / "checkpoints" / f"step-{chosen:09}")
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """All, by step. Raises Failed at the first that is damaged."""
+        return [self.checkpoint(step) for step in self.steps]
+
+    def networks(self, step: int | None = None) -> list[str]:
+        """Names of the networks that a checkpoint holds."""
+        sections = {name.split("/")[0] for name in self.checkpoint(step).names}
+        return sorted(one for one in sections if not one.endswith(("_ema", "_optimizer")))
+
+    def state_dict(self, network: str, step: int | None = None, average: bool = False) -> dict:
+        """Torch tensors under the names that the network has: those of your own module's state_dict(), without constants; of
+        a built-in network those of `gangway checkpoints export`. @param average  of the averaged weights"""
+        checkpoint = self.checkpoint(step)
+        section = f"{network}_ema/" if average else f"{network}/"
+        names = [name for name in checkpoint.names if name.startswith(section)]
+        if not names and average and f"{network}/" in {name.partition("/")[0] + "/" for name in checkpoint.names}:
+            raise Failed(f"{checkpoint.folder}: keeps no average of the {network}: {network}.ema_kimg is 0")
+        if not names:
+            raise Failed(f"{checkpoint.folder}: has no network '{network}'; there are {', '.join(self.networks(step))}")
+        state = {}
+        for name in names:
+            values = checkpoint.tensor(name)
+            if name.endswith("num_batches_tracked"):  # BatchNorm's whole number, kept as a mean of floats
+                values = values.round().long()
+            state[name.removeprefix(section).replace("/", ".")] = values
+        return state
+
+    def digest(self, step: int | None = None) -> str:
+        """What `gangway digest` prints: equal for equal jobs, whatever the layout."""
+        return self.checkpoint(step).digest()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Random numbers that follow from a key: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11).
+
+There is no stream. Each number is a function of (seed, step, phase, repeat, pass, micro-batch, block, draw) and of its index,
+so whoever computes a micro-batch draws the same. The same numbers as gan/random.hpp.
+"""
+import math
+
+import numpy as np
+
+# Of a key's `phase`, outside of training.
+INITIALISATION, DATA = -1, -2
+# Of its `draw`: what the number is for.
+NOISE, LABEL, MIX, DROPOUT, MIRROR, WEIGHT, PERMUTATION, TOY, STACK, LABEL_FLIP = 0, 1, 2, 3, 4, 5, 6, 7, 14, 30
+
+
+def _u64(value) -> np.ndarray:
+    """As unsigned 64 bits; negative numbers in two's complement. Arrays, because NumPy warns of scalars that wrap."""
+    if isinstance(value, np.ndarray):
+        return np.atleast_1d(value).astype(np.uint64)
+    return np.array([value & 0xFFFFFFFFFFFFFFFF], np.uint64)
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
+    x = x + _u64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * _u64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * _u64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _philox(key: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Ten rounds. [n] each, of 64 bits → [n, 4] words of 32."""
+    mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    k0, k1 = key & mask, key >> half
+    x = [low & mask, low >> half, high & mask, high >> half]
+    for _ in range(10):
+        p0, p1 = _u64(0xD2511F53) * x[0], _u64(0xCD9E8D57) * x[2]
+        x = [(p1 >> half) ^ x[1] ^ k0, p1 & mask, (p0 >> half) ^ x[3] ^ k1, p0 & mask]
+        k0, k1 = (k0 + _u64(0x9E3779B9)) & mask, (k1 + _u64(0xBB67AE85)) & mask
+    return np.stack(np.broadcast_arrays(*x), axis=-1)
+
+
+class Keyed:
+    """The numbers of one key; of many, where `step` is an array, each of its own."""
+
+    def __init__(self, seed, step=0, phase=0, repeat=0, pass_=0, microbatch=0, block=0, draw=0):
+        def pair(a, b):
+            return _u64((a & 0xFFFFFFFF) << 32 | b & 0xFFFFFFFF)
+
+        key = _mixed(_u64(seed))
+        for part in (_u64(step), pair(phase, repeat), pair(pass_, microbatch), pair(block, draw)):
+            key = _mixed(key ^ part)
+        self._key = key
+        self._high = _mixed(key ^ _u64(0x6A09E667F3BCC908))
+
+    def bits(self, index) -> np.ndarray:
+        """32 bits at each index."""
+        index = _u64(index)
+        blocks = _philox(self._key, index >> np.uint64(2), self._high)
+        return np.take_along_axis(blocks, (index & np.uint64(3))[:, None].astype(np.int64), 1)[:, 0]
+
+    def _first(self, count: int) -> np.ndarray:
+        return _philox(self._key, np.arange((count + 3) // 4, dtype=np.uint64), self._high)
+
+    def uniform(self, count: int) -> np.ndarray:
+        """In [0, 1), by 24 bits."""
+        return (self._first(count).reshape(-1)[:count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
+
+    def below(self, index, bound: int) -> np.ndarray:
+        """Whole numbers in [0, bound)."""
+        return (self.bits(index) * _u64(bound)) >> np.uint64(32)
+
+    def normal(self, count: int) -> np.ndarray:
+        """Standard normals (Box and Muller, 1958), two of each two words."""
+        return normals_of(self._first(count)).reshape(-1)[:count]
+
+    def normals_of_block(self, block: int) -> np.ndarray:
+        """[keys, 4]: those of one block of four words."""
+        return normals_of(_philox(self._key, _u64(block), self._high))
+
+
+def normals_of(words: np.ndarray) -> np.ndarray:
+    """[n, 4] words → [n, 4] normals. In double precision, by + - * / and roots alone, each rounded by itself: libraries'
+    logarithms and sines differ in their last bits."""
+    words = words.astype(np.float64)
+    normals = np.empty(words.shape, np.float32)
+    for first in (0, 2):
+        radius = np.sqrt(-2.0 * _log_of_unit((words[:, first] + 1.0) * 2.0**-32))
+        sine, cosine = sincos_of_turn(words[:, first + 1] * 2.0**-32)
+        normals[:, first], normals[:, first + 1] = radius * cosine, radius * sine
+    return normals
+
+
+def _log_of_unit(x: np.ndarray) -> np.ndarray:
+    """Of (0, 1]: the series of 2 atanh, without the exponent."""
+    x, exponent = np.frexp(x)  # in [0.5, 1)
+    is_low = x < 0.70710678118654752440
+    x, exponent = np.where(is_low, x * 2.0, x), exponent - is_low
+    s = (x - 1.0) / (x + 1.0)
+    z = s * s
+    total = np.full_like(z, 1.0 / 21.0)
+    for k in range(19, 0, -2):
+        total = total * z + 1.0 / k
+    return 2.0 * s * total + exponent * 0.69314718055994530942
+
+
+def sincos_of_turn(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sine and cosine of 2 pi t, t in [0, 1): Taylor's series on an eighth of a turn."""
+    quarter = (t * 4.0 + 0.5).astype(np.int64)
+    r = (t - quarter * 0.25) * 6.28318530717958647693
+    z = r * r
+    s, c = np.ones_like(z), np.ones_like(z)
+    for k in range(8, 0, -1):
+        s = 1.0 - s * z / (2 * k * (2 * k + 1))
+        c = 1.0 - c * z / ((2 * k - 1) * 2 * k)
+    s = s * r
+    place = [quarter % 4 == k for k in range(4)]
+    return np.select(place, [s, c, -s, -c]), np.select(place, [c, -s, -c, s])
+
+
+def shaped(numbers: np.ndarray, shape):
+    """As a torch tensor."""
+    import torch
+    return torch.from_numpy(np.ascontiguousarray(numbers)).reshape(shape)
+
+
+def size_of(shape) -> int:
+    return math.prod(shape)

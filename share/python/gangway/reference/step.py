@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""One step of a run: every phase, every micro-batch in turn, in one process (docs/reference-step.md).
+
+The job decides the numbers. How many workers the run had, and what each of them did, is nowhere to be seen here.
+"""
+import json
+
+import torch
+
+from gangway.reference import data, passes, schedule, update
+from gangway.reference.passes import Pass, Phase
+
+
+class Step:
+    """@param number  steps done before it @param networks  by name; are changed to what they are after it
+    @param events  the run's decisions, of the later checkpoint @param pack  as data.Reals takes it"""
+
+    def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None):
+        self.job, self.networks, self.number = job, networks, number
+        self.reals = data.Reals(job, pack)
+        self.lr_factor, self.seed = settings_of(job["training"]["seed"], events, number)
+        training = job["training"]
+        self._is_channels_last = job["numerics"]["memory_format"] == "channels-last"
+        self._images_per_step = training["batch"] * job["discriminator"]["steps"]
+        # Counted up to the end of the step, so that a warm-up does not begin with a rate of zero.
+        self._images = float((number + 1) * self._images_per_step)
+        self._burn_in = 1000.0 * (training.get("burn_in_kimg") or training["kimg"])
+        self._latest, self._kept = {}, {}
+
+    def replay(self) -> None:
+        todo = [(index, phase, repeat) for index, phase in enumerate(passes.phases_of(self.job))
+                if self.number % phase.interval == 0 for repeat in range(phase.repeats)]
+        for place, (index, phase, repeat) in enumerate(todo):
+            network = self.networks[phase.trains]
+            leaves = []
+            for microbatch in range(self.job["training"]["microbatches"]):
+                leaves.append(network.open_leaf())
+                for number, work in enumerate(phase.passes):
+                    at = {"phase": index, "repeat": repeat, "pass_": number, "microbatch": microbatch}
+                    work(Pass(self, phase, at))
+                network.close_leaf(phase.harvests)
+            is_last = all(later.trains != phase.trains for _, later, _ in todo[place + 1:])
+            update.update(network, leaves, self._plan(phase, is_last))
+
+    def _plan(self, phase: Phase, is_last: bool) -> dict:
+        """Of an update. The average is taken once a step, at the network's last."""
+        spec, network = self.job[phase.trains], self.networks[phase.trains]
+        kind, numbers = update.settings_at(spec, self._images, self._burn_in, self._laziness(phase.trains))
+        numbers["lr"] *= self.lr_factor
+        decay = None
+        if is_last and network.average is not None:
+            decay = update.average_decay(spec, self._images, self._images_per_step, network.updates + 1, self._burn_in)
+        return {"optimizer": (kind, numbers), "clip_norm": spec.get("clip_norm", 0), "harvests": phase.harvests,
+                "average_decay": decay}
+
+    def _laziness(self, name: str) -> float:
+        """n / (n + 1) for a network that has a lazy regulariser after every n updates (StyleGAN2, appendix B)."""
+        own = [phase for phase in passes.phases_of(self.job) if phase.trains == name]
+        updates = sum(phase.repeats for phase in own if phase.interval == 1)
+        factor = 1.0
+        for phase in own:
+            if phase.interval > 1:
+                between = float(updates * phase.interval)
+                factor *= between / (between + 1.0)
+        return factor
+
+    # What passes ask for.
+
+    def scheduled(self, base: float, course) -> float:
+        return schedule.scheduled(base, course, self._images, self._burn_in)
+
+    def read(self, phase: Phase, place: dict):
+        """The micro-batch's real examples: new ones, or those that were read last."""
+        microbatch = place["microbatch"]
+        if phase.first_reals is not None:
+            is_new = self.job["training"].get("generator_reals") == "new"
+            batch = self.number * (self.job["discriminator"]["steps"] + is_new) + phase.first_reals + place["repeat"]
+            if self._latest.get(microbatch, (None,))[0] != batch:
+                examples, labels = self.reals.read(batch, microbatch)
+                if self._is_channels_last and examples.dim() == 4:
+                    examples = examples.contiguous(memory_format=torch.channels_last)
+                self._latest[microbatch] = (batch, examples, labels)
+        return self._latest[microbatch][1:]
+
+    def statistic(self, name: str) -> str | None:
+        return name if self.job["training"].get("lecam", {}).get("weight", 0) > 0 else None
+
+    def running(self, name: str):
+        """Of the discriminator, as it was before this update; None: the job has no such mean."""
+        return self.networks["discriminator"].running[name].clone() if self.statistic(name) else None
+
+    def keep(self, of: Pass, inputs: tuple):
+        """Generates examples for the discriminator that the generator learns from too (training.reuse_fakes)."""
+        generator = self.networks["generator"]
+        made, seen = generator.module.forward(inputs, of._network_key(0), generator.running)
+        self._kept[of.place["microbatch"]] = (inputs, made, seen)
+        return made.detach()
+
+    def take_kept(self, of: Pass):
+        """→ (examples, their labels)"""
+        inputs, made, seen = self._kept.pop(of.place["microbatch"])
+        return of.take("generator", inputs, made, seen), inputs[1:]
+
+
+def settings_of(seed: int, events: list, step: int) -> tuple[float, int]:
+    """The factor on learning rates, and the seed of what is drawn, that follow from what the run has decided (docs/divergence.md);
+    the order of the data keeps the job's."""
+    factor, retry = 1.0, 0
+    for event in events:
+        if event["kind"] in ("rollback", "plateau") and event["step"] <= step:
+            detail = json.loads(event["detail"])
+            factor *= detail["lr_factor"]
+            retry = max(retry, detail["reseed"])
+    if retry == 0:
+        return factor, seed
+    mask = (1 << 64) - 1  # SplitMix64 (Steele, Lea, Flood, 2014)
+    mixed = (seed + retry * 0x9E3779B97F4A7C15) & mask
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & mask
+    return factor, mixed ^ (mixed >> 31)

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +19,7 @@
 #include "base/errors.hpp"
 #include "base/message_segments.hpp"
 #include "base/shared_segment.hpp"
+#include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
@@ -114,7 +114,7 @@ Finding find_memory() {
 }
 
 Finding find_cores() {
-  const unsigned cores = std::thread::hardware_concurrency();
+  const int cores = usable_cores();
   if (cores < 2) {
     return {
         "cores", Health::kNote,

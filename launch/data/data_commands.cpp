@@ -9,13 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
+#include "base/system/usable_cores.hpp"
 #include "base/text/aligned_text.hpp"
 #include "gan/data/archives/open_archive.hpp"
 #include "gan/data/survey.hpp"
@@ -220,9 +220,7 @@ int check(const CheckOptions& options) {
   const data::ImageLabels labels =
       has_sides ? data::ImageLabels{} : data::labels_of(*archive, location);
   const Survey survey = data::survey_images(
-      *archive, labels,
-      {.resolution = options.resolution,
-       .threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()))});
+      *archive, labels, {.resolution = options.resolution, .threads = usable_cores()});
   if (options.sheet && !survey.samples.empty()) {
     write_sheet(*options.sheet, survey, options.resolution);
   }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/usable_cores.hpp"
 #include "gan/data/archives/open_archive.hpp"
 #include "gan/data/archives/tar_archive.hpp"
 #include "gan/data/survey.hpp"
@@ -54,10 +54,7 @@ PictureFacts picture_facts(const std::string& location) {
   }
   const data::ImageLabels labels = data::labels_of(*archive, location);
   const data::Survey survey = data::survey_images(
-      *archive, labels,
-      {.samples = 0,
-       .threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency())),
-       .most = kMostLookedAt});
+      *archive, labels, {.samples = 0, .threads = usable_cores(), .most = kMostLookedAt});
   if (!survey.broken.empty()) {
     throw ConfigError(
         fmt::format("{}: a training would end at it; 'gangway data check {}' looks at all pictures",

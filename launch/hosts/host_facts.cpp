@@ -8,7 +8,6 @@
 #include <iterator>
 #include <regex>
 #include <system_error>
-#include <thread>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -21,6 +20,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/processor.hpp"
 #include "base/shared_segment.hpp"
+#include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "base/units.hpp"
 #include "launch/process/command_output.hpp"
@@ -125,7 +125,7 @@ HostFacts read_host_facts(const fs::path& libtorch, const std::vector<std::strin
           .driver = found_in(content_of("/sys/module/nvidia/version"), "([0-9.]+)"),
           .interface = chosen_interface(asking),
           .gpus = num_gpus(),
-          .cores = static_cast<int>(std::thread::hardware_concurrency()),
+          .cores = usable_cores(),
           .memory_gib = available_gib(),
           .shared_memory_gib = free_gib(kSharedMemoryFolder)};
 }

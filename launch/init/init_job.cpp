@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/system/usable_cores.hpp"
 #include "bench/command/overlap_figures.hpp"
 #include "launch/data/picture_facts.hpp"
 #include "launch/init/job_advice.hpp"
@@ -132,7 +132,7 @@ int init_job(const InitJobOptions& options, const CommandLine& line) {
                     options.output.string()));
   }
   const int gpus = num_gpus();
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int cores = usable_cores();
   const JobWishes wishes{.minutes = options.minutes,
                          .resolution = options.resolution,
                          .workers = options.workers > 0

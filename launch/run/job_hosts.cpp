@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "launch/mpirun/slurm_allocation.hpp"
 
@@ -53,7 +53,7 @@ int default_workers(const JobSpec& spec, int slots) {
 JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const JobSpec& spec,
                       const Environment& environment) {
   JobHosts chosen;
-  int slots = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int slots = usable_cores();
   if (!hostfile.empty()) {
     chosen.hosts = read_hostfile(hostfile);
     slots = count_slots(chosen.hosts);

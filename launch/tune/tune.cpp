@@ -8,7 +8,6 @@
 #include <limits>
 #include <optional>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +16,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/system/usable_cores.hpp"
 #include "base/text/shell_word.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
@@ -69,7 +69,7 @@ class Tuner {
                              workers_text(typed_.workers))
               << std::flush;
     Trial best = fastest("layouts", with_typed(layouts()));
-    best = fastest("keys", and_joined(best, key_trials(bench_.job_of(best), best, num_cores())));
+    best = fastest("keys", and_joined(best, key_trials(bench_.job_of(best), best, usable_cores())));
     if (options_.new_job) {
       const int most = options_.workers > 0 ? options_.workers : num_devices();
       best = fastest("other numbers",
@@ -94,9 +94,6 @@ class Tuner {
   }
 
  private:
-  static int num_cores() {
-    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  }
   static std::string three_digits(double value) { return fmt::format("{:.3f}", value); }
   static std::string workers_text(int workers) {
     return workers == 0 ? "the workers of its plan"
@@ -104,7 +101,7 @@ class Tuner {
   }
   [[nodiscard]] int num_devices() const {
     return bench_.job_of(typed_).numerics.device == DeviceKind::kCuda ? std::max(1, num_gpus())
-                                                                      : num_cores();
+                                                                      : usable_cores();
   }
   [[nodiscard]] double rate(double step_seconds) const {
     return bench_.images_per_step() / step_seconds;

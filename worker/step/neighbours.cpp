@@ -6,12 +6,12 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <xxhash.h>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
+#include "base/system/usable_cores.hpp"
 #include "comm/calibrate/calibrator.hpp"
 #include "comm/host/agree_on_hosts.hpp"
 #include "comm/reduce/reducer.hpp"
@@ -25,15 +25,6 @@ namespace {
 
 constexpr std::string_view kCalibrationFile = "calibration.json";
 constexpr std::size_t kMaxCalibrationBytes = std::size_t{1} << 16U;
-
-/// Cores that this process may use.
-std::size_t num_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  return sched_getaffinity(0, sizeof cores, &cores) == 0
-             ? static_cast<std::size_t>(CPU_COUNT(&cores))
-             : 1;
-}
 
 /// By worker, who shares memory with whom under `transport`; `machines` says who could.
 std::vector<int> sharing(TransportKind transport, const std::vector<int>& machines) {
@@ -105,8 +96,8 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
   const std::vector<int> machine = comm::workers_of(machines[me], machines);
   const std::size_t beside = machine.size();
   // A core for each compute thread, and one for this worker's lane.
-  const bool owns_core =
-      num_cores() >= beside * (static_cast<std::size_t>(job.numerics.threads) + 1);
+  const bool owns_core = static_cast<std::size_t>(usable_cores()) >=
+                         beside * (static_cast<std::size_t>(job.numerics.threads) + 1);
   std::string summary = fmt::format(
       "{}; the lane {}",
       members.size() > 1 ? fmt::format("{} workers of this host share memory", members.size())

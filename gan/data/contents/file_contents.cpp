@@ -20,6 +20,7 @@
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/system/usable_cores.hpp"
 #include "gan/data/contents/fingerprint.hpp"
 
 namespace gangway::data {
@@ -30,7 +31,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kMostMarks = 64;
 constexpr std::size_t kMostChangedNamed = 3;
-constexpr unsigned kMostReaders = 4;
+constexpr int kMostReaders = 4;
 /// Fewer files are read before another thread has begun.
 constexpr std::size_t kWorthThreads = 64;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 18;
@@ -176,16 +177,15 @@ void read_unread(const std::function<ReadFile(std::size_t)>& read, const Content
       check.progress(bytes, known.unread_bytes);
     }
   };
-  const unsigned more = known.unread.size() < kWorthThreads
-                            ? 0
-                            : std::clamp(std::thread::hardware_concurrency(), 1U, kMostReaders) - 1;
-  std::vector<std::exception_ptr> failures(more + 1);
+  const int more =
+      known.unread.size() < kWorthThreads ? 0 : std::min(usable_cores(), kMostReaders) - 1;
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(more) + 1);
   {
     std::vector<std::jthread> readers;
-    for (unsigned i = 0; i < more; ++i) {
+    for (std::size_t i = 0; i + 1 < failures.size(); ++i) {
       readers.emplace_back([&, i] { read_some(failures[i], [] {}); });
     }
-    read_some(failures[more], tell);
+    read_some(failures.back(), tell);
   }
   for (const std::exception_ptr& failure : failures) {
     if (failure) {

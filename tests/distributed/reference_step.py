@@ -6,6 +6,7 @@ what is not is named. Needs PyTorch.
     GANGWAY_BIN=build/release/bin reference_step.py [unittest arguments]
 """
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -184,11 +185,40 @@ class ReferenceStep(Trainings):
         self.assert_equal_in_every_bit(self.folder / "runs/00000-soft", 0, 1)
 
     def test_built_in_dense_networks(self):
-        self.train(EXAMPLES / "grid25.yaml", *SAVED, "training.kimg=0.16", run="points", workers=3)
+        self.train(EXAMPLES / "grid25.yaml", *SAVED, "training.kimg=0.16", "training.lecam.weight=0.1", run="points", workers=3)
         self.assert_equal_in_every_bit(self.folder / "runs/00000-points", 0, 1)
         self.train(EXAMPLES / "fashion-mnist.yaml", *SAVED, "training.kimg=0.032", "model.family=dense", "model.resolution=32",
                    "model.dropout=0.3", run="shades", workers=2)
         self.assert_equal_in_every_bit(self.folder / "runs/00001-shades", 0, 1)
+
+    def test_networks_of_python_are_imported_from_the_copy_in_the_run(self):
+        """A run of the same classes as TorchScript, told that they were Python: both execute the same operators."""
+        run = self.copy()
+        manifests = [*run.glob("checkpoints/*/manifest.json")]
+        for name in ("generator", "discriminator"):
+            network, = (run / "networks").glob(f"{name}-*.pt")
+            kept = run / "python" / network.stem.partition("-")[2]
+            kept.mkdir(parents=True)
+            (kept / "nets.py").write_text("import torch\nfrom torch import nn\nfrom shared import rate\n"
+                                          + inspect.getsource(Generator) + inspect.getsource(Discriminator).replace("0.2", "rate()"))
+            (kept / "shared.py").write_text("def rate():\n    return 0.2\n")
+            network.unlink()
+            call = f"{{python: nets.py:{name.title()}, classes: 0, channels: 1}}"
+            for manifest in manifests:
+                edit(manifest, (f"{name}: {name}.pt", f"{name}: {call}"))
+        self.assert_equal_in_every_bit(run, 1, 2)  # step 0 begins with what the classes make under the job's seed
+        (kept / "shared.py").chmod(0o666)
+        code, said = self.replay_in(run, 2)
+        self.assertEqual(code, 2, said)
+        self.assertIn("shared.py can be written to by everybody", said)
+
+    def test_a_run_that_went_back_is_replayed_by_its_decisions(self):
+        huge = ["generator.optimizer.adam.lr=1e9", "discriminator.optimizer.adam.lr=1e9", "training.divergence.policy=rollback",
+                "training.divergence.lr_factor=1e-12", "training.divergence.rewind=2"]  # without them all weights overflow
+        self.train(EXAMPLES / "ring8.yaml", *SAVED, "training.kimg=0.16", *huge, run="back", workers=2)
+        run = self.folder / "runs/00000-back"
+        self.assertIn("rollback", (run / "decisions.jsonl").read_text())
+        self.assert_equal_in_every_bit(run, *(int(path.name[5:]) - 1 for path in sorted((run / "checkpoints").glob("step-*"))[-2:]))
 
     def test_pictures_that_a_pack_has_and_what_is_done_to_them_by_chance(self):
         (self.folder / "photos").mkdir()

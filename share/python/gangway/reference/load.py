@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """The networks of a run with the state that a checkpoint has, and what of a job is not replayed."""
+import functools
 import grp
+import importlib
+import math
 import os
 import pwd
 import stat
+import sys
 from pathlib import Path
 
 import torch
 
 from gangway.errors import Failed
-from gangway.reference import update
-from gangway.reference.networks import Dense, Module, Network
+from gangway.reference import philox, update
+from gangway.reference.networks import Dense, Module, Network, seed_all
 from gangway.xxh3 import hash_of
 
 OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics that are no part of a network's own module
@@ -73,7 +77,50 @@ def _script(run: Path, name: str, wanted_hash: str, statistics: list, trusts: bo
         require_trusted(path)
     if hash_of(path.read_bytes()) != wanted_hash:
         raise Failed(f"{path}: has changed: its hash is not that of its name")
-    return Module(torch.jit.load(path, map_location="cpu"), statistics)
+    try:
+        return Module(torch.jit.load(path, map_location="cpu"), statistics)
+    except RuntimeError as error:
+        raise Failed(f"{path}: is not loaded by PyTorch {torch.__version__}: {str(error).splitlines()[0]}") from None
+
+
+def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> Module:
+    """A class of the user's files, as the run keeps them. It is made as for training, under the job's seed: its constants are in no
+    checkpoint."""
+    named, wanted_hash = job["model"][name], job["model"][f"{name}_hash"]
+    call, arguments = (named["python"], {**named}) if isinstance(named, dict) else (named, {})
+    arguments.pop("python", None)
+    file, _, class_name = call.rpartition(":")
+    folder, seed = run / "python" / wanted_hash, job["training"]["seed"]
+    sources = sorted(folder.rglob("*.py"))
+    if folder / Path(file).name not in sources:
+        raise Failed(f"{folder / Path(file).name}: is not there: the run keeps a copy of each of your networks' files")
+    for source in sources if not trusts else ():
+        require_trusted(source)
+    sys.dont_write_bytecode = True  # in the run
+    sys.path.insert(0, str(folder))
+    seed_all(seed)
+    try:
+        made = importlib.import_module(Path(file).stem)
+        seed_all(seed)  # importing may have drawn
+        network = functools.reduce(getattr, class_name.split("."), made)(**arguments).train()
+        _take_shapes(network, job, name, seed)
+        return Module(network, statistics)
+    except Exception as error:  # whatever the user's code raises
+        raise Failed(f"model.{name}: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
+
+
+def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int) -> None:
+    """Lazy parts come into being by two examples, after which buffers are as they were."""
+    model = job["model"]
+    shape = (2, model["latent"]) if name == "generator" else (2, model["channels"], model["resolution"], model["resolution"])
+    inputs = [philox.shaped(philox.Keyed(0).normal(math.prod(shape)), shape)]
+    inputs += [torch.zeros(2, dtype=torch.int64)] if model.get("classes", 0) > 0 else []
+    before = {one: values.clone() for one, values in network.named_buffers() if not torch.nn.parameter.is_lazy(values)}
+    seed_all(seed)
+    network(*inputs)
+    for one, values in network.named_buffers():
+        if one in before:
+            values.copy_(before[one])
 
 
 def _built_in(job: dict, name: str, shapes: dict) -> Dense:
@@ -97,6 +144,16 @@ def _built_in(job: dict, name: str, shapes: dict) -> Dense:
     return Dense(shapes, model["activation"], last_gain=last_gain, dropout=model.get("dropout", 0.0))
 
 
+def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, statistics: list, trusts: bool):
+    """A network of the user's, or the family's."""
+    named = job["model"].get(name, "none")
+    if isinstance(named, dict) or ".py:" in named:
+        return _python(run, job, name, statistics, trusts)
+    if named != "none":
+        return _script(run, name, job["model"][f"{name}_hash"], statistics, trusts)
+    return _built_in(job, name, {one: checkpoint.tensor(f"{name}/{one}").shape for one in parameters})
+
+
 def networks_of(run: Path, job: dict, checkpoint, is_beginning: bool = False, trusts: bool = False) -> dict[str, Network]:
     """@param is_beginning  whether they are as before the first step; the checkpoint then only says which tensors there are
     @param trusts  whether a network's file is run whoever could have written it"""
@@ -104,16 +161,12 @@ def networks_of(run: Path, job: dict, checkpoint, is_beginning: bool = False, tr
     for number, name in enumerate(("generator", "discriminator")):
         tensors = [one.partition("/")[2] for one in checkpoint.names if one.startswith(f"{name}/")]
         moments = update.MOMENTS[next(iter(job[name]["optimizer"]))]
-        trained = {one for one in tensors if f"{name}_optimizer/{moments[0]}/{one}" in checkpoint.names}
+        parameters = {one for one in tensors if f"{name}_optimizer/{moments[0]}/{one}" in checkpoint.names}
         kept = {one: 1.0 - job["training"]["lecam"]["decay"] for one in tensors if one.rpartition("/")[2] in OF_A_TRAINING}
-        if job["model"].get(name, "none") != "none":
-            statistics = [one for one in tensors if one not in trained and one not in kept]
-            module = _script(run, name, job["model"][f"{name}_hash"], statistics, trusts)
-        else:
-            shapes = {one: checkpoint.tensor(f"{name}/{one}").shape for one in tensors if one in trained}
-            module = _built_in(job, name, shapes)
-        if set(module.parameters) != trained:
-            odd = sorted(set(module.parameters) ^ trained)[0]
+        statistics = [one for one in tensors if one not in parameters and one not in kept]
+        module = _module_of(run, job, name, checkpoint, parameters, statistics, trusts)
+        if set(module.parameters) != parameters:
+            odd = min(set(module.parameters) ^ parameters)
             raise Failed(f"{checkpoint.folder}: the {name}'s parameter '{odd}' is not in both its module and the checkpoint", 5)
         is_channels_last = job["numerics"]["memory_format"] == "channels-last"
         found[name] = Network(name, module, checkpoint, moments, kept, is_channels_last)

@@ -7,7 +7,9 @@ sums. Parameters come first, then statistics: what is a mean over micro-batches 
 """
 import functools
 import math
+import random
 
+import numpy as np
 import torch
 from torch.nn import functional as operators
 
@@ -38,22 +40,29 @@ class Layout:
             if block != before:
                 offset, before = _up(offset, BLOCK), block
             self._places[name] = (offset, tuple(shape))
-            offset = _up(offset + philox.size_of(shape), TENSOR)
+            offset = _up(offset + math.prod(shape), TENSOR)
         return _up(offset, BLOCK)
 
     def view(self, flat: torch.Tensor, name: str) -> torch.Tensor:
         """Four axes lie in the job's memory format."""
         offset, shape = self._places[name]
-        part = flat[offset:offset + philox.size_of(shape)]
+        part = flat[offset:offset + math.prod(shape)]
         if self._is_channels_last and len(shape) == 4:
             n, c, h, w = shape
             return part.view(n, h, w, c).permute(0, 3, 1, 2)
         return part.view(shape)
 
 
+def seed_all(seed: int) -> None:
+    """All that a module may draw from."""
+    torch.default_generator.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed & 0xFFFFFFFF)
+
+
 class Module:
     """A network of the user's: what torch.jit.load gives, or any nn.Module. It is called in training mode, with its statistics
-    as the step began with them and torch's generator seeded by the key, so that it draws the same wherever it runs."""
+    as the step began with them and generators seeded by the key, so that it draws the same wherever it runs."""
 
     def __init__(self, network: torch.nn.Module, statistics: list[str]):
         self._network = network.train()
@@ -80,7 +89,7 @@ class Module:
             values = running[name]
             setattr(*place, values.clone(memory_format=torch.contiguous_format) if kind == torch.float32
                     else values.round().to(kind))
-        torch.default_generator.manual_seed(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
+        seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
         with torch.jit.optimized_execution(False):  # its first call would have other bits than its second
             made = self._network(*inputs)
         return made, {name: getattr(*place).detach().to(torch.float32) for name, place in self._statistics.items()}
@@ -98,7 +107,7 @@ class Dense:
         self.blocks = {name: int(name.partition("/")[0]) for name in shapes}
         self._layers = [name for name in shapes if name.endswith("/weight")]
         self._activation, self._last, self._last_gain, self._dropout, self._picture = activation, last, last_gain, dropout, picture
-        if any(philox.size_of(shape) >= 1 << 20 for shape in shapes.values()):
+        if any(math.prod(shape) >= 1 << 20 for shape in shapes.values()):
             raise Failed("a dense layer of 2^20 weights or more has a kernel of Gangway's own, which is not replayed")
 
     def initial(self, seed: int, number: int) -> dict:
@@ -107,8 +116,8 @@ class Dense:
         for position, (name, values) in enumerate(self.parameters.items()):
             is_last = name == self._layers[-1]
             gain = self._last_gain if is_last else 2.0
-            random = Keyed(seed, phase=philox.INITIALISATION, repeat=number, block=position, draw=philox.WEIGHT)
-            drawn = philox.shaped(random.normal(values.numel()), values.shape)
+            keyed = Keyed(seed, phase=philox.INITIALISATION, repeat=number, block=position, draw=philox.WEIGHT)
+            drawn = philox.shaped(keyed.normal(values.numel()), values.shape)
             found[name] = drawn.mul_(math.sqrt(gain / values.shape[1])) if name in self._layers else torch.zeros(values.shape)
         return found
 
@@ -119,8 +128,8 @@ class Dense:
             is_last = block + 1 == len(self._layers)
             x = _activated(x, self._last if is_last else self._activation)
             if self._dropout > 0 and not is_last:
-                random = Keyed(**key, block=block, draw=philox.DROPOUT)
-                keep = philox.shaped(random.uniform(x.numel()), x.shape) >= self._dropout
+                keyed = Keyed(**key, block=block, draw=philox.DROPOUT)
+                keep = philox.shaped(keyed.uniform(x.numel()), x.shape) >= self._dropout
                 x = x * keep.to(x.dtype).mul_(1.0 / (1.0 - self._dropout))
         return x.reshape(len(x), *self._picture) if self._picture else x, {}
 

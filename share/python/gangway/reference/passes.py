@@ -4,6 +4,7 @@
 A pass draws, applies networks, and ends in losses or a penalty; its gradients are added to the micro-batch's leaf of the network
 that its phase trains. The other network is left alone. As gan/recipes/adversarial.cpp.
 """
+import math
 from dataclasses import dataclass, field
 
 import torch
@@ -78,7 +79,7 @@ class Pass:
 
     def noise(self):
         shape = (self.count, self.job["model"]["latent"])
-        return philox.shaped(self._drawn(philox.NOISE).normal(philox.size_of(shape)), shape)
+        return philox.shaped(self._drawn(philox.NOISE).normal(math.prod(shape)), shape)
 
     def labels(self) -> tuple:
         """Of generated examples; none where the job has none."""
@@ -120,6 +121,7 @@ class Pass:
         return self.take(name, inputs, made, seen)
 
     def take(self, name: str, inputs: tuple, made, seen: dict):
+        """What a network has made of `inputs` becomes this pass's own."""
         network, is_trained = self.step.networks[name], self.phase.trains == name
         if is_trained:
             network.harvest(seen)

@@ -4,8 +4,6 @@
 There is no stream. Each number is a function of (seed, step, phase, repeat, pass, micro-batch, block, draw) and of its index,
 so whoever computes a micro-batch draws the same. The same numbers as gan/random.hpp.
 """
-import math
-
 import numpy as np
 
 # Of a key's `phase`, outside of training.
@@ -123,7 +121,3 @@ def shaped(numbers: np.ndarray, shape):
     """As a torch tensor."""
     import torch
     return torch.from_numpy(np.ascontiguousarray(numbers)).reshape(shape)
-
-
-def size_of(shape) -> int:
-    return math.prod(shape)

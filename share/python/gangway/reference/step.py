@@ -83,11 +83,13 @@ class Step:
         return self._latest[microbatch][1:]
 
     def statistic(self, name: str) -> str | None:
-        return name if self.job["training"].get("lecam", {}).get("weight", 0) > 0 else None
+        """Of the discriminator, as it calls it: a built-in one has it in its last block. None: the job has no such mean."""
+        return next((one for one in self.networks["discriminator"].running if one.rpartition("/")[2] == name), None)
 
     def running(self, name: str):
-        """Of the discriminator, as it was before this update; None: the job has no such mean."""
-        return self.networks["discriminator"].running[name].clone() if self.statistic(name) else None
+        """As it was before this update."""
+        found = self.statistic(name)
+        return None if found is None else self.networks["discriminator"].running[found].clone()
 
     def keep(self, of: Pass, inputs: tuple):
         """Generates examples for the discriminator that the generator learns from too (training.reuse_fakes)."""

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "job/estimate/block_elements.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
@@ -47,6 +48,21 @@ std::int64_t feature_elements(const ModelSpec& model) {
   const std::int64_t side = model.resolution / 2;
   const std::int64_t image = std::int64_t{model.resolution} * model.resolution * model.channels;
   return image + 2 * side * side * model.width;
+}
+
+/// The same under layout.recompute where a worker has whole networks. Of one with statistics all is
+/// open at a time, and a penalty keeps all blocks, so there is nothing less to count on.
+std::int64_t remade_elements(const JobSpec& spec, const PerNetwork<Architecture>& networks) {
+  const TrainingSpec& training = spec.training;
+  const std::int64_t all = feature_elements(spec.model);
+  if (training.penalty.is_any() || training.path_length.is_any() || training.reuse_fakes) {
+    return all;
+  }
+  std::int64_t again = all;
+  for (const Architecture& network : networks) {
+    again = std::min(again, statistic_names(network).empty() ? elements_made_again(network) : 0);
+  }
+  return all - again;
 }
 
 /// Of an element in each of the networks whose maps are alive at once, two at most: those of the
@@ -92,6 +108,11 @@ std::string placement_table(const JobSpec& spec, int workers) {
   return text;
 }
 
+JobSpec with_recompute(JobSpec spec) {
+  spec.layout.recompute = true;
+  return spec;
+}
+
 std::string memory_table(const JobSpec& spec, int workers) {
   const MemoryEstimate memory = estimate_memory(spec, workers);
   std::string text;
@@ -107,6 +128,10 @@ std::string memory_table(const JobSpec& spec, int workers) {
   }
   row("process and libraries", memory.process_bytes);
   row("total", memory.total_bytes());
+  if (recompute_saves(spec, workers)) {
+    text += fmt::format("  (with layout.recompute, for about a third more time, {})\n",
+                        bytes_text(estimate_memory(with_recompute(spec), workers).total_bytes()));
+  }
   if (spec.layout.cuts_networks() && workers <= spec.training.microbatches) {
     JobSpec uncut = spec;
     uncut.layout.stages = 1;
@@ -206,8 +231,11 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
                               held.parameters / held.members;
   }
   // Of a user's network nobody knows them before it runs.
-  memory.activations_bytes = bytes_of_feature_maps(spec, networks) * kKeptPerElement *
-                             feature_elements(spec.model) * spec.images_per_microbatch();
+  memory.activations_bytes =
+      bytes_of_feature_maps(spec, networks) * kKeptPerElement *
+      (spec.layout.recompute && !groups.is_apart() ? remade_elements(spec, networks)
+                                                   : feature_elements(spec.model)) *
+      spec.images_per_microbatch();
   if (groups.is_apart()) {
     const int most = groups.most_in_flight(spec.layout.schedule, spec.layout.in_flight);
     const int in_flight =
@@ -239,6 +267,13 @@ MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
     largest = own.total_bytes() > largest.total_bytes() ? own : largest;
   }
   return largest;
+}
+
+bool recompute_saves(const JobSpec& spec, int workers) {
+  constexpr double kWorthIt = 0.95;  // what is less is within the estimate's own error
+  return !spec.layout.recompute &&
+         static_cast<double>(estimate_memory(with_recompute(spec), workers).total_bytes()) <
+             kWorthIt * static_cast<double>(estimate_memory(spec, workers).total_bytes());
 }
 
 void require_workers(const JobSpec& spec, int workers) {

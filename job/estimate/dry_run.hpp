@@ -29,6 +29,10 @@ struct MemoryEstimate {
 /// Of the worker that needs most. @pre `spec` comes from load_job.
 [[nodiscard]] MemoryEstimate estimate_memory(const JobSpec& spec, int workers);
 
+/// Whether the job has no layout.recompute, and that worker would need clearly less with it.
+/// @pre as above
+[[nodiscard]] bool recompute_saves(const JobSpec& spec, int workers);
+
 /// @throws ConfigError, one line with the remedy, unless 1 <= workers <= training.microbatches, and
 /// workers equals layout.data where the job fixes that.
 void require_workers(const JobSpec& spec, int workers);

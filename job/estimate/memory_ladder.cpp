@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "job/estimate/dry_run.hpp"
+
 namespace gangway {
 namespace {
 
@@ -28,7 +30,7 @@ std::string next_exact_rung(const JobSpec& job, const Layout& layout) {
       return fmt::format("layout.in_flight={}", kept / 2);
     }
   }
-  if (!job.layout.recompute) {
+  if (recompute_saves(job, layout.num_workers())) {
     return "layout.recompute=true";
   }
   const int stages = 2 * job.layout.stages;

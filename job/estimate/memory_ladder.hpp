@@ -11,6 +11,9 @@
 
 namespace gangway {
 
+/// Of a limit, what a run may need of it: the rest is kept for what else runs there.
+inline constexpr double kMostOfMemory = 0.9;
+
 /// The next thing to try that changes no bit, as it is typed: "layout.recompute=true".
 [[nodiscard]] std::string next_exact_rung(const JobSpec& job, const Layout& layout);
 

@@ -16,6 +16,7 @@
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/mpirun/measured_run.hpp"
+#include "launch/process/end_requests.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "report/run_view/run_records.hpp"
@@ -30,8 +31,6 @@ constexpr const char* kFitRun = "fit";
 /// beside the others.
 constexpr int kSteps = 5;
 constexpr int kSaved = 2;
-/// Of a limit: what is above it is kept for what else runs there.
-constexpr double kMostOfIt = 0.9;
 
 double number_in(const json& tick, const char* name) {
   return tick.contains(name) && tick[name].is_number() ? tick[name].get<double>() : 0.0;
@@ -96,7 +95,7 @@ JobSpec fit_job(const JobSpec& job) {
   return fit;
 }
 
-bool Fit::fits() const { return limit_gib <= 0.0 || most_used_gib <= kMostOfIt * limit_gib; }
+bool Fit::fits() const { return limit_gib <= 0.0 || most_used_gib <= kMostOfMemory * limit_gib; }
 
 Fit fit_of(std::string_view stats, int workers, DeviceKind device) {
   Fit fit;
@@ -146,6 +145,7 @@ int fit_run(const FitOptions& options, const Environment& environment) {
                           .spec;
   require_workers(job, std::max(1, options.workers));
   require_programs(job.numerics.device);
+  const EndRequests requests;
   const TemporaryFolder folder;
   std::cout << fmt::format("{}: {} steps in {}\n", options.job.string(), kSteps,
                            folder.path().string())

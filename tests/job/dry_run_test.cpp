@@ -182,6 +182,17 @@ TEST(DryRun, CountsOfWhatIsMadeAgainOneMicrobatchAndWhatCrossesCuts) {
   EXPECT_LE(activations(1, {recompute}), activations(1, {}));
 }
 
+TEST(DryRun, TellsWhatMakingAgainSavesWhereItDoes) {
+  const auto text = [](const std::vector<std::string>& keys) {
+    return describe_dry_run(spec_of("", keys), 1);
+  };
+  const std::vector<std::string> transformer{"model.family=gat", "model.width=64", "model.patch=4",
+                                             "training.batch=128"};
+  const char* const line = "(with layout.recompute, for about a third more time, ";
+  EXPECT_NE(text(transformer).find(line), std::string::npos);
+  EXPECT_EQ(text({"training.batch=512"}).find(line), std::string::npos);
+}
+
 TEST(DryRun, EstimatesLittleForPoints) {
   const JobSpec spec = spec_of("model: {family: mlp, latent: 2}\ndata: {source: 'toy:ring8'}");
   EXPECT_LT(estimate_memory(spec, 1).activations_bytes,

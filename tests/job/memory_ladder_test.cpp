@@ -27,7 +27,7 @@ std::string rung_of(std::vector<std::string> overrides, int workers) {
 TEST(MemoryLadder, LeavesGraphsOfAGpuFirst) {
   EXPECT_EQ(rung_of({"numerics.device=cuda"}, 1), "numerics.cuda_graph=off");
   EXPECT_EQ(rung_of({"numerics.device=cuda", "numerics.cuda_graph=off"}, 1),
-            "layout.recompute=true");
+            "layout.stages=2 and 2 workers");
 }
 
 TEST(MemoryLadder, HalvesWhatIsInFlightWhereNetworksAreCut) {
@@ -41,11 +41,31 @@ TEST(MemoryLadder, HalvesWhatIsInFlightWhereNetworksAreCut) {
   EXPECT_EQ(with({}), "layout.in_flight=4");
   EXPECT_EQ(with({"layout.in_flight=4"}), "layout.in_flight=2");
   EXPECT_EQ(with({"layout.schedule=1f1b"}), "layout.in_flight=1");
-  EXPECT_EQ(with({"layout.in_flight=1"}), "layout.recompute=true");
+  EXPECT_EQ(with({"layout.in_flight=1"}), "layout.stages=4 and 4 workers");
+}
+
+TEST(MemoryLadder, MakesAgainWhatIsPredictedToSaveSomething) {
+  const std::vector<std::string> transformer{"model.family=gat", "model.width=64", "model.patch=4",
+                                             "training.batch=128"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = transformer;
+    all.insert(all.end(), more.begin(), more.end());
+    return rung_of(all, 1);
+  };
+  EXPECT_EQ(with({}), "layout.recompute=true");
+  EXPECT_EQ(with({"training.r1.gamma=1"}), "layout.stages=2 and 2 workers")
+      << "a penalty keeps all blocks";
+  EXPECT_EQ(rung_of({"training.batch=512"}, 1), "layout.stages=2 and 2 workers")
+      << "nearly all of a DCGAN's maps flow between its blocks";
+  EXPECT_EQ(rung_of({"layout.generator=[0]", "layout.discriminator=[1]", "training.batch=2048",
+                     "training.microbatches=8"},
+                    2),
+            "layout.recompute=true")
+      << "apart, the forwards of all micro-batches wait";
 }
 
 TEST(MemoryLadder, TakesMoreStagesLast) {
-  EXPECT_EQ(rung_of({}, 2), "layout.recompute=true");
+  EXPECT_EQ(rung_of({}, 2), "layout.stages=2 and 4 workers");
   EXPECT_EQ(rung_of({"layout.recompute=true"}, 2), "layout.stages=2 and 4 workers");
 }
 

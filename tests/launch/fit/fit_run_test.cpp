@@ -73,9 +73,10 @@ TEST(Fit, OfAGpuLooksAtTheWorkerThatHasHadMost) {
       2, DeviceKind::kCuda);
   EXPECT_DOUBLE_EQ(fit.most_used_gib, 9.5);
   EXPECT_FALSE(fit.fits()) << "less than a tenth is left";
-  EXPECT_THAT(fit_text(fit, job_of({})),
-              AllOf(HasSubstr("does not fit: 9.50 of 10.00 GiB of the GPU"),
-                    HasSubstr("no bit changes with layout.recompute=true; numbers do with ")));
+  EXPECT_THAT(
+      fit_text(fit, job_of({})),
+      AllOf(HasSubstr("does not fit: 9.50 of 10.00 GiB of the GPU"),
+            HasSubstr("no bit changes with layout.stages=2 and 4 workers; numbers do with ")));
 }
 
 TEST(Fit, OfVeryManyWorkersSupposesThatAllAreAsTheOneThatHasHadMost) {

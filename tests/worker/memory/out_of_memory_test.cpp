@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "job/file/parse.hpp"
+
 namespace gangway::worker {
 namespace {
 
@@ -16,13 +18,14 @@ using ::testing::HasSubstr;
 
 /// "": it is another failure.
 std::string line_of(const std::exception& error, const FailedRequests& requests = {}) {
-  const JobSpec job;
+  const JobSpec job = load_job({.file = {}, .text = std::nullopt, .overrides = {}}).spec;
   return out_of_memory(error, requests, job, resolve_layout(job, 1)).value_or("");
 }
 
 TEST(OutOfMemory, IsKnownByItsTypeAndNeverByItsText) {
   EXPECT_THAT(line_of(std::bad_alloc()), HasSubstr("out of memory with "));
-  EXPECT_THAT(line_of(std::bad_alloc()), HasSubstr("no bit changes with layout.recompute=true"));
+  EXPECT_THAT(line_of(std::bad_alloc()),
+              HasSubstr("no bit changes with layout.stages=2 and 2 workers"));
   const c10::OutOfMemoryError cuda({__func__, __FILE__, 1},
                                    "CUDA out of memory. Tried 2 GiB\nmore");
   EXPECT_THAT(line_of(cuda), HasSubstr("resident: CUDA out of memory. Tried 2 GiB; no bit"));

@@ -217,7 +217,9 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   }
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
   Effects troubles = look_for_trouble(tick, arrival.now);
+  append(effects, look_at_memory(arrival.rank, progress.memory));
   if (tick) {
+    first_memory_.end();
     last_tick_ = *tick;
     effects.emplace_back(ShowTick{std::move(*tick)});
   }

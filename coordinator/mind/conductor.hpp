@@ -27,6 +27,7 @@
 #include "coordinator/steering/command.hpp"
 #include "coordinator/steering/job_status.hpp"
 #include "coordinator/steering/resize.hpp"
+#include "coordinator/trouble/first_memory.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
@@ -301,6 +302,8 @@ class Conductor {
   [[nodiscard]] Effects leave_for(Resize resize, TimePoint now);
   /// Ends the job, which goes on as resize_ says.
   [[nodiscard]] Outcome resized_outcome() const;
+  /// What a worker told of its memory, until the first tick: whether it will be enough.
+  [[nodiscard]] Effects look_at_memory(int rank, const messages::MemoryFigures& memory);
   /// A tick is over: micro-batches go from slow workers to fast ones, where that is worth it.
   [[nodiscard]] Effects balance(TimePoint now, double unix_seconds);
   void set_plan();
@@ -320,6 +323,7 @@ class Conductor {
   ProgressWatch watch_;
   TroubleWatch troubles_;
   WatchMemory watch_memory_;
+  FirstMemory first_memory_;
   std::set<std::int64_t> remembered_steps_;  ///< to come, of which it is to keep what it remembers
   ScoreWatch scores_;
   std::int64_t begin_step_ = 0;         ///< steps done when this start began

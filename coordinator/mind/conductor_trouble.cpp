@@ -14,6 +14,7 @@
 
 #include "coordinator/mind/conductor.hpp"
 #include "coordinator/trouble/rollback.hpp"
+#include "job/estimate/memory_ladder.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -264,6 +265,20 @@ std::string Conductor::early_end() const {
 
 Effects Conductor::unrecorded(const std::string& reason) {
   return ended_ ? Effects{} : end(ExitCode::kEnvironment, 0, reason);
+}
+
+Effects Conductor::look_at_memory(int rank, const messages::MemoryFigures& memory) {
+  if (first_memory_.is_over()) {
+    return {};
+  }
+  const JobSpec& job = settings_.job;
+  first_memory_.tell(rank, {.host = membership_.member(rank).host,
+                            .figures = memory,
+                            .computes_on_gpu = job.numerics.device == DeviceKind::kCuda});
+  const std::int64_t steps = ticks_.steps_done() - begin_step_;
+  std::string line =
+      first_memory_.look(steps, [&] { return next_exact_rung(job, settings_.welcome.layout); });
+  return line.empty() ? Effects() : Effects{Say{std::move(line)}};
 }
 
 }  // namespace gangway::coordinator

@@ -5,6 +5,7 @@
     GANGWAY_BIN=build/release/bin advice.py [unittest arguments]
 """
 import json
+import re
 import unittest
 
 from train_command import EXAMPLES, GANGWAY, Trainings
@@ -45,11 +46,13 @@ class Advise(Trainings):
                 (folder / "memory.current").write_text(f"{used << 30}\n")
             code, out, err = self.call(GANGWAY, "run", *RING, "--run", name, "-n", 1, GANGWAY_CONTROL_GROUPS=str(groups))
             self.assertEqual(code, 0, out + err)
+            early = re.findall(r"(?m)^warn  memory peak .*$", out)
+            self.assertEqual(bool(early), bool(rules), out)
             found = self.advice(name)
             self.assertEqual(found.keys() & {"memory-nearly-full", "memory-growth", "cpu-quota"}, rules)
             if rules:
                 self.assertIn("950.00 of 1000.00 GiB of its control group", found["memory-nearly-full"]["evidence"])
-                self.assertIn("layout.recompute=true", found["memory-nearly-full"]["remedy"])
+                self.assertIn("layout.stages=2 and 2 workers", found["memory-nearly-full"]["remedy"])
 
     def test_asks_for_ticks(self):
         self.train(*RING, "output.tick_kimg=8", run="short", workers=1)

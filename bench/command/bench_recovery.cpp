@@ -98,22 +98,23 @@ class RecoveryBench {
 
   /// A run as long as `act` takes, which then saves and leaves.
   void with_run(const std::string& name, const std::function<void(RecoveryWatch&)>& act) {
-    std::stop_source ended;
-    std::jthread actor([&] {
+    // Its stop is the run's end, by a signal and a throw, too.
+    std::jthread actor([&](const std::stop_token& ended) {
       std::optional<fs::path> run;
       while (!(run = find_run(outdir_, name)) && !ended.stop_requested()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
       if (run) {
-        RecoveryWatch watch(*run, ended.get_token());
+        RecoveryWatch watch(*run, ended);
         act(watch);
-        if (const auto coordinator = watch.process_of("coordinator", 0)) {
+        const auto coordinator = watch.process_of("coordinator", 0);
+        if (coordinator && !ended.stop_requested()) {  // else the number may be another's by now
           ::kill(*coordinator, SIGUSR1);
         }
       }
     });
     const launch::ChildOutput output = launch::output_of_child(command(name));
-    ended.request_stop();
+    actor.request_stop();
     actor.join();
     if (output.code != kPreempted) {
       constexpr std::size_t kLastWords = 3000;

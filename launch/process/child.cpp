@@ -16,16 +16,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
+#include "launch/process/process_tree.hpp"
 
 namespace gangway::launch {
 namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kEndedBySignal = 128;
+/// For which a child may be stopped: what it measures is worth nothing by then.
+constexpr std::chrono::seconds kStoppedLimit{3};
 
-[[noreturn]] void become_command(const std::vector<std::string>& words) {
+[[noreturn]] void become_command(const std::vector<std::string>& words, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) {
+    ::_exit(kNotFound);  // it has ended before that was said
+  }
   (void)std::signal(SIGINT, SIG_DFL);
   std::vector<char*> arguments;
   for (const std::string& word : words) {
@@ -79,7 +86,10 @@ class PassedOnSignals {
     action.sa_handler = pass_on;
     action.sa_flags = SA_RESTART;
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      (void)::sigaction(kSignals[i], &action, &before_[i]);
+      (void)::sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) {  // nohup
+        (void)::sigaction(kSignals[i], &action, nullptr);
+      }
     }
   }
   ~PassedOnSignals() {
@@ -97,9 +107,11 @@ class PassedOnSignals {
       (void)::kill(child, early);
     }
   }
-  static void leave_to_the_child() {
-    for (const int signal : kSignals) {
-      (void)std::signal(signal, SIG_DFL);
+  void leave_to_the_child() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      if (before_[i].sa_handler != SIG_IGN) {
+        (void)std::signal(kSignals[i], SIG_DFL);
+      }
     }
   }
 
@@ -108,21 +120,47 @@ class PassedOnSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-/// Tells a child that was told to end once more, and at last ends it.
+/// Tells a child that was told to end once more, and at last ends it; ends one that is stopped and
+/// that nobody wakes, too.
 class Insistence {
  public:
   Insistence(pid_t child, ToldToEnd told) : child_(child), told_(told) {}
 
   /// Called now and then.
   void look() {
-    using std::chrono::steady_clock;
+    const auto now = steady_clock::now();
+    look_for_a_stop(now);
+    insist(now);
+  }
+  [[nodiscard]] bool has_ended_a_stopped_one() const { return has_ended_a_stopped_one_; }
+
+ private:
+  using steady_clock = std::chrono::steady_clock;
+
+  void look_for_a_stop(steady_clock::time_point now) {
+    constexpr std::chrono::milliseconds kLook{500};
+    if (now < next_look_ || has_ended_a_stopped_one_) {
+      return;
+    }
+    next_look_ = now + kLook;
+    if (process_state(child_) != 'T') {
+      stopped_since_.reset();
+      return;
+    }
+    stopped_since_ = stopped_since_.value_or(now);
+    if (now - *stopped_since_ >= kStoppedLimit) {
+      has_ended_a_stopped_one_ = true;
+      (void)::kill(-child_, SIGKILL);
+    }
+  }
+
+  void insist(steady_clock::time_point now) {
     constexpr std::chrono::milliseconds kAgain{50};
     constexpr std::chrono::seconds kLast{10};
     const int signal = told_signal;
     if (signal == 0 || told_ == ToldToEnd::kOnce) {
       return;
     }
-    const auto now = steady_clock::now();
     since_ = since_.value_or(now);
     if (times_ == 0 && now - *since_ >= kAgain) {
       (void)::kill(child_, signal);
@@ -133,14 +171,16 @@ class Insistence {
     }
   }
 
- private:
   pid_t child_;
   ToldToEnd told_;
-  std::optional<std::chrono::steady_clock::time_point> since_;
+  std::optional<steady_clock::time_point> since_;
   int times_ = 0;
+  std::optional<steady_clock::time_point> stopped_since_;
+  steady_clock::time_point next_look_{};
+  bool has_ended_a_stopped_one_ = false;
 };
 
-std::string read_to_the_end(int file, Insistence insistence) {
+std::string read_to_the_end(int file, Insistence& insistence) {
   constexpr int kLookMilliseconds = 50;
   std::string text;
   std::array<char, 4096> bytes{};
@@ -164,12 +204,13 @@ std::string read_to_the_end(int file, Insistence insistence) {
 
 int run_child(const std::vector<std::string>& words) {
   const auto interrupt = std::signal(SIGINT, SIG_IGN);
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     throw not_started(words.front());
   }
   if (child == 0) {
-    become_command(words);
+    become_command(words, parent);
   }
   const int status = wait_for(child);
   (void)std::signal(SIGINT, interrupt);
@@ -184,26 +225,35 @@ ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd tol
   const FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
   const PassedOnSignals signals;
+  EndRequests::heed();  // what came before: from here on the child would be told
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     throw not_started(words.front());
   }
   if (child == 0) {
-    PassedOnSignals::leave_to_the_child();
+    signals.leave_to_the_child();
     (void)::setpgid(0, 0);
     // Nobody in a group that is not the terminal's may read from it.
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     (void)::dup2(nothing, STDIN_FILENO);
     (void)::dup2(ends[1], STDOUT_FILENO);
     (void)::dup2(ends[1], STDERR_FILENO);
-    become_command(words);
+    become_command(words, parent);
   }
   signals.begin(child);
   writing.reset();
-  ChildOutput output{.text = read_to_the_end(reading.get(), Insistence(child, told))};
+  Insistence insistence(child, told);
+  ChildOutput output{.text = read_to_the_end(reading.get(), insistence)};
   const int status = wait_for(child);
   if (const int signal = told_signal; signal != 0) {
     throw SignalledError(signal);
+  }
+  if (insistence.has_ended_a_stopped_one()) {
+    throw EnvironmentError(fmt::format(
+        "{} was stopped (SIGSTOP) and not woken within {} s, so it was ended: run this again, and "
+        "let it be",
+        words.front(), kStoppedLimit.count()));
   }
   output.code = exit_code(status, words.front());
   return output;

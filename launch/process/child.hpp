@@ -6,16 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/errors.hpp"
+#include "launch/process/end_requests.hpp"
 
 namespace gangway::launch {
-
-/// A signal has asked this command to end, and it has put away what it had made.
-class SignalledError : public Error {
- public:
-  explicit SignalledError(int signal)
-      : Error(static_cast<ExitCode>(128 + signal), "stopped by a signal; nothing is left behind") {}
-};
 
 /// Runs `words` to its end. A Ctrl-C reaches it as it reaches this process, which waits for it; it
 /// gets SIGTERM when this process dies.
@@ -36,8 +29,10 @@ enum class ToldToEnd {
 };
 
 /// The same of a child in a process group of its own, without the terminal, whose output is kept.
-/// SIGINT, SIGTERM and SIGHUP are passed on to it, and its end is waited for. One at a time.
-/// @throws SignalledError where one came; EnvironmentError when it cannot be started.
+/// SIGINT, SIGTERM and SIGHUP are passed on to it, but for those that this process ignores, and its
+/// end is waited for. One at a time.
+/// @throws SignalledError where one came, or had been noted by EndRequests; EnvironmentError when
+/// it cannot be started, or was stopped by somebody and not woken.
 [[nodiscard]] ChildOutput output_of_child(const std::vector<std::string>& words,
                                           ToldToEnd told = ToldToEnd::kOnce);
 

@@ -4,8 +4,6 @@
 #include <atomic>
 #include <csignal>
 
-#include "launch/process/child.hpp"
-
 namespace gangway::launch {
 namespace {
 

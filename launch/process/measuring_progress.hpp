@@ -23,7 +23,7 @@ class MeasuringProgress {
                     Clock clock = std::chrono::steady_clock::now);
   MeasuringProgress(const MeasuringProgress&) = delete;
   MeasuringProgress& operator=(const MeasuringProgress&) = delete;
-  ~MeasuringProgress() = default;
+  ~MeasuringProgress() { finish(); }  ///< an error's line is not in the middle of a bar
 
   /// So many units more are done. @param next  what is measured now: "2 workers, round 1 of 3"
   void advance(double units, const std::string& next);

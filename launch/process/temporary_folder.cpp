@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,6 +18,9 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/shared_segment.hpp"
+#include "checkpoint/snapshots/snapshot_files.hpp"
+#include "run/run_files.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -42,13 +46,37 @@ bool is_left(const std::filesystem::directory_entry& entry) {
   return std::chrono::system_clock::now() - made > kYoung;
 }
 
+/// With the runs in it. What a run that was killed has in shared memory can be seen to be nobody's
+/// while its directory is gone and that one's parent is not.
+void remove_with_runs(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // the next one sweeps
+  std::vector<fs::path> runs;
+  for (fs::recursive_directory_iterator entry(folder, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    if (entry->path().filename() == kPlacementFile) {
+      runs.push_back(entry->path().parent_path());
+    }
+  }
+  for (const fs::path& run : runs) {
+    fs::remove_all(run, ignored);
+  }
+  try {
+    if (!runs.empty()) {
+      (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
+    }
+  } catch (const Error&) {  // they stay until `gangway snapshots` is asked
+  }
+  fs::remove_all(folder, ignored);
+}
+
 /// Removes what killed processes of this user have left.
 void sweep(const std::filesystem::path& parent) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end;
        entry.increment(ignored)) {
     if (is_left(*entry) && hold(entry->path())) {
-      std::filesystem::remove_all(entry->path(), ignored);
+      remove_with_runs(entry->path());
     }
   }
 }
@@ -68,10 +96,7 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
   std::filesystem::create_directory(path_);
 }
 
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;  // the next one sweeps
-  std::filesystem::remove_all(path_.parent_path(), ignored);
-}
+TemporaryFolder::~TemporaryFolder() { remove_with_runs(path_.parent_path()); }
 
 BenchFolder::BenchFolder(const std::string& named) {
   if (named.empty()) {

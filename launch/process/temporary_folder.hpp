@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Folders for what a measurement leaves, gone with their owner unless the user named them; those of
-// killed owners are removed when the next is made. Called by `gangway bench`, `scale` and `replay`,
-// main thread.
+// killed owners are removed when the next is made, and what their runs have left in shared memory
+// with them. Called by `gangway bench`, `scale` and `replay`, main thread.
 #pragma once
 
 #include <filesystem>

@@ -6,13 +6,17 @@ written.
     GANGWAY_BIN=build/release/bin tune.py [unittest arguments]
 """
 import json
+import shutil
 import signal
+import time
 import unittest
 from pathlib import Path
 
 from PIL import Image
 
-from train_command import EXAMPLES, GANGWAY, Trainings, descendants
+from train_command import EXAMPLES, GANGWAY, Trainings, descendants, segments_of, snapshot_files
+
+ORPHANS_END = 5  # seconds: kOrphanLimit (run/tether.hpp) and what mpirun takes behind it
 
 JOB = """# Mine.
 model: {family: dcgan, resolution: 32, width: 8, latent: 8}
@@ -20,6 +24,20 @@ data:
   source: images:photos  # large ones
 training: {kimg: 1, batch: 8, microbatches: 1}
 """
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def is_worker(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().startswith("gangway-worker")
+    except OSError:
+        return False
 
 
 class Tune(Trainings):
@@ -65,6 +83,51 @@ class Tune(Trainings):
             code, _, err = self.call(GANGWAY, "tune", "job.yaml", *words)
             self.assertEqual(code, 2)
             self.assertIn(what, err)
+
+
+class Killed(Trainings):
+    """What measures is killed, or told to end, while a run of it trains."""
+
+    SLOW = ["model.width=1024", "training.batch=4096"]
+    COMMANDS = {"tune": ["tune", "job.yaml", *SLOW, "-n", "1", "--anyway"],
+                "fit": ["run", "job.yaml", *SLOW, "--fit", "-n", "1"],
+                "bench": ["bench", "job", "job.yaml", "--workers", "1", "--steps", "12", "--rounds", "1", "--no-score", "--losses", "9",
+                          "--anyway"]}
+
+    def begin(self, name):
+        """Its processes once one of its workers is there; of a benchmark, of the run whose workers it kills."""
+        shutil.copy(EXAMPLES / "ring8.yaml", self.folder / "job.yaml")
+        self.running = self.start(*self.COMMANDS[name], name=f"said-{name}", TMPDIR=str(self.folder))
+        self.running.wait_for("^measures recovery" if name == "bench" else "")
+        self.running.wait_until(lambda: any(is_worker(pid) for pid in descendants(self.running.process.pid)), "a worker")
+        return descendants(self.running.process.pid)
+
+    def test_leaves_no_process_no_segment_and_no_half_file(self):
+        for name in ("tune", "fit"):
+            with self.subTest(name):
+                pids = self.begin(name)
+                segments = segments_of(pids)
+                self.running.send(signal.SIGKILL)
+                self.running.end()
+                end = time.monotonic() + ORPHANS_END
+                while left := [pid for pid in pids if is_alive(pid)]:
+                    self.assertLess(time.monotonic(), end, f"{left} of {pids} live")
+                    time.sleep(0.01)
+                self.assertEqual([segment for segment in segments if Path(segment).exists()], [])
+                self.assertEqual(snapshot_files(self.folder), [])
+                self.assertEqual(list(self.folder.glob("*tuned*")), [])
+
+    def test_an_interrupt_is_one_line_and_its_code(self):
+        for name in self.COMMANDS:
+            with self.subTest(name):
+                pids = self.begin(name)
+                self.running.send(signal.SIGINT)
+                self.running.deadline = 20
+                self.assertEqual(self.running.end(), 128 + signal.SIGINT)
+                self.assertEqual([line for line in self.running.said().splitlines() if line.startswith("gangway: ")
+                                  and "NOT QUIET" not in line], ["gangway: stopped by a signal; nothing is left behind"])
+                self.assertEqual([pid for pid in pids if is_alive(pid)], [])
+                self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [])
 
 
 class BenchJob(Trainings):

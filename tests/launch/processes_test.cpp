@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Whether a machine is quiet, a child, a temporary folder.
+#include <csignal>
+#include <cstdlib>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 #include "launch/process/child.hpp"
+#include "launch/process/end_requests.hpp"
 #include "launch/process/quiet_machine.hpp"
 #include "launch/process/temporary_folder.hpp"
 #include "run/line_rate.hpp"
@@ -33,6 +36,32 @@ TEST(Child, GivesItsExitCode) {
 
 TEST(Child, SaysThatAProgramIsMissing) {
   EXPECT_THROW((void)run_child({"no-such-program"}), EnvironmentError);
+}
+
+TEST(Child, IsEndedWhereItIsStoppedAndNobodyWakesIt) {
+  EXPECT_THROW((void)output_of_child({"sh", "-c", "kill -STOP $$"}), EnvironmentError);
+}
+
+TEST(Child, IsNotStartedOnceASignalWasNoted) {
+  EXPECT_EXIT(
+      {
+        const EndRequests requests;
+        (void)std::raise(SIGTERM);
+        try {
+          (void)output_of_child({"sh", "-c", "exit 6"});
+        } catch (const SignalledError& error) {
+          std::exit(static_cast<int>(error.code()));
+        }
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(Child, IsToldNothingThatThisProcessIgnores) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);  // nohup
+  const ChildOutput output = output_of_child({"sh", "-c", "kill -HUP $PPID; kill -HUP $$; exit 6"});
+  (void)std::signal(SIGHUP, before);
+  EXPECT_EQ(output.code, 6);
 }
 
 TEST(TemporaryFolder, IsGoneWithItsOwner) {

@@ -131,6 +131,18 @@ void add_networks(Families& families, const JobStatus& status) {
   }
 }
 
+/// A series a worker and part.
+void add_part_seconds(Families& families, const std::map<int, std::vector<double>>& by_rank,
+                      const std::vector<std::string>& names) {
+  for (const auto& [rank, seconds] : by_rank) {
+    for (std::size_t part = 0; part < seconds.size(); ++part) {
+      if (seconds[part] > 0.0) {
+        families.add(seconds[part], {{"part", names[part]}, {"rank", std::to_string(rank)}});
+      }
+    }
+  }
+}
+
 void add_totals(Families& families, const MetricsBook& book) {
   const MetricsBook::Totals& totals = book.totals();
   families.counter("gangway_training_seconds_total", "Time of the ticks of this start.",
@@ -147,14 +159,10 @@ void add_totals(Families& families, const MetricsBook& book) {
                    totals.check_seconds);
   families.begin(MetricType::Counter, "gangway_step_part_seconds_total",
                  "Where the time of a worker's compute thread went: docs/step-parts.md.");
-  for (const auto& [rank, seconds] : totals.part_seconds) {
-    for (std::size_t part = 0; part < seconds.size(); ++part) {
-      if (seconds[part] > 0.0) {
-        families.add(seconds[part],
-                     {{"part", totals.part_names[part]}, {"rank", std::to_string(rank)}});
-      }
-    }
-  }
+  add_part_seconds(families, totals.part_seconds, totals.part_names);
+  families.begin(MetricType::Counter, "gangway_device_part_seconds_total",
+                 "Where the time of a worker's GPU went, by the steps that were looked at.");
+  add_part_seconds(families, totals.device_part_seconds, totals.part_names);
   families.counter("gangway_sent_bytes_total", "Payload between workers.", totals.sent_bytes);
   families.counter("gangway_snapshots_total", "Snapshots taken.",
                    static_cast<double>(totals.snapshots));
@@ -302,11 +310,16 @@ void MetricsBook::add_parts(const report::Tick& tick, double steps) {
   constexpr std::size_t kMostRanks = 64;  // a series each, times the parts
   totals_.part_names = tick.part_names;
   const std::span all(tick.parts);
+  const auto add = [steps](std::vector<double>& sums, const std::vector<double>& seconds) {
+    sums.resize(std::max(sums.size(), seconds.size()), 0.0);
+    for (std::size_t part = 0; part < seconds.size(); ++part) {
+      sums[part] += seconds[part] * steps;
+    }
+  };
   for (const report::WorkerParts& worker : all.first(std::min(all.size(), kMostRanks))) {
-    std::vector<double>& sums = totals_.part_seconds[worker.rank];
-    sums.resize(worker.seconds.size(), 0.0);
-    for (std::size_t part = 0; part < sums.size(); ++part) {
-      sums[part] += worker.seconds[part] * steps;
+    add(totals_.part_seconds[worker.rank], worker.seconds);
+    if (!worker.device_seconds.empty()) {
+      add(totals_.device_part_seconds[worker.rank], worker.device_seconds);
     }
   }
 }

@@ -42,7 +42,8 @@ class MetricsBook {
     double data_wait_seconds = 0;
     double check_seconds = 0;
     std::vector<std::string> part_names;
-    std::map<int, std::vector<double>> part_seconds;  ///< by rank, in their order
+    std::map<int, std::vector<double>> part_seconds;         ///< by rank, in their order
+    std::map<int, std::vector<double>> device_part_seconds;  ///< the same of GPUs
     double snapshot_seconds = 0;
     double snapshot_wait_seconds = 0;
     std::int64_t snapshots = 0;

@@ -57,24 +57,41 @@ ordered_json mean_of(const ordered_json& run, const char* column) {
   return count == 0 ? ordered_json(nullptr) : ordered_json(sum / count);
 }
 
-constexpr std::string_view kPart = "parts.";
+/// Whose time parts are: columns of ticks begin with it.
+constexpr std::string_view kHostParts = "parts.";
+constexpr std::string_view kDeviceParts = "device_parts.";
 const std::string kWholeStep = "step";
 
-/// Milliseconds a step by part, means over the ticks; "step": all of them. The first tick, in which
-/// libraries warm up, counts where there is no other.
-std::map<std::string, double> part_means(const ordered_json& run) {
-  std::map<std::string, double> means;
+using PartMeans = std::map<std::string, double>;
+
+/// Milliseconds a step by part, means over the ticks that tell some; "step": all of them. The first
+/// of these, in which libraries warm up, counts where there is no other.
+PartMeans part_means(const ordered_json& run, std::string_view whose) {
+  std::set<std::size_t> telling;
+  std::map<std::string, const ordered_json*> columns;  // by part
   for (const auto& [column, values] : run["ticks"].items()) {
-    if (!column.starts_with(kPart) || values.empty()) {
+    if (!column.starts_with(whose)) {
       continue;
     }
-    const std::size_t first = values.size() > 1 ? 1 : 0;
-    double sum = 0.0;
-    for (std::size_t tick = first; tick < values.size(); ++tick) {
-      sum += values[tick].is_number() ? values[tick].get<double>() : 0.0;
+    columns[column.substr(whose.size())] = &values;
+    for (std::size_t tick = 0; tick < values.size(); ++tick) {
+      if (values[tick].is_number()) {
+        telling.insert(tick);
+      }
     }
-    const double mean = 1e3 * sum / static_cast<double>(values.size() - first);
-    means[column.substr(kPart.size())] = mean;
+  }
+  if (telling.size() > 1) {
+    telling.erase(telling.begin());
+  }
+  PartMeans means;
+  for (const auto& [part, values] : columns) {
+    double sum = 0.0;
+    for (const std::size_t tick : telling) {
+      const ordered_json& value = values->at(tick);
+      sum += value.is_number() ? value.get<double>() : 0.0;
+    }
+    const double mean = telling.empty() ? 0.0 : 1e3 * sum / static_cast<double>(telling.size());
+    means[part] = mean;
     means[kWholeStep] += mean;
   }
   return means;
@@ -177,19 +194,18 @@ std::string differences_text(const ordered_json& comparison) {
   return table.text();
 }
 
-/// The largest part first. @throws ConfigError where a run tells none
-std::string parts_text(const ordered_json& runs) {
-  std::vector<std::map<std::string, double>> means;
-  std::map<std::string, double> most;
-  for (const ordered_json& run : runs) {
-    means.push_back(part_means(run));
-    if (means.back().empty()) {
-      throw ConfigError(fmt::format(
-          "{}: its ticks do not tell the parts of a step (it has none yet, or an earlier "
-          "Gangway wrote them)",
-          run["run"]["name"].get<std::string>()));
-    }
-    for (const auto& [part, mean] : means.back()) {
+std::string parts_cell(PartMeans run, const std::string& part) {
+  return run.empty()
+             ? "-"
+             : fmt::format("{:.3f}  {:5.1f}%", run[part], 100.0 * run[part] / run[kWholeStep]);
+}
+
+/// The largest part first.
+std::string parts_table(const ordered_json& runs, const std::vector<PartMeans>& means,
+                        const std::string& title) {
+  PartMeans most;
+  for (const PartMeans& run : means) {
+    for (const auto& [part, mean] : run) {
       most[part] = std::max(most[part], mean);
     }
   }
@@ -198,16 +214,36 @@ std::string parts_text(const ordered_json& runs) {
     order.push_back(part);
   }
   std::ranges::stable_sort(order, std::greater(), [&](const auto& part) { return most[part]; });
-  report::Table table = table_of(runs, "ms a step, slowest worker");
+  report::Table table = table_of(runs, title);
   for (const std::string& part : order) {
     std::vector<std::string> cells{part};
-    for (std::map<std::string, double>& run : means) {
-      cells.push_back(
-          fmt::format("{:.3f}  {:5.1f}%", run[part], 100.0 * run[part] / run[kWholeStep]));
+    for (const PartMeans& run : means) {
+      cells.push_back(parts_cell(run, part));
     }
     table.add_row(std::move(cells));
   }
   return table.text();
+}
+
+/// Of the hosts, then of GPUs where there are some. @throws ConfigError where a run tells none
+std::string parts_text(const ordered_json& runs) {
+  std::vector<PartMeans> of_hosts;
+  std::vector<PartMeans> of_devices;
+  for (const ordered_json& run : runs) {
+    of_hosts.push_back(part_means(run, kHostParts));
+    of_devices.push_back(part_means(run, kDeviceParts));
+    if (of_hosts.back().empty()) {
+      throw ConfigError(fmt::format(
+          "{}: its ticks do not tell the parts of a step (it has none yet, or an earlier "
+          "Gangway wrote them)",
+          run["run"]["name"].get<std::string>()));
+    }
+  }
+  std::string text = parts_table(runs, of_hosts, "ms a step, slowest worker");
+  if (std::ranges::any_of(of_devices, [](const PartMeans& run) { return !run.empty(); })) {
+    text += "\n" + parts_table(runs, of_devices, "ms a step, its GPU");
+  }
+  return text;
 }
 
 /// @throws ConfigError
@@ -222,22 +258,38 @@ double percent_of(const std::string& text) {
   return value;
 }
 
-/// Tells what takes longer than in the first run, by more than so much of the first one's step.
-/// @return whether something does
+/// Tells which of their parts take longer than the first run's, by more than so much of its step.
+/// @param whose  words before a part's name. @return whether some do
+bool tell_slower_parts(const PartMeans& first, const PartMeans& other, double most_percent,
+                       const std::string& whose, const std::string& name) {
+  bool is_slower = false;
+  for (const auto& [part, mean] : other) {
+    const auto before = first.find(part);
+    const double more = mean - (before == first.end() ? 0.0 : before->second);
+    const double percent = 100.0 * more / first.at(kWholeStep);
+    if (percent > most_percent) {
+      std::cout << fmt::format("slower: {}{} of {} takes {:.3f} ms more, {:.1f} % of a step\n",
+                               whose, part, name, more, percent);
+      is_slower = true;
+    }
+  }
+  return is_slower;
+}
+
+/// The same of all runs, and of GPUs where both have some.
 bool tell_slower(const ordered_json& runs, double most_percent) {
-  const std::map<std::string, double> first = part_means(runs.front());
+  const PartMeans host = part_means(runs.front(), kHostParts);
+  const PartMeans device = part_means(runs.front(), kDeviceParts);
   bool is_slower = false;
   for (std::size_t other = 1; other < runs.size(); ++other) {
-    for (const auto& [part, mean] : part_means(runs[other])) {
-      const auto before = first.find(part);
-      const double more = mean - (before == first.end() ? 0.0 : before->second);
-      const double percent = 100.0 * more / first.at(kWholeStep);
-      if (percent > most_percent) {
-        std::cout << fmt::format("slower: {} of {} takes {:.3f} ms more, {:.1f} % of a step\n",
-                                 part, runs[other]["run"]["name"].get<std::string>(), more,
-                                 percent);
-        is_slower = true;
-      }
+    const std::string name = runs[other]["run"]["name"].get<std::string>();
+    is_slower =
+        tell_slower_parts(host, part_means(runs[other], kHostParts), most_percent, "", name) ||
+        is_slower;
+    if (!device.empty()) {
+      is_slower = tell_slower_parts(device, part_means(runs[other], kDeviceParts), most_percent,
+                                    "the GPU's ", name) ||
+                  is_slower;
     }
   }
   return is_slower;

@@ -7,7 +7,7 @@ part that a job is made to have shows where it belongs; `gangway compare --parts
 """
 import json
 import re
-
+import shutil
 import unittest
 
 from train_command import EXAMPLES, GANGWAY, Trainings
@@ -78,6 +78,25 @@ class StepParts(Trainings):
         code, out, err = self.call(GANGWAY, "compare", "before", "after", "--fail-above", "many")
         self.assertEqual(code, 2, out)
         self.assertIn("a percentage such as 3%", err)
+
+    def test_of_gpus_are_set_side_by_side(self):
+        """Of runs that tell what workers with a GPU would, in every other tick."""
+        self.train(*RING, run="host", workers=1)
+        host, = (self.folder / "runs").glob("*-host")
+        for name, seconds in (("00008-fast", 0.01), ("00009-slow", 0.02)):
+            stats = shutil.copytree(host, host.with_name(name)) / "stats.jsonl"
+            ticks = [json.loads(line) for line in stats.read_text().splitlines()]
+            for tick in ticks[::2]:
+                tick["device_parts"] = {"generator_forward": seconds, "data": 0.01}
+            stats.write_text("".join(json.dumps(tick) + "\n" for tick in ticks))
+        code, out, err = self.call(GANGWAY, "compare", "fast", "slow", "host", "--parts", "--fail-above", "3%")
+        self.assertEqual(code, 1, out + err)
+        self.assertRegex(out, r"(?m)^ms a step, its GPU +00008-fast +00009-slow +0000\d-host$")
+        self.assertRegex(out, r"(?m)^generator_forward +10\.000 +50\.0% +20\.000 +66\.7% +-$")
+        self.assertEqual(re.findall(r"(?m)^slower: the GPU's (\w+) of (\S+) takes 10\.000 ms more, 50\.0 % of a step$", out),
+                         [("generator_forward", "00009-slow"), ("step", "00009-slow")])
+        code, out, err = self.call(GANGWAY, "compare", "host", "slow", "--parts", "--fail-above", "3%")
+        self.assertEqual(code, 0, out + err)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,28 @@ TEST(MetricsBook, AddsUpWhatTicksTellByTheTick) {
   EXPECT_EQ(book.totals().skipped_updates.at("generator"), 1);
 }
 
+TEST(Metrics, TellWhereAGpusTimeWentByTheStepsThatWereLookedAt) {
+  report::Tick looked_at = tick_at(100);  // 100 steps
+  looked_at.part_names = {"generator_forward", "data"};
+  looked_at.parts = {{.rank = 1, .seconds = {0.01, 0.09}, .device_seconds = {0.04, 0.0}}};
+  report::Tick passed_over = looked_at;
+  passed_over.step = 200;
+  passed_over.kimg = 20.0;
+  passed_over.parts.front().device_seconds.clear();
+  MetricSources known = sources();
+  known.book.add(looked_at);
+  known.book.add(passed_over);
+  const std::string labels = "{part=\"generator_forward\",rank=\"1\"}";
+  EXPECT_THAT(metrics_text(known),
+              AllOf(HasSubstr("gangway_step_part_seconds_total" + labels + " 2\n"),
+                    HasSubstr("gangway_device_part_seconds_total" + labels + " 4\n"),
+                    Not(HasSubstr("gangway_device_part_seconds_total{part=\"data\""))));
+  known.book = {};
+  passed_over.parts.front().device_seconds.clear();
+  known.book.add(passed_over);
+  EXPECT_THAT(metrics_text(known), Not(HasSubstr("gangway_device_part_seconds_total")));
+}
+
 TEST(Metrics, TellHowTheRunStands) {
   const std::string text = metrics_text(sources());
   EXPECT_THAT(text, AllOf(HasSubstr("gangway_build_info{version=\"1.2\",run=\"00001-x\"} 1\n"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -28,6 +29,7 @@
 #include "launch/scale/scale_figures.hpp"
 #include "launch/tune/bench_page.hpp"
 #include "launch/tune/trial_bench.hpp"
+#include "report/advice/step_facts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -117,13 +119,11 @@ class JobBench {
       all += of_part;
     }
     json parts;
-    double computing = 0.0;
     for (const auto& [name, of_part] : last.parts) {
       parts[name] = of_part / all;
-      const bool is_computed = name.ends_with("_forward") || name.ends_with("_backward") ||
-                               name.ends_with("_penalty") || name == "recorded";
-      computing += is_computed ? of_part / all : 0.0;
     }
+    const std::map<std::string, std::string> no_keys;
+    const report::StepFacts facts({{"parts", last.parts}}, no_keys);
     const auto number = [&](const char* name) {
       const auto found = last.numbers.find(name);
       return found == last.numbers.end() ? 0.0 : found->second;
@@ -133,7 +133,7 @@ class JobBench {
             {"images_per_second_least", images / *std::ranges::max_element(seconds)},
             {"milliseconds_per_image", 1e3 * step / images},
             {"step_milliseconds", 1e3 * step},
-            {"computing", computing},
+            {"computing", facts.computing()},
             {"core_percent", number("core_percent")},
             {"sent_mib_per_second", number("sent_mib_per_step") / step},
             {"resident_gib", number("resident_gib")},

@@ -11,12 +11,14 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "report/page/static_page.hpp"
 #include "report/table.hpp"
 
 namespace gangway::launch {
 namespace {
 
 using nlohmann::json;
+using report::html_text;
 
 struct Figure {
   const char* key;
@@ -35,9 +37,10 @@ constexpr std::array kFigures{
     Figure{"resident_gib", "resident GiB", 2},
     Figure{"efficiency", "efficiency %", 1, 100.0},
 };
-/// Of the parts, in turns.
+/// Of the parts, the largest first.
 constexpr std::array<std::string_view, 8> kColors{"#4472c4", "#ed7d31", "#70ad47", "#ffc000",
                                                   "#7e57c2", "#00897b", "#c2185b", "#8d6e63"};
+constexpr std::string_view kRestColor = "#9e9e9e";
 
 std::string cell(const json& row, const Figure& figure) {
   return row.contains(figure.key)
@@ -96,14 +99,6 @@ std::vector<std::string> lines_of(const json& report) {
   return lines;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char one : text) {
-    out += one == '&' ? "&amp;" : one == '<' ? "&lt;" : one == '>' ? "&gt;" : std::string(1, one);
-  }
-  return out;
-}
-
 /// Parts, the largest of all rows first.
 std::vector<std::string> ordered_parts(const json& report) {
   std::map<std::string, double> most;
@@ -121,36 +116,45 @@ std::vector<std::string> ordered_parts(const json& report) {
   return names;
 }
 
+std::string legend_entry(std::string_view color, std::string_view text) {
+  return fmt::format(
+      "<li><svg width=\"12\" height=\"12\" aria-hidden=\"true\"><rect width=\"12\" height=\"12\" "
+      "fill=\"{}\"/></svg> {}</li>",
+      color, html_text(text));
+}
+
+/// A bar a row. The smallest parts, for which there are no more colours, share one.
 std::string bars(const json& report) {
-  constexpr double kWidth = 640.0;
+  constexpr double kWidth = 1000.0;
   const std::vector<std::string> names = ordered_parts(report);
-  std::string svg;
-  std::string legend;
-  int y = 0;
+  const auto color = [](std::size_t part) {
+    return part < kColors.size() ? kColors[part] : kRestColor;
+  };
+  std::string html;
   for (const json& row : report["rows"]) {
-    double x = 110.0;
-    svg += fmt::format("<text x=\"0\" y=\"{}\">{} worker{}</text>", y + 16,
-                       row["workers"].get<int>(), row["workers"] == 1 ? "" : "s");
+    const std::string title =
+        fmt::format("{} worker{}", row["workers"].get<int>(), row["workers"] == 1 ? "" : "s");
+    std::string svg;
+    double x = 0.0;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const double share = row["parts"].value(names[i], 0.0);
       svg += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"22\" fill=\"{}\"><title>{} {:.1f} "
+          "<rect x=\"{:.1f}\" width=\"{:.1f}\" height=\"22\" fill=\"{}\"><title>{} {:.1f} "
           "%</title></rect>",
-          x, y, share * kWidth, kColors[i % kColors.size()], escaped(names[i]), 100.0 * share);
+          x, share * kWidth, color(i), html_text(names[i]), 100.0 * share);
       x += share * kWidth;
     }
-    y += 30;
+    html += fmt::format(
+        "<p>{0}</p>\n<svg class=\"bar\" viewBox=\"0 0 {1} 22\" preserveAspectRatio=\"none\" "
+        "role=\"img\" aria-label=\"Parts of a step, {0}\">{2}</svg>\n",
+        title, kWidth, svg);
   }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    legend += fmt::format(
-        "<li><svg width=\"12\" height=\"12\"><rect width=\"12\" height=\"12\" fill=\"{}\"/></svg> "
-        "{}</li>",
-        kColors[i % kColors.size()], escaped(names[i]));
+  html += "<ul>";
+  for (std::size_t i = 0; i < std::min(names.size(), kColors.size()); ++i) {
+    html += legend_entry(kColors[i], names[i]);
   }
-  return fmt::format(
-      "<svg viewBox=\"0 0 760 {}\" role=\"img\" aria-label=\"Parts of a step\">{}</svg>\n"
-      "<ul>{}</ul>\n",
-      y, svg, legend);
+  return html + (names.size() > kColors.size() ? legend_entry(kRestColor, "the rest") : "") +
+         "</ul>\n";
 }
 
 std::string parts_rows(const json& report) {
@@ -161,7 +165,7 @@ std::string parts_rows(const json& report) {
   }
   html += "</tr>\n";
   for (const std::string& name : ordered_parts(report)) {
-    html += "<tr><th scope=\"row\">" + escaped(name) + "</th>";
+    html += "<tr><th scope=\"row\">" + html_text(name) + "</th>";
     for (const json& row : report["rows"]) {
       html += fmt::format("<td>{:.1f}</td>", 100.0 * row["parts"].value(name, 0.0));
     }
@@ -195,7 +199,7 @@ std::string bench_page(const json& report) {
   }
   std::string lines;
   for (const std::string& line : lines_of(report)) {
-    lines += "<p>" + escaped(line) + "</p>\n";
+    lines += "<p>" + html_text(line) + "</p>\n";
   }
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -205,17 +209,18 @@ std::string bench_page(const json& report) {
       "1rem; color: #222; background: #fff }} div {{ overflow-x: auto }} table {{ border-collapse: "
       "collapse }} th, td {{ padding: .2rem .6rem; border-bottom: 1px solid #ccc; text-align: "
       "right }} th:first-child {{ text-align: left }} h1 {{ overflow-wrap: anywhere }} ul {{ "
-      "list-style: none; padding: 0; columns: 3 12rem }} svg {{ max-width: 100% "
+      "list-style: none; padding: 0; columns: 3 12rem }} svg.bar {{ "
+      "display: block; width: 100%; height: 1.4rem }} p:has(+ svg) {{ margin: .6rem 0 .1rem "
       "}}</style>\n"
       "<main>\n<h1>{0}</h1>\n<p>{1}; {2}; {3}, {4} steps, medians of {5} rounds in turns</p>\n"
       "<div tabindex=\"0\" role=\"region\" aria-label=\"Figures\"><table>\n{6}</table></div>\n"
       "<h2>Parts of a step, slowest worker</h2>\n{7}"
       "<div tabindex=\"0\" role=\"region\" aria-label=\"Parts\"><table>\n{8}</table></div>\n"
       "<h2>Recovery, score, digest</h2>\n{9}</main>\n</html>\n",
-      escaped(report["job"].get<std::string>()), escaped(report["host"].get<std::string>()),
-      escaped(report["processor"].get<std::string>()), escaped(report["date"].get<std::string>()),
-      report["steps"].get<int>(), report["rounds"].get<int>(), rows, bars(report),
-      parts_rows(report), lines);
+      html_text(report["job"].get<std::string>()), html_text(report["host"].get<std::string>()),
+      html_text(report["processor"].get<std::string>()),
+      html_text(report["date"].get<std::string>()), report["steps"].get<int>(),
+      report["rounds"].get<int>(), rows, bars(report), parts_rows(report), lines);
 }
 
 }  // namespace gangway::launch

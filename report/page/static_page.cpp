@@ -38,12 +38,12 @@ std::string with_part(const std::string& page, std::string_view mark, std::strin
   return fmt::format("{}{}{}", page.substr(0, begin), by, page.substr(end + kEndMark.size()));
 }
 
-std::string escaped(std::string_view text) {
+}  // namespace
+
+std::string html_text(std::string_view text) {
   std::string html = replaced(std::string(text), "&", "&amp;");
   return replaced(std::move(html), "<", "&lt;");
 }
-
-}  // namespace
 
 std::string joined_module(std::string_view module) {
   std::string text;
@@ -78,7 +78,7 @@ std::string static_page(std::string_view document, std::string_view title) {
   }
   // A string of the document may hold anything: no '<' in it may end the element.
   const std::string safe = replaced(std::string(document), "<", "\\u003c");
-  page = replaced(std::move(page), kTitle, fmt::format("<title>{}</title>", escaped(title)));
+  page = replaced(std::move(page), kTitle, fmt::format("<title>{}</title>", html_text(title)));
   page = with_part(page, kStyleMark, fmt::format("{}\n<style>\n{}</style>", kPolicy, style));
   return with_part(page, kScriptMark,
                    fmt::format("<script type=\"application/json\" id=\"document\">{}</script>\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway report` and `gangway compare`: their pages in a real browser, by mouse and by keyboard, on a wide window and on a
-phone's, light and dark; nothing asks for anything outside the file, and axe-core finds nothing serious.
+"""The pages of `gangway report`, `gangway compare` and `gangway bench job` in a real browser, by mouse and by keyboard, on a wide
+window and on a phone's, light and dark; nothing asks for anything outside the file, and axe-core finds nothing serious.
 
     GANGWAY_BIN=build/release/bin report_page.py [unittest arguments]    (Python of .venv, for axe-core; Debian's chromium)
 """
@@ -169,6 +169,25 @@ class ReportPage(Trainings):
         self.assertEqual((self.text(page, ".state"), page.problems), ("not known", []))
         self.assertEqual(self.runs.call(GANGWAY, "report", "nobody")[0], 2)
         self.assertEqual(self.runs.call(GANGWAY, "compare", "first")[0], 2)
+
+
+class BenchPage(Trainings):
+    """What `gangway bench job` writes: one file, without a script."""
+
+    def test_is_whole_and_open_to_all_in_every_window(self):
+        code, out, err = self.call(GANGWAY, "bench", "job", EXAMPLES / "ring8.yaml", "--workers", "1,2", "--rounds", "1", "--steps",
+                                   "24", "--losses", "1", "--no-score", "--anyway", "-o", self.folder / "a-long-name-of-a-job.bench")
+        self.assertEqual(code, 0, out + err)
+        file = self.folder / "a-long-name-of-a-job.bench.html"
+        with Browser() as browser:
+            for width, colours in WINDOWS:
+                page = browser.page()
+                page.show(file.as_uri(), width, colours=colours)
+                self.assertEqual(page.run("document.documentElement.scrollWidth"), width, "it scrolls sideways")
+                self.assertTrue(page.run("document.querySelectorAll('rect').length > 8"))
+                self.assertEqual((page.problems, page.requests), ([], [file.as_uri()]))
+                if AXE is not None:
+                    self.assertEqual(page.serious_faults(), [], (width, colours))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/processor.hpp"
 #include "base/this_host.hpp"
 #include "comm/arena/tree_sum.hpp"
 #include "gan/data/loader.hpp"
@@ -59,17 +60,6 @@ constexpr std::size_t kAddedElements = std::size_t{4} << 20U;
 void keep_freed_memory() {
   (void)mallopt(M_MMAP_MAX, 0);
   (void)mallopt(M_TRIM_THRESHOLD, -1);
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
-      return line.substr(line.find(": ") + 2);
-    }
-  }
-  return "unknown";
 }
 
 /// Bytes of a line of /proc/self/status, as "VmHWM:".
@@ -218,12 +208,13 @@ double seconds_to_wake(comm::Lane& lane) {
 }
 
 plan::Profile profile_of_this_machine(const ProfileOptions& options, const JobSpec& job) {
+  const std::string model = this_processor().model;
   return {.job = options.job.string(),
           .costs_hash = plan::costs_fingerprint(job),
           .model_hash = model_fingerprint(job),
           .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
           .host = host_name(),
-          .processor = processor_name(),
+          .processor = model.empty() ? "unknown" : model,
           .libtorch = TORCH_VERSION,
           .cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
           .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),

@@ -289,6 +289,11 @@ std::string tick_json(const Tick& tick) {
       {"checkpoint_age_kimg", tick.checkpoint_age_kimg},
       {"unix_seconds", tick.unix_seconds},
   };
+  if (tick.slow_gpu) {
+    object["slow_gpu_rank"] = tick.slow_gpu->rank;
+    object["slow_gpu_clock_percent"] = tick.slow_gpu->clock_percent;
+    object["slow_gpu_slowed_by"] = tick.slow_gpu->slowed_by;
+  }
   if (tick.memory.limit_gib > 0.0) {
     object["memory_used_gib"] = tick.memory.used_gib;
     object["memory_limit_gib"] = tick.memory.limit_gib;
@@ -303,6 +308,22 @@ std::string tick_json(const Tick& tick) {
     object[figure.name] = figure.value;
   }
   return object.dump();
+}
+
+void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges) {
+  using messages::SlowedBy;
+  const std::uint64_t by = gauges ? gauges->slowed_by.value_or(0) : 0;
+  const double percent = by == 0 ? 100.0 : 100.0 * gauges->clock.value_or(1.0);
+  if (by == 0 || (tick.slow_gpu && tick.slow_gpu->clock_percent <= percent)) {
+    return;
+  }
+  Tick::SlowGpu slow{.rank = rank, .clock_percent = percent, .slowed_by = "hardware"};
+  if (by == (SlowedBy::kPower | SlowedBy::kHeat)) {
+    slow.slowed_by = "power and heat";
+  } else if (by != SlowedBy::kHardware) {
+    slow.slowed_by = by == SlowedBy::kPower ? "power" : "heat";
+  }
+  tick.slow_gpu = std::move(slow);
 }
 
 }  // namespace gangway::report

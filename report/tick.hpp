@@ -122,6 +122,14 @@ struct Tick {
       0;  ///< of the step time: the compute thread waiting in exchanges, worst worker
   double throttled_percent =
       0;  ///< of the periods of its control group's CPU quota: used up, worst worker
+  /// The GPU with the lowest clock of those that something slows.
+  struct SlowGpu {
+    int rank = 0;              ///< of a worker that computes there
+    double clock_percent = 0;  ///< of its highest
+    std::string slowed_by{};   ///< "power", "heat", "power and heat" or "hardware"
+    bool operator==(const SlowGpu&) const = default;
+  };
+  std::optional<SlowGpu> slow_gpu{};
   std::int64_t unfired = 0;  ///< parameters that a step's phases left without a gradient, the most
   std::int64_t snapshots = 0;  ///< taken in this tick
   double snapshot_seconds =
@@ -155,5 +163,8 @@ struct Tick {
 /// "tick"), what there is by network under keys that begin with its name; a number that is not
 /// finite becomes null.
 [[nodiscard]] std::string tick_json(const Tick& tick);
+
+/// Takes up what the GPU of `rank` tells, if something slows it, and more than any other so far.
+void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges);
 
 }  // namespace gangway::report

@@ -25,7 +25,7 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 11;
+inline constexpr std::uint32_t kProtocolVersion = 12;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 inline constexpr char kHeartbeatInWait = ':';

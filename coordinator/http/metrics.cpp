@@ -231,6 +231,7 @@ void add_gpus(Families& families, const JobStatus& status) {
   each("gangway_gpu_memory_bytes", "Memory of the worker's GPU.", &Gauges::total_bytes);
   each("gangway_gpu_temperature_celsius", "Of the worker's GPU.", &Gauges::celsius);
   each("gangway_gpu_power_watts", "What the worker's GPU draws.", &Gauges::watts);
+  each("gangway_gpu_clock_ratio", "Clock of the worker's GPU, of its highest.", &Gauges::clock);
 }
 
 void add_workers(Families& families, const JobStatus& status) {

@@ -313,6 +313,7 @@ void TickAccounting::tell_memory(report::Tick& tick) {
     std::uint64_t& told = told_retries_[rank];
     memory.retries += static_cast<std::int64_t>(own.retries - std::min(own.retries, told));
     told = own.retries;
+    report::note_gpu(tick, rank, sum.progress.gauges);
     const double share = percent(gib(own.used_bytes), gib(own.limit_bytes));
     if (own.limit_bytes > 0 && share > narrowest) {
       narrowest = share;

@@ -51,6 +51,27 @@ std::string used_text(Facts facts) {
                      limit, facts.text("memory_limit"));
 }
 
+/// What its clock lacks, where the driver says that something slows it: an idle GPU's is low, too.
+double lost_clock(Facts facts) {
+  return facts.text("slow_gpu_slowed_by").empty()
+             ? 0.0
+             : 1.0 - facts.number("slow_gpu_clock_percent") / 100.0;
+}
+
+std::string cool_or_feed(Facts facts) {
+  const std::string by = facts.text("slow_gpu_slowed_by");
+  if (by == "power") {
+    return "a higher power limit ('nvidia-smi -pl WATTS'), or look at what the host's supply gives";
+  }
+  if (by == "heat") {
+    return "look at its cooling: fans, air, what runs beside it";
+  }
+  if (by == "power and heat") {
+    return "look at its cooling first, then at its power limit ('nvidia-smi -pl WATTS')";
+  }
+  return "look at its supply and its cooling: 'nvidia-smi -q -d PERFORMANCE' says more";
+}
+
 /// The same numbers with less memory, or where to look for that.
 std::string rung(Facts facts) {
   return facts.key(kMemoryRung).empty() ? "what docs/memory.md lists"
@@ -104,6 +125,20 @@ constexpr std::array kMachineRules = {
                    "raise the CPU limit of the container or service, or fewer workers in it");
              },
          .is_saved = false},
+    Rule{.name = "low-clock",
+         .threshold = 0.1,
+         .share = lost_clock,
+         .evidence =
+             [](Facts facts) {
+               return fmt::format(
+                   "the GPU of rank {:.0f} runs at {} of its highest clock, slowed "
+                   "by {}",
+                   facts.number("slow_gpu_rank"),
+                   percent(facts.number("slow_gpu_clock_percent") / 100.0),
+                   facts.text("slow_gpu_slowed_by"));
+             },
+         .remedy = cool_or_feed,
+         .needs_restart = false},
     Rule{.name = "memory-growth",
          .threshold = 1.0,
          .share = growth,

@@ -10,6 +10,13 @@
 
 namespace gangway::messages {
 
+/// Why a GPU's clock is lower than it could be; several may hold.
+struct SlowedBy {
+  static constexpr std::uint64_t kPower = 1;     ///< its power limit, or the supply's brake
+  static constexpr std::uint64_t kHeat = 2;      ///< of the chip or its memory
+  static constexpr std::uint64_t kHardware = 4;  ///< one of both, or another; it does not say
+};
+
 /// What a GPU's driver tells of it, whoever computes there; nothing: the driver does not tell that.
 struct DeviceGauges {
   std::optional<double> busy;  ///< share of the last moments in which some kernel ran, 0 to 1
@@ -17,8 +24,11 @@ struct DeviceGauges {
   std::optional<std::uint64_t> total_bytes;
   std::optional<double> celsius;
   std::optional<double> watts;
+  std::optional<double> clock;  ///< of its multiprocessors, of the highest that they have: 0 to 1
+  std::optional<std::uint64_t> slowed_by;  ///< SlowedBy; 0: it is not
   static auto fields(auto& it) {
-    return std::tie(it.busy, it.used_bytes, it.total_bytes, it.celsius, it.watts);
+    return std::tie(it.busy, it.used_bytes, it.total_bytes, it.celsius, it.watts, it.clock,
+                    it.slowed_by);
   }
   bool operator==(const DeviceGauges&) const = default;
 };

@@ -271,7 +271,7 @@ struct UpdateFigures {
   int network = 0;                            ///< index, in the job's order
   std::int64_t update = 0;                    ///< its number, from 1 on
   double lr = 0.0;                            ///< learning rate, schedules applied
-  std::optional<UpdateSquares> squares = {};  ///< nothing: it was made where nobody sees it
+  std::optional<UpdateSquares> squares = {};  ///< nothing of one that was skipped
   bool was_skipped = false;                   ///< it was not made: its gradient was not finite
   static auto fields(auto& it) {
     return std::tie(it.network, it.update, it.lr, it.squares, it.was_skipped);

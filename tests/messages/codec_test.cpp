@@ -141,7 +141,11 @@ std::vector<Message> samples_of_training() {
                                           .most = kInfinite,
                                           .sum = -0.0,
                                           .sum_of_squares = 1e300}}},
-               .gauges = DeviceGauges{.busy = 0.0, .used_bytes = kHugest, .watts = 1e-320}},
+               .gauges = DeviceGauges{.busy = 0.0,
+                                      .used_bytes = kHugest,
+                                      .watts = 1e-320,
+                                      .clock = 0.5,
+                                      .slowed_by = 7}},
   };
 }
 

@@ -104,6 +104,8 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}},
       {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
       {"cpu-quota", {{"throttled_percent", 30.0}}},
+      {"low-clock",
+       {{"slow_gpu_rank", 2}, {"slow_gpu_clock_percent", 60.0}, {"slow_gpu_slowed_by", "heat"}}},
       {"memory-nearly-full", {{"memory_used_gib", 14.8}}},
   };
   EXPECT_EQ(cases.size(), step_rules().size() + machine_rules().size() - 1)

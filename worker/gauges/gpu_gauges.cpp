@@ -26,8 +26,23 @@ struct Memory {
   unsigned long long free = 0;   // NOLINT(google-runtime-int)
   unsigned long long used = 0;   // NOLINT(google-runtime-int)
 };
+constexpr int kOfMultiprocessors = 1;  // NVML_CLOCK_SM
+// nvmlClocksEventReasons. An idle GPU and clocks that somebody has set are not among these.
+using Reasons = unsigned long long;  // NOLINT(google-runtime-int): as it is declared there
+constexpr Reasons kPowerReasons = 0x04 | 0x80;  // SwPowerCap, HwPowerBrakeSlowdown
+constexpr Reasons kHeatReasons = 0x20 | 0x40;   // SwThermalSlowdown, HwThermalSlowdown
+constexpr Reasons kHardwareReason = 0x08;       // HwSlowdown
 constexpr double kPercent = 0.01;
 constexpr double kMilliwatt = 0.001;
+
+std::uint64_t slowed_by(Reasons reasons) {
+  using messages::SlowedBy;
+  std::uint64_t found = 0;
+  found |= (reasons & kPowerReasons) != 0 ? SlowedBy::kPower : 0;
+  found |= (reasons & kHeatReasons) != 0 ? SlowedBy::kHeat : 0;
+  // It stands beside the two that say which.
+  return found == 0 && (reasons & kHardwareReason) != 0 ? SlowedBy::kHardware : found;
+}
 
 struct LibraryTraits {
   using type = void*;
@@ -67,6 +82,10 @@ struct GpuGauges::Library {
   Function<Device, Memory*> memory;
   Function<Device, int, unsigned int*> temperature;
   Function<Device, unsigned int*> power;
+  Function<Device, int, unsigned int*> clock;
+  Function<Device, int, unsigned int*> highest_clock;
+  Function<Device, Reasons*> reasons;
+  Function<Device, Reasons*> reasons_by_older_name;
   bool is_begun = false;
   Device device = nullptr;
 };
@@ -85,6 +104,10 @@ std::unique_ptr<GpuGauges> GpuGauges::open(const std::string& name, const std::s
   library->memory.find(handle, "nvmlDeviceGetMemoryInfo");
   library->temperature.find(handle, "nvmlDeviceGetTemperature");
   library->power.find(handle, "nvmlDeviceGetPowerUsage");
+  library->clock.find(handle, "nvmlDeviceGetClockInfo");
+  library->highest_clock.find(handle, "nvmlDeviceGetMaxClockInfo");
+  library->reasons.find(handle, "nvmlDeviceGetCurrentClocksEventReasons");
+  library->reasons_by_older_name.find(handle, "nvmlDeviceGetCurrentClocksThrottleReasons");
   library->is_begun = library->begin.succeeds();
   if (!library->is_begun || !library->find_device.succeeds(bus.c_str(), &library->device)) {
     return nullptr;
@@ -110,6 +133,17 @@ messages::DeviceGauges GpuGauges::read() const {
   }
   if (unsigned int milliwatts = 0; library_->power.succeeds(library_->device, &milliwatts)) {
     gauges.watts = kMilliwatt * milliwatts;
+  }
+  unsigned int megahertz = 0;
+  if (unsigned int highest = 0;
+      library_->clock.succeeds(library_->device, kOfMultiprocessors, &megahertz) &&
+      library_->highest_clock.succeeds(library_->device, kOfMultiprocessors, &highest) &&
+      highest > 0) {
+    gauges.clock = static_cast<double>(megahertz) / highest;
+  }
+  if (Reasons reasons = 0; library_->reasons.succeeds(library_->device, &reasons) ||
+                           library_->reasons_by_older_name.succeeds(library_->device, &reasons)) {
+    gauges.slowed_by = slowed_by(reasons);
   }
   return gauges;
 }

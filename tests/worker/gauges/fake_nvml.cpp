@@ -16,12 +16,19 @@ struct Gpu {
 Gpu whole{.tells_all = true, .celsius = 40};
 Gpu slice{.tells_all = false, .celsius = 0};
 int users = 0;
+unsigned long long reasons = 0x01;  // it is idle
+unsigned int megahertz = 990;       // of 1980
 
 }  // namespace
 
 extern "C" {
 
 int fake_nvml_users() { return users; }
+
+void fake_nvml_clock(unsigned int new_megahertz, unsigned long long new_reasons) {
+  megahertz = new_megahertz;
+  reasons = new_reasons;
+}
 
 int nvmlInit_v2() {
   ++users;
@@ -60,6 +67,22 @@ int nvmlDeviceGetMemoryInfo(void* /*device*/, unsigned long long* bytes) {
 int nvmlDeviceGetTemperature(void* device, int sensor, unsigned int* celsius) {
   *celsius = ++static_cast<Gpu*>(device)->celsius;
   return sensor == 0 && static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
+}
+
+int nvmlDeviceGetClockInfo(void* device, int clock, unsigned int* value) {
+  *value = megahertz;
+  return clock == 1 && static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
+}
+
+int nvmlDeviceGetMaxClockInfo(void* device, int clock, unsigned int* value) {
+  *value = 1980;
+  return clock == 1 && static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
+}
+
+/// By its older name: so is the driver.
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* now) {
+  *now = reasons;
+  return static_cast<Gpu*>(device)->tells_all ? kSuccess : kNotSupported;
 }
 
 // nvmlDeviceGetPowerUsage: this driver is so old that it has none.

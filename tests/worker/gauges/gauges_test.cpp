@@ -22,6 +22,8 @@ TEST(GpuGauges, AreWhatTheDriverTells) {
   EXPECT_EQ(now.used_bytes, 30'000'000'000U);
   EXPECT_EQ(now.total_bytes, 80'000'000'000U);
   EXPECT_EQ(now.celsius, 41.0);
+  EXPECT_EQ(now.clock, 0.5);
+  EXPECT_EQ(now.slowed_by, 0U) << "it is idle";
 }
 
 TEST(GpuGauges, LeaveOutWhatTheDriverDoesNotTell) {
@@ -30,6 +32,8 @@ TEST(GpuGauges, LeaveOutWhatTheDriverDoesNotTell) {
   EXPECT_EQ(now.used_bytes, 30'000'000'000U);
   EXPECT_FALSE(now.busy);
   EXPECT_FALSE(now.celsius);
+  EXPECT_FALSE(now.clock);
+  EXPECT_FALSE(now.slowed_by);
 }
 
 TEST(GpuGauges, AreNotThereWithoutTheLibraryOrTheGpu) {

@@ -45,10 +45,12 @@ GANGWAY_HOST_DEVICE inline std::uint16_t encode_element(float value, float* resi
   return sent;
 }
 
-/// The factor for clipping a gradient of this norm, as worker/step/step_operations.cpp has it.
-GANGWAY_HOST_DEVICE inline float clip_factor(double squared_norm, double clip_norm) {
-  const double factor = clip_norm / (sqrt(squared_norm) + 1e-6);
-  return static_cast<float>(factor < 1.0 ? factor : 1.0);
+/// What a gradient of this norm is multiplied by, as comm/reduce/reducer.cpp has it.
+/// @param clip_norm  0: it is not clipped
+GANGWAY_HOST_DEVICE inline float clip_factor(double squared_norm, double clip_norm,
+                                             double unscale) {
+  const double factor = clip_norm > 0.0 ? clip_norm / (sqrt(squared_norm) * unscale + 1e-6) : 1.0;
+  return static_cast<float>(unscale * (factor < 1.0 ? factor : 1.0));
 }
 
 }  // namespace gangway::comm

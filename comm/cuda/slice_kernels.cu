@@ -108,6 +108,9 @@ __device__ void update_parameters(const Rule& rule, const SliceUpdate& update, f
 template <typename Rule>
 __global__ void update_kernel(const __grid_constant__ SliceUpdate update) {
   extern __shared__ Pack shared[];
+  if (update.is_skipped != nullptr && *update.is_skipped != 0) {
+    return;
+  }
   const UpdateConstants constants = *update.constants;
   const Rule rule = constants.rule<Rule>();
   const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
@@ -204,7 +207,12 @@ __global__ void clip_kernel(const __grid_constant__ ClipDecision decision, doubl
   }
   if (threadIdx.x == 0) {
     *decision.squared_norm = scratch[0];
-    *decision.clip_scale = clip_factor(scratch[0], decision.clip_norm);
+    *decision.clip_scale =
+        clip_factor(scratch[0], decision.clip_norm,
+                    decision.constants == nullptr ? 1.0 : decision.constants->unscale);
+    if (decision.is_skipped != nullptr) {
+      *decision.is_skipped = isfinite(scratch[0]) ? 0 : 1;
+    }
   }
 }
 

@@ -39,6 +39,7 @@ struct SliceUpdate {
   std::int64_t parameter_elements = 0;  ///< so many from the front are parameters; multiple of 4
   float scale = 1.0F;                   ///< applied to every sum: 1 / M
   const float* clip_scale = nullptr;    ///< applied to parameters' means after that; null: none
+  const int* is_skipped = nullptr;      ///< not 0: all stays as it is; null: it never does
   const UpdateConstants* constants = nullptr;
   OptimizerKind optimizer = OptimizerKind::kAdam;  ///< whose rule `constants` have
   float* weights = nullptr;          ///< of the slice's first element, as are the others
@@ -55,13 +56,15 @@ struct SliceSum {
   float* out = nullptr;
 };
 
-/// The factor for clipping to `clip_norm` from the block sums of squares of a whole network.
+/// What becomes of a network's update, from the block sums of squares of all of it.
 struct ClipDecision {
   const double* squares = nullptr;  ///< one a block, in block order
   std::int64_t num_blocks = 0;
-  double clip_norm = 0.0;
-  double* squared_norm = nullptr;  ///< out: pairwise sum of `squares`
-  float* clip_scale = nullptr;     ///< out: min(1, clip_norm / (norm + 1e-6))
+  double clip_norm = 0.0;                      ///< 0: it is not clipped
+  const UpdateConstants* constants = nullptr;  ///< with its `unscale`; null: of 1
+  double* squared_norm = nullptr;              ///< out: pairwise sum of `squares`
+  float* clip_scale = nullptr;  ///< out: unscale * min(1, clip_norm / (unscale * norm + 1e-6))
+  int* is_skipped = nullptr;    ///< out: whether the norm is not finite; null: nobody skips
 };
 
 /// Rounds gradients for the wire. `residual`, where not null, is added before rounding and keeps

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "comm/arena/tree_sum.hpp"
@@ -20,6 +21,9 @@ template <typename Rule>
 void update_by(const SliceUpdate& update) {
   const UpdateConstants& constants = *update.constants;
   const Rule rule = constants.rule<Rule>();
+  if (update.is_skipped != nullptr && *update.is_skipped != 0) {
+    return;
+  }
   const float clip = update.clip_scale == nullptr ? 1.0F : *update.clip_scale;
   for (std::int64_t i = 0; i < update.elements; ++i) {
     const float mean = sum_of(update.program, update.summands, i) * update.scale;
@@ -64,7 +68,12 @@ void sum_slice_on_host(const SliceSum& sum) {
 void decide_clip_on_host(const ClipDecision& decision) {
   *decision.squared_norm =
       pairwise_sum({decision.squares, static_cast<std::size_t>(decision.num_blocks)});
-  *decision.clip_scale = clip_factor(*decision.squared_norm, decision.clip_norm);
+  *decision.clip_scale =
+      clip_factor(*decision.squared_norm, decision.clip_norm,
+                  decision.constants == nullptr ? 1.0 : decision.constants->unscale);
+  if (decision.is_skipped != nullptr) {
+    *decision.is_skipped = std::isfinite(*decision.squared_norm) ? 0 : 1;
+  }
 }
 
 void encode_on_host(const WireEncoding& encoding) {
@@ -81,6 +90,7 @@ UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momen
   constants.statistics_share = plan.harvests == 0 ? 0.0F : 1.0F / static_cast<float>(plan.harvests);
   constants.statistics_momentum = static_cast<float>(statistics_momentum);
   constants.average_gain = static_cast<float>(1.0 - plan.average_decay);
+  constants.unscale = std::ldexp(1.0F, -static_cast<int>(plan.agreement.scale_exponent));
   with_rule(plan.settings.kind, [&](auto rule) {
     constants.set_rule(decltype(rule)::of(plan.settings, plan.number()));
   });

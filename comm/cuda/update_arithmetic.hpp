@@ -20,6 +20,7 @@ struct UpdateConstants {
   float statistics_share = 0.0F;     ///< 1 / harvests a micro-batch; 0: leave the statistics alone
   float statistics_momentum = 0.0F;  ///< of the running averages
   float average_gain = 0.0F;         ///< 1 - beta of the weight average
+  float unscale = 1.0F;              ///< the losses were multiplied by 1 / this, a power of two
   /// The optimiser's own: of comm/cuda/optimizer_rules.hpp.
   float rule_numbers[16] = {};  // NOLINT(modernize-avoid-c-arrays): for device code
 

@@ -40,7 +40,8 @@ void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
                     setup.partials.size(), messages.own_partials().size()));
   }
   if (setup.order == NcclOrder::kNcclOrder &&
-      (setup.wire != WireType::kFloat32 || setup.clip_norm > 0.0 || setup.tells_norm)) {
+      (setup.wire != WireType::kFloat32 || setup.clip_norm > 0.0 || setup.tells_norm ||
+       setup.skips)) {
     throw InvariantError(
         fmt::format("network {}: NCCL's own order with a norm or a 16-bit wire; please report this",
                     setup.network));
@@ -151,7 +152,8 @@ void NcclReducer::set_up_sums() {
       update.scale = setup_.order == NcclOrder::kExact
                          ? 1.0F
                          : share * static_cast<float>(session_.num_workers());
-      update.clip_scale = setup_.clip_norm > 0.0 ? &scalars()->clip_scale : nullptr;
+      update.clip_scale = scales() ? &scalars()->clip_scale : nullptr;
+      update.is_skipped = is_skipped();
     }
     sums_.push_back(sum);
     updates_.push_back(update);
@@ -329,6 +331,10 @@ void NcclReducer::synchronise() {
 
 const double* NcclReducer::squared_norm() const {
   return agrees() ? &scalars()->squared_norm : nullptr;
+}
+
+const int* NcclReducer::is_skipped() const {
+  return setup_.skips ? &scalars()->is_skipped : nullptr;
 }
 
 }  // namespace gangway::comm

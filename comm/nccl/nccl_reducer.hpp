@@ -48,6 +48,9 @@ class NcclReducer final : public Exchange {
     WireType wire = WireType::kFloat32;  ///< of partials; 16 bits are declared inexact
     double clip_norm = 0.0;              ///< global norm; 0: no clipping
     bool tells_norm = false;             ///< squared_norm() without clipping, too
+    /// Losses may be scaled, as the constants say; where the norm is not finite all workers skip
+    /// the update.
+    bool skips = false;
     /// Device memory of the layout's size each, valid as long as the reducer; weights and partials
     /// travel without copies where they are registered with the session
     /// (comm/nccl/nccl_memory.hpp).
@@ -100,6 +103,8 @@ class NcclReducer final : public Exchange {
   /// Device memory with the squared norm of the last update's mean gradient; null where updates do
   /// not wait for it.
   [[nodiscard]] const double* squared_norm() const;
+  /// Device memory: whether the last update was skipped; null where none is.
+  [[nodiscard]] const int* is_skipped() const;
 
   // --- lane ---
 
@@ -119,10 +124,13 @@ class NcclReducer final : public Exchange {
     UpdateConstants constants;
     float clip_scale;
     double squared_norm;
+    int is_skipped;
   };
 
   /// Whether updates wait until all know the norm of the mean gradient.
-  [[nodiscard]] bool agrees() const { return setup_.clip_norm > 0.0 || setup_.tells_norm; }
+  [[nodiscard]] bool agrees() const { return scales() || setup_.tells_norm; }
+  /// Whether the mean gradient is multiplied by what the norm says.
+  [[nodiscard]] bool scales() const { return setup_.clip_norm > 0.0 || setup_.skips; }
   void allocate();
   void set_up_sums();
   void send_partials(std::size_t bucket);

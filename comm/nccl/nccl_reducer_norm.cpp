@@ -27,8 +27,10 @@ void NcclReducer::decide_clip() {
   launch_clip_decision({.squares = squares,
                         .num_blocks = static_cast<std::int64_t>(all.size()),
                         .clip_norm = setup_.clip_norm,
+                        .constants = &scalars()->constants,
                         .squared_norm = &scalars()->squared_norm,
-                        .clip_scale = &scalars()->clip_scale},
+                        .clip_scale = &scalars()->clip_scale,
+                        .is_skipped = setup_.skips ? &scalars()->is_skipped : nullptr},
                        squares + setup_.layout->num_blocks(), session_.stream());
 }
 

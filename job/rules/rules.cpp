@@ -64,23 +64,18 @@ std::string check_precision(const JobSpec& job) {
     return "numerics.precision tf32 is what GPUs make of float32, and numerics.device is cpu; use "
            "fp32, bf16 or auto";
   }
-  // On a device nobody learns yet whether an update was skipped.
-  if (has(Precision::kFp16) && job.numerics.device == DeviceKind::kCuda) {
-    return "numerics.precision fp16 needs a loss scale, which works on CPUs alone so far; use bf16";
-  }
   return {};
 }
 
 std::string check_order(const JobSpec& job) {
   const bool clips = std::ranges::any_of(
       job.networks, [](const NetworkSpec& network) { return network.clip_norm > 0.0; });
-  const bool is_bounded = job.training.divergence.gradient_norm > 0.0;
-  if (job.numerics.order == SumOrder::kTree || (!job.rounds_wire() && !clips && !is_bounded)) {
+  const bool agrees = clips || job.training.divergence.gradient_norm > 0.0 || job.scales_losses();
+  if (job.numerics.order == SumOrder::kTree || (!job.rounds_wire() && !agrees)) {
     return {};
   }
-  return "numerics.order nccl goes neither with clip_norm or training.divergence.gradient_norm, "
-         "nor "
-         "with another wire than fp32; use tree";
+  return "numerics.order nccl goes neither with clip_norm, training.divergence.gradient_norm or "
+         "fp16, nor with another wire than fp32; use tree";
 }
 
 Rule frozen_rule(const std::string& network) {
@@ -132,9 +127,10 @@ Rule never_trained_rule(const std::string& network) {
 
 /// Of all networks of a recipe.
 std::vector<Rule> network_rules(const Recipe& recipe) {
-  Rule order{{"numerics.order", "numerics.wire", "training.divergence.gradient_norm"},
-             "`numerics.order` nccl goes with `numerics.wire` fp32, without clipping and "
-             "without `training.divergence.gradient_norm`.",
+  Rule order{{"numerics.order", "numerics.wire", "numerics.precision",
+              "training.divergence.gradient_norm"},
+             "`numerics.order` nccl goes with `numerics.wire` fp32, without clipping, "
+             "`training.divergence.gradient_norm` and `numerics.precision` fp16.",
              check_order};
   std::vector<Rule> rules;
   for (const RecipeNetwork& network : recipe.networks) {
@@ -166,7 +162,7 @@ std::vector<Rule> layout_rules() {
        check_audit,
        {"layout.audit"}},
       {{"numerics.precision", "numerics.device"},
-       "`numerics.precision` tf32 goes with `numerics.device` cuda, fp16 with cpu.",
+       "`numerics.precision` tf32 goes with `numerics.device` cuda.",
        check_precision},
       {{"layout.transport", "numerics.device"},
        "`numerics.device` cuda goes with `layout.transport` nccl (or auto), and nccl with cuda.",

@@ -284,6 +284,8 @@ TEST(Rules, Tf32IsForGpus) {
   EXPECT_EQ(problems_of("numerics: {precision: {discriminator: tf32}}").size(), 1U);
   EXPECT_THAT(problems_of("numerics: {precision: tf32, device: cuda}"), ElementsAre());
   EXPECT_THAT(problems_of("numerics: {precision: fp16}"), ElementsAre());
+  EXPECT_THAT(problems_of("numerics: {precision: fp16, device: cuda}"), ElementsAre());
+  EXPECT_EQ(problems_of("numerics: {precision: fp16, device: cuda, order: nccl}").size(), 1U);
 }
 
 TEST(Rules, ImagesAreGreyOrColoured) {

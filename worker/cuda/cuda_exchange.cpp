@@ -14,6 +14,8 @@
 namespace gangway::worker {
 namespace {
 
+constexpr const char* kSkipping = "learning whether an update was skipped";
+
 comm::WireType wire_type(WireFormat format) {
   switch (format) {
     case WireFormat::kFp32:
@@ -42,7 +44,11 @@ CudaExchange::CudaExchange(const Setup& setup)
       reducer_(setup.session, reducer_setup()),
       watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
       waits_(state_.group_plan().num_buckets()),
-      is_complete_(state_.group_plan().num_buckets()) {
+      is_complete_(state_.group_plan().num_buckets()),
+      skips_(setup.job.skips_updates(setup.network)),
+      is_bounded_(setup.job.training.divergence.gradient_norm > 0.0),
+      is_skipped_(comm::allocate_pinned(sizeof(int))),
+      skip_told_(comm::make_event()) {
   exchange_.lane.attach(reducer_);
   exchange_.lane.attach(shown_);
 }
@@ -92,6 +98,7 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() {
           .wire = wire_type(network.wire),
           .clip_norm = network.clip_norm,
           .tells_norm = setup_.job.training.divergence.gradient_norm > 0.0,
+          .skips = setup_.job.skips_updates(setup_.network),
           .weights = memory_.weights(),
           .optimizer = state_.optimizer(),
           .moments = memory_.moments(),
@@ -148,6 +155,7 @@ void CudaExchange::open(int phase, const UpdatePlan& plan) {
     shown_.begin(plan);
   }
   phase_ = phase;
+  scale_exponent_ = plan.agreement.scale_exponent;
   reducer_.prepare(comm::update_constants(plan, kStatisticMomentum), setup_.stream);
   reducer_.open();
   std::ranges::fill(is_complete_, 0);
@@ -190,6 +198,21 @@ void CudaExchange::await() {
     reducer_.await_bucket(bucket, setup_.stream);
     waits_.mark(setup_.stream);
   }
+  if (skips_) {
+    comm::check(cudaMemcpyAsync(is_skipped_.get(), reducer_.is_skipped(), sizeof(int),
+                                cudaMemcpyDeviceToHost, setup_.stream),
+                kSkipping);
+    comm::check(cudaEventRecord(skip_told_.get(), setup_.stream), kSkipping);
+  }
+}
+
+bool CudaExchange::was_skipped() const {
+  if (!skips_) {
+    return false;
+  }
+  const PartScope part = in_part(messages::StepPart::kDevice);
+  comm::check(cudaEventSynchronize(skip_told_.get()), kSkipping);
+  return *static_cast<const int*>(is_skipped_.get()) != 0;
 }
 
 std::optional<double> CudaExchange::agreed_norm() const {
@@ -202,7 +225,7 @@ std::optional<double> CudaExchange::agreed_norm() const {
                               cudaMemcpyDeviceToHost, setup_.stream),
               "reading the norm of a gradient");
   comm::check(cudaStreamSynchronize(setup_.stream), "reading the norm of a gradient");
-  return std::sqrt(squared);
+  return std::ldexp(std::sqrt(squared), -static_cast<int>(scale_exponent_));
 }
 
 std::vector<Exposure> CudaExchange::take_exposures() { return waits_.take(); }

@@ -4,6 +4,7 @@
 // thread of the device for what completes a bucket.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -57,8 +58,9 @@ class CudaExchange final : public NetworkExchange {
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;
-  /// Not there yet: to learn of it the host would have to wait for the device.
-  [[nodiscard]] bool was_skipped() const override { return false; }
+  /// Waits until the device has come past the update.
+  [[nodiscard]] bool was_skipped() const override;
+  [[nodiscard]] bool tells_late() const override { return skips_ && !is_bounded_; }
   /// Where the job bounds it: waits for the device, so that a step whose gradient is out of bounds
   /// is the last one.
   [[nodiscard]] std::optional<double> agreed_norm() const override;
@@ -93,6 +95,11 @@ class CudaExchange final : public NetworkExchange {
   bool is_open_ = false;
   bool is_awaited_ = true;
   int phase_ = 0;
+  bool skips_;                       // updates whose gradient is not finite
+  bool is_bounded_;                  // whether the job bounds the norm
+  std::int64_t scale_exponent_ = 0;  // of the losses, in the update that was opened last
+  comm::PinnedMemory is_skipped_;    // as the device has told it, once it has come to...
+  comm::CudaEvent skip_told_;
   std::size_t unfired_ = 0;
 };
 

@@ -88,8 +88,11 @@ class NetworkExchange {
   virtual void reduce() = 0;
   /// What follows sees the new weights; returns at once where nothing is under way.
   virtual void await() = 0;
-  /// Whether the update that was awaited last was skipped: its gradient was not finite.
+  /// Whether the update that was awaited last was skipped: its gradient was not finite. May wait
+  /// for a device.
   [[nodiscard]] virtual bool was_skipped() const = 0;
+  /// Whether it does, so that who need not know yet had better ask later.
+  [[nodiscard]] virtual bool tells_late() const { return false; }
   /// Norm of its gradient, before clipping; nothing: the workers have not agreed on one, or nobody
   /// has told this thread.
   [[nodiscard]] virtual std::optional<double> agreed_norm() const = 0;

@@ -183,6 +183,7 @@ void StepOperations::settle_statistics(const Instruction& at) {
 
 void StepOperations::open_exchange(const Instruction& at) {
   await(at.network);  // of the update before: it is over, and counts
+  settle_update(at.network);
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
   begin_record(at, plan);
@@ -224,6 +225,12 @@ void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan)
 
 void StepOperations::await(NetworkId network) {
   exchanges_[network]->await();
+  if (!exchanges_[network]->tells_late()) {
+    settle_update(network);
+  }
+}
+
+void StepOperations::settle_update(NetworkId network) {
   const std::optional<UnderWay> update = std::exchange(under_way_[network], std::nullopt);
   if (!update) {
     return;
@@ -268,6 +275,7 @@ void StepOperations::require_bounded(NetworkId network, std::int64_t step) const
 void StepOperations::finish_exchanges() {
   for (const NetworkId network : networks_.ids()) {
     await(network);
+    settle_update(network);
   }
 }
 
@@ -288,6 +296,7 @@ std::int64_t StepOperations::loss_exponent(const Instruction& at) {
   for (const NetworkId network : phase(at).networks) {
     if (networks_[network]->has_loss_scale()) {
       await(network);
+      settle_update(network);
       const std::int64_t exponent = networks_[network]->counts.scale_exponent;
       least = std::min(least.value_or(exponent), exponent);
     }

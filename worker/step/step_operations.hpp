@@ -102,6 +102,9 @@ class StepOperations final : public pipeline::Operations {
   /// @throws DivergedError where too many updates in a row were skipped, or the norm of a gradient
   /// is above its bound
   void await(NetworkId network);
+  /// What the workers agreed on in the update that was awaited last becomes the network's state.
+  /// @throws as await(), which does it at once where nobody has to wait for a device
+  void settle_update(NetworkId network);
   /// Of the update that was awaited last, of `step` (steps done). @throws DivergedError
   void require_bounded(NetworkId network, std::int64_t step) const;
 
@@ -123,7 +126,7 @@ class StepOperations final : public pipeline::Operations {
   std::int64_t step_ = 0;
   bool snapshot_follows_ = false;
   PerNetwork<std::int64_t> checked_step_;  // the last that was looked at
-  /// An update that is not awaited yet.
+  /// An update that is not settled yet.
   struct UnderWay {
     UpdatePlan plan;
     std::int64_t step;

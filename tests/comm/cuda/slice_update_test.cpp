@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -144,6 +145,48 @@ TEST(SliceUpdate, ScalesDownToTheNormAndNeverUp) {
   decision.clip_norm = 10.0;
   decide_clip_on_host(decision);
   EXPECT_EQ(scale, 1.0F);
+}
+
+TEST(SliceUpdate, DividesByTheLossScaleBeforeItClips) {
+  const std::vector<double> squares{std::ldexp(9.0, 32)};
+  double squared_norm = 0.0;
+  float scale = 0.0F;
+  int is_skipped = 7;
+  const UpdateConstants constants{.unscale = std::ldexp(1.0F, -16)};
+  ClipDecision decision{.squares = squares.data(),
+                        .num_blocks = 1,
+                        .constants = &constants,
+                        .squared_norm = &squared_norm,
+                        .clip_scale = &scale,
+                        .is_skipped = &is_skipped};
+  decide_clip_on_host(decision);
+  EXPECT_EQ(scale, constants.unscale);
+  EXPECT_EQ(is_skipped, 0);
+  decision.clip_norm = 1.5;
+  decide_clip_on_host(decision);
+  EXPECT_EQ(scale, static_cast<float>(std::ldexp(1.0, -16) * (1.5 / (3.0 + 1e-6))));
+}
+
+TEST(SliceUpdate, LeavesAllAsItIsWhereTheNormIsNoNumber) {
+  Slice slice;
+  const Slice before;
+  const double square = std::numeric_limits<double>::infinity();
+  double squared_norm = 0.0;
+  float scale = 0.0F;
+  int is_skipped = 0;
+  decide_clip_on_host({.squares = &square,
+                       .num_blocks = 1,
+                       .squared_norm = &squared_norm,
+                       .clip_scale = &scale,
+                       .is_skipped = &is_skipped});
+  EXPECT_EQ(is_skipped, 1);
+  SliceUpdate update = slice.update();
+  update.clip_scale = &scale;
+  update.is_skipped = &is_skipped;
+  update_slice_on_host(update);
+  EXPECT_TRUE(same_bits(slice.weights, before.weights));
+  EXPECT_TRUE(same_bits(slice.first, before.first));
+  EXPECT_TRUE(same_bits(slice.average, before.average));
 }
 
 TEST(SliceUpdate, TakesSummandsInTheWiresType) {

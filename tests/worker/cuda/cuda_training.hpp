@@ -52,15 +52,8 @@ class CudaTraining : public ::testing::Test {
   int runs_ = 0;
 };
 
-/// Those that there are for GPUs: fp16 is refused there (job/rules/rules.cpp).
-inline std::vector<NamedJob> jobs_for_gpus(const std::filesystem::path& images) {
-  std::vector<NamedJob> jobs = job_breadth(images);
-  std::erase_if(jobs, [](const NamedJob& named) { return named.job.scales_losses(); });
-  return jobs;
-}
-
 inline const std::vector<NamedJob>& gpu_jobs() {
-  static const std::vector<NamedJob> jobs = jobs_for_gpus("");
+  static const std::vector<NamedJob> jobs = job_breadth("");
   return jobs;
 }
 

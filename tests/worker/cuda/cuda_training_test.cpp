@@ -16,7 +16,7 @@ namespace {
 class EveryCudaJob : public CudaTraining, public ::testing::WithParamInterface<std::size_t> {};
 
 TEST_P(EveryCudaJob, HasTheBitsOfTheCpusPath) {
-  NamedJob named = jobs_for_gpus(images())[GetParam()];
+  NamedJob named = job_breadth(images())[GetParam()];
   const Outcome reference = on_cpu(named.job, named.steps);
   const int most = named.name == "Infogan" ? 2 : 4;  // large for kernels of plain host code
   for (int workers = 1; workers <= most; ++workers) {
@@ -55,6 +55,26 @@ TEST_F(CudaTraining, StopsWhereTheNormOfAGradientIsOutOfBoundsAndNowhereElse) {
     EXPECT_NE(std::string(error.what()).find("training.divergence.gradient_norm"),
               std::string::npos);
   }
+}
+
+TEST_F(CudaTraining, SkipsUpdatesThatAreNoNumbersAsTheCpusPathDoes) {
+  JobSpec job = small_dcgan(images());
+  job.layout.check_steps = 1;
+  job.layout.audit = true;
+  for (NetworkSpec& network : job.networks) {
+    network.clip_norm = 1.0;
+    network.optimizer.lr = 1e30;  // after one update nothing is a number
+  }
+  EXPECT_EQ(on_devices(job, 2, 0, 4).digest, on_cpu(job, 4).digest);
+  for (NetworkSpec& network : job.networks) {
+    network.clip_norm = 0.0;
+    network.precision = Precision::kFp16;  // and the scales, which are in the digest, fall
+  }
+  for (const int workers : {1, 3}) {
+    EXPECT_EQ(on_devices(job, workers, 0, 4).digest, on_cpu(job, 4).digest) << workers;
+  }
+  const Outcome half = on_devices(job, 2, 0, 2);
+  EXPECT_EQ(on_devices(job, 3, 2, 4, half.checkpoint).digest, on_cpu(job, 4).digest);
 }
 
 TEST_F(CudaTraining, LooksAtItsDevicesInSomeStepsWithTheSameBits) {

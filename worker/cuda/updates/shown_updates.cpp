@@ -57,6 +57,7 @@ ShownUpdates::ShownUpdates(NetworkState& state, int worker, std::size_t largest)
   record_ = comm::allocate_pinned((1 + 2 * num_changed_) * kMostShownElements * sizeof(float));
   squares_on_host_ = comm::allocate_pinned(squares);
   counts_on_host_ = comm::allocate_pinned(counts);
+  is_skipped_ = comm::allocate_pinned(sizeof(int));
 }
 
 std::size_t ShownUpdates::num_blocks() const {
@@ -185,6 +186,12 @@ void ShownUpdates::before_update(const comm::SliceUpdate& update, ElementRange r
   if (range.empty()) {
     return;
   }
+  may_be_skipped_ = update.is_skipped != nullptr;
+  if (may_be_skipped_) {
+    check(cudaMemcpyAsync(is_skipped_.get(), update.is_skipped, sizeof(int), cudaMemcpyDeviceToHost,
+                          stream),
+          kShowing);
+  }
   comm::launch_mean(update, floats(mean_), stream);
   copy_elements(update, range, 1, stream);
   if (all_.histograms) {
@@ -268,7 +275,8 @@ UpdateSlice ShownUpdates::slice(std::size_t first) const {
 
 void ShownUpdates::hand_on() {
   UpdatePlan done = plan_;
-  done.counts = comm::counts_after(plan_, /*was_skipped=*/false);
+  done.was_skipped = may_be_skipped_ && *static_cast<const int*>(is_skipped_.get()) != 0;
+  done.counts = comm::counts_after(plan_, done.was_skipped);
   UpdateSums sums;
   if (all_.squares) {
     const auto* const first = static_cast<const double*>(squares_on_host_.get());

@@ -93,12 +93,13 @@ class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
   std::vector<Wished> wished_;
   UpdateWish all_;  // what any of them wishes for
   bool is_cleared_ = false;
+  bool may_be_skipped_ = false;
   comm::CudaEvent made_;
   comm::CudaMemory mean_;    // of the slice in hand
   comm::CudaMemory before_;  // its weights before the update, then what that changed
   comm::CudaMemory squares_;
   comm::CudaMemory counts_;  // by parameter
-  comm::PinnedMemory record_, squares_on_host_, counts_on_host_;
+  comm::PinnedMemory record_, squares_on_host_, counts_on_host_, is_skipped_;
 };
 
 }  // namespace gangway::worker

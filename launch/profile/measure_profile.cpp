@@ -8,7 +8,6 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
-#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -19,6 +18,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/processor.hpp"
+#include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "comm/arena/tree_sum.hpp"
 #include "gan/data/loader.hpp"
@@ -216,7 +216,7 @@ plan::Profile profile_of_this_machine(const ProfileOptions& options, const JobSp
           .host = host_name(),
           .processor = model.empty() ? "unknown" : model,
           .libtorch = TORCH_VERSION,
-          .cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+          .cores = usable_cores(),
           .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
           .images_per_microbatch = job.images_per_microbatch(),
           .threads = job.numerics.threads};

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <map>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -17,6 +16,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/processor.hpp"
+#include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "bench/command/bench_recovery.hpp"
 #include "launch/process/child.hpp"
@@ -50,7 +50,7 @@ class JobBench {
         job_(bench_.job_of({})) {
     std::vector<int> workers = options.workers;
     if (workers.empty()) {
-      const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+      const int cores = usable_cores();
       workers = {1, default_workers(job_, cores)};
       workers.erase(std::ranges::unique(workers).begin(), workers.end());
     }

@@ -84,6 +84,9 @@ struct LayoutChoice {
   /// Activation checkpointing: whether what networks make inside is not kept for backward, but made
   /// again.
   bool recompute = false;
+  /// The environment whose interpreter runs networks that are the user's Python: its folder, or the
+  /// interpreter in it; empty: auto (gan/script/python_library.hpp).
+  std::string python;
   GraphChoice cuda_graph = GraphChoice::kAuto;                  ///< numerics.cuda_graph
   MixedProcessors mixed_processors = MixedProcessors::kRefuse;  ///< numerics.mixed_processors
   PerNetwork<NetworkPlacement> networks;

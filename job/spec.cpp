@@ -87,6 +87,11 @@ bool Job::scales_losses() const {
   return std::ranges::find(networks, Precision::kFp16, &NetworkSpec::precision) != networks.end();
 }
 
+bool Job::has_python() const {
+  return std::ranges::any_of(networks,
+                             [](const NetworkSpec& network) { return network.module.is_python(); });
+}
+
 bool Job::rounds_wire() const {
   return std::ranges::any_of(
       networks, [](const NetworkSpec& network) { return network.wire != WireFormat::kFp32; });
@@ -118,6 +123,10 @@ PerNetwork<Architecture> Job::architectures() const {
       script.key = "model." + network.name;
       script.file = network.module.file;
       script.hash = network.module.hash;
+      script.python_class = network.module.python_class;
+      script.arguments = network.module.arguments;
+      script.seed = training.seed;
+      script.is_penalised = training.penalty.is_any() && role == "discriminator";
       script.num_parameters = network.module.num_parameters;
       architecture.levels = level_names(script.levels);
       architecture.blocks.emplace_back(std::move(script));

@@ -181,9 +181,13 @@ struct TrainingSpec {
   bool operator==(const TrainingSpec&) const = default;
 };
 
-/// A network that is the user's: a TorchScript file; without one the network is the family's.
+/// A network that is the user's: a TorchScript file, or a class of a Python file; without one the
+/// network is the family's.
 struct ModuleFile : HashedFile {
+  std::string python_class = {};  ///< "Generator"; empty: a TorchScript file
+  std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
   std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
+  [[nodiscard]] bool is_python() const { return !file.empty() && !python_class.empty(); }
   bool operator==(const ModuleFile&) const = default;
 };
 
@@ -279,6 +283,8 @@ struct Job {
   /// Whether losses are multiplied so that gradients stay in fp16's range. Where one network
   /// computes in it those of others pass through it: then they are for all.
   [[nodiscard]] bool scales_losses() const;
+  /// Whether networks are the user's own Python (docs/python.md).
+  [[nodiscard]] bool has_python() const;
   /// Whether a network's updates wait for the norm of its gradient.
   [[nodiscard]] bool agrees_on_updates(NetworkId network) const {
     return skips_updates(network) || training.divergence.gradient_norm > 0.0;

@@ -17,16 +17,21 @@ struct ScriptInput {
   std::vector<std::int64_t> shape;  ///< per example
 };
 
-/// A whole network that a user has made: a TorchScript file. What it computes, and which tensors it
-/// has, only LibTorch can tell (gan/script/).
+/// A whole network that a user has made: a TorchScript file, or a class of a Python file. What it
+/// computes, and which tensors it has, only LibTorch (gan/script/) or Python (python/) can tell.
 struct ScriptSpec {
   std::string key;  ///< of the job, for messages: "model.generator"
   std::string file;
-  std::string hash;  ///< of its bytes; empty: whatever they are
+  std::string hash;               ///< of its bytes; empty: whatever they are
+  std::string python_class = {};  ///< "Generator", of the Python file; empty: it is TorchScript
+  std::string arguments = {};     ///< of its constructor, a map in JSON; empty: none
+  std::uint64_t seed = 0;         ///< of what a Python network draws for its first values
+  bool is_penalised = false;      ///< whether second derivatives of a Python network are taken
   std::vector<ScriptInput> inputs;
   std::vector<std::int64_t> output;  ///< shape of an example: float32 "features"
   int levels = 0;  ///< instead, where it is above 0: so many maps, float32 [N, C, H, W] of any size
   std::optional<std::int64_t> num_parameters;  ///< where somebody has looked
+  [[nodiscard]] bool is_python() const { return !python_class.empty(); }
 };
 [[nodiscard]] BlockPorts ports_of(const ScriptSpec& spec);
 /// None: they are in its file.

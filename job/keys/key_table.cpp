@@ -126,6 +126,25 @@ void add_layout(Keys& keys) {
        "Of networks that are cut: the first workers have the first chunk of each, or of the first "
        "network alone and the last chunk of the others (docs/pipeline-stages.md)"},
       &LayoutChoice::placement)));
+  Key python = later(file_or_none_key(
+      {"layout.python", "",
+       "Whose interpreter runs networks that are your Python: an environment's folder, or its "
+       "bin/python; auto: $VIRTUAL_ENV, .venv beside the job file, or Gangway's own "
+       "(docs/python.md)"},
+      &LayoutChoice::python, "auto, or a folder"));
+  python.set = [set_file = python.set](const YamlNode& node, JobSpec& job) -> std::string {
+    YamlNode said = node;
+    said.text = node.text == "auto" ? "none" : node.text;
+    return set_file(said, job);
+  };
+  python.get = [get_file = python.get](const JobSpec& job) {
+    return job.layout.python.empty() ? std::string("auto") : get_file(job);
+  };
+  python.why_refused = [](const JobSpec& job) -> std::string {
+    return job.has_python() ? ""
+                            : "has a meaning with networks of your own Python alone; leave it out";
+  };
+  keys.push_back(std::move(python));
   keys.push_back(
       real_key({"layout.timeout_seconds", "seconds", "Deadline of every wait on another worker"},
                &LayoutChoice::timeout_seconds, {.low = 0.1, .high = 86'400.0}));

@@ -18,6 +18,7 @@
 #include "job/keys/key_uses.hpp"
 #include "job/keys/schedule_keys.hpp"
 #include "job/models/script_network.hpp"
+#include "job/modules/python_call.hpp"
 #include "job/optimizers.hpp"
 #include "job/schema/key_types.hpp"
 
@@ -223,12 +224,31 @@ void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
 }
 
 void add_module(Keys& keys, const std::string& network, NetworkId id) {
+  const auto module = [id](auto& job) -> auto& { return job.networks[id].module; };
+  Keys own;
   add_hashed_file_keys(
-      keys,
+      own,
       {"model." + network, "",
-       fmt::format("The {}, where it is yours and not the family's (docs/bring-your-own.md)",
-                   network)},
-      "a TorchScript file", [id](auto& job) -> auto& { return job.networks[id].module; });
+       fmt::format(
+           "The {}, where it is yours and not the family's: a TorchScript file "
+           "(docs/bring-your-own.md), or a Python class, nets.py:Net, with arguments {{python: "
+           "nets.py:Net, width: 64}} (docs/python.md)",
+           network)},
+      "a TorchScript file, FILE.py:CLASS, or a map", module);
+  Key& file = own.front();
+  file.has_members = true;
+  file.set = [module, set_file = file.set](const YamlNode& node, JobSpec& job) -> std::string {
+    if (is_about_python(node)) {
+      return read_python_call(node, module(job));
+    }
+    module(job).python_class.clear();
+    module(job).arguments.clear();
+    return set_file(node, job);
+  };
+  file.get = [module, get_file = file.get](const JobSpec& job) {
+    return module(job).is_python() ? python_call_text(module(job)) : get_file(job);
+  };
+  std::ranges::move(own, std::back_inserter(keys));
 }
 
 /// A word for all networks, or a map by network, which read and write `field`; who is not named in

@@ -206,6 +206,15 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
     settings_.push_back({key->second, node, {source.layer, place_of(source, path, at)}});
     return;
   }
+  const std::size_t dot = path.rfind('.');
+  const auto whole = index_.keys.find(dot == std::string::npos ? path : path.substr(0, dot));
+  if (key == index_.keys.end() && whole != index_.keys.end() && whole->second->has_members) {
+    const YamlNode map{.kind = YamlNode::Kind::kMap,
+                       .at = node.at,
+                       .entries = {{.key = path.substr(dot + 1), .at = at, .value = node}}};
+    settings_.push_back({whole->second, map, {source.layer, place_of(source, path, at)}});
+    return;
+  }
   if (!is_section(path)) {
     if (path != kGoneKey || node.text != "1") {
       report_unknown(source, path, at);

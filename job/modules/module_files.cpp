@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "job/modules/python_sources.hpp"
 
 namespace gangway {
 namespace {
@@ -29,11 +30,17 @@ constexpr const char* kScriptRemedy =
 struct GivenFile {
   std::string key;  // "model.generator"
   HashedFile* place;
-  std::string name;    // of the copy in the run directory: "generator", then the hash, then this
-  std::string suffix;  // ".pt"
-  std::string kind;    // "a TorchScript file"
-  std::string remedy;  // where it cannot be read
+  std::string name;       // of the copy in the run directory: "generator", then the hash, then this
+  std::string suffix;     // ".pt"
+  std::string kind;       // "a TorchScript file"
+  std::string remedy;     // where it cannot be read
+  std::string call = {};  // of a Python file: class and arguments; empty: it is another file
 };
+
+/// What belongs to a Python network besides its files.
+std::string call_of(const std::string& python_class, const std::string& arguments) {
+  return python_class.empty() ? std::string() : python_class + "\n" + arguments + "\n";
+}
 
 /// Those that a job has.
 std::vector<GivenFile> files_of(Job& job) {
@@ -44,7 +51,8 @@ std::vector<GivenFile> files_of(Job& job) {
                      .name = network.name,
                      .suffix = ".pt",
                      .kind = "a TorchScript file",
-                     .remedy = kScriptRemedy});
+                     .remedy = kScriptRemedy,
+                     .call = call_of(network.module.python_class, network.module.arguments)});
   }
   files.push_back({.key = std::string(kPictureKey),
                    .place = &job.training.style.picture,
@@ -75,6 +83,13 @@ std::string hash_of(const std::string& bytes) {
 /// Whatever its hash is.
 std::string read_bytes(const GivenFile& given) {
   const std::string& file = given.place->file;
+  if (!given.call.empty()) {
+    try {
+      return given.call + joined_sources(read_python_sources(file));
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}: {}", given.key, error.what()));
+    }
+  }
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) {
     throw ConfigError(fmt::format("{}: {} is a folder; name {}", given.key, file, given.kind));
@@ -96,21 +111,53 @@ std::string read_checked(const GivenFile& given) {
   const std::string found = given.place->hash.empty() ? "" : hash_of(bytes);
   if (found != given.place->hash) {
     throw ConfigError(
-        fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}; give the old file "
+        fmt::format("{}: {} has changed{}: its XXH3-128 is {}, the job's is {}; give the old file "
                     "back, or leave {}_hash out and begin another run (--run)",
-                    given.key, given.place->file, found, given.place->hash, given.key));
+                    given.key, given.place->file,
+                    given.call.empty() ? "" : ", or what it imports, or the arguments", found,
+                    given.place->hash, given.key));
   }
   return bytes;
 }
 
 /// Named by its content, so that a run that is begun anew with another file keeps both.
 fs::path kept_file(const fs::path& run, const GivenFile& given) {
+  if (!given.call.empty()) {
+    return run / kPythonFolder / given.place->hash / fs::path(given.place->file).filename();
+  }
   return run / kModulesFolder / fmt::format("{}-{}{}", given.name, given.place->hash, given.suffix);
 }
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw EnvironmentError(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+  }
+}
+
+/// The file that the job names last: where it is, all are.
+void keep_sources(const GivenFile& given, const fs::path& kept) {
+  PythonSources sources = read_python_sources(given.place->file);
+  const auto named = sources.extract(kept.filename().string());
+  for (const auto& [path, text] : sources) {
+    make_folder((kept.parent_path() / path).parent_path());
+    write_file_atomically(kept.parent_path() / path, text);
+  }
+  write_file_atomically(kept, named.mapped());
+}
+
+/// As typed, or where it is not there beside the job file.
+void find_sources(const GivenFile& given, const fs::path& beside) {
+  std::string& file = given.place->file;
+  if (!given.call.empty() && !is_file(file) && is_file(beside / file)) {
+    file = (beside / file).string();
+  }
 }
 
 }  // namespace
@@ -123,6 +170,17 @@ std::string read_module(const ScriptSpec& spec) {
                        .suffix = {},
                        .kind = "a TorchScript file",
                        .remedy = kScriptRemedy});
+}
+
+PythonSources read_python(const ScriptSpec& spec) {
+  PythonSources sources = read_python_sources(spec.file);
+  const std::string call = call_of(spec.python_class, spec.arguments);
+  const std::string found = hash_of(call + joined_sources(sources));
+  if (!spec.hash.empty() && found != spec.hash) {
+    throw ConfigError(fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}",
+                                  spec.key, spec.file, found, spec.hash));
+  }
+  return sources;
 }
 
 std::string read_style_file(const Job& job) {
@@ -138,6 +196,7 @@ std::string read_style_file(const Job& job) {
 void settle_modules(JobSpec& job, const fs::path& beside) {
   for (const GivenFile& given : files_of(job)) {
     HashedFile& place = *given.place;
+    find_sources(given, beside);
     if (place.hash.empty()) {
       const std::string bytes = read_bytes(given);
       require_picture(given, bytes);
@@ -158,13 +217,13 @@ void keep_modules(const JobSpec& job, const fs::path& run) {
     if (is_file(kept)) {
       continue;
     }
-    std::error_code error;
-    fs::create_directories(kept.parent_path(), error);
-    if (error) {
-      throw EnvironmentError(
-          fmt::format("{}: cannot be made: {}", kept.parent_path().string(), error.message()));
+    make_folder(kept.parent_path());
+    const std::string bytes = read_checked(given);
+    if (given.call.empty()) {
+      write_file_atomically(kept, bytes);
+    } else {
+      keep_sources(given, kept);
     }
-    write_file_atomically(kept, read_checked(given));
   }
 }
 

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The files of a job whose networks are the user's (model.generator: g.pt), or that has a style
-// picture (training.style.picture): found and hashed when a job is loaded, kept in the run
-// directory when it begins, read where networks are made. Their hashes belong to the job, their
-// places do not. Any thread.
+// The files of a job whose networks are the user's (model.generator: g.pt, or nets.py:Generator
+// with what that imports), or that has a style picture (training.style.picture): found and hashed
+// when a job is loaded, kept in the run directory when it begins, read where networks are made.
+// Their hashes belong to the job, their places do not. Any thread.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
 #include "job/models/architecture.hpp"
+#include "job/modules/python_sources.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {
 
 /// Below a run directory, with a file for each network of the user's, and the style picture.
 inline constexpr const char* kModulesFolder = "networks";
+
+/// Below a run directory, with a folder for each Python network, named by its hash.
+inline constexpr const char* kPythonFolder = "python";
 
 /// Fills in the hashes that the job does not give. A file that is not at its place, or is another
 /// one there, may be the one kept in the run directory `beside`, whose job.yaml this is.
@@ -31,6 +35,9 @@ void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
 
 /// The bytes of the file. @throws ConfigError: missing, not readable, or another one than the job's
 [[nodiscard]] std::string read_module(const ScriptSpec& spec);
+/// The files of a Python network, by their paths below its folder. @throws ConfigError as
+/// read_module
+[[nodiscard]] PythonSources read_python(const ScriptSpec& spec);
 /// The same of the style picture. @pre the job has one
 [[nodiscard]] std::string read_style_file(const Job& job);
 

@@ -26,6 +26,7 @@ struct Key {
   bool changes_weights = true;
   bool is_fingerprinted_at_default = true;  ///< false: came after jobs had fingerprints
   bool is_variant = false;  ///< a map that is itself a choice (`optimizer: {adam: …}`), one at most
+  bool has_members = false;  ///< `path.NAME=value` is taken over as the map {NAME: value}
   /// Takes the value over. Returns what is wrong with it, or nothing.
   std::function<std::string(const YamlNode&, JobSpec&)> set;
   /// The value as YAML on one line; empty for a variant.

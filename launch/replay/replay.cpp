@@ -121,8 +121,10 @@ fs::path train_again(const Recorded& recorded, const Stretch& stretch, const fs:
   const CheckpointEntry& end = recorded.at(stretch.to);
   const fs::path job_file = folder / kJobFile;
   write_file_atomically(job_file, end.manifest->job_yaml);
-  if (fs::is_directory(recorded.run / kModulesFolder)) {
-    fs::create_directory_symlink(recorded.run / kModulesFolder, folder / kModulesFolder);
+  for (const char* kept : {kModulesFolder, kPythonFolder}) {
+    if (fs::is_directory(recorded.run / kept)) {
+      fs::create_directory_symlink(recorded.run / kept, folder / kept);
+    }
   }
   const JobSpec job = parse_job(end.manifest->job_yaml, end.path.filename().string(), recorded.run,
                                 end.path / checkpoint::kManifestName);

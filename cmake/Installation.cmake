@@ -14,6 +14,10 @@ foreach(program IN ITEMS gangway gangway-control gangway-coordinator gangway-ben
   endif()
 endforeach()
 
+if(TARGET gangway-python)
+  install(PROGRAMS $<TARGET_FILE:gangway-python> DESTINATION lib OPTIONAL)
+endif()
+
 set(GANGWAY_SHARE_DIR "${CMAKE_INSTALL_DATADIR}/gangway")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/" DESTINATION "${GANGWAY_SHARE_DIR}"
   PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE)

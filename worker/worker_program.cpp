@@ -28,6 +28,7 @@
 #include "comm/transport/peer_error.hpp"
 #include "gan/data/contents/file_contents.hpp"
 #include "gan/kernels/library_warnings.hpp"
+#include "gan/script/python_library.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "report/log_file.hpp"
@@ -197,6 +198,17 @@ class LoggedWarnings {
   gan::LibraryWarnings& warnings_;
 };
 
+/// What the user's Python prints is in every worker's log; of the first one the terminal has it
+/// too.
+std::function<void(const std::string&)> python_lines(spdlog::logger& log, int rank) {
+  return [&log, is_first = rank == 1](const std::string& line) {
+    log.info("python: {}", line);
+    if (is_first) {
+      fmt::print("python  {}\n", line);
+    }
+  };
+}
+
 Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lane& lane,
                MpiControlChannel& channel, Tether& tether, const Computing& computing) {
   const messages::Hello hello = hello_of(session.rank(), computing);
@@ -230,6 +242,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
     hold_processor(job->numerics.processor);
     use_kept_modules(*job, welcome.run_directory);
+    gan::open_python(*job, python_lines(*log, session.rank()));
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });
     const Generation::Setup setup{
@@ -314,6 +327,7 @@ int run(const InheritedTether& inherited, Computing computing) {
     checkpoint::remove_saved_snapshots(finished->snapshots.folders, finished->snapshots.key,
                                        finished->run_directory);
   }
+  gan::leave_with_python(static_cast<int>(code));
   return static_cast<int>(code);
 }
 

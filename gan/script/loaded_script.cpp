@@ -7,30 +7,21 @@
 #include <utility>
 
 #include <ATen/ATen.h>
-#include <ATen/Context.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
 
 #include "base/errors.hpp"
-#include "base/guarded.hpp"
 #include "base/system/trusted_code.hpp"
+#include "gan/script/called_network.hpp"
+#include "gan/script/process_generator.hpp"
 #include "gan/script/refused_operators.hpp"
 #include "job/models/script_network.hpp"
 #include "job/modules/module_files.hpp"
 
 namespace gangway::gan {
 namespace {
-
-// LibTorch's random generators belong to the process, and nothing else in it draws from them: who
-// calls a module holds the mutex from the seed to the last draw. Only tests have several threads
-// that do. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-Mutex process_generator_mutex;
-/// Of the device that computes, seeded for the call at hand.
-at::Generator process_generator GANGWAY_GUARDED_BY(process_generator_mutex);
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// The line of LibTorch's message that says what is wrong, without its traces.
 std::string cause_of(const std::string& message) {
@@ -50,18 +41,6 @@ std::string cause_of(const std::string& message) {
 
 /// The others tell of what might have happened elsewhere.
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find(". ")); }
-
-std::string shape_text(const at::Tensor& tensor) {
-  return fmt::format("[{}] {}", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
-                     c10::toString(tensor.scalar_type()));
-}
-
-/// "forward of [2, 100] Float and [2] Long".
-std::string call_text(const std::vector<at::Tensor>& inputs) {
-  std::vector<std::string> given;
-  std::ranges::transform(inputs, std::back_inserter(given), shape_text);
-  return fmt::format("forward of {}", fmt::join(given, " and "));
-}
 
 /// What a call made: its tensor, or those of its tuple or list. Nothing else counts.
 std::vector<at::Tensor> tensors_in(const c10::IValue& made) {
@@ -90,31 +69,6 @@ std::string made_text(const c10::IValue& made) {
   }
   const std::string first = shape_text(tensors.front());
   return made.isTensor() ? first : fmt::format("{} tensors, the first {}", tensors.size(), first);
-}
-
-/// Of `count` examples.
-bool is_as_wanted(const c10::IValue& made, const ScriptSpec& spec, std::int64_t count) {
-  const std::vector<at::Tensor> tensors = tensors_in(made);
-  if (spec.levels > 0) {
-    return !made.isTensor() && tensors.size() == static_cast<std::size_t>(spec.levels) &&
-           std::ranges::all_of(tensors, [count](const at::Tensor& one) {
-             return one.dim() == 4 && one.size(0) == count && one.scalar_type() == at::kFloat;
-           });
-  }
-  std::vector<std::int64_t> wanted = spec.output;
-  wanted.insert(wanted.begin(), count);
-  return made.isTensor() && tensors.front().sizes() == at::IntArrayRef(wanted) &&
-         tensors.front().scalar_type() == at::kFloat;
-}
-
-/// Training steps on which a network is tried: four times as many as until the last discovery, and
-/// no more than these. A fixed number, so that all workers find the same.
-constexpr int kMostTried = 8;
-/// Of the first of them; each has one of its own.
-constexpr std::uint64_t kFirstSeed = 1;
-
-bool can_be_averaged(at::ScalarType type) {
-  return type == at::kFloat || type == at::kBool || at::isIntegralType(type, /*includeBool=*/true);
 }
 
 }  // namespace
@@ -220,15 +174,13 @@ at::Tensor LoadedScript::taken(const Held& held) {
 }
 
 c10::IValue LoadedScript::call(const std::vector<at::Tensor>& inputs, std::uint64_t seed) {
-  // Not under the mutex: where tests play a device, an operator waits for what its stream has in
-  // front of it, and that may wait for another thread's call.
+  // Not under the generator's lock: where tests play a device, an operator waits for what its
+  // stream has in front of it, and that may wait for another thread's call.
   std::vector<c10::IValue> given;
   std::ranges::transform(inputs, std::back_inserter(given),
                          [](const at::Tensor& input) { return at::alias(input); });
   try {
-    const MutexLock lock(process_generator_mutex);
-    process_generator = at::globalContext().defaultGenerator(inputs.front().device());
-    process_generator.set_current_seed(seed);
+    const SeededGenerator drawn_from(inputs.front().device(), seed);
     const torch::jit::GraphOptimizerEnabledGuard without_optimisation(false);
     return module_.forward(std::move(given));
   } catch (const std::exception& error) {
@@ -240,7 +192,7 @@ c10::IValue LoadedScript::call(const std::vector<at::Tensor>& inputs, std::uint6
 std::vector<at::Tensor> LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs,
                                                      std::uint64_t seed) {
   const c10::IValue made = call(inputs, seed);
-  if (!is_as_wanted(made, spec_, inputs.front().size(0))) {
+  if (!is_as_wanted(tensors_in(made), made.isTensor(), spec_, inputs.front().size(0))) {
     refuse(fmt::format("{} makes {}; wanted is {}", call_text(inputs), made_text(made),
                        signature_text(spec_)));
   }

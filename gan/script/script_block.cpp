@@ -3,32 +3,12 @@
 
 #include <utility>
 
-#include "gan/random_tensors.hpp"
+#include "gan/script/called_network.hpp"
+#include "gan/script/python_library.hpp"
 
 namespace gangway::gan {
-namespace {
-
-/// Examples that a new network is tried on: BatchNorm takes no single one.
-constexpr std::int64_t kTriedExamples = 2;
-
-std::vector<at::Tensor> tried_examples(const ScriptSpec& spec) {
-  std::vector<at::Tensor> inputs;
-  for (const ScriptInput& input : spec.inputs) {
-    std::vector<std::int64_t> shape = input.shape;
-    shape.insert(shape.begin(), kTriedExamples);
-    inputs.push_back(input.name == "labels" ? at::zeros(shape, at::kLong)
-                                            : keyed_normal({}, shape, at::kCPU));
-  }
-  return inputs;
-}
-
-/// LibTorch's generator on a CPU looks at 32 bits: two micro-batches in billions draw alike.
-std::uint64_t seed_of(const RandomKey& key) { return KeyedRandom(key).bits(0); }
-
-}  // namespace
-
 ScriptBlock::ScriptBlock(const ScriptSpec& spec) : Block(ports_of(spec)), script_(spec) {
-  script_.try_out(tried_examples(spec));
+  script_.try_out(tried_examples(spec, 0));
   for (const LoadedScript::Held& held : script_.parameters()) {
     add(Parameter{.name = held.name, .tensor = held.value, .given = held.value.detach()});
   }
@@ -43,9 +23,7 @@ ScriptBlock::ScriptBlock(const ScriptSpec& spec) : Block(ports_of(spec)), script
 }
 
 at::Tensor ScriptBlock::as_held(std::size_t moving) const {
-  const at::Tensor& running = statistics_of_moving_[moving]->running;
-  return types_[moving] == at::kFloat ? running.clone(at::MemoryFormat::Contiguous)
-                                      : running.round().to(types_[moving]);
+  return as_held_by_module(statistics_of_moving_[moving]->running, types_[moving]);
 }
 
 NamedTensors ScriptBlock::forward(const NamedTensors& in, const ForwardContext& context) {
@@ -59,9 +37,7 @@ NamedTensors ScriptBlock::forward(const NamedTensors& in, const ForwardContext& 
   for (std::size_t i = 1; i < ports().inputs.size(); ++i) {
     inputs.push_back(in.at(ports().inputs[i]));
   }
-  RandomKey key = context.key;
-  key.draw = static_cast<std::int32_t>(RandomDraw::kDropout);
-  const std::vector<at::Tensor> made = script_.forward(inputs, seed_of(key));
+  const std::vector<at::Tensor> made = script_.forward(inputs, seed_of_call(context.key));
   if (context.sink != nullptr && context.mode == Mode::kTraining) {
     for (std::size_t i = 0; i < moving.size(); ++i) {
       context.sink->take(*statistics_of_moving_[i], LoadedScript::taken(moving[i]).to(at::kFloat));
@@ -90,6 +66,9 @@ torch::jit::Module ScriptBlock::filled_module() {
 }
 
 std::unique_ptr<Block> make_block(const ScriptSpec& spec) {
+  if (spec.is_python()) {
+    return make_python_block(spec);
+  }
   return std::make_unique<ScriptBlock>(spec);
 }
 

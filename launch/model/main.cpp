@@ -13,6 +13,7 @@
 
 #include "base/errors.hpp"
 #include "gan/kernels/library_warnings.hpp"
+#include "gan/script/python_library.hpp"
 #include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
@@ -265,11 +266,14 @@ int main(int argc, char** argv) {
   gangway::gan::LibraryWarnings warnings(
       [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
   warnings.listen();
+  int code = 0;
   try {
-    return run(argc, argv);
+    code = run(argc, argv);
   } catch (const gangway::Error& error) {
-    return report(error.what(), error.code());
+    code = report(error.what(), error.code());
   } catch (const std::exception& error) {
-    return report(std::string("internal error: ") + error.what(), gangway::ExitCode::kInternal);
+    code = report(std::string("internal error: ") + error.what(), gangway::ExitCode::kInternal);
   }
+  gangway::gan::leave_with_python(code);
+  return code;
 }

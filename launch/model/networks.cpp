@@ -6,6 +6,7 @@
 #include "gan/recipes/recipes.hpp"
 #include "job/file/parse.hpp"
 #include "launch/model/commands.hpp"
+#include "launch/model/python_lines.hpp"
 
 namespace gangway::launch {
 
@@ -13,6 +14,7 @@ void describe_networks(const NetworksOptions& options) {
   const JobSpec job =
       load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
           .spec;
+  gan::open_python(job, python_lines());
   (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
   for (gan::Network& network : gan::build_networks(job)) {
     std::int64_t count = 0;

@@ -12,6 +12,7 @@
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "launch/model/load_tensor.hpp"
+#include "launch/model/python_lines.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
 
@@ -83,6 +84,7 @@ TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& cho
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
+  gan::open_python(job, python_lines());
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   gan::Network& network = networks[job.chosen(choice.network)];
   const std::string first = network.parameters().front().name;

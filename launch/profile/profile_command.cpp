@@ -4,7 +4,9 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include "gan/script/python_library.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/profile/measure_profile.hpp"
 
@@ -42,6 +44,8 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
       become(program.device == DeviceKind::kCpu ? "gangway-profile-cuda" : "gangway-model",
              program.typed);
     }
+    gan::open_python(job,
+                     [](const std::string& line) { fmt::print(stderr, "python  {}\n", line); });
     code = measure_profile(*options, job, environment, program.make);
   });
 }

@@ -10,10 +10,12 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "job/file/settle_places.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
+#include "launch/run/starts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -29,6 +31,22 @@ std::string complaint_in(const std::string& text) {
 }
 
 }  // namespace
+
+RunOptions with_found_python(RunOptions options, const Environment& environment) {
+  const JobSpec job = settle_sources(sources_of(options, environment)).draft.spec;
+  if (!job.has_python() || !job.layout.python.empty()) {
+    return options;
+  }
+  const auto active = environment.find("VIRTUAL_ENV");
+  const std::filesystem::path beside =
+      std::filesystem::absolute(options.job_file).parent_path() / ".venv";
+  if (active != environment.end() && !active->second.empty()) {
+    options.overrides.push_back("layout.python=" + active->second);
+  } else if (std::filesystem::exists(beside / "bin/python")) {
+    options.overrides.push_back("layout.python=" + beside.string());
+  }
+  return options;
+}
 
 void inspect_own_networks(ResolvedJob& job) {
   const auto is_own = [](const NetworkSpec& network) { return !network.module.file.empty(); };

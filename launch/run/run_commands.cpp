@@ -15,6 +15,7 @@
 #include "job/file/parse.hpp"
 #include "job/layout/layout.hpp"
 #include "launch/fit/fit_run.hpp"
+#include "launch/run/own_networks.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
 #include "plan/ranking/make_plan.hpp"
@@ -174,7 +175,8 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       if (*fit) {
         return measured_fit(*options, *profile, line.environment);
       }
-      const RunOptions followed = with_followed_data(*options, line.environment);
+      const RunOptions followed =
+          with_found_python(with_followed_data(*options, line.environment), line.environment);
       return run_job(planned(followed, *profile, line.environment), line.environment, line.typed);
     };
   });

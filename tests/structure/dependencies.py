@@ -24,6 +24,7 @@ LIBRARIES = {
     "gRPC": r"^(grpc|grpcpp)/",
     "MPI": r"^mpi\.h$",
     "NCCL": r"^nccl\.h$",
+    "Python": r"^Python\.h$|^pybind11/",
     "sockets": r"^boost/asio|^sys/socket\.h$|^netinet/",
 }
 # The same by the path of the file that the compiler opened (the wheel of torch carries copies of other libraries).
@@ -68,6 +69,7 @@ RULES = (
     Rule("comm/", (*RUN, "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
     Rule("pipeline/", JOB, ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("gan/", JOB, NO_PROCESSES),
+    Rule("python/", (*JOB, "gan/"), NO_PROCESSES),
     Rule("gan/data/", (*JOB, "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
     Rule("gan/recipes/", (*JOB, "pipeline/"), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
@@ -99,7 +101,8 @@ APART = ("LibTorch", "Protobuf")
 # Words that must not be part of an identifier: a model does not know that it is trained by many.
 FORBIDDEN_WORDS = {"gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
 # Programs that start in milliseconds because they do not load these libraries.
-LOADS_NOT = {"gangway": r"libtorch|libc10", "gangway-coordinator": r"libtorch|libc10"}
+LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-coordinator": r"libtorch|libc10|libpython",
+             "gangway-worker": r"libtorch_python|libpython", "gangway-model": r"libtorch_python|libpython"}
 MAX_FILE_LINES = 400
 MAX_FOLDER_FILES = 25  # beside one another; folders of samples (tests/fuzz/corpus) are not read here
 MAX_FUNCTION_LINES = 60  # reported, not refused

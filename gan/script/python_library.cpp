@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "gan/script/python_library.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include <ATen/Context.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/environment.hpp"
+#include "base/errors.hpp"
+#include "gan/script/python_home.hpp"
+
+namespace gangway::gan {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPluginName = "libgangway-python.so";
+
+// An interpreter belongs to the process, is begun by the thread that computes, and never ends.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+const PythonPlugin* open_plugin = nullptr;
+
+/// The package torch whose LibTorch this program has loaded.
+fs::path loaded_torch() {
+  Dl_info info{};
+  const auto* symbol = reinterpret_cast<const void*>(&at::globalContext);
+  if (::dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) {
+    throw EnvironmentError("the file that LibTorch was loaded from is not known to the linker");
+  }
+  std::error_code error;
+  const fs::path file = fs::canonical(info.dli_fname, error);
+  return (error ? fs::path(info.dli_fname) : file).parent_path().parent_path();
+}
+
+/// Beside the programs, or where they were installed; tests' programs lie beside their folder.
+fs::path plugin_file() {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {".", "../lib", "../bin"}) {
+    if (fs::exists(folder / place / kPluginName, error)) {
+      return (folder / place / kPluginName).lexically_normal();
+    }
+  }
+  throw EnvironmentError(fmt::format(
+      "{} is not beside {}, and the job's networks are Python: build it (./launch/build "
+      "release gangway-python)",
+      kPluginName, folder.string()));
+}
+
+/// @param flags  of dlopen
+void* opened(const fs::path& file, int flags) {
+  void* handle = ::dlopen(file.c_str(), flags);
+  if (handle == nullptr) {
+    const char* said = ::dlerror();
+    throw EnvironmentError(
+        fmt::format("{}: cannot be loaded: {}", file.string(), said == nullptr ? "?" : said));
+  }
+  return handle;
+}
+
+}  // namespace
+
+void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell) {
+  if (!job.has_python() || open_plugin != nullptr) {
+    return;
+  }
+  const Environment environment = read_environment();
+  const auto active = environment.find("VIRTUAL_ENV");
+  const PythonHome home = find_python(
+      job.layout.python, active == environment.end() ? "" : active->second, loaded_torch());
+  // First, and for all: Python's own extension modules do not name it (bpo-21536).
+  (void)opened(home.library, RTLD_NOW | RTLD_GLOBAL);
+  void* handle = opened(plugin_file(), RTLD_NOW | RTLD_LOCAL);
+  using Function = const PythonPlugin&();
+  auto* const function = reinterpret_cast<Function*>(::dlsym(handle, "gangway_python_plugin"));
+  if (function == nullptr) {
+    throw EnvironmentError(fmt::format("{} is of another build", kPluginName));
+  }
+  const PythonPlugin& plugin = function();
+  plugin.begin({.executable = home.executable.string(),
+                .hides_gpus = job.numerics.device == DeviceKind::kCpu,
+                .tell = tell});
+  open_plugin = &plugin;
+}
+
+std::unique_ptr<Block> make_python_block(const ScriptSpec& spec) {
+  if (open_plugin == nullptr) {
+    throw InvariantError(spec.key + " is Python, and no interpreter has begun");
+  }
+  return open_plugin->make_block(spec);
+}
+
+void leave_with_python(int code) {
+  if (open_plugin != nullptr) {
+    open_plugin->end();
+    (void)std::fflush(nullptr);
+    ::_exit(code);
+  }
+}
+
+}  // namespace gangway::gan

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Networks that are the user's own Python (docs/python.md): libgangway-python.so, which lies beside
+// the programs, and the interpreter that it begins. Both are loaded where a job has such networks
+// and nowhere else. Begun by the main() of a worker or of gangway-model before it makes networks;
+// compute thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gan/block.hpp"
+#include "job/blocks/script_spec.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::gan {
+
+/// What begins an interpreter.
+struct PythonStart {
+  std::string executable;  ///< of the environment: "/home/me/.venv/bin/python"
+  bool hides_gpus = false;
+  /// Told each line that the user's files print, and the whole of what is said of an error.
+  std::function<void(const std::string& line)> tell;
+};
+
+/// What libgangway-python.so has (python/plugin.cpp).
+struct PythonPlugin {
+  void (*begin)(const PythonStart& start);
+  std::unique_ptr<Block> (*make_block)(const ScriptSpec& spec);
+  void (*end)() noexcept;
+};
+
+/// Begins Python where `job` has networks of the user's Python, once a process.
+/// @throws ConfigError of one line: the environment that layout.python, $VIRTUAL_ENV or Gangway's
+/// own LibTorch names is none of CPython 3.11 with the LibTorch that this program computes with, or
+/// others could have written to it. EnvironmentError: the plug-in or libpython is not there
+void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell);
+
+/// @throws InvariantError before open_python; ConfigError as python/python_module.hpp
+[[nodiscard]] std::unique_ptr<Block> make_python_block(const ScriptSpec& spec);
+
+/// For the end of a program: an interpreter that has run LibTorch cannot be taken down in order, so
+/// where there is one, what is printed is flushed and the process leaves at once. Else nothing.
+void leave_with_python(int code);
+
+}  // namespace gangway::gan

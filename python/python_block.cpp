@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "python/python_block.hpp"
+
+#include <ATen/ATen.h>
+
+#include "gan/script/called_network.hpp"
+#include "python/trial.hpp"
+
+namespace gangway::python {
+
+PythonBlock::PythonBlock(const ScriptSpec& spec) : Block(ports_of(spec)), module_(spec) {
+  try_out(module_);
+  for (const PythonModule::Held& held : module_.parameters()) {
+    add(gan::Parameter{
+        .name = held.name, .tensor = held.value, .given = held.value.detach().clone()});
+  }
+  for (const PythonModule::Held& held : module_.moving()) {
+    const at::Tensor values = held.value.detach().to(at::kFloat).clone();
+    add(gan::Statistic{
+        .name = held.name, .running = values.clone(), .momentum = 1.0, .given = values});
+    types_.push_back(held.value.scalar_type());
+  }
+  for (gan::Statistic& one : statistics()) {
+    statistics_of_moving_.push_back(&one);
+  }
+}
+
+gan::NamedTensors PythonBlock::forward(const gan::NamedTensors& in,
+                                       const gan::ForwardContext& context) {
+  std::vector<at::Tensor> inputs;
+  for (const std::string& name : ports().inputs) {
+    inputs.push_back(in.at(name));
+  }
+  std::vector<at::Tensor> moving;  // copies: the module writes to them
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    moving.push_back(gan::as_held_by_module(statistics_of_moving_[i]->running, types_[i]));
+  }
+  const PythonModule::Called called =
+      module_.call(context.mode, inputs, moving, gan::seed_of_call(context.key));
+  if (context.sink != nullptr && context.mode == gan::Mode::kTraining) {
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      context.sink->take(*statistics_of_moving_[i], called.moved[i].to(at::kFloat));
+    }
+  }
+  gan::NamedTensors out = in;
+  for (std::size_t i = 0; i < ports().outputs.size(); ++i) {
+    out = out.with(ports().outputs[i], called.made.at(i));
+  }
+  return out;
+}
+
+}  // namespace gangway::python

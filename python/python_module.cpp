@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "python/python_module.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "base/errors.hpp"
+#include "base/system/trusted_code.hpp"
+#include "gan/script/called_network.hpp"
+#include "gan/script/process_generator.hpp"
+#include "job/models/script_network.hpp"
+#include "job/modules/module_files.hpp"
+#include "python/support.hpp"
+
+namespace gangway::python {
+namespace {
+
+namespace py = pybind11;
+
+py::object wrapped(const at::Tensor& tensor) {
+  return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
+}
+
+std::optional<at::Tensor> unwrapped(const py::handle& object) {
+  return THPVariable_Check(object.ptr()) ? std::optional(THPVariable_Unpack(object.ptr()))
+                                         : std::nullopt;
+}
+
+/// What a call made: its tensor, or those of its tuple or list. Nothing else counts.
+std::vector<at::Tensor> tensors_in(const py::object& made) {
+  if (const auto one = unwrapped(made)) {
+    return {*one};
+  }
+  std::vector<at::Tensor> tensors;
+  if (py::isinstance<py::tuple>(made) || py::isinstance<py::list>(made)) {
+    for (const py::handle item : made) {
+      const auto one = unwrapped(item);
+      if (!one) {
+        return {};
+      }
+      tensors.push_back(*one);
+    }
+  }
+  return tensors;
+}
+
+/// "[2, 1] Float", "3 tensors, the first [2, 64, 8, 8] Float", or what it is instead: "dict".
+std::string made_text(const py::object& made, const std::vector<at::Tensor>& tensors) {
+  if (tensors.empty()) {
+    return Py_TYPE(made.ptr())->tp_name;
+  }
+  const std::string first = gan::shape_text(tensors.front());
+  return unwrapped(made) ? first : fmt::format("{} tensors, the first {}", tensors.size(), first);
+}
+
+/// Memory that LibTorch did not get is the machine's affair (worker/memory/out_of_memory.hpp).
+bool is_about_memory(const py::error_already_set& error) {
+  return error.matches(PyExc_MemoryError) ||
+         std::string(py::str(error.value())).find("can't allocate memory") != std::string::npos;
+}
+
+void put(const PythonModule::Held& held, const at::Tensor& value) {
+  const py::object object = wrapped(value);
+  for (const auto& [owner, key] : held.slots) {
+    owner.get()[key.get()] = object;
+  }
+}
+
+at::Tensor taken(const PythonModule::Held& held) {
+  const auto& [owner, key] = held.slots.front();
+  const auto found = unwrapped(owner.get()[key.get()]);
+  return found ? found->detach() : at::Tensor();
+}
+
+/// A module that writes to what it takes is found by its version; what it does with strides or
+/// requires_grad_ is no business of the caller's tensor.
+py::tuple arguments_of(const std::vector<at::Tensor>& inputs) {
+  py::tuple arguments(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    arguments[i] = wrapped(at::alias(inputs[i]));
+  }
+  return arguments;
+}
+
+}  // namespace
+
+void PythonModule::refuse(const std::string& what) const {
+  const std::string file = std::filesystem::path(spec_.file).filename().string();
+  // What Python says names the file itself, with a line.
+  throw ConfigError(what.starts_with(file + ":")
+                        ? fmt::format("{}: {}", spec_.key, what)
+                        : fmt::format("{}: {}:{}: {}", spec_.key, file, spec_.python_class, what));
+}
+
+template <typename Body>
+auto PythonModule::with_python(const Body& body) const {
+  std::string complaint;
+  {
+    const py::gil_scoped_acquire lock;
+    try {
+      return body();
+    } catch (const py::error_already_set& error) {
+      if (is_about_memory(error)) {
+        throw std::bad_alloc();
+      }
+      complaint = complaint_of(error);
+    }
+  }
+  refuse(complaint);
+}
+
+PythonModule::PythonModule(ScriptSpec spec)
+    : spec_(std::move(spec)),
+      folder_(std::filesystem::absolute(spec_.file).parent_path().string()),
+      sources_(read_python(spec_)) {
+  for (const auto& [path, text] : sources_) {
+    require_trusted(std::filesystem::path(folder_) / path);
+  }
+  module_ = construct();
+  call_first(module_);
+  find_tensors();
+  if (parameters_.empty()) {
+    refuse("has no parameter with requires_grad");
+  }
+  require_repeated();
+}
+
+Kept PythonModule::construct() const {
+  const gan::SeededGenerator drawn_from(at::kCPU, spec_.seed);
+  return with_python([this] {
+    py::dict files;
+    for (const auto& [path, text] : sources_) {
+      files[py::str(path)] = py::bytes(text);  // in the coding that it says
+    }
+    return Kept(support("construct")(folder_, files,
+                                     std::filesystem::path(spec_.file).stem().string(),
+                                     spec_.python_class, spec_.arguments, spec_.seed));
+  });
+}
+
+void PythonModule::call_first(const Kept& network) const {
+  const std::vector<at::Tensor> inputs = gan::tried_examples(spec_, 0);
+  const gan::SeededGenerator drawn_from(at::kCPU, spec_.seed);
+  with_python([&] { support("call_first")(network.get(), arguments_of(inputs), spec_.seed); });
+}
+
+void PythonModule::require_repeated() const {
+  const Kept again = construct();
+  call_first(again);
+  const std::string other = with_python(
+      [&]() -> std::string { return py::str(support("first_other")(module_.get(), again.get())); });
+  if (!other.empty()) {
+    refuse(
+        fmt::format("{} begins with other numbers when it is made again under the same seed: what "
+                    "draws its first values has to be torch, random or numpy.random",
+                    other));
+  }
+}
+
+void PythonModule::find_tensors() {
+  with_python([this] {
+    for (const py::handle found : support("tensors")(module_.get())) {
+      const auto row = py::reinterpret_borrow<py::tuple>(found);
+      add(row[0].cast<std::string>(), THPVariable_Unpack(row[1].ptr()),
+          {Kept(row[2].cast<py::object>()), Kept(row[3].cast<py::object>())});
+    }
+  });
+}
+
+void PythonModule::add(const std::string& name, const at::Tensor& value,
+                       std::pair<Kept, Kept> slot) {
+  std::vector<Held>& all = value.requires_grad() ? parameters_ : moving_;
+  for (Held& held : all) {
+    if (held.value.numel() == 0 || !held.value.is_alias_of(value)) {
+      continue;
+    }
+    if (held.value.data_ptr() != value.data_ptr() || held.value.sizes() != value.sizes() ||
+        held.value.strides() != value.strides()) {
+      refuse(fmt::format("{} and {} are different views of one memory", held.name, name));
+    }
+    held.slots.push_back(std::move(slot));  // tied: one tensor, trained once
+    return;
+  }
+  if (value.requires_grad() && (value.scalar_type() != at::kFloat || !value.is_leaf())) {
+    refuse(fmt::format("parameter {} is {}; parameters are float32", name, gan::shape_text(value)));
+  }
+  Held held{.name = name, .value = value};
+  held.slots.push_back(std::move(slot));
+  all.push_back(std::move(held));
+}
+
+void PythonModule::keep_moving(const std::vector<bool>& moves) {
+  std::vector<Held> all = std::exchange(moving_, {});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    (moves[i] ? moving_ : still_).push_back(std::move(all[i]));
+  }
+  const py::gil_scoped_acquire lock;
+  for (const Held& held : still_) {
+    put(held, held.value);
+    versions_.push_back(held.value._version());
+  }
+}
+
+PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
+                                        const std::vector<at::Tensor>& moving, std::uint64_t seed) {
+  const at::Device device = inputs.front().device();
+  const bool is_training = mode == gan::Mode::kTraining;
+  const gan::SeededGenerator drawn_from(device, seed);
+  Called called;
+  std::string unlike;
+  with_python([&] {
+    bring_constants(device);
+    if (is_training != is_training_) {
+      (void)module_.get().attr("train")(is_training);
+      is_training_ = is_training;
+    }
+    for (std::size_t i = 0; i < moving_.size(); ++i) {
+      put(moving_[i], moving[i]);
+    }
+    support("seed_others")(seed);
+    const py::object made = module_.get()(*arguments_of(inputs));
+    called.made = tensors_in(made);
+    if (!gan::is_as_wanted(called.made, unwrapped(made).has_value(), spec_,
+                           inputs.front().size(0))) {
+      unlike = made_text(made, called.made);
+    }
+    for (const Held& held : moving_) {
+      called.moved.push_back(taken(held));
+    }
+    require_still();
+  });
+  if (!unlike.empty()) {
+    refuse(fmt::format("{} makes {}; wanted is {}", gan::call_text(inputs), unlike,
+                       signature_text(spec_)));
+  }
+  return called;
+}
+
+void PythonModule::bring_constants(at::Device device) {
+  for (std::size_t i = 0; i < still_.size(); ++i) {
+    Held& held = still_[i];
+    if (held.value.device() != device) {  // once, where a GPU computes
+      held.value = held.value.to(device);
+      put(held, held.value);
+      versions_[i] = held.value._version();
+    }
+  }
+}
+
+void PythonModule::require_still() const {
+  for (std::size_t i = 0; i < still_.size(); ++i) {
+    const Held& held = still_[i];
+    if (held.value._version() != versions_[i] || !taken(held).is_alias_of(held.value)) {
+      refuse(fmt::format(
+          "forward changes {}, which it did not in the first training steps that were tried: what "
+          "is "
+          "carried from step to step has to be written in every one, and not in evaluation alone",
+          held.name));
+    }
+  }
+}
+
+void PythonModule::note_kept() {
+  noted_ = with_python([this] { return Kept(support("attributes")(module_.get())); });
+}
+
+std::string PythonModule::first_changed() const {
+  return with_python([this]() -> std::string {
+    return py::str(support("first_changed")(noted_.get(), support("attributes")(module_.get())));
+  });
+}
+
+std::string PythonModule::first_replaced() const {
+  return with_python([this]() -> std::string {
+    std::size_t count = 0;
+    for (const std::vector<Held>* all : {&parameters_, &moving_, &still_}) {
+      for (const Held& held : *all) {
+        count += held.slots.size();
+        if (all == &parameters_ && !taken(held).is_alias_of(held.value)) {
+          return held.name;
+        }
+      }
+    }
+    const py::list now = support("tensors")(module_.get());
+    return now.size() == count ? std::string() : "the number of its parameters and buffers";
+  });
+}
+
+}  // namespace gangway::python

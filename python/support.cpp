@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "python/support.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <pybind11/eval.h>
+
+#include "base/errors.hpp"
+#include "python_support.hpp"  // kSupport: the text of python/support.py
+
+namespace gangway::python {
+namespace {
+
+namespace py = pybind11;
+
+// An interpreter belongs to the process, and never ends.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+PyObject* support_functions = nullptr;  // the dictionary of python/support.py
+
+void require(const PyStatus& status, const std::string& executable) {
+  if (PyStatus_Exception(status) != 0) {
+    throw EnvironmentError(fmt::format("{}: Python does not begin: {}", executable,
+                                       status.err_msg == nullptr ? "?" : status.err_msg));
+  }
+}
+
+/// As its own `bin/python` would find it, but for what the caller's environment says: the same on
+/// every worker. Sets have one order, and nothing is written beside the files.
+void initialise(const std::string& executable) {
+  PyPreConfig before;
+  PyPreConfig_InitIsolatedConfig(&before);
+  before.utf8_mode = 1;
+  require(Py_PreInitialize(&before), executable);
+  PyConfig config;
+  PyConfig_InitIsolatedConfig(&config);
+  config.use_hash_seed = 1;
+  config.hash_seed = 0;
+  config.write_bytecode = 0;
+  config.install_signal_handlers = 0;
+  for (wchar_t** text : {&config.executable, &config.program_name}) {
+    require(PyConfig_SetBytesString(&config, text, executable.c_str()), executable);
+  }
+  const PyStatus status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  require(status, executable);
+}
+
+}  // namespace
+
+void begin_interpreter(const gan::PythonStart& start) {
+  initialise(start.executable);
+  try {
+    py::dict functions;
+    functions["__name__"] = "gangway_support";
+    functions["__builtins__"] = py::module_::import("builtins");
+    py::exec(kSupport, functions);
+    functions["begin"](py::cpp_function(start.tell), start.hides_gpus);
+    support_functions = functions.release().ptr();
+  } catch (const py::error_already_set& error) {
+    const std::string what = error.what();
+    throw EnvironmentError(fmt::format("{}: PyTorch cannot be imported: {}", start.executable,
+                                       what.substr(0, what.find('\n'))));
+  }
+  (void)PyEval_SaveThread();
+}
+
+py::object support(const char* name) {
+  return py::reinterpret_borrow<py::dict>(support_functions)[name];
+}
+
+std::string complaint_of(const py::error_already_set& error) {
+  const py::object none = py::none();
+  try {
+    return py::str(
+        support("complaint")(error.type(), error.value(), error.trace() ? error.trace() : none));
+  } catch (const py::error_already_set& another) {  // an error that cannot be written down
+    return fmt::format("an error of which nothing can be said ({})", another.what());
+  }
+}
+
+}  // namespace gangway::python

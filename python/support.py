@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: MIT
+"""What libgangway-python.so does in Python: runs the user's modules from the texts that the job's hash is over, and nothing
+else of their folders; seeds; looks at what a network keeps; says in one line what went wrong. Compute thread only."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import random
+import signal
+import sys
+import traceback
+
+
+class Refused(Exception):
+    """What cannot be trained, in the words of one line."""
+
+
+class Prints(io.TextIOBase):
+    """sys.stdout and sys.stderr: whole lines go where the program's other lines go."""
+
+    encoding, errors = "utf-8", "replace"
+
+    def __init__(self, tell):
+        self.tell, self.rest = tell, ""
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        *lines, self.rest = (self.rest + str(text)).split("\n")
+        for line in lines:
+            self.tell(line)
+        return len(text)
+
+    def finish(self):
+        if self.rest:
+            self.write("\n")
+
+
+class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """The texts of all networks' files, as modules."""
+
+    def __init__(self):
+        self.texts = {}  # dotted name -> (file below its folder, where it lies, text, whether it is a package)
+
+    def add(self, folder, files):
+        for file, text in files.items():
+            parts = file[:-len(".py")].split("/")
+            is_package = parts[-1] == "__init__"
+            name = ".".join(parts[:-1] if is_package else parts)
+            known = self.texts.get(name)
+            if known and known[2] != text:
+                raise Refused(f"{file} is another file than {known[1]}, and both are the module {name}; rename one of them")
+            if not known and (parts[0] in sys.stdlib_module_names or name in sys.modules):
+                raise Refused(f"{file} has the name of a module of Python's or of a package; rename it")
+            self.texts.setdefault(name, (file, os.path.join(folder, file), text, is_package))
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.texts:
+            _, place, _, is_package = self.texts[name]
+            spec = importlib.machinery.ModuleSpec(name, self, origin=place, is_package=is_package)
+            spec.has_location = True
+            return spec
+        if any(other.startswith(name + ".") for other in self.texts):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        if module.__name__ in self.texts:
+            _, place, text, _ = self.texts[module.__name__]
+            exec(compile(text, place, "exec", dont_inherit=True), module.__dict__)
+
+    def file_of(self, place):
+        """ "nets.py" for the place where it lies; None: it is nobody's of ours."""
+        return next((file for file, lies, _, _ in self.texts.values() if lies == place), None)
+
+    def modules(self):
+        return [sys.modules[name] for name in self.texts if name in sys.modules]
+
+
+SOURCES = Sources()
+prints = None
+torch = None
+
+
+def no_fork(*_):
+    raise OSError("networks of a job do not fork: the child would hold the worker's connections open; use "
+                  "subprocess, or multiprocessing, which spawns here")
+
+
+def begin(tell, hides_gpus):
+    global prints, torch
+    prints = sys.stdout = sys.stderr = Prints(tell)
+    os.environ["TORCH_COMPILE_DISABLE"] = "1"  # it chooses kernels by their time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own threads would have the cores of other workers
+    if hides_gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    os.fork = os.forkpty = no_fork
+    sys.meta_path.insert(0, SOURCES)
+    import multiprocessing
+    multiprocessing.set_start_method("spawn")
+    import torch as imported
+    torch = imported
+
+
+def seed_others(seed):
+    """LibTorch's own generators are seeded where the call comes from."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed & 0xFFFFFFFF)
+
+
+def settings():
+    """What belongs to the process, by name: how it is now, and how to set it."""
+    backends = torch.backends
+    found = {
+        "torch.set_num_threads": (torch.get_num_threads(), torch.set_num_threads),
+        "torch.set_default_dtype": (torch.get_default_dtype(), torch.set_default_dtype),
+        "torch.use_deterministic_algorithms": (torch.are_deterministic_algorithms_enabled(), torch.use_deterministic_algorithms),
+        "torch.set_grad_enabled": (torch.is_grad_enabled(), torch._C._set_grad_enabled),
+        "torch.set_float32_matmul_precision": (torch.get_float32_matmul_precision(), torch.set_float32_matmul_precision),
+        "os.chdir": (os.getcwd(), os.chdir),
+    }
+    for owner, name in ((backends.cudnn, "benchmark"), (backends.cudnn, "deterministic"), (backends.cudnn, "allow_tf32"),
+                        (backends.mkldnn, "enabled")):
+        found[f"{owner.__name__}.{name}"] = (getattr(owner, name), lambda value, o=owner, n=name: setattr(o, n, value))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD, signal.SIGALRM):
+        handler = signal.getsignal(number)
+        if handler is not None:
+            found[f"signal.signal of {number.name}"] = (handler, lambda value, n=number: signal.signal(n, value))
+    return found
+
+
+def put_back(before):
+    for name, (now, put) in settings().items():
+        if name in before and before[name][0] != now:
+            put(before[name][0])
+            prints.tell(f"{name} is the job's to choose: what your file did there is undone")
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        raise Refused("initialises torch.distributed; the workers exchange gradients themselves")
+
+
+def construct(folder, files, name, class_name, arguments, seed):
+    """The network. LibTorch's generator has been seeded."""
+    SOURCES.add(folder, files)
+    before = settings()
+    seed_others(seed)
+    made = importlib.import_module(name)
+    torch.manual_seed(seed)  # importing may have drawn, and is done once
+    seed_others(seed)
+    for part in class_name.split("."):
+        if not hasattr(made, part):
+            known = [key for key, value in vars(made).items()
+                     if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == name]
+            raise Refused(f"has no class {part}; it has {', '.join(known) or 'none that is an nn.Module'}")
+        made = getattr(made, part)
+    network = made(**json.loads(arguments or "{}"))
+    if not isinstance(network, torch.nn.Module):
+        raise Refused(f"{class_name} makes a {type(network).__name__}, no torch.nn.Module")
+    put_back(before)
+    network.train(True)
+    return network
+
+
+def tensors(network):
+    """(name, tensor, the dictionary that has it, its name there) of each parameter and buffer; tied ones under each name."""
+    found = []
+    for prefix, module in network.named_modules(remove_duplicate=False):
+        for owned in (module._parameters, module._buffers):
+            for name, tensor in owned.items():
+                if tensor is not None:
+                    found.append((f"{prefix}.{name}" if prefix else name, tensor, owned, name))
+    return found
+
+
+def call_first(network, inputs, seed):
+    """Lazy parts come into being; buffers that there were stay as they were."""
+    before = [(owned, name, tensor, tensor.clone()) for _, tensor, owned, name in tensors(network)
+              if not tensor.requires_grad and not torch.nn.parameter.is_lazy(tensor)]
+    seed_others(seed)
+    network(*inputs)
+    for owned, name, tensor, values in before:
+        if name not in owned or owned[name] is not tensor or not torch.equal(tensor, values):
+            owned[name] = values
+
+
+def first_other(network, again):
+    """The first parameter or buffer that is another in a network that has been made again; "": there is none."""
+    for (name, one, _, _), (other_name, other, _, _) in zip(tensors(network), tensors(again), strict=True):
+        same = name == other_name and one.shape == other.shape and one.dtype == other.dtype
+        if not same or not torch.equal(one.detach().nan_to_num(), other.detach().nan_to_num()):
+            return name
+    return ""
+
+
+OF_EVERY_MODULE = None  # names that nn.Module itself keeps in a module
+
+
+class Values:
+    """A tensor's, as they were."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor.detach().clone()
+
+    def __eq__(self, other):
+        return isinstance(other, Values) and self.tensor.dtype == other.tensor.dtype and torch.equal(
+            self.tensor.nan_to_num(), other.tensor.nan_to_num())
+
+
+def frozen(value, seen):
+    """The value as something to compare, of what holds plain data; None of anything else."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+        return (type(value).__name__, repr(value))
+    if id(value) in seen or len(seen) > 10_000:
+        return None
+    seen.add(id(value))
+    if isinstance(value, torch.Generator):
+        return Values(value.get_state())
+    if isinstance(value, torch.Tensor):
+        return Values(value)
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, dict):
+        return ("dict", [(repr(key) if isinstance(key, (str, int)) else type(key).__name__, frozen(item, seen))
+                         for key, item in value.items()])
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "deque":
+        return (type(value).__name__, [frozen(item, seen) for item in value])
+    if isinstance(value, (set, frozenset)):
+        return ("set", sorted(repr(frozen(item, seen)) for item in value))
+    if type(value).__module__ == "numpy":
+        return ("numpy", str(getattr(value, "dtype", "")), value.tobytes() if hasattr(value, "tobytes") else None)
+    if type(value).__name__ in ("Generator", "RandomState") and hasattr(value, "bit_generator"):
+        return ("numpy", repr(value.bit_generator.state))
+    if type(value).__module__ in SOURCES.texts and not isinstance(value, torch.nn.Module) and hasattr(value, "__dict__"):
+        return frozen(vars(value), seen)
+    return None
+
+
+def attributes(network):
+    """What the network keeps beside parameters and buffers, and its files' modules beside functions and classes, by name."""
+    global OF_EVERY_MODULE
+    if OF_EVERY_MODULE is None:
+        OF_EVERY_MODULE = set(vars(torch.nn.Module())) | {"_is_full_backward_hook"}
+    kept, seen = {}, set()
+    for prefix, module in network.named_modules():
+        for name, value in vars(module).items():
+            if name not in OF_EVERY_MODULE:
+                kept[f"{prefix}.{name}" if prefix else name] = frozen(value, seen)
+    for module in SOURCES.modules():
+        for name, value in vars(module).items():
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                for inner, held in vars(value).items():
+                    kept[f"{name}.{inner}"] = frozen(held, seen)
+            elif not name.startswith("__"):
+                kept[f"{module.__name__}.{name}"] = frozen(value, seen)
+    return kept
+
+
+def first_changed(before, after):
+    """ "" where all is as before."""
+    return next((name for name in [*before, *after] if before.get(name) != after.get(name)), "")
+
+
+def complaint(kind, error, trace):
+    """ "nets.py:41 in forward: RuntimeError: …", of the innermost place in the user's files. The whole trace is told."""
+    if isinstance(error, Refused):
+        return str(error)
+    for line in "".join(traceback.format_exception(kind, error, trace)).splitlines():
+        prints.tell(line)
+    what = f"{kind.__name__}: {next(iter(str(error).splitlines()), '')[:400]}".removesuffix(": ")
+    if isinstance(error, SyntaxError) and SOURCES.file_of(error.filename):
+        return f"{SOURCES.file_of(error.filename)}:{error.lineno}: {what}"
+    for frame in reversed(traceback.extract_tb(trace)):
+        if file := SOURCES.file_of(frame.filename):
+            return f"{file}:{frame.lineno} in {frame.name}: {what}"
+    return what
+
+
+def end():
+    prints.finish()

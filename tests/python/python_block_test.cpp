@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Networks that are the user's Python, run by libgangway-python.so in this process, against the
+// same classes in plain PyTorch, in a process of its own (tests/python/plain.py).
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include "base/errors.hpp"
+#include "gan/blocks/build_networks.hpp"
+#include "gan/random_tensors.hpp"
+#include "gan/script/called_network.hpp"
+#include "gan/script/python_library.hpp"
+#include "tests/adversarial_networks.hpp"
+#include "tests/gan/whole_network_penalty.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace gangway::gan {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::int64_t kExamples = 4;
+constexpr const char* kNets = "tests/python/nets.py";
+
+class KeptStatistics final : public StatisticSink {
+ public:
+  void take(const Statistic& statistic, const at::Tensor& value) override {
+    values[statistic.name] = value.clone();
+  }
+  std::map<std::string, at::Tensor> values;
+};
+
+class PythonNetworks : public ::testing::Test {
+ protected:
+  PythonNetworks() {
+    job_.model.latent = 16;
+    job_.training.seed = 7;
+    job_.layout.python = ".venv";
+    for (NetworkSpec& network : job_.networks) {
+      network.module.file = kNets;
+      network.module.python_class = network.name == "generator" ? "Generator" : "Discriminator";
+    }
+    open_python(job_, [](const std::string& line) { printed().push_back(line); });
+    printed().clear();
+  }
+
+  /// The interpreter is one for all tests.
+  static std::vector<std::string>& printed() {
+    static std::vector<std::string> lines;
+    return lines;
+  }
+  [[nodiscard]] static at::Tensor image() {
+    return keyed_normal({.seed = 3}, {kExamples, 1, 32, 32}, at::kCPU);
+  }
+  /// A discriminator of a class of tests/python/nets.py.
+  Network discriminator(const std::string& name) {
+    job_.network("discriminator").module.python_class = name;
+    PerNetwork<Network> networks = build_networks(job_);
+    return std::move(networks[kDiscriminator]);
+  }
+  /// What is said of a file with this text, whose Judge is the discriminator.
+  std::string complaint(const std::string& text) {
+    static int number = 0;  // each is another module
+    const std::string name = "judge" + std::to_string(number++) + ".py";
+    ModuleFile& module = job_.network("discriminator").module;
+    module.file = folder_.write(name, "import torch\nfrom torch import nn\n" + text).string();
+    module.python_class = "Judge";
+    try {
+      (void)build_networks(job_);
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(),
+                  AllOf(StartsWith("model.discriminator: " + name), Not(HasSubstr("\n"))));
+      return error.what();
+    }
+    return "";
+  }
+  /// The same of a linear Judge whose forward does `body` with `x` [N, 1024] and returns `x`
+  /// judged.
+  std::string complaint_of_forward(const std::string& body, const std::string& construct = "pass") {
+    return complaint(
+        "class Judge(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.judge = nn.Linear(1024, 1)\n        " +
+        construct + "\n    def forward(self, image):\n        x = image.flatten(1)\n        " +
+        body + "\n        return self.judge(x)\n");
+  }
+
+  const gangway::testing::ScratchFolder folder_;
+  JobSpec job_;
+};
+
+TEST_F(PythonNetworks, HaveTheBitsOfPlainPyTorch) {
+  for (const char* name : {"Discriminator", "Smooth"}) {
+    Network network = discriminator(name);
+    network.initialise(job_.training.seed);
+    const ForwardContext context{.key = {.seed = 1, .step = 2}};
+    KeptStatistics kept;
+    ForwardContext harvesting = context;
+    harvesting.sink = &kept;
+    const at::Tensor logits = network.forward({{"image", image()}}, harvesting);
+    at::Tensor loss = at::softplus(-logits).mean();
+    loss = loss +
+           whole_network_penalty(network, PenaltyKind::kR1, 10.0, {{"image", image()}}, context);
+    std::vector<at::Tensor> parameters;
+    c10::Dict<std::string, at::Tensor> expected;
+    for (const Network::NamedParameter& named : network.parameters()) {
+      parameters.push_back(named.parameter->tensor);
+    }
+    const auto gradients = torch::autograd::grad({loss}, parameters);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const std::string parameter = network.parameters()[i].parameter->name;
+      expected.insert("parameter " + parameter, parameters[i].detach());
+      expected.insert("gradient " + parameter, gradients[i]);
+    }
+    for (const auto& [statistic, value] : kept.values) {
+      expected.insert("buffer " + statistic, value);
+    }
+    expected.insert("image", image());
+    expected.insert("loss", loss.detach());
+    // The first block's number is part of the key.
+    RandomKey key = context.key;
+    expected.insert("seed",
+                    at::scalar_tensor(static_cast<std::int64_t>(seed_of_call(key)), at::kLong));
+    const std::vector<char> bytes = torch::jit::pickle_save(expected);
+    const std::string file = folder_.write("expected.pt", {bytes.data(), bytes.size()}).string();
+    const std::string command = std::string(".venv/bin/python tests/python/plain.py ") + name +
+                                " " + std::to_string(job_.training.seed) + " " + file;
+    EXPECT_EQ(std::system(command.c_str()), 0) << name;
+  }
+}
+
+TEST_F(PythonNetworks, AreMadeUnderTheSeedOfTheJob) {
+  const auto first_values = [this] {
+    Network network = discriminator("Discriminator");
+    network.initialise(99);
+    return network.parameters().front().parameter->tensor.detach().clone();
+  };
+  const at::Tensor values = first_values();
+  EXPECT_TRUE(values.equal(first_values()));
+  job_.training.seed = 8;
+  EXPECT_FALSE(values.equal(first_values()));
+}
+
+TEST_F(PythonNetworks, KeepConstantsTiesAndBuffersApart) {
+  Network network = discriminator("Tied");
+  std::vector<std::string> parameters;
+  for (const auto& named : network.parameters()) {
+    parameters.push_back(named.name);
+  }
+  std::vector<std::string> statistics;
+  for (const auto& named : network.statistics()) {
+    statistics.push_back(named.name);
+  }
+  EXPECT_THAT(parameters, ElementsAre("discriminator/first.weight", "discriminator/judge.weight",
+                                      "discriminator/judge.bias"));
+  EXPECT_THAT(statistics, ElementsAre("discriminator/steps"));
+}
+
+TEST_F(PythonNetworks, DrawByTheKeyOfTheCall) {
+  Network network = discriminator("Draws");
+  network.initialise(1);
+  const auto call = [&network](std::int64_t step) {
+    return network.forward({{"image", image()}}, {.key = {.seed = 1, .step = step}}).detach();
+  };
+  const at::Tensor first = call(1);
+  const at::Tensor second = call(2);
+  EXPECT_FALSE(first.equal(second));
+  EXPECT_TRUE(first.equal(call(1)));
+}
+
+TEST_F(PythonNetworks, MayBeNormalisedInAnyOfPyTorchsWays) {
+  for (const char* name :
+       {"WeightNorm", "OldWeightNorm", "SpectralNorm", "OldSpectralNorm", "Lazy"}) {
+    Network network = discriminator(name);
+    network.initialise(1);
+    const at::Tensor logits = network.forward({{"image", image()}}, {.key = {.seed = 1}});
+    std::vector<at::Tensor> parameters;
+    for (const auto& named : network.parameters()) {
+      parameters.push_back(named.parameter->tensor);
+    }
+    for (const at::Tensor& gradient : torch::autograd::grad({logits.sum()}, parameters)) {
+      EXPECT_GT(gradient.abs().sum().item<float>(), 0.0F) << name;
+    }
+  }
+}
+
+TEST_F(PythonNetworks, AreToldInEvaluationByTheirOwnTrain) {
+  Network network = discriminator("HalfTrained");
+  network.initialise(1);
+  const auto call = [&network](Mode mode) {
+    return network.forward({{"image", image()}}, {.mode = mode, .key = {.seed = 1}}).detach();
+  };
+  // Its dropout is never on.
+  EXPECT_TRUE(call(Mode::kTraining).equal(call(Mode::kEvaluation)));
+}
+
+TEST_F(PythonNetworks, PrintWhereTheProgramWants) {
+  Network network = discriminator("Prints");
+  EXPECT_THAT(printed(), IsSupersetOf({std::string("made"), std::string("called")}));
+}
+
+TEST_F(PythonNetworks, HaveTheProcesssSettingsPutBack) {
+  EXPECT_THAT(complaint_of_forward("pass",
+                                   "torch.set_default_dtype(torch.float64); "
+                                   "self.judge = nn.Linear(1024, 1, dtype=torch.float32)"),
+              IsEmpty());
+  EXPECT_EQ(c10::typeMetaToScalarType(c10::get_default_dtype()), at::kFloat);
+  EXPECT_THAT(printed(), ::testing::Contains(HasSubstr("torch.set_default_dtype is the job's")));
+}
+
+TEST_F(PythonNetworks, ThatCannotBeMadeAreRefusedInALine) {
+  EXPECT_THAT(complaint("class Other(nn.Module):\n    pass\n"),
+              HasSubstr("has no class Judge; it has Other"));
+  EXPECT_THAT(complaint("class Judge:\n    pass\n"),
+              HasSubstr("makes a Judge, no torch.nn.Module"));
+  EXPECT_THAT(
+      complaint("class Judge(nn.Module):\n    def __init__(self, width):\n        pass\n"),
+      HasSubstr("TypeError: Judge.__init__() missing 1 required positional argument: 'width'"));
+  EXPECT_THAT(
+      complaint("class Judge(nn.Module):\n    def __init__(self):\n        self.a = {}['b']\n"),
+      HasSubstr(".py:5 in __init__: KeyError: 'b'"));
+  EXPECT_THAT(complaint("class Judge(:\n"), HasSubstr(".py:3: SyntaxError: "));
+  EXPECT_THAT(complaint("import unheard_of\n"), HasSubstr("ModuleNotFoundError: No module named"));
+  EXPECT_THAT(complaint("import sys\nsys.exit(3)\n"),
+              HasSubstr(".py:4 in <module>: SystemExit: 3"));
+  EXPECT_THAT(complaint_of_forward("pass",
+                                   "self.judge.weight.data = torch.rand_like(self.judge.weight, "
+                                   "generator=None) + __import__('time').time_ns() % 1000"),
+              HasSubstr("judge.weight begins with other numbers when it is made again"));
+  EXPECT_THAT(complaint_of_forward("pass", "self.judge = nn.Linear(1024, 1, dtype=torch.float64)"),
+              HasSubstr("RuntimeError"));
+}
+
+TEST_F(PythonNetworks, WhoseForwardIsNotExactAreRefusedInALine) {
+  EXPECT_THAT(complaint_of_forward("raise RuntimeError('too\\nbad')"),
+              HasSubstr(".py:10 in forward: RuntimeError: too"));
+  EXPECT_THAT(
+      complaint_of_forward("return x"),
+      HasSubstr("forward of [2, 1, 32, 32] Float makes [2, 1024] Float; wanted is forward(image"));
+  EXPECT_THAT(complaint_of_forward("return {}"), HasSubstr("makes dict; wanted is"));
+  EXPECT_THAT(complaint_of_forward("self.calls += 1", "self.calls = 0"),
+              HasSubstr("calls changes from call to call, and would be lost"));
+  EXPECT_THAT(complaint_of_forward("self.seen.append(1)", "self.seen = []"),
+              HasSubstr("seen changes"));
+  EXPECT_THAT(complaint_of_forward("Judge.calls = getattr(Judge, 'calls', 0) + 1"),
+              HasSubstr("Judge.calls changes"));
+  EXPECT_THAT(complaint_of_forward("x = x + torch.rand(1, generator=self.own)",
+                                   "self.own = torch.Generator()"),
+              HasSubstr("own changes"));
+  EXPECT_THAT(complaint_of_forward("x = x * __import__('time').perf_counter()"),
+              HasSubstr("makes other numbers of the same input"));
+  EXPECT_THAT(complaint_of_forward(
+                  "x = x * 2 if x is None else x + self.hidden(x)",
+                  "self.hidden = lambda x, kept=[0.0]: kept.append(kept[-1] + 1) or kept[-1]"),
+              HasSubstr("makes other numbers of the same input"));
+  EXPECT_THAT(complaint_of_forward("image.mul_(2)"), HasSubstr("forward writes to its image"));
+  EXPECT_THAT(complaint_of_forward("torch.no_grad()(lambda: self.judge.weight.mul_(0.5))()"),
+              HasSubstr("forward writes to the parameter judge.weight"));
+  EXPECT_THAT(complaint_of_forward("x = x.detach(); return (x @ self.judge.weight.detach().T)"),
+              HasSubstr("no gradient to any parameter"));
+  EXPECT_THAT(complaint_of_forward("__import__('os').fork()"),
+              HasSubstr("networks of a job do not fork"));
+  EXPECT_THAT(complaint_of_forward("import sys; sys.exit()"),
+              HasSubstr(".py:10 in forward: SystemExit"));
+}
+
+TEST_F(PythonNetworks, WithoutSecondDerivativesAreRefusedWhereAPenaltyTakesThem) {
+  const std::string text =
+      "class Once(torch.autograd.Function):\n"
+      "    @staticmethod\n    def forward(context, x):\n        context.save_for_backward(x)\n"
+      "        return x ** 2\n"
+      "    @staticmethod\n    @torch.autograd.function.once_differentiable\n"
+      "    def backward(context, g):\n        return 2 * g * context.saved_tensors[0]\n"
+      "class Judge(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+      "        self.judge = nn.Linear(1024, 1)\n"
+      "    def forward(self, image):\n        return self.judge(Once.apply(image.flatten(1)))\n";
+  EXPECT_THAT(complaint(text), IsEmpty());
+  job_.training.penalty.r1_gamma = 1.0;
+  EXPECT_THAT(complaint(text),
+              HasSubstr("second derivatives, which a penalty takes, cannot be taken"));
+}
+
+TEST_F(PythonNetworks, OfOtherPeopleAreNotRun) {
+  const auto file = folder_.write("nets.py", "print('run')\n");
+  std::filesystem::permissions(file, std::filesystem::perms::others_write,
+                               std::filesystem::perm_options::add);
+  job_.network("discriminator").module.file = file.string();
+  EXPECT_THROW((void)build_networks(job_), ConfigError);
+  EXPECT_THAT(printed(), Not(::testing::Contains("run")));
+}
+
+}  // namespace
+}  // namespace gangway::gan

@@ -35,6 +35,15 @@ enum class InputOrder : std::uint8_t { kAsRead, kChannelsLast };
   return (image * shape.channels + channel) * shape.pixels + pixel;
 }
 
+/// The place among kept images of what lies at `as_read` of a batch. @param places  of each of its
+/// images there; null: the batch itself is meant
+[[nodiscard]] GANGWAY_HOST_DEVICE inline std::int64_t place_kept(const InputShape& shape,
+                                                                 const std::int64_t* places,
+                                                                 std::int64_t as_read) {
+  const std::int64_t values = shape.channels * shape.pixels;
+  return places == nullptr ? as_read : places[as_read / values] * values + as_read % values;
+}
+
 [[nodiscard]] GANGWAY_HOST_DEVICE inline float input_value(std::uint8_t value) {
   return data::to_unit(value);
 }

@@ -40,6 +40,18 @@ void require_finite(std::span<const float> example, std::int64_t index) {
   }
 }
 
+/// Where a device keeps the examples of `request`, if it does.
+void find_places(const SampleOrder& order, const LoaderOptions& options,
+                 const BatchRequest& request, std::vector<std::int64_t>& places) {
+  const bool mirrors = options.mirror == Mirror::kKeyed;
+  places.clear();
+  for (int i = 0; options.kept != nullptr && i < request.count; ++i) {
+    const std::int64_t cursor = request.first_sample + i;
+    const std::int64_t index = order.dataset_index(cursor);
+    places.push_back(mirrors ? 2 * index + (is_mirrored(order.seed(), cursor) ? 1 : 0) : index);
+  }
+}
+
 }  // namespace
 
 void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOptions& options,
@@ -47,6 +59,11 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
   const ExampleShape shape = dataset.shape();
   const auto count = static_cast<std::size_t>(request.count);
   batch.request = request;
+  find_places(order, options, request, batch.places);
+  batch.is_kept = options.kept != nullptr && options.kept->has_all(batch.places);
+  if (batch.is_kept) {
+    return;
+  }
   batch.images.resize(count * shape.elements());
   batch.labels.resize(count);
   std::vector<float> scratch;
@@ -155,7 +172,13 @@ void Loader::read_ahead(const std::stop_token& stop) {
       read_batch(dataset_, order_, options_, request, slot->batch);
       if (options_.pack_into) {
         Laps laps;
-        pack(slot->batch.images, slot->batch.labels, options_.pack_into, slot->batch.packed);
+        Batch& batch = slot->batch;
+        if (batch.is_kept) {
+          pack_kept(batch.places, batch.places.size() * dataset_.shape().elements(),
+                    options_.pack_into, batch.packed);
+        } else {
+          pack(batch.images, batch.labels, options_.pack_into, batch.packed, batch.places);
+        }
         ledger_.pack_ns.add(laps.lap_ns());
       }
     } catch (...) {

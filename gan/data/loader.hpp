@@ -21,6 +21,7 @@
 #include "base/guarded.hpp"
 #include "gan/data/dataset.hpp"
 #include "gan/data/images/packed_batch.hpp"
+#include "gan/data/kept_examples.hpp"
 #include "gan/data/permutation.hpp"
 #include "gan/data/times/loader_times.hpp"
 #include "job/spec.hpp"
@@ -41,6 +42,8 @@ struct Batch {
   BatchRequest request;
   std::vector<float> images;         ///< [count, channels, height, width], values in [-1, 1]
   std::vector<std::int64_t> labels;  ///< [count]; zeros where the source has none
+  std::vector<std::int64_t> places;  ///< [count], of KeptExamples; empty: nobody keeps them
+  bool is_kept = false;              ///< a device has all of it: nothing was read
   PackedBatch packed;                ///< both, for a device; empty unless the loader packs
 };
 
@@ -60,8 +63,9 @@ struct LoaderOptions {
   int prefetch = 4;          ///< micro-batches ready or in work, beyond the one handed out
   int threads = 1;
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
-  BlockAllocator pack_into = {};   ///< where batches are packed for a device; null: they are not
-  LoaderLedger* ledger = nullptr;  ///< what reading takes is added to it; null: nobody counts
+  BlockAllocator pack_into = {};  ///< where batches are packed for a device; null: they are not
+  const KeptExamples* kept = nullptr;  ///< what need not be read again; null: all is read
+  LoaderLedger* ledger = nullptr;      ///< what reading takes is added to it; null: nobody counts
 };
 
 /// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without

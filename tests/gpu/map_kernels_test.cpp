@@ -78,6 +78,43 @@ TEST_F(GpuMaps, TakeInBatchesAsTheyWereRead) {
   }
 }
 
+TEST_F(GpuMaps, KeepBatchesAndTakeThemInAgain) {
+  const InputShape shape{.count = 3, .channels = 2, .pixels = 35};
+  std::vector<std::uint8_t> bytes;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    bytes.push_back(static_cast<std::uint8_t>(i * 37));
+  }
+  DeviceArray<std::uint8_t> values(bytes);
+  DeviceArray<std::int64_t> labels(std::vector<std::int64_t>{4, 5, 6});
+  DeviceArray<std::int64_t> places(std::vector<std::int64_t>{7, 0, 2});
+  DeviceArray<std::uint8_t> kept(std::vector<std::uint8_t>(8 * 70));
+  DeviceArray<std::int64_t> kept_labels(std::vector<std::int64_t>(8));
+  launch_keep({.values = values.data(),
+               .labels = labels.data(),
+               .places = places.data(),
+               .shape = shape,
+               .kept_values = kept.data(),
+               .kept_labels = kept_labels.data()},
+              nullptr);
+  DeviceArray<float> out(bytes.size());
+  launch_input({.values = kept.data(),
+                .places = places.data(),
+                .is_8_bit = true,
+                .shape = shape,
+                .order = InputOrder::kChannelsLast,
+                .out = out.data()},
+               nullptr);
+  DeviceArray<std::int64_t> out_labels(std::vector<std::int64_t>(3));
+  launch_kept_labels(kept_labels.data(), places.data(), 3, out_labels.data(), nullptr);
+  std::vector<float> expected;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const std::int64_t from = place_as_read(shape, InputOrder::kChannelsLast, i);
+    expected.push_back(input_value(bytes[static_cast<std::size_t>(from)]));
+  }
+  expect_same_bits(out.on_host(), expected);
+  EXPECT_EQ(out_labels.on_host(), (std::vector<std::int64_t>{4, 5, 6}));
+}
+
 template <typename Value>
 void expect_activation_of(const std::vector<Value>& x, const std::vector<Value>& gradient) {
   const std::vector<float> bias = normals(6, 3);

@@ -15,6 +15,8 @@ using comm::check;
 /// Beyond those that are looked at at once: the host is not held up by the device, which may be a
 /// step behind, and some are ahead.
 constexpr std::size_t kSlotsAhead = 3;
+/// Of the device's memory that kept examples may take.
+constexpr std::size_t kShareOfKept = 10;
 
 comm::CudaStream make_copy_stream(int device) {
   check(cudaSetDevice(device), "choosing the GPU");
@@ -57,6 +59,35 @@ CudaStaging::CudaStaging(const StagingSetup& setup, Device device)
   for (std::size_t i = 0; i < setup_.num_places; ++i) {
     add_place();
   }
+  make_kept();
+}
+
+void CudaStaging::make_kept() {
+  const std::size_t bytes =
+      setup_.examples * (values_ / std::max<std::size_t>(count_, 1) + sizeof(std::int64_t));
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+  if (bytes == 0 || bytes > total / kShareOfKept || bytes > free / 2) {
+    return;
+  }
+  kept_.emplace(
+      Kept{.examples = data::KeptExamples(setup_.examples),
+           .images = comm::allocate_on_device(bytes - setup_.examples * sizeof(std::int64_t)),
+           .labels = comm::allocate_on_device(setup_.examples * sizeof(std::int64_t))});
+}
+
+void CudaStaging::keep(const Slot& slot) {
+  const auto* const bytes = static_cast<const std::byte*>(slot.memory.get());
+  cuda::launch_keep(
+      {.values = reinterpret_cast<const std::uint8_t*>(bytes + data::packed_images_offset(count_)),
+       .labels = reinterpret_cast<const std::int64_t*>(bytes),
+       .places = reinterpret_cast<const std::int64_t*>(bytes + data::packed_places_offset(count_)),
+       .shape = shape_of(setup_.shape),
+       .kept_values = static_cast<std::uint8_t*>(kept_->images.get()),
+       .kept_labels = static_cast<std::int64_t*>(kept_->labels.get())},
+      device_.compute);
+  kept_->examples.keep(slot.places);  // whoever is told puts what reads them behind this
 }
 
 CudaStaging::~CudaStaging() {
@@ -134,6 +165,8 @@ void CudaStaging::stage(data::Batch&& batch) {
   check(cudaEventRecord(slot.arrived.get(), copies_.get()), "copying a batch");
   slot.request = batch.request;
   slot.is_8_bit = packed.is_8_bit;
+  slot.is_kept = packed.is_kept;
+  slot.places = batch.places;
   slot.is_staged = true;
   slot.batch = std::move(batch);
   staged_.push_back(index);
@@ -146,17 +179,29 @@ const RealBatch& CudaStaging::put(std::size_t place) {
   const Place& at = places_[place];
   const auto* const bytes = static_cast<const std::byte*>(slot.memory.get());
   check(cudaStreamWaitEvent(device_.compute, slot.arrived.get(), 0), "taking in a batch");
-  check(cudaMemcpyAsync(at.labels.get(), bytes, count_ * sizeof(std::int64_t),
-                        cudaMemcpyDeviceToDevice, device_.compute),
-        "taking in a batch");
+  const auto* const examples =
+      reinterpret_cast<const std::int64_t*>(bytes + data::packed_places_offset(count_));
+  if (slot.is_kept) {
+    cuda::launch_kept_labels(static_cast<const std::int64_t*>(kept_->labels.get()), examples,
+                             static_cast<std::int64_t>(count_),
+                             static_cast<std::int64_t*>(at.labels.get()), device_.compute);
+  } else {
+    check(cudaMemcpyAsync(at.labels.get(), bytes, count_ * sizeof(std::int64_t),
+                          cudaMemcpyDeviceToDevice, device_.compute),
+          "taking in a batch");
+  }
   const bool is_permuted = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
   cuda::launch_input(
-      {.values = bytes + data::packed_images_offset(count_),
+      {.values = slot.is_kept ? kept_->images.get() : bytes + data::packed_images_offset(count_),
+       .places = slot.is_kept ? examples : nullptr,
        .is_8_bit = slot.is_8_bit,
        .shape = shape_of(setup_.shape),
        .order = is_permuted ? cuda::InputOrder::kChannelsLast : cuda::InputOrder::kAsRead,
        .out = static_cast<float*>(at.images.get())},
       device_.compute);
+  if (kept_ && slot.is_8_bit && !slot.is_kept) {
+    keep(slot);
+  }
   check(cudaEventRecord(slot.taken_in.get(), device_.compute), "taking in a batch");
   return at.batch;
 }

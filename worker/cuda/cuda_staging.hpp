@@ -36,6 +36,9 @@ class CudaStaging final : public BatchStaging {
     return slots_[staged_.front()].request;
   }
   const RealBatch& put(std::size_t place) override;
+  [[nodiscard]] const data::KeptExamples* kept() const override {
+    return kept_ ? &kept_->examples : nullptr;
+  }
   [[nodiscard]] std::optional<data::Batch> take_copied() override;
 
  private:
@@ -46,7 +49,9 @@ class CudaStaging final : public BatchStaging {
     comm::CudaEvent taken_in;
     std::optional<data::Batch> batch;  // while the device may still copy from it
     data::BatchRequest request;
+    std::vector<std::int64_t> places;  // of its examples, where they are kept or are to be
     bool is_8_bit = false;
+    bool is_kept = false;
     bool is_staged = false;  // and was not put anywhere
     bool was_used = false;
   };
@@ -55,6 +60,16 @@ class CudaStaging final : public BatchStaging {
     comm::CudaMemory labels;
     RealBatch batch;
   };
+  /// Examples in device memory for good, as bytes.
+  struct Kept {
+    data::KeptExamples examples;
+    comm::CudaMemory images;
+    comm::CudaMemory labels;
+  };
+  /// Room for the job's examples, where it wants that and they are few enough.
+  void make_kept();
+  /// What of `slot`, which is to lie at `at`, is kept from now on.
+  void keep(const Slot& slot);
   /// Whether `slot` can be staged into; what the device has copied from goes to copied_.
   bool is_free(Slot& slot);
   [[nodiscard]] std::size_t free_slot();
@@ -69,6 +84,7 @@ class CudaStaging final : public BatchStaging {
   std::deque<std::size_t> staged_;  // slots, oldest first
   std::vector<data::Batch> copied_;
   std::vector<Place> places_;
+  std::optional<Kept> kept_;
 };
 
 }  // namespace gangway::worker

@@ -24,6 +24,7 @@ struct StagingSetup {
   std::vector<std::int64_t> shape;  ///< of a batch's images
   MemoryFormat format = MemoryFormat::kContiguous;
   std::size_t num_places = 1;  ///< batches that are looked at at once
+  std::size_t examples = 0;    ///< places of KeptExamples, if they are to be kept; 0: they are not
 };
 
 class BatchStaging {
@@ -41,6 +42,8 @@ class BatchStaging {
   /// The oldest comes to lie at `place`, for all that is computed from now on: the same memory
   /// whatever the batch. @pre one is staged
   virtual const RealBatch& put(std::size_t place) = 0;
+  /// What the device keeps for good, and need not be brought again; null: nothing.
+  [[nodiscard]] virtual const data::KeptExamples* kept() const { return nullptr; }
   /// Memory of a batch that the device has copied, for the loader.
   [[nodiscard]] virtual std::optional<data::Batch> take_copied() = 0;
 };

@@ -80,12 +80,17 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
                               .prefetch = job.data.prefetch,
                               .threads = std::clamp(job.data.threads, 1, job.data.prefetch)};
   if (make_staging) {
+    // What is changed by chance is another picture each time, but for one that is mirrored.
+    const bool are_kept = job.data.cache != 0 && job.data.augment == AugmentSpec{};
     staging_ = make_staging(
         {.shape = shape_,
          .format = job.numerics.memory_format,
-         .num_places = held_.size() * static_cast<std::size_t>(job.real_batches_per_step())});
+         .num_places = held_.size() * static_cast<std::size_t>(job.real_batches_per_step()),
+         .examples =
+             are_kept ? static_cast<std::size_t>(dataset.size()) * (job.data.mirror ? 2 : 1) : 0});
   }
   if (staging_) {
+    options.kept = staging_->kept();
     options.pack_into = [this](std::size_t bytes) { return staging_->allocate(bytes); };
   }
   loader_ =

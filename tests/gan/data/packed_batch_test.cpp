@@ -49,13 +49,13 @@ TEST(PackedBatch, KeepsAllValuesWhereOneIsNoByte) {
   PackedBatch packed;
   pack(images, labels, host_block, packed);
   EXPECT_TRUE(packed.is_8_bit);
-  EXPECT_EQ(packed.bytes, 2 * 8 + 10U);
+  EXPECT_EQ(packed.bytes, 2 * (8 + 8) + 10U) << "labels, places, images";
   const std::byte* const memory = packed.memory.get();
 
   images[7] = 0.1F;
   pack(images, labels, host_block, packed);
   EXPECT_FALSE(packed.is_8_bit);
-  EXPECT_EQ(packed.bytes, 2 * 8 + 40U);
+  EXPECT_EQ(packed.bytes, 2 * (8 + 8) + 40U);
   EXPECT_EQ(packed.memory.get(), memory) << "room is made for both";
   EXPECT_EQ(std::memcmp(memory, labels.data(), 16), 0);
   EXPECT_EQ(std::memcmp(memory + packed_images_offset(2), images.data(), 40), 0);

@@ -77,6 +77,53 @@ TEST_F(CudaStagingTest, KeepsTheBitsInBothMemoryFormatsAsBytesAndAsFloats) {
   }
 }
 
+TEST_F(CudaStagingTest, TakesWhatItKeepsFromItsOwnMemory) {
+  for (const MemoryFormat format : {MemoryFormat::kContiguous, MemoryFormat::kChannelsLast}) {
+    fake::dawdle(3);
+    CudaStaging staging(
+        {.shape = {kCount, kChannels, kSide, kSide}, .format = format, .examples = 8},
+        {.torch = at::kCPU, .compute = compute_.get()});
+    ASSERT_NE(staging.kept(), nullptr);
+    const auto allocate = [&](std::size_t bytes) { return staging.allocate(bytes); };
+    std::vector<at::Tensor> expected;
+    for (const std::vector<std::int64_t>& places :
+         {std::vector<std::int64_t>{5, 0, 7}, {2, 3, 1}}) {
+      EXPECT_FALSE(staging.kept()->has_all(places));
+      data::Batch read = batch(staging, static_cast<int>(places[0]));
+      expected.push_back(as_read(read));
+      read.places = places;
+      data::pack(read.images, read.labels, allocate, read.packed, places);
+      staging.stage(std::move(read));
+      (void)staging.put(0);
+      EXPECT_TRUE(staging.kept()->has_all(places));
+    }
+    data::Batch mixed;
+    mixed.places = {3, 5, 2};
+    data::pack_kept(mixed.places, kValues, allocate, mixed.packed);
+    EXPECT_LT(mixed.packed.bytes, kValues);
+    staging.stage(std::move(mixed));
+    const RealBatch& put = staging.put(0);
+    const at::Tensor images = now(put.images);
+    EXPECT_TRUE(images[0].equal(expected[1][1]));
+    EXPECT_TRUE(images[1].equal(expected[0][0]));
+    EXPECT_TRUE(images[2].equal(expected[1][0]));
+    EXPECT_TRUE(now(put.labels).equal(at::tensor({3, 5, 2}, at::kLong)));
+  }
+}
+
+TEST_F(CudaStagingTest, KeepsNothingThatIsMoreThanATenthOfTheDevice) {
+  constexpr std::size_t kExampleBytes = kValues / kCount + sizeof(std::int64_t);
+  constexpr std::size_t kTenth = (std::size_t{1} << 30U) / 10;  // of the stand-in
+  const auto keeps = [&](std::size_t examples) {
+    const CudaStaging staging({.shape = {kCount, kChannels, kSide, kSide}, .examples = examples},
+                              {.torch = at::kCPU, .compute = compute_.get()});
+    return staging.kept() != nullptr;
+  };
+  EXPECT_TRUE(keeps(kTenth / kExampleBytes));
+  EXPECT_FALSE(keeps(kTenth / kExampleBytes + 1));
+  EXPECT_FALSE(keeps(0));
+}
+
 TEST_F(CudaStagingTest, CopiesAheadWithoutTouchingWhatIsStillToBeTakenIn) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     fake::dawdle(seed);

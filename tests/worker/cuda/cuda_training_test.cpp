@@ -77,6 +77,18 @@ TEST_F(CudaTraining, SkipsUpdatesThatAreNoNumbersAsTheCpusPathDoes) {
   EXPECT_EQ(on_devices(job, 3, 2, 4, half.checkpoint).digest, on_cpu(job, 4).digest);
 }
 
+TEST_F(CudaTraining, KeepsItsDataOnTheDeviceWithTheSameBits) {
+  JobSpec job = small_dcgan(images());
+  constexpr std::int64_t kSteps = 12;  // some passes
+  for (const bool mirrors : {false, true}) {
+    job.data.mirror = mirrors;
+    const std::string expected = on_cpu(job, kSteps).digest;
+    JobSpec kept = job;
+    kept.data.cache = DataSpec::kAutoCache;
+    EXPECT_EQ(on_devices(kept, 2, 0, kSteps).digest, expected) << mirrors;
+  }
+}
+
 TEST_F(CudaTraining, LooksAtItsDevicesInSomeStepsWithTheSameBits) {
   const JobSpec job = small_dcgan(images());
   const Outcome carried = on_devices(job, 2, 0, 12);

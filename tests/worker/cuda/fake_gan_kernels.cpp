@@ -13,7 +13,9 @@ template <typename Value>
 void take_in(const InputConversion& conversion) {
   const auto* const values = static_cast<const Value*>(conversion.values);
   for (std::int64_t i = 0; i < conversion.shape.elements(); ++i) {
-    conversion.out[i] = input_value(values[place_as_read(conversion.shape, conversion.order, i)]);
+    conversion.out[i] =
+        input_value(values[place_kept(conversion.shape, conversion.places,
+                                      place_as_read(conversion.shape, conversion.order, i))]);
   }
 }
 
@@ -22,6 +24,26 @@ void take_in(const InputConversion& conversion) {
 void launch_input(const InputConversion& conversion, cudaStream_t stream) {
   fake::enqueue(stream, [conversion] {
     conversion.is_8_bit ? take_in<std::uint8_t>(conversion) : take_in<float>(conversion);
+  });
+}
+
+void launch_keep(const KeptBatch& batch, cudaStream_t stream) {
+  fake::enqueue(stream, [batch] {
+    for (std::int64_t i = 0; i < batch.shape.elements(); ++i) {
+      batch.kept_values[place_kept(batch.shape, batch.places, i)] = batch.values[i];
+    }
+    for (std::int64_t i = 0; i < batch.shape.count; ++i) {
+      batch.kept_labels[batch.places[i]] = batch.labels[i];
+    }
+  });
+}
+
+void launch_kept_labels(const std::int64_t* kept, const std::int64_t* places, std::int64_t count,
+                        std::int64_t* out, cudaStream_t stream) {
+  fake::enqueue(stream, [=] {
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i] = kept[places[i]];
+    }
   });
 }
 

@@ -8,6 +8,7 @@ sums. Parameters come first, then statistics: what is a mean over micro-batches 
 import functools
 import math
 import random
+import traceback
 
 import numpy as np
 import torch
@@ -91,7 +92,12 @@ class Module:
                     else values.round().to(kind))
         seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
         with torch.jit.optimized_execution(False):  # its first call would have other bits than its second
-            made = self._network(*inputs)
+            try:
+                made = self._network(*inputs)
+            except Exception as error:  # whatever a network of the user's raises
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                raise Failed(f"a network raises in forward, {place.filename}:{place.lineno}: {type(error).__name__}: "
+                             f"{next(iter(str(error).splitlines()), '')}") from error
         return made, {name: getattr(*place).detach().to(torch.float32) for name, place in self._statistics.items()}
 
 

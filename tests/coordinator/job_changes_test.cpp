@@ -127,8 +127,10 @@ TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
   const gangway::testing::ScratchFolder folder;
   const std::string file = folder.write("network.pt", "\x89PNG\r\n\x1a\nbytes").string();
   const std::string picture = folder.write("style.png", "\x89PNG\r\n\x1a\n").string();
+  const std::string nets = folder.write("nets.py", "class Net: pass\n").string();
   const std::vector<std::vector<std::string>> jobs{
       {},
+      {"model.generator=" + nets + ":Net"},
       {"model.family=mlp", "data.source=toy:ring8"},
       {"numerics.device=cuda"},
       {"model.channels=3"},

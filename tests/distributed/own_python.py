@@ -9,12 +9,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
 from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings
 
 EXAMPLE = EXAMPLES / "python"
+PACKAGE = EXAMPLES.parent / "share/python"
 SHORT = ["training.batch=12", "training.microbatches=6", "output.pictures_kimg=0", "generator.ema_kimg=0.05",
          "model.generator.width=16", "model.discriminator.width=8"]
 R1 = ["training.loss=nonsaturating", "training.r1.gamma=1"]
@@ -62,6 +64,13 @@ class OwnPython(Trainings):
         self.assertEqual(self.digest("on1"), self.digest("on3"))
         self.train("job.yaml", *SHORT, *R1, SIXTEEN, "training.seed=1", run="other", workers=2)
         self.assertNotEqual(self.digest("on1"), self.digest("other"))
+
+    def test_a_step_is_what_pytorch_alone_makes_of_it(self):
+        self.train("job.yaml", *SHORT, *R1, TWO, "checkpoint.every_steps=1", "checkpoint.every_kimg=0", run="two", workers=3)
+        for step in ("0", "1"):
+            code, out, err = self.call(sys.executable, "-m", "gangway.reference", "two", step, PYTHONPATH=str(PACKAGE))
+            self.assertEqual(code, 0, out + err)
+            self.assertRegex(out, "equal in every bit\n$")
 
     def test_a_killed_run_goes_on_from_its_own_copy_and_needs_the_file_no_more(self):
         self.train("job.yaml", *SHORT, SIXTEEN, run="whole", workers=2)

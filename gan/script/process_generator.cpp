@@ -6,15 +6,18 @@
 namespace gangway::gan {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 Mutex process_generator_mutex;
+/// LibTorch's, of the device that draws now.
+at::Generator process_generator GANGWAY_GUARDED_BY(process_generator_mutex);
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 
 SeededGenerator::SeededGenerator(at::Device device, std::uint64_t seed)
     : lock_(process_generator_mutex) {
-  at::Generator generator = at::globalContext().defaultGenerator(device);
-  generator.set_current_seed(seed);
+  process_generator = at::globalContext().defaultGenerator(device);
+  process_generator.set_current_seed(seed);
 }
 
 }  // namespace gangway::gan

@@ -8,12 +8,11 @@ is set beside the bound that it gave (docs/advice.md).
 `gain`: the step before, over the step with the keys, medians of rounds in turns. It should lie under the bound, and above half of
 what the bound promises.
 """
-import argparse
 import json
 import shutil
 import statistics
 
-from short_runs import CLOTHES, ShortRuns, step_of
+from short_runs import clothes_with, measure, step_of
 
 # rule, workers, keys
 CASES = [
@@ -39,10 +38,8 @@ def advised_step(runs, job, workers):
     return found
 
 
-def case(runs, rounds, rule, workers, keys):
-    job = [*CLOTHES, *keys]
-    if "training.batch=8" in keys:
-        job += ["training.kimg=0.4", "output.tick_kimg=0.04"]
+def case(runs, options, rule, workers, keys):
+    job = clothes_with(keys)
     if rule == "decode-bound":
         job.append(f"data.source=images:{runs.photos(500)}")
     _, advice = advised_step(runs, job, workers)
@@ -53,7 +50,7 @@ def case(runs, rounds, rule, workers, keys):
     if rule == "decode-bound":
         advised_step(runs, [*job, *taken], workers)  # whose pictures the next one finds
     gains, bounds, named_first = [], [], 0
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         before, advice = advised_step(runs, job, workers)
         after, _ = advised_step(runs, [*job, *taken], workers)
         gains.append(before / after)
@@ -62,20 +59,8 @@ def case(runs, rounds, rule, workers, keys):
             named_first += next(iter(advice)) == rule
     gain, bound = statistics.median(gains), statistics.median(bounds)
     verdict = "as told" if 1 + (bound - 1) / 2 <= gain <= bound else "OTHERWISE"
-    print(f"{rule:20} {bound:7.2f} {gain:7.2f}  {verdict:10} first {named_first}/{rounds}  {' '.join(taken)}", flush=True)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=[one[0] for one in CASES])
-    options = parser.parse_args()
-    with ShortRuns() as runs:
-        print(f"{'rule':20} {'bound':>7} {'gain':>7}")
-        for one in CASES:
-            if options.only in (None, one[0]):
-                case(runs, options.rounds, *one)
+    print(f"{rule:20} {bound:7.2f} {gain:7.2f}  {verdict:10} first {named_first}/{options.rounds}  {' '.join(taken)}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    measure(__doc__, CASES, f"{'rule':20} {'bound':>7} {'gain':>7}", case)

@@ -8,11 +8,10 @@ handicapped one is tuned, and what comes back runs in turns with the best by han
 `handicap` and `tuned`: the step, over the step of the best by hand, medians of rounds in turns. `again`: what a second tune of the
 tuned job does; it should leave it alone.
 """
-import argparse
 import json
 import statistics
 
-from short_runs import CLOTHES, ShortRuns
+from short_runs import clothes_with, measure
 
 # name, workers, keys of both, keys of the best by hand, keys of the handicap
 CASES = [
@@ -29,17 +28,15 @@ def tune(runs, job, workers, output):
     return json.loads(output.with_suffix(".json").read_text())["taken"], output
 
 
-def case(runs, rounds, name, workers, keys, by_hand, handicap):
-    both = [*CLOTHES, *keys]
-    if "training.batch=8" in keys:
-        both += ["training.kimg=0.4", "output.tick_kimg=0.04"]
+def case(runs, options, name, workers, keys, by_hand, handicap):
+    both = clothes_with(keys)
     if name == "decoding":
         both.append(f"data.source=images:{runs.photos(500)}")
     found, file = tune(runs, [*both, *handicap], workers, runs.folder / f"{name}.tuned.yaml")
     tuned = [file] if found else [*both, *handicap]
     runs.step([*both, *by_hand], workers)  # whose kept pictures the next one finds
     rows = []
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         best = runs.step([*both, *by_hand], workers)[0]
         rows.append((runs.step([*both, *handicap], workers)[0] / best, runs.step(tuned, workers)[0] / best))
     slower, back = (statistics.median(column) for column in zip(*rows))
@@ -47,17 +44,5 @@ def case(runs, rounds, name, workers, keys, by_hand, handicap):
     print(f"{name:12} {slower:9.3f} {back:7.3f}  {'tuned further' if again else 'left alone'}", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=[one[0] for one in CASES])
-    options = parser.parse_args()
-    with ShortRuns() as runs:
-        print(f"{'job':12} {'handicap':>9} {'tuned':>7}  again")
-        for one in CASES:
-            if options.only in (None, one[0]):
-                case(runs, options.rounds, *one)
-
-
 if __name__ == "__main__":
-    main()
+    measure(__doc__, CASES, f"{'job':12} {'handicap':>9} {'tuned':>7}  again", case)

@@ -9,12 +9,11 @@ step that was measured without; slow reads are sleeps of whoever opens a picture
 `planted`: the sleep, or where the job brings the wait, by how much the step is longer; `told`: by how much its part is; `longer`:
 by how much the step is. All in percent of the longer step, medians over the rounds. --all: by how much each part is longer.
 """
-import argparse
 import os
 import statistics
 from pathlib import Path
 
-from short_runs import CLOTHES, ShortRuns
+from short_runs import clothes_with, measure
 
 SHIM = Path(os.environ["GANGWAY_BIN"]).resolve().parent / "bench/libplanted_wait.so"
 BATCH = 64
@@ -46,7 +45,7 @@ def read_seconds(runs, job, base):
 
 
 def case(runs, options, part, workers, rank, keys, planted):
-    job = [*CLOTHES, *keys]
+    job = clothes_with(keys)
     if part == "data":
         job.append(f"data.source=images:{runs.photos(32)}")
     rows, all_parts = [], []
@@ -67,18 +66,6 @@ def case(runs, options, part, workers, rank, keys, planted):
             print(f"    {name:30}", *(f"{grown.get(name, 0.0):+6.1f}" for grown in all_parts), flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=[one[0] for one in CASES])
-    parser.add_argument("--all", action="store_true")
-    options = parser.parse_args()
-    with ShortRuns() as runs:
-        print(f"{'part':24} {'planted':>9} {'told':>9} {'apart':>7} {'at most':>7} {'longer':>9}")
-        for one in CASES:
-            if options.only in (None, one[0]):
-                case(runs, options, *one)
-
-
 if __name__ == "__main__":
-    main()
+    measure(__doc__, CASES, f"{'part':24} {'planted':>9} {'told':>9} {'apart':>7} {'at most':>7} {'longer':>9}", case,
+            lambda parser: parser.add_argument("--all", action="store_true"))

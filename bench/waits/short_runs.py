@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Short trainings of one small job with more keys, in a folder of their own, and what their ticks tell of a step."""
+import argparse
 import json
 import shutil
 import subprocess
@@ -18,6 +19,12 @@ CLOTHES = [ROOT / "examples/fashion-mnist.yaml", "model.width=32", "training.bat
            "training.kimg=3.2", "output.tick_kimg=0.32", "output.pictures_kimg=0", "checkpoint.every_kimg=0",
            "checkpoint.snapshot_steps=0", "layout.check_steps=0", "layout.balance=off"]
 WARM_UP = 2  # ticks
+
+
+def clothes_with(keys):
+    """That job with more keys: shorter where its networks are large for so small a batch."""
+    is_large = "training.batch=8" in keys
+    return [*CLOTHES, *keys, *(["training.kimg=0.4", "output.tick_kimg=0.04"] if is_large else [])]
 
 
 class ShortRuns:
@@ -76,3 +83,17 @@ def step_of(run):
             parts[part] = parts.get(part, 0.0) + values[0] * (tick["step"] - before) / steps
         before = tick["step"]
     return sum(tick["seconds_tick"] for tick in counted) / steps, parts
+
+
+def measure(doc, cases, heading, case, add_options=lambda parser: None):
+    """A command that calls `case(runs, options, *one)` for each of `cases`, or for the one that --only names by its first word."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=[one[0] for one in cases])
+    add_options(parser)
+    options = parser.parse_args()
+    with ShortRuns() as runs:
+        print(heading)
+        for one in cases:
+            if options.only in (None, one[0]):
+                case(runs, options, *one)

@@ -179,8 +179,7 @@ void PythonModule::add(const std::string& name, const at::Tensor& value,
     if (held.value.numel() == 0 || !held.value.is_alias_of(value)) {
       continue;
     }
-    if (held.value.data_ptr() != value.data_ptr() || held.value.sizes() != value.sizes() ||
-        held.value.strides() != value.strides()) {
+    if (!gan::is_same_view(held.value, value)) {
       refuse(fmt::format("{} and {} are different views of one memory", held.name, name));
     }
     held.slots.push_back(std::move(slot));  // tied: one tensor, trained once

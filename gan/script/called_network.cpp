@@ -42,6 +42,11 @@ bool can_be_averaged(at::ScalarType type) {
   return type == at::kFloat || type == at::kBool || at::isIntegralType(type, /*includeBool=*/true);
 }
 
+bool is_same_view(const at::Tensor& one, const at::Tensor& other) {
+  return one.data_ptr() == other.data_ptr() && one.sizes() == other.sizes() &&
+         one.strides() == other.strides();
+}
+
 std::string shape_text(const at::Tensor& tensor) {
   return fmt::format("[{}] {}", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
                      c10::toString(tensor.scalar_type()));

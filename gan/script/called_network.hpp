@@ -29,6 +29,9 @@ namespace gangway::gan {
 /// Whether a mean over micro-batches says anything of such a tensor.
 [[nodiscard]] bool can_be_averaged(at::ScalarType type);
 
+/// Whether both are one tensor; else they may share memory, and cannot be trained apart.
+[[nodiscard]] bool is_same_view(const at::Tensor& one, const at::Tensor& other);
+
 /// "[2, 64] Float".
 [[nodiscard]] std::string shape_text(const at::Tensor& tensor);
 /// "forward of [2, 100] Float and [2] Long".

@@ -142,8 +142,7 @@ void LoadedScript::add(const std::string& name,
     if (held.value.numel() == 0 || !held.value.is_alias_of(value)) {
       continue;
     }
-    if (held.value.data_ptr() != value.data_ptr() || held.value.sizes() != value.sizes() ||
-        held.value.strides() != value.strides()) {
+    if (!is_same_view(held.value, value)) {
       refuse(fmt::format("{} and {} are different views of one memory", held.name, name));
     }
     held.slots.emplace_back(owner, slot);  // tied: one tensor, trained once

@@ -2,6 +2,7 @@
 #include "gan/script/process_generator.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/core/Generator.h>
 
 namespace gangway::gan {
 namespace {

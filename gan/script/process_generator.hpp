@@ -7,7 +7,6 @@
 
 #include <cstdint>
 
-#include <ATen/core/Generator.h>
 #include <c10/core/Device.h>
 
 #include "base/guarded.hpp"

@@ -5,7 +5,7 @@ one worker that nobody disturbed.
 
     GANGWAY_BIN=build/release/bin resize.py [unittest arguments]      with .venv/bin/python: grpcio is in there
 
-RESIZES: how many at random (20).
+RESIZES: how many at random (10).
 """
 import json
 import os
@@ -19,7 +19,7 @@ import unittest
 from control import Steered
 from control_calls import Control
 
-RESIZES = int(os.environ.get("RESIZES", "20"))
+RESIZES = int(os.environ.get("RESIZES", "10"))
 MOST = 4  # workers: as many as there are micro-batches
 STEPS_EACH = 400  # of the job for each resize: some come while a lease is trained, some at once
 

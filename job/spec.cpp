@@ -88,8 +88,9 @@ bool Job::scales_losses() const {
 }
 
 bool Job::has_python() const {
-  return std::ranges::any_of(networks,
-                             [](const NetworkSpec& network) { return network.module.is_python(); });
+  return training.step.is_python() || std::ranges::any_of(networks, [](const NetworkSpec& network) {
+           return network.module.is_python();
+         });
 }
 
 bool Job::rounds_wire() const {
@@ -127,6 +128,7 @@ PerNetwork<Architecture> Job::architectures() const {
       script.arguments = network.module.arguments;
       script.seed = training.seed;
       script.is_penalised = training.penalty.is_any() && role == "discriminator";
+      script.is_free = training.step.is_python() && network.name != training.recipe->shown;
       script.num_parameters = network.module.num_parameters;
       architecture.levels = level_names(script.levels);
       architecture.blocks.emplace_back(std::move(script));

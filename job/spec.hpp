@@ -150,6 +150,26 @@ struct StyleSpec {
   bool operator==(const StyleSpec&) const = default;
 };
 
+/// What is the user's own: a TorchScript file, or a class of a Python file. A network without one
+/// is the family's.
+struct ModuleFile : HashedFile {
+  std::string python_class = {};  ///< "Generator"; empty: a TorchScript file
+  std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
+  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
+  [[nodiscard]] bool is_python() const { return !file.empty() && !python_class.empty(); }
+  bool operator==(const ModuleFile&) const = default;
+};
+
+/// A phase of a step that is the user's Python (docs/own-step.md), as its file says it.
+struct OwnPhase {
+  std::string name;                   ///< of the method
+  std::vector<std::string> networks;  ///< that it trains
+  int repeats = 1;
+  int interval = 1;
+  bool takes_reals = false;
+  bool operator==(const OwnPhase&) const = default;
+};
+
 struct TrainingSpec {
   const Recipe* recipe = default_recipe();  ///< a row of the table; never null
   double kimg = 40;                         ///< thousand real images shown to the discriminator
@@ -178,17 +198,10 @@ struct TrainingSpec {
   StyleSpec style;
   DivergenceSpec divergence;
   PlateauSpec plateau;
+  ModuleFile step;  ///< whose phases are trained in the place of the recipe's; empty: the recipe's
+  /// Of that step, where somebody with Python has looked (gan/script/python_library.hpp); no key.
+  std::vector<OwnPhase> own_phases = {};
   bool operator==(const TrainingSpec&) const = default;
-};
-
-/// A network that is the user's: a TorchScript file, or a class of a Python file; without one the
-/// network is the family's.
-struct ModuleFile : HashedFile {
-  std::string python_class = {};  ///< "Generator"; empty: a TorchScript file
-  std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
-  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
-  [[nodiscard]] bool is_python() const { return !file.empty() && !python_class.empty(); }
-  bool operator==(const ModuleFile&) const = default;
 };
 
 struct NetworkSpec {

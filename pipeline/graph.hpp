@@ -121,6 +121,10 @@ struct Application {
   bool harvests_signs = false;
   /// Of a network that is cut; nothing: all of it.
   std::optional<ChunkPart> part = {};
+  /// Of the job's own step (training.step), called instead of the network: what it makes depends on
+  /// the weights of all that its phase trains.
+  std::string method = {};
+  std::vector<NetworkId> beside = {};  ///< other networks that the method looks at
   bool operator==(const Application&) const = default;
 };
 

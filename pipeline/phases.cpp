@@ -8,12 +8,18 @@
 namespace gangway::pipeline {
 namespace {
 
+/// Whether `application` looks at the weights of `network`.
+bool is_applied(const Application& application, NetworkId network) {
+  return application.network == network ||
+         std::ranges::find(application.beside, network) != application.beside.end();
+}
+
 /// Whether `pass` leaves gradients in `network`. @pre its flow is known
 bool gives_gradients(const Pass& pass, NetworkId network) {
   for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
     const auto* application = std::get_if<Application>(&pass.nodes[i]);
     const auto* penalty = std::get_if<Penalty>(&pass.nodes[i]);
-    if ((application != nullptr && application->network == network && pass.has_gradient[i]) ||
+    if ((application != nullptr && is_applied(*application, network) && pass.has_gradient[i]) ||
         (penalty != nullptr && penalty->network == network)) {
       return true;
     }
@@ -102,7 +108,7 @@ int harvests_of(const Phase& phase, NetworkId network) {
       const auto* penalty = std::get_if<Penalty>(&node);
       const bool is_first =
           application != nullptr && (!application->part || application->part->chunk == 0);
-      return (is_first && application->network == network) ||
+      return (is_first && is_applied(*application, network)) ||
              (penalty != nullptr && penalty->network == network && penalty->harvests);
     }));
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "gan/script/python_library.hpp"
+#include "python/own_step.hpp"
 #include "python/python_block.hpp"
 #include "python/support.hpp"
 
@@ -27,7 +28,10 @@ extern "C" __attribute__((visibility("default"))) const gangway::gan::PythonPlug
 gangway_python_plugin();
 
 const gangway::gan::PythonPlugin& gangway_python_plugin() {
-  static constexpr gangway::gan::PythonPlugin kPlugin{
-      .begin = gangway::python::begin_interpreter, .make_block = make_block, .end = end};
+  static constexpr gangway::gan::PythonPlugin kPlugin{.begin = gangway::python::begin_interpreter,
+                                                      .make_block = make_block,
+                                                      .make_step = gangway::python::make_own_step,
+                                                      .phases = gangway::python::own_phases_of,
+                                                      .end = end};
   return kPlugin;
 }

@@ -25,22 +25,30 @@ PythonBlock::PythonBlock(const ScriptSpec& spec) : Block(ports_of(spec)), module
   }
 }
 
+std::vector<at::Tensor> PythonBlock::moving() const {
+  std::vector<at::Tensor> copies;
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    copies.push_back(gan::as_held_by_module(statistics_of_moving_[i]->running, types_[i]));
+  }
+  return copies;
+}
+
+void PythonBlock::give(const std::vector<at::Tensor>& moved, gan::StatisticSink& sink) const {
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    sink.take(*statistics_of_moving_[i], moved[i].to(at::kFloat));
+  }
+}
+
 gan::NamedTensors PythonBlock::forward(const gan::NamedTensors& in,
                                        const gan::ForwardContext& context) {
   std::vector<at::Tensor> inputs;
   for (const std::string& name : ports().inputs) {
     inputs.push_back(in.at(name));
   }
-  std::vector<at::Tensor> moving;  // copies: the module writes to them
-  for (std::size_t i = 0; i < types_.size(); ++i) {
-    moving.push_back(gan::as_held_by_module(statistics_of_moving_[i]->running, types_[i]));
-  }
   const PythonModule::Called called =
-      module_.call(context.mode, inputs, moving, gan::seed_of_call(context.key));
+      module_.call(context.mode, inputs, moving(), gan::seed_of_call(context.key));
   if (context.sink != nullptr && context.mode == gan::Mode::kTraining) {
-    for (std::size_t i = 0; i < types_.size(); ++i) {
-      context.sink->take(*statistics_of_moving_[i], called.moved[i].to(at::kFloat));
-    }
+    give(called.moved, *context.sink);
   }
   gan::NamedTensors out = in;
   for (std::size_t i = 0; i < ports().outputs.size(); ++i) {

@@ -20,6 +20,12 @@ class PythonBlock final : public gan::Block {
                                           const gan::ForwardContext& context) override;
   [[nodiscard]] bool is_whole_network() const override { return true; }
 
+  [[nodiscard]] PythonModule& module() { return module_; }
+  /// Copies of its statistics, which the module may write to.
+  [[nodiscard]] std::vector<at::Tensor> moving() const;
+  /// Hands on what a call has left in them.
+  void give(const std::vector<at::Tensor>& moved, gan::StatisticSink& sink) const;
+
  private:
   PythonModule module_;
   std::vector<gan::Statistic*> statistics_of_moving_;

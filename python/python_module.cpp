@@ -2,34 +2,20 @@
 #include "python/python_module.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <torch/csrc/autograd/python_variable.h>
 
-#include "base/errors.hpp"
-#include "base/system/trusted_code.hpp"
 #include "gan/script/called_network.hpp"
 #include "gan/script/process_generator.hpp"
 #include "job/models/script_network.hpp"
-#include "job/modules/module_files.hpp"
-#include "python/support.hpp"
+#include "python/user_code.hpp"
 
 namespace gangway::python {
 namespace {
 
 namespace py = pybind11;
-
-py::object wrapped(const at::Tensor& tensor) {
-  return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
-}
-
-std::optional<at::Tensor> unwrapped(const py::handle& object) {
-  return THPVariable_Check(object.ptr()) ? std::optional(THPVariable_Unpack(object.ptr()))
-                                         : std::nullopt;
-}
 
 /// What a call made: its tensor, or those of its tuple or list. Nothing else counts.
 std::vector<at::Tensor> tensors_in(const py::object& made) {
@@ -58,12 +44,6 @@ std::string made_text(const py::object& made, const std::vector<at::Tensor>& ten
   return unwrapped(made) ? first : fmt::format("{} tensors, the first {}", tensors.size(), first);
 }
 
-/// Memory that LibTorch did not get is the machine's affair (worker/memory/out_of_memory.hpp).
-bool is_about_memory(const py::error_already_set& error) {
-  return error.matches(PyExc_MemoryError) ||
-         std::string(py::str(error.value())).find("can't allocate memory") != std::string::npos;
-}
-
 void put(const PythonModule::Held& held, const at::Tensor& value) {
   const py::object object = wrapped(value);
   for (const auto& [owner, key] : held.slots) {
@@ -89,38 +69,9 @@ py::tuple arguments_of(const std::vector<at::Tensor>& inputs) {
 
 }  // namespace
 
-void PythonModule::refuse(const std::string& what) const {
-  const std::string file = std::filesystem::path(spec_.file).filename().string();
-  // What Python says names the file itself, with a line.
-  throw ConfigError(what.starts_with(file + ":")
-                        ? fmt::format("{}: {}", spec_.key, what)
-                        : fmt::format("{}: {}:{}: {}", spec_.key, file, spec_.python_class, what));
-}
+void PythonModule::refuse(const std::string& what) const { python::refuse(spec_, what); }
 
-template <typename Body>
-auto PythonModule::with_python(const Body& body) const {
-  std::string complaint;
-  {
-    const py::gil_scoped_acquire lock;
-    try {
-      return body();
-    } catch (const py::error_already_set& error) {
-      if (is_about_memory(error)) {
-        throw std::bad_alloc();
-      }
-      complaint = complaint_of(error);
-    }
-  }
-  refuse(complaint);
-}
-
-PythonModule::PythonModule(ScriptSpec spec)
-    : spec_(std::move(spec)),
-      folder_(std::filesystem::absolute(spec_.file).parent_path().string()),
-      sources_(read_python(spec_)) {
-  for (const auto& [path, text] : sources_) {
-    require_trusted(std::filesystem::path(folder_) / path);
-  }
+PythonModule::PythonModule(ScriptSpec spec) : spec_(std::move(spec)) {
   module_ = construct();
   call_first(module_);
   find_tensors();
@@ -132,28 +83,24 @@ PythonModule::PythonModule(ScriptSpec spec)
 
 Kept PythonModule::construct() const {
   const gan::SeededGenerator drawn_from(at::kCPU, spec_.seed);
-  return with_python([this] {
-    py::dict files;
-    for (const auto& [path, text] : sources_) {
-      files[py::str(path)] = py::bytes(text);  // in the coding that it says
-    }
-    return Kept(support("construct")(folder_, files,
-                                     std::filesystem::path(spec_.file).stem().string(),
-                                     spec_.python_class, spec_.arguments, spec_.seed));
+  return with_python(spec_, [this] {
+    return Kept(support("construct")(*place_of(spec_), spec_.arguments, spec_.seed));
   });
 }
 
 void PythonModule::call_first(const Kept& network) const {
   const std::vector<at::Tensor> inputs = gan::tried_examples(spec_, 0);
   const gan::SeededGenerator drawn_from(at::kCPU, spec_.seed);
-  with_python([&] { support("call_first")(network.get(), arguments_of(inputs), spec_.seed); });
+  with_python(spec_,
+              [&] { support("call_first")(network.get(), arguments_of(inputs), spec_.seed); });
 }
 
 void PythonModule::require_repeated() const {
   const Kept again = construct();
   call_first(again);
-  const std::string other = with_python(
-      [&]() -> std::string { return py::str(support("first_other")(module_.get(), again.get())); });
+  const std::string other = with_python(spec_, [&]() -> std::string {
+    return py::str(support("first_other")(module_.get(), again.get()));
+  });
   if (!other.empty()) {
     refuse(
         fmt::format("{} begins with other numbers when it is made again under the same seed: what "
@@ -163,10 +110,10 @@ void PythonModule::require_repeated() const {
 }
 
 void PythonModule::find_tensors() {
-  with_python([this] {
+  with_python(spec_, [this] {
     for (const py::handle found : support("tensors")(module_.get())) {
       const auto row = py::reinterpret_borrow<py::tuple>(found);
-      add(row[0].cast<std::string>(), THPVariable_Unpack(row[1].ptr()),
+      add(row[0].cast<std::string>(), *unwrapped(row[1]),
           {Kept(row[2].cast<py::object>()), Kept(row[3].cast<py::object>())});
     }
   });
@@ -208,19 +155,11 @@ void PythonModule::keep_moving(const std::vector<bool>& moves) {
 PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
                                         const std::vector<at::Tensor>& moving, std::uint64_t seed) {
   const at::Device device = inputs.front().device();
-  const bool is_training = mode == gan::Mode::kTraining;
   const gan::SeededGenerator drawn_from(device, seed);
   Called called;
   std::string unlike;
-  with_python([&] {
-    bring_constants(device);
-    if (is_training != is_training_) {
-      (void)module_.get().attr("train")(is_training);
-      is_training_ = is_training;
-    }
-    for (std::size_t i = 0; i < moving_.size(); ++i) {
-      put(moving_[i], moving[i]);
-    }
+  with_python(spec_, [&] {
+    be_ready(mode, device, moving);
     support("seed_others")(seed);
     const py::object made = module_.get()(*arguments_of(inputs));
     called.made = tensors_in(made);
@@ -228,16 +167,34 @@ PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Te
                            inputs.front().size(0))) {
       unlike = made_text(made, called.made);
     }
-    for (const Held& held : moving_) {
-      called.moved.push_back(taken(held));
-    }
-    require_still();
+    called.moved = moved();
   });
   if (!unlike.empty()) {
     refuse(fmt::format("{} makes {}; wanted is {}", gan::call_text(inputs), unlike,
                        signature_text(spec_)));
   }
   return called;
+}
+
+void PythonModule::be_ready(gan::Mode mode, at::Device device,
+                            const std::vector<at::Tensor>& moving) {
+  bring_constants(device);
+  if (const bool is_training = mode == gan::Mode::kTraining; is_training != is_training_) {
+    (void)module_.get().attr("train")(is_training);
+    is_training_ = is_training;
+  }
+  for (std::size_t i = 0; i < moving_.size(); ++i) {
+    put(moving_[i], moving[i]);
+  }
+}
+
+std::vector<at::Tensor> PythonModule::moved() const {
+  std::vector<at::Tensor> left;
+  for (const Held& held : moving_) {
+    left.push_back(taken(held));
+  }
+  require_still();
+  return left;
 }
 
 void PythonModule::bring_constants(at::Device device) {
@@ -265,17 +222,17 @@ void PythonModule::require_still() const {
 }
 
 void PythonModule::note_kept() {
-  noted_ = with_python([this] { return Kept(support("attributes")(module_.get())); });
+  noted_ = with_python(spec_, [this] { return Kept(support("attributes")(module_.get())); });
 }
 
 std::string PythonModule::first_changed() const {
-  return with_python([this]() -> std::string {
+  return with_python(spec_, [this]() -> std::string {
     return py::str(support("first_changed")(noted_.get(), support("attributes")(module_.get())));
   });
 }
 
 std::string PythonModule::first_replaced() const {
-  return with_python([this]() -> std::string {
+  return with_python(spec_, [this]() -> std::string {
     std::size_t count = 0;
     for (const std::vector<Held>* all : {&parameters_, &moving_, &still_}) {
       for (const Held& held : *all) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +59,13 @@ class PythonModule {
   [[nodiscard]] Called call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
                             const std::vector<at::Tensor>& moving, std::uint64_t seed);
 
+  /// For a call that somebody else makes: the module is in `mode`, on `device`, and has `moving`.
+  /// The caller holds the interpreter's lock.
+  void be_ready(gan::Mode mode, at::Device device, const std::vector<at::Tensor>& moving);
+  /// What such a call has left in moving(). @throws ConfigError where it has changed a constant
+  [[nodiscard]] std::vector<at::Tensor> moved() const;
+  [[nodiscard]] const Kept& module() const { return module_; }
+
   /// Remembers what it keeps beside tensors.
   void note_kept();
   /// The first name of what differs from then; empty: nothing does.
@@ -71,9 +77,6 @@ class PythonModule {
   [[noreturn]] void refuse(const std::string& what) const;
 
  private:
-  /// Calls `body` with the interpreter's lock, and refuses what it raises.
-  template <typename Body>
-  auto with_python(const Body& body) const;
   [[nodiscard]] Kept construct() const;
   void find_tensors();
   void add(const std::string& name, const at::Tensor& value, std::pair<Kept, Kept> slot);
@@ -83,8 +86,6 @@ class PythonModule {
   void require_still() const;
 
   ScriptSpec spec_;
-  std::string folder_;
-  std::map<std::string, std::string> sources_;
   Kept module_;
   Kept noted_;
   std::vector<Held> parameters_;

@@ -7,7 +7,7 @@
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
-#include "python_support.hpp"  // kSupport: the text of python/support.py
+#include "python_support.hpp"  // kSupport, kStep: texts of python/support.py and step.py
 
 namespace gangway::python {
 namespace {
@@ -55,7 +55,7 @@ void begin_interpreter(const gan::PythonStart& start) {
     functions["__name__"] = "gangway_support";
     functions["__builtins__"] = py::module_::import("builtins");
     py::exec(kSupport, functions);
-    functions["begin"](py::cpp_function(start.tell), start.hides_gpus);
+    functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep);
     support_functions = functions.release().ptr();
   } catch (const py::error_already_set& error) {
     const std::string what = error.what();

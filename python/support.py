@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import traceback
+import types
 
 
 class Refused(Exception):
@@ -94,7 +95,8 @@ def no_fork(*_):
                   "subprocess, or multiprocessing, which spawns here")
 
 
-def begin(tell, hides_gpus):
+def begin(tell, hides_gpus, step_text):
+    """`step_text`: of what users import as gangway."""
     global prints, torch
     prints = sys.stdout = sys.stderr = Prints(tell)
     os.environ["TORCH_COMPILE_DISABLE"] = "1"  # it chooses kernels by their time
@@ -107,6 +109,8 @@ def begin(tell, hides_gpus):
     multiprocessing.set_start_method("spawn")
     import torch as imported
     torch = imported
+    sys.modules["gangway"] = types.ModuleType("gangway")
+    exec(compile(step_text, "gangway/step.py", "exec"), sys.modules["gangway"].__dict__)
 
 
 def seed_others(seed):
@@ -147,20 +151,26 @@ def put_back(before):
         raise Refused("initialises torch.distributed; the workers exchange gradients themselves")
 
 
+def find_class(folder, files, name, class_name, base):
+    """The class of the user's file. `base`: of what it should be derived."""
+    SOURCES.add(folder, files)
+    found = importlib.import_module(name)
+    for part in class_name.split("."):
+        if not hasattr(found, part):
+            known = [key for key, value in vars(found).items()
+                     if isinstance(value, type) and issubclass(value, base) and value.__module__ == name]
+            raise Refused(f"has no class {part}; it has {', '.join(known) or f'none that is a {base.__name__}'}")
+        found = getattr(found, part)
+    return found
+
+
 def construct(folder, files, name, class_name, arguments, seed):
     """The network. LibTorch's generator has been seeded."""
-    SOURCES.add(folder, files)
     before = settings()
     seed_others(seed)
-    made = importlib.import_module(name)
+    made = find_class(folder, files, name, class_name, torch.nn.Module)
     torch.manual_seed(seed)  # importing may have drawn, and is done once
     seed_others(seed)
-    for part in class_name.split("."):
-        if not hasattr(made, part):
-            known = [key for key, value in vars(made).items()
-                     if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == name]
-            raise Refused(f"has no class {part}; it has {', '.join(known) or 'none that is an nn.Module'}")
-        made = getattr(made, part)
     network = made(**json.loads(arguments or "{}"))
     if not isinstance(network, torch.nn.Module):
         raise Refused(f"{class_name} makes a {type(network).__name__}, no torch.nn.Module")
@@ -198,6 +208,69 @@ def first_other(network, again):
         if not same or not torch.equal(one.detach().nan_to_num(), other.detach().nan_to_num()):
             return name
     return ""
+
+
+def find_step(folder, files, name, class_name):
+    base = sys.modules["gangway"].Step
+    before = settings()
+    found = find_class(folder, files, name, class_name, base)
+    put_back(before)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise Refused(f"{class_name} is no class derived from gangway.Step")
+    return found
+
+
+def own_phases(folder, files, name, class_name, networks):
+    """(method, networks that it trains, repeats, interval, whether it takes new examples) of each phase."""
+    found = find_step(folder, files, name, class_name)
+    phases = {}
+    for owner in reversed(found.__mro__):
+        for method, value in vars(owner).items():
+            if hasattr(value, "gangway_phase"):
+                phases[method] = value.gangway_phase
+    if not phases:
+        raise Refused(f"{class_name} has no phase: put @gangway.phase(trains=...) before a method")
+    for method, (trains, repeats, every, _) in phases.items():
+        for network in trains:
+            if network not in networks:
+                raise Refused(f"phase {method} trains {network}; the job has {', '.join(networks)}")
+        if not trains or len(set(trains)) < len(trains) or repeats < 1 or every < 1:
+            raise Refused(f"phase {method} has to train a network, each once, with repeats and every of at least 1")
+    if not any(new for _, _, _, new in phases.values()):
+        first = next(iter(phases))
+        phases[first] = (*phases[first][:3], True)
+    return [(method, *fields) for method, fields in phases.items()]
+
+
+def make_step(folder, files, name, class_name, arguments, seed, networks, model):
+    found = find_step(folder, files, name, class_name)
+    before = settings()
+    seed_others(seed)
+    step = found.__new__(found)
+    step.__dict__.update(networks, model=json.loads(model))
+    step.__init__(**json.loads(arguments or "{}"))
+    put_back(before)
+    return step
+
+
+def call_step(step, method, image, label, number, seed):
+    """The loss and the figures that the method makes of a micro-batch."""
+    seed_others(seed)
+    made = getattr(step, method)({"image": image} if label is None else {"image": image, "label": label}, number)
+    loss, figures = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+        what = f"a tensor {list(loss.shape)}" if isinstance(loss, torch.Tensor) else f"a {type(loss).__name__}"
+        raise Refused(f"{method} returns {what}; a phase returns its loss, a scalar, or (loss, figures)")
+    if not loss.requires_grad:
+        raise Refused(f"{method} returns a loss that depends on no weights: is it detached, or made under no_grad?")
+    if not isinstance(figures, dict):
+        raise Refused(f"{method} returns {type(figures).__name__} for figures; they are a dict of numbers")
+    return loss.reshape(()).float(), {str(name): torch.as_tensor(value, dtype=torch.float32).detach().reshape(())
+                                      for name, value in figures.items()}
+
+
+def kept_by(step):
+    return {name: frozen(value, set()) for name, value in vars(step).items() if not isinstance(value, torch.nn.Module)}
 
 
 OF_EVERY_MODULE = None  # names that nn.Module itself keeps in a module

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/autoencoder.hpp"
@@ -91,6 +93,52 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
   }
 }
 
+/// The phases of the job's own step: a method over a micro-batch each, whose result is the loss.
+std::vector<pipeline::Phase> own_phases(const Job& job) {
+  if (job.training.own_phases.empty()) {
+    throw ConfigError(
+        "training.step is Python, which has not been looked at here: there is no plan of it");
+  }
+  std::vector<pipeline::Phase> phases;
+  int reals = 0;
+  for (const OwnPhase& own : job.training.own_phases) {
+    pipeline::Phase phase{.name = own.name,
+                          .repeats = own.repeats,
+                          .interval = own.interval,
+                          .takes_reals = own.takes_reals,
+                          .first_reals = own.takes_reals ? reals : 0};
+    reals += own.takes_reals ? own.repeats : 0;
+    for (const std::string& name : own.networks) {
+      phase.networks.push_back(job.id_of(name));
+      phase.agrees = phase.agrees || job.agrees_on_updates(phase.networks.back());
+    }
+    pipeline::Application call{.network = phase.networks.front(),
+                               .inputs = {{"image", "real"}, {"labels", "real_labels"}},
+                               .output = "loss",
+                               .method = own.name};
+    for (const NetworkId network : job.networks.ids()) {
+      if (network != call.network) {
+        call.beside.push_back(network);
+      }
+    }
+    const pipeline::Loss loss{
+        .function = "made", .inputs = {"loss"}, .shown_with = phase.networks.front()};
+    phase.passes.push_back({.name = own.name, .nodes = {pipeline::Reals{}, call, loss}});
+    phases.push_back(std::move(phase));
+  }
+  if (reals != job.real_batches_per_step()) {
+    throw ConfigError(
+        fmt::format("training.step takes {} new batches a step, and the job has {}: count "
+                    "new_batch and repeats "
+                    "of its phases{}",
+                    reals, job.real_batches_per_step(),
+                    job.training.recipe->counts.empty()
+                        ? std::string()
+                        : fmt::format(", or set {}.steps={}", job.training.recipe->counts, reals)));
+  }
+  return completed(std::move(phases));
+}
+
 /// What the job's library says of its recipe. In the file with LibTorch, which workers load anyway:
 /// nobody else asks what a step does.
 std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view torch) {
@@ -113,6 +161,11 @@ std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view 
 }  // namespace
 
 std::vector<pipeline::Phase> phases_of(const Job& job, std::string_view torch) {
+  if (job.training.step.is_python()) {
+    std::vector<pipeline::Phase> phases = own_phases(job);
+    require_updates(phases, job, job.training.step.file);
+    return phases;
+  }
   const std::string_view name = job.training.recipe->name;
   for (const auto& [recipe, phases] : kPhases) {
     if (recipe == name) {

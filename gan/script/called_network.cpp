@@ -63,6 +63,9 @@ bool is_as_wanted(const std::vector<at::Tensor>& made, bool is_one, const Script
   if (made.empty()) {
     return false;
   }
+  if (spec.is_free) {
+    return true;
+  }
   if (spec.levels > 0) {
     return !is_one && made.size() == static_cast<std::size_t>(spec.levels) &&
            std::ranges::all_of(made, [count](const at::Tensor& one) {

@@ -95,6 +95,20 @@ std::unique_ptr<Block> make_python_block(const ScriptSpec& spec) {
   return open_plugin->make_block(spec);
 }
 
+std::unique_ptr<PythonStep> make_python_step(const JobSpec& job,
+                                             const PerNetwork<Network*>& networks) {
+  if (open_plugin == nullptr) {
+    throw InvariantError("training.step is Python, and no interpreter has begun");
+  }
+  return open_plugin->make_step(job, networks);
+}
+
+void learn_own_phases(JobSpec& job) {
+  if (open_plugin != nullptr && job.training.step.is_python()) {
+    job.training.own_phases = open_plugin->phases(job);
+  }
+}
+
 void leave_with_python(int code) {
   if (open_plugin != nullptr) {
     open_plugin->end();

@@ -8,8 +8,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gan/block.hpp"
+#include "gan/script/python_step.hpp"
 #include "job/blocks/script_spec.hpp"
 #include "job/spec.hpp"
 
@@ -27,6 +29,9 @@ struct PythonStart {
 struct PythonPlugin {
   void (*begin)(const PythonStart& start);
   std::unique_ptr<Block> (*make_block)(const ScriptSpec& spec);
+  std::unique_ptr<PythonStep> (*make_step)(const JobSpec& job,
+                                           const PerNetwork<Network*>& networks);
+  std::vector<OwnPhase> (*phases)(const JobSpec& job);
   void (*end)() noexcept;
 };
 

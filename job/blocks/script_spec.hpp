@@ -27,6 +27,7 @@ struct ScriptSpec {
   std::string arguments = {};     ///< of its constructor, a map in JSON; empty: none
   std::uint64_t seed = 0;         ///< of what a Python network draws for its first values
   bool is_penalised = false;      ///< whether second derivatives of a Python network are taken
+  bool is_free = false;  ///< whether what it makes is for the user's own step alone to know
   std::vector<ScriptInput> inputs;
   std::vector<std::int64_t> output;  ///< shape of an example: float32 "features"
   int levels = 0;  ///< instead, where it is above 0: so many maps, float32 [N, C, H, W] of any size

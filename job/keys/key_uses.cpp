@@ -40,11 +40,19 @@ Key for_gpus(Key key) {
   return key;
 }
 
+std::string refuse_beside_own_step(const JobSpec& job) {
+  return job.training.step.is_python() ? "has no meaning beside training.step, which says itself "
+                                         "what is made small; leave it "
+                                         "out"
+                                       : "";
+}
+
 Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key) {
-  key.why_refused = [is_meant](const JobSpec& job) -> std::string {
+  const bool is_of_step = key.path.starts_with("training.");
+  key.why_refused = [is_meant, is_of_step](const JobSpec& job) -> std::string {
     const Recipe& recipe = *job.training.recipe;
     return is_meant(recipe)
-               ? ""
+               ? (is_of_step ? refuse_beside_own_step(job) : "")
                : fmt::format("has no meaning for training.recipe {} (it has for {}); leave it out",
                              recipe.name, recipe_names(", ", is_meant));
   };

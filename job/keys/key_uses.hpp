@@ -20,6 +20,8 @@ namespace gangway {
 [[nodiscard]] Key unless_own(Key key);
 /// Where GPUs compute.
 [[nodiscard]] Key for_gpus(Key key);
+/// Why a key that the recipe's phases look at is refused; empty: they are trained.
+[[nodiscard]] std::string refuse_beside_own_step(const JobSpec& job);
 /// Has a meaning for the recipes for which `is_meant` holds.
 [[nodiscard]] Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key);
 /// For recipes in which networks work against one another.

@@ -223,32 +223,39 @@ void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
   };
 }
 
-void add_module(Keys& keys, const std::string& network, NetworkId id) {
-  const auto module = [id](auto& job) -> auto& { return job.networks[id].module; };
+/// @param of  of a job, the ModuleFile that the key is about
+template <typename Of>
+void add_python_or(Keys& keys, KeyText text, const std::string& kind, Of of) {
   Keys own;
-  add_hashed_file_keys(
-      own,
+  add_hashed_file_keys(own, std::move(text), kind, of);
+  Key& file = own.front();
+  file.has_members = true;
+  file.set = [of, set_file = file.set](const YamlNode& node, JobSpec& job) -> std::string {
+    if (is_about_python(node)) {
+      return read_python_call(node, of(job));
+    }
+    of(job).python_class.clear();
+    of(job).arguments.clear();
+    return set_file(node, job);
+  };
+  file.get = [of, get_file = file.get](const JobSpec& job) {
+    return of(job).is_python() ? python_call_text(of(job)) : get_file(job);
+  };
+  std::ranges::move(own, std::back_inserter(keys));
+}
+
+void add_module(Keys& keys, const std::string& network, NetworkId id) {
+  add_python_or(
+      keys,
       {"model." + network, "",
        fmt::format(
            "The {}, where it is yours and not the family's: a TorchScript file "
            "(docs/bring-your-own.md), or a Python class, nets.py:Net, with arguments {{python: "
            "nets.py:Net, width: 64}} (docs/python.md)",
            network)},
-      "a TorchScript file, FILE.py:CLASS, or a map", module);
-  Key& file = own.front();
-  file.has_members = true;
-  file.set = [module, set_file = file.set](const YamlNode& node, JobSpec& job) -> std::string {
-    if (is_about_python(node)) {
-      return read_python_call(node, module(job));
-    }
-    module(job).python_class.clear();
-    module(job).arguments.clear();
-    return set_file(node, job);
-  };
-  file.get = [module, get_file = file.get](const JobSpec& job) {
-    return module(job).is_python() ? python_call_text(module(job)) : get_file(job);
-  };
-  std::ranges::move(own, std::back_inserter(keys));
+      "a TorchScript file, FILE.py:CLASS, or a map", [id](auto& job) -> auto& {
+        return job.networks[id].module;
+      });
 }
 
 /// A word for all networks, or a map by network, which read and write `field`; who is not named in
@@ -302,6 +309,19 @@ Key by_network_key(KeyText text, const Recipe& recipe, Value NetworkSpec::*field
 }
 
 }  // namespace
+
+void add_step_keys(std::vector<Key>& keys) {
+  Keys own;
+  add_python_or(
+      own,
+      {"training.step", "",
+       "Phases of a step that are yours and not the recipe's: a Python class, step.py:Step, with "
+       "arguments as a network's (docs/own-step.md)"},
+      "FILE.py:CLASS, or a map", [](auto& job) -> auto& { return job.training.step; });
+  for (Key& key : own) {
+    keys.push_back(later(std::move(key)));
+  }
+}
 
 void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
   const PerNetwork<NetworkSpec> networks = networks_of(recipe);

@@ -13,6 +13,9 @@ namespace gangway {
 /// Appends those about the user's own networks: `model.generator`, `model.generator_hash`.
 void add_module_keys(const Recipe& recipe, std::vector<Key>& keys);
 
+/// Appends `training.step` and `training.step_hash`.
+void add_step_keys(std::vector<Key>& keys);
+
 /// Appends those of the recipe's networks: `generator.…`, `discriminator.…`.
 void add_network_keys(const Recipe& recipe, std::vector<Key>& keys);
 

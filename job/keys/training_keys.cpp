@@ -12,6 +12,7 @@
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/library_keys.hpp"
+#include "job/keys/network_keys.hpp"
 #include "job/keys/schedule_keys.hpp"
 #include "job/schema/key_types.hpp"
 
@@ -233,6 +234,7 @@ void add_style(std::vector<Key>& keys) {
 
 void add_training_keys(std::vector<Key>& keys) {
   keys.push_back(later(recipe_key({"training.recipe", "", "What a step does: " + recipe_docs()})));
+  add_step_keys(keys);
   // Not a weight at a given step: job_fingerprint counts it where a schedule ends at it.
   keys.push_back(for_speed(real_key(
       {"training.kimg", kKimg, "Length: real images shown"},

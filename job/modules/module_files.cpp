@@ -54,6 +54,14 @@ std::vector<GivenFile> files_of(Job& job) {
                      .remedy = kScriptRemedy,
                      .call = call_of(network.module.python_class, network.module.arguments)});
   }
+  ModuleFile& step = job.training.step;
+  files.push_back({.key = "training.step",
+                   .place = &step,
+                   .name = "step",
+                   .suffix = ".py",
+                   .kind = "a Python file",
+                   .remedy = "name one that can be read",
+                   .call = call_of(step.python_class, step.arguments)});
   files.push_back({.key = std::string(kPictureKey),
                    .place = &job.training.style.picture,
                    .name = "style",

@@ -117,6 +117,8 @@ void ListWriter::await_looked_at(const Pass& pass, int node) {
       await(running->network);
     } else if (const auto* augment = std::get_if<Augment>(&node_of(pass, before))) {
       await(augment->judge);
+    } else if (const auto* application = std::get_if<Application>(&node_of(pass, before))) {
+      std::ranges::for_each(application->beside, [this](NetworkId one) { await(one); });
     }
   }
 }

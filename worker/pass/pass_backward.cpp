@@ -107,6 +107,9 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
   if (has_gradient()) {
     torch::autograd::backward({made}, {at::full_like(made, loss_scale())});
   }
+  for (const auto& [name, value] : std::exchange(work_->figures, {})) {
+    losses.add_figure(name, work_->at.microbatch, value, phase().repeats);
+  }
   if (loss.shown_with) {
     losses.add(*loss.shown_with, work_->at.microbatch, made, phase().repeats);
     for (JudgedLogits& judged : judged_by(pass(), loss, setup_.job)) {
@@ -138,7 +141,7 @@ void PassRun::pull(bool trains) {
   // computed nor touched.
   const gan::Tf32Products products(precision());
   torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
-                            trains ? std::vector<at::Tensor>() : taken_with_gradients());
+                            trains ? trained_apart() : taken_with_gradients());
 }
 
 void PassRun::pull(gan::BlockCheckpoints checkpoints) {
@@ -196,6 +199,20 @@ PassRun::Pulled PassRun::take_made() {
     taken.reset();
   }
   return pulled;
+}
+
+std::vector<at::Tensor> PassRun::trained_apart() {
+  std::vector<at::Tensor> trained;
+  const auto* application = std::get_if<Application>(&node());
+  if (application == nullptr || application->method.empty()) {
+    return trained;
+  }
+  for (const NetworkId network : phase().networks) {
+    for (const auto& named : setup_.networks[network]->parameters()) {
+      trained.push_back(named.parameter->tensor);
+    }
+  }
+  return trained;
 }
 
 std::vector<at::Tensor> PassRun::taken_with_gradients() {

@@ -43,6 +43,9 @@ PassRun::PassRun(Setup setup)
       augmentation_(setup_.job.training.augment, setup_.job.training.batch),
       works_(setup_.phases, setup_.shares),
       style_(style_picture(setup_.job, setup_.device)) {
+  if (setup_.job.training.step.is_python()) {
+    own_step_ = gan::make_python_step(setup_.job, setup_.networks);
+  }
   for (const Phase& phase : setup_.phases) {
     for (const Pass& pass : phase.passes) {
       std::ranges::for_each(pass.nodes, require_known);
@@ -98,6 +101,10 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   const bool is_kept = work_->node < work_->num_kept;
   const at::AutoGradMode with_graph(has_gradient() || is_kept);
   Kept result;
+  if (!application.method.empty()) {
+    result.made = {called(application)};
+    return result;
+  }
   gan::Network& network = *setup_.networks[application.network];
   const gan::ForwardContext seen =
       context(application.network, trains || is_kept ? &result.seen : nullptr, application.stream);
@@ -121,6 +128,20 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
                      result.made.front().mean().reshape({1}));
   }
   return result;
+}
+
+at::Tensor PassRun::called(const Application& application) {
+  const at::Tensor& labels = work_->value(application.inputs.back().tensor);
+  gan::PythonStep::Made made =
+      own_step_->call({.method = application.method,
+                       .step = step_,
+                       .images = work_->value(application.inputs.front().tensor),
+                       .labels = labels,
+                       .key = context(application.network, nullptr, application.stream).key,
+                       .sinks = setup_.sinks,
+                       .trained = phase().networks});
+  work_->figures = std::move(made.figures);
+  return made.loss;
 }
 
 void PassRun::enter(const Instruction& at) {

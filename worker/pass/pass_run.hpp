@@ -16,6 +16,7 @@
 #include "gan/library/library_losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
+#include "gan/script/python_step.hpp"
 #include "job/blocks/progressive/growth.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
@@ -114,6 +115,8 @@ class PassRun {
   /// What that made. @pre it is
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
+  /// The loss that a method of the job's own step makes of the micro-batch.
+  [[nodiscard]] at::Tensor called(const pipeline::Application& application);
   /// Whether what the node at hand made inside is not kept until its backward (layout.recompute).
   [[nodiscard]] bool is_recomputed() const;
   /// Whether that is done block by block: where one micro-batch is in work, what flows between
@@ -166,6 +169,9 @@ class PassRun {
     std::vector<at::Tensor> gradients;
   };
   [[nodiscard]] Pulled take_made();
+  /// The weights that a method of the job's own step may give gradients to: it looks at others,
+  /// too. Empty: all that what it made depends on.
+  [[nodiscard]] std::vector<at::Tensor> trained_apart();
   /// What it took that has a gradient.
   [[nodiscard]] std::vector<at::Tensor> taken_with_gradients();
   /// Of the node at hand: keeps what it made for its backward, and gives that to the nodes behind
@@ -190,6 +196,7 @@ class PassRun {
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
   gan::Augmentation augmentation_;
+  std::unique_ptr<gan::PythonStep> own_step_;  // null: the job has none
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step

@@ -44,6 +44,7 @@ struct PassWork {
   /// By node: applications of which what flows between blocks is kept (layout.recompute).
   std::map<int, gan::BlockCheckpoints> checkpoints;
   std::map<int, SplitBackward> split;  ///< by node: whose weights' gradients are still to come
+  std::map<std::string, at::Tensor> figures;  ///< that a method of the job's own step has returned
   /// By trained network, what was seen before the micro-batch's leaf was open.
   std::vector<std::pair<NetworkId, SeenStatistics>> seen;
 

@@ -8,5 +8,6 @@
 from gangway.errors import Failed
 from gangway.launch import run
 from gangway.opened import Run, open_run as open
+from gangway.step import Step, phase
 
-__all__ = ["Failed", "Run", "open", "run"]
+__all__ = ["Failed", "Run", "Step", "open", "phase", "run"]

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// A training step that is the user's Python (training.step, docs/own-step.md): an object with a
+// method for each phase, which computes the loss of one micro-batch with the job's networks.
+// Compute thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "gan/block.hpp"
+#include "gan/network.hpp"
+#include "job/models/network_id.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::gan {
+
+class PythonStep {
+ public:
+  struct Call {
+    std::string method;
+    std::int64_t step = 0;
+    at::Tensor images;
+    at::Tensor labels;
+    RandomKey key;  ///< of all that it draws
+    /// Who takes what the call leaves in the buffers of the networks; null: nobody.
+    const PerNetwork<StatisticSink*>& sinks;
+    std::vector<NetworkId> trained;
+  };
+  struct Made {
+    at::Tensor loss;                            ///< [], with its graph
+    std::map<std::string, at::Tensor> figures;  ///< [] each
+  };
+  virtual ~PythonStep() = default;
+
+  /// @throws ConfigError of one line, with file and line, of what the method raises; of a loss that
+  /// is no scalar, or that depends on no network
+  [[nodiscard]] virtual Made call(const Call& call) = 0;
+};
+
+/// The job's, whose networks are Python, too. @pre open_python
+[[nodiscard]] std::unique_ptr<PythonStep> make_python_step(const JobSpec& job,
+                                                           const PerNetwork<Network*>& networks);
+
+/// Looks for the phases of the job's step, where it has one, in its file. @pre open_python
+/// @throws ConfigError of one line
+void learn_own_phases(JobSpec& job);
+
+}  // namespace gangway::gan

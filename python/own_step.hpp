@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// A job's own step (gan/script/python_step.hpp): an object of the user's class, whose methods call
+// the modules that the job's Python networks compute with. Compute thread only.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gan/network.hpp"
+#include "gan/script/python_step.hpp"
+#include "job/models/network_id.hpp"
+#include "job/spec.hpp"
+
+namespace gangway::python {
+
+/// Phases as the methods of the class are marked. @throws ConfigError of one line
+[[nodiscard]] std::vector<OwnPhase> own_phases_of(const JobSpec& job);
+
+/// @param networks  of PythonBlocks; borrowed
+[[nodiscard]] std::unique_ptr<gan::PythonStep> make_own_step(
+    const JobSpec& job, const PerNetwork<gan::Network*>& networks);
+
+}  // namespace gangway::python

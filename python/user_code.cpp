@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "python/user_code.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "base/errors.hpp"
+#include "base/system/trusted_code.hpp"
+#include "job/modules/module_files.hpp"
+
+namespace gangway::python {
+
+namespace fs = std::filesystem;
+namespace py = pybind11;
+
+void refuse(const ScriptSpec& spec, const std::string& what) {
+  const std::string file = fs::path(spec.file).filename().string();
+  // What Python says names the file itself, with a line.
+  throw ConfigError(what.starts_with(file + ":")
+                        ? fmt::format("{}: {}", spec.key, what)
+                        : fmt::format("{}: {}:{}: {}", spec.key, file, spec.python_class, what));
+}
+
+bool is_about_memory(const py::error_already_set& error) {
+  return error.matches(PyExc_MemoryError) ||
+         std::string(py::str(error.value())).find("can't allocate memory") != std::string::npos;
+}
+
+py::tuple place_of(const ScriptSpec& spec) {
+  const fs::path folder = fs::absolute(spec.file).parent_path();
+  py::dict files;
+  for (const auto& [path, text] : read_python(spec)) {
+    require_trusted(folder / path);
+    files[py::str(path)] = py::bytes(text);  // in the coding that it says
+  }
+  return py::make_tuple(folder.string(), files, fs::path(spec.file).stem().string(),
+                        spec.python_class);
+}
+
+py::object wrapped(const at::Tensor& tensor) {
+  return py::reinterpret_steal<py::object>(THPVariable_Wrap(tensor));
+}
+
+std::optional<at::Tensor> unwrapped(const py::handle& object) {
+  return THPVariable_Check(object.ptr()) ? std::optional(THPVariable_Unpack(object.ptr()))
+                                         : std::nullopt;
+}
+
+}  // namespace gangway::python

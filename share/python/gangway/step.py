@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""A training step of one's own (docs/own-step.md): imported from here by users' files, inside workers too."""
+
+
+class Step:
+    """What `training.step` names is a class derived from this. Before `__init__`, which gets the job's arguments, the job's
+    networks are attributes (`self.generator`), and so are the numbers of the job's `model` section: `self.model["latent"]`.
+
+    Each phase is a method: `judge(self, batch, step)`, called once for every micro-batch. `batch["image"]` is float32 [N, C, H, W]
+    in [-1, 1], `batch["label"]` int64 [N] where the job has classes; `step` counts from 0. It returns the loss, a scalar, or the
+    loss and a dict of figures. What it draws (torch, random, numpy.random) is seeded by step, phase and micro-batch; what it keeps
+    in `self` is refused, because a micro-batch may be another worker's on another layout.
+    """
+
+
+def phase(trains, repeats=1, every=1, new_batch=False):
+    """Marks a method as a phase. Phases run in the order in which the class has them.
+
+    trains:     name of the network whose weights the loss is made small with, or a list of names
+    repeats:    updates of it a step
+    every:      steps from one update to the next
+    new_batch:  whether each of them looks at new examples; others look at those that were taken last
+    """
+    networks = [trains] if isinstance(trains, str) else list(trains)
+
+    def mark(method):
+        method.gangway_phase = (networks, int(repeats), int(every), bool(new_batch))
+        return method
+    return mark

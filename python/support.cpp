@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "python/support.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
@@ -17,6 +23,37 @@ namespace py = pybind11;
 // An interpreter belongs to the process, and never ends.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyObject* support_functions = nullptr;  // the dictionary of python/support.py
+
+using Clock = std::chrono::steady_clock;
+
+// Of the call that goes on, on the one thread that computes; 0: none does.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<Clock::rep> call_since{0};
+
+/// Upon which Python's faulthandler writes down the place of the thread that gets it, whoever has
+/// the interpreter's lock.
+int place_signal() { return SIGRTMIN + 7; }  // NOLINT(readability-magic-numbers)
+
+/// Watches the calling thread's calls for the rest of the process. Re-arming Python's own
+/// dump_traceback_later costs a thread a call, 0.6 ms.
+void watch_calls(double slow_seconds) {
+  const std::chrono::duration<double> slow(slow_seconds);
+  std::thread([slow, computes = ::pthread_self()] {
+    Clock::rep told = 0;
+    while (true) {
+      std::this_thread::sleep_for(std::min(slow / 4.0, std::chrono::duration<double>(1.0)));
+      const Clock::rep since = call_since;
+      if (since != 0 && since != told &&
+          Clock::now().time_since_epoch().count() - since >
+              Clock::duration::rep(Clock::period::den * slow.count())) {
+        told = since;
+        fmt::print(stderr, "gangway: a call into Python has taken {:.3g} s; it stands at\n",
+                   slow.count());
+        (void)::pthread_kill(computes, place_signal());
+      }
+    }
+  }).detach();
+}
 
 void require(const PyStatus& status, const std::string& executable) {
   if (PyStatus_Exception(status) != 0) {
@@ -55,7 +92,7 @@ void begin_interpreter(const gan::PythonStart& start) {
     functions["__name__"] = "gangway_support";
     functions["__builtins__"] = py::module_::import("builtins");
     py::exec(kSupport, functions);
-    functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep);
+    functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep, place_signal());
     support_functions = functions.release().ptr();
   } catch (const py::error_already_set& error) {
     const std::string what = error.what();
@@ -63,7 +100,13 @@ void begin_interpreter(const gan::PythonStart& start) {
                                        what.substr(0, what.find('\n'))));
   }
   (void)PyEval_SaveThread();
+  if (start.slow_seconds > 0.0) {
+    watch_calls(start.slow_seconds);
+  }
 }
+
+WatchedCall::WatchedCall() { call_since = Clock::now().time_since_epoch().count(); }
+WatchedCall::~WatchedCall() { call_since = 0; }
 
 py::object support(const char* name) {
   return py::reinterpret_borrow<py::dict>(support_functions)[name];

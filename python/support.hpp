@@ -43,6 +43,16 @@ void begin_interpreter(const gan::PythonStart& start);
 /// The function of python/support.py. @pre begin_interpreter
 [[nodiscard]] pybind11::object support(const char* name);
 
+/// While it lives a call into the user's files goes on: where it stands is written to standard
+/// error once it has taken PythonStart::slow_seconds. A hang shows there before others give up.
+class WatchedCall {
+ public:
+  WatchedCall();
+  ~WatchedCall();
+  WatchedCall(const WatchedCall&) = delete;
+  WatchedCall& operator=(const WatchedCall&) = delete;
+};
+
 /// What is to be said of a Python error, in one line; the whole trace is told (PythonStart::tell).
 [[nodiscard]] std::string complaint_of(const pybind11::error_already_set& error);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What libgangway-python.so does in Python: runs the user's modules from the texts that the job's hash is over, and nothing
 else of their folders; seeds; looks at what a network keeps; says in one line what went wrong. Compute thread only."""
+import faulthandler
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -95,8 +96,8 @@ def no_fork(*_):
                   "subprocess, or multiprocessing, which spawns here")
 
 
-def begin(tell, hides_gpus, step_text):
-    """`step_text`: of what users import as gangway."""
+def begin(tell, hides_gpus, step_text, place_signal):
+    """`step_text`: of what users import as gangway. `place_signal`: upon it the compute thread writes down where it is."""
     global prints, torch
     prints = sys.stdout = sys.stderr = Prints(tell)
     os.environ["TORCH_COMPILE_DISABLE"] = "1"  # it chooses kernels by their time
@@ -105,6 +106,7 @@ def begin(tell, hides_gpus, step_text):
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.fork = os.forkpty = no_fork
     sys.meta_path.insert(0, SOURCES)
+    faulthandler.register(place_signal, file=2, all_threads=False)
     import multiprocessing
     multiprocessing.set_start_method("spawn")
     import torch as imported
@@ -246,6 +248,7 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
     found = find_step(folder, files, name, class_name)
     before = settings()
     seed_others(seed)
+    torch.manual_seed(seed)  # importing may have drawn, and is done once
     step = found.__new__(found)
     step.__dict__.update(networks, model=json.loads(model))
     step.__init__(**json.loads(arguments or "{}"))

@@ -27,6 +27,7 @@ auto with_python(const ScriptSpec& spec, const Body& body) {
   {
     const pybind11::gil_scoped_acquire lock;
     try {
+      const WatchedCall watched;
       return body();
     } catch (const pybind11::error_already_set& error) {
       if (is_about_memory(error)) {

@@ -23,7 +23,7 @@ class Residual(nn.Module):
 
 
 class Generator(nn.Module):
-    def __init__(self, latent=64, width=64, channels=1, resolution=28):
+    def __init__(self, latent=64, width=32, channels=1, resolution=28):
         super().__init__()
         self.side, self.width = resolution // 4, width
         self.basis = nn.Linear(latent, width * self.side * self.side)
@@ -38,7 +38,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    def __init__(self, width=64, channels=1, resolution=28):
+    def __init__(self, width=32, channels=1, resolution=28):
         super().__init__()
         self.first = nn.Conv2d(channels, width, 1)
         self.stages = nn.ModuleList(Residual(width) for _ in range(3))

@@ -84,6 +84,7 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
   const PythonPlugin& plugin = function();
   plugin.begin({.executable = home.executable.string(),
                 .hides_gpus = job.numerics.device == DeviceKind::kCpu,
+                .slow_seconds = job.layout.timeout_seconds / 4.0,
                 .tell = tell});
   open_plugin = &plugin;
 }

@@ -21,6 +21,8 @@ namespace gangway::gan {
 struct PythonStart {
   std::string executable;  ///< of the environment: "/home/me/.venv/bin/python"
   bool hides_gpus = false;
+  /// A call that takes longer has its place in the user's files written to standard error.
+  double slow_seconds = 0.0;
   /// Told each line that the user's files print, and the whole of what is said of an error.
   std::function<void(const std::string& line)> tell;
 };

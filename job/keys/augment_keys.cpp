@@ -20,7 +20,8 @@ namespace {
 
 std::string refuse_unless_augmentable(const JobSpec& job) {
   const std::string by_recipe =
-      for_recipes(&Recipe::augments, make_key({}, "", "")).why_refused(job);
+      for_recipes(&Recipe::augments, make_key({"training.augment", "", ""}, "", ""))
+          .why_refused(job);
   return by_recipe.empty() ? refuse_unless_images(job) : by_recipe;
 }
 

@@ -134,6 +134,10 @@ std::string check_own_step(const JobSpec& job) {
     return fmt::format("training.step calls networks that are Python, too; give model.{} a class",
                        other->name);
   }
+  if (job.layout.recompute) {
+    return "training.step chooses itself what it keeps; leave layout.recompute out, and use "
+           "torch.utils.checkpoint";
+  }
   return job.layout.places_networks()
              ? "training.step calls all networks; leave the workers of networks, layout.cuts and "
                "layout.stages out"
@@ -355,7 +359,7 @@ std::vector<Rule> model_rules() {
        fmt::format("`training.recipe` {} needs `model.codes` or `model.categories` above 0.",
                    recipe_names(" and ", &Recipe::has_codes)),
        check_codes},
-      {{"training.step", "training.recipe", "layout.stages"},
+      {{"training.step", "training.recipe", "layout.stages", "layout.recompute"},
        "With `training.step` all networks are Python classes, and each worker has all of them.",
        check_own_step},
       {{"training.recipe", "training.style.picture", "training.style.weight", "model.family"},

@@ -39,13 +39,14 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
       "A busy machine is refused. docs/planning.md says what is measured.");
   command->callback([options, program, &code] {
     const Environment environment = read_environment();
-    const JobSpec job = profiled_job(*options, environment);
+    JobSpec job = profiled_job(*options, environment);
     if (job.numerics.device != program.device) {
       become(program.device == DeviceKind::kCpu ? "gangway-profile-cuda" : "gangway-model",
              program.typed);
     }
     gan::open_python(job,
                      [](const std::string& line) { fmt::print(stderr, "python  {}\n", line); });
+    gan::learn_own_phases(job);
     code = measure_profile(*options, job, environment, program.make);
   });
 }

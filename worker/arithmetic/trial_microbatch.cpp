@@ -40,7 +40,7 @@ JobSpec trial_of(JobSpec job) {
   job.data.prefetch = 1;
   job.layout.recompute = false;  // what is made again has the same bits
   for (NetworkSpec& network : job.networks) {
-    network.steps = 1;
+    network.steps = job.training.step.is_python() ? network.steps : 1;  // its phases say how often
   }
   return job;
 }

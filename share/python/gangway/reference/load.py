@@ -83,14 +83,13 @@ def _script(run: Path, name: str, wanted_hash: str, statistics: list, trusts: bo
         raise Failed(f"{path}: is not loaded by PyTorch {torch.__version__}: {str(error).splitlines()[0]}") from None
 
 
-def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> Module:
-    """A class of the user's files, as the run keeps them. It is made as for training, under the job's seed: its constants are in no
-    checkpoint."""
-    named, wanted_hash = job["model"][name], job["model"][f"{name}_hash"]
+def class_of(run: Path, named, wanted_hash: str, trusts: bool):
+    """A class of the user's files, as the run keeps them. → (its name in the job, how it is found, arguments)
+    @param named  as the job has it: nets.py:Net, or that and arguments"""
     call, arguments = (named["python"], {**named}) if isinstance(named, dict) else (named, {})
     arguments.pop("python", None)
     file, _, class_name = call.rpartition(":")
-    folder, seed = run / "python" / wanted_hash, job["training"]["seed"]
+    folder = run / "python" / wanted_hash
     sources = sorted(folder.rglob("*.py"))
     if folder / Path(file).name not in sources:
         raise Failed(f"{folder / Path(file).name}: is not there: the run keeps a copy of each of your networks' files")
@@ -98,11 +97,18 @@ def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> 
         require_trusted(source)
     sys.dont_write_bytecode = True  # in the run
     sys.path.insert(0, str(folder))
+    return call, lambda: functools.reduce(getattr, class_name.split("."), importlib.import_module(Path(file).stem)), arguments
+
+
+def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> Module:
+    """It is made as for training, under the job's seed: its constants are in no checkpoint."""
+    call, find, arguments = class_of(run, job["model"][name], job["model"][f"{name}_hash"], trusts)
+    seed = job["training"]["seed"]
     seed_all(seed)
     try:
-        made = importlib.import_module(Path(file).stem)
+        found = find()
         seed_all(seed)  # importing may have drawn
-        network = functools.reduce(getattr, class_name.split("."), made)(**arguments).train()
+        network = found(**arguments).train()
         _take_shapes(network, job, name, seed)
         return Module(network, statistics)
     except Exception as error:  # whatever the user's code raises

@@ -83,13 +83,25 @@ class Module:
         """What training begins with: what is in the file."""
         return self._given
 
-    def forward(self, inputs, key: dict, running: dict):
-        """→ (what it makes, {statistic: its value after this call})"""
+    @property
+    def network(self) -> torch.nn.Module:
+        return self._network
+
+    def prepare(self, running: dict) -> None:
+        """Its statistics are what they are given to be, in copies that it may write to."""
         for name, place in self._statistics.items():
             kind = self._types[name]
             values = running[name]
             setattr(*place, values.clone(memory_format=torch.contiguous_format) if kind == torch.float32
                     else values.round().to(kind))
+
+    def seen(self) -> dict:
+        """{statistic: its value now}"""
+        return {name: getattr(*place).detach().to(torch.float32) for name, place in self._statistics.items()}
+
+    def forward(self, inputs, key: dict, running: dict):
+        """→ (what it makes, {statistic: its value after this call})"""
+        self.prepare(running)
         seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
         with torch.jit.optimized_execution(False):  # its first call would have other bits than its second
             try:
@@ -98,7 +110,7 @@ class Module:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 raise Failed(f"a network raises in forward, {place.filename}:{place.lineno}: {type(error).__name__}: "
                              f"{next(iter(str(error).splitlines()), '')}") from error
-        return made, {name: getattr(*place).detach().to(torch.float32) for name, place in self._statistics.items()}
+        return made, self.seen()
 
 
 class Dense:

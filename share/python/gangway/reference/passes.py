@@ -51,7 +51,7 @@ def gradient_penalty(gradient, weight: float):
 
 @dataclass
 class Phase:
-    trains: str
+    trains: tuple  # networks
     passes: list = field(default_factory=list)  # functions of a Pass, in the order in which their gradients are added
     repeats: int = 1
     interval: int = 1  # is run in every step divisible by it
@@ -112,7 +112,7 @@ class Pass:
     def apply(self, name: str, inputs: tuple, stream: int = 0, statistic: str | None = None):
         """A network's forward. What it makes is cut off: gradients go back application by application (learn).
         @param stream  tells two applications of one pass apart @param statistic  is given the mean of what is made"""
-        network, is_trained = self.step.networks[name], self.phase.trains == name
+        network, is_trained = self.step.networks[name], name in self.phase.trains
         has_gradient = is_trained or any(one.requires_grad for one in inputs)
         with torch.set_grad_enabled(has_gradient):
             made, seen = network.module.forward(inputs, self._network_key(stream), network.running)
@@ -122,7 +122,7 @@ class Pass:
 
     def take(self, name: str, inputs: tuple, made, seen: dict):
         """What a network has made of `inputs` becomes this pass's own."""
-        network, is_trained = self.step.networks[name], self.phase.trains == name
+        network, is_trained = self.step.networks[name], name in self.phase.trains
         if is_trained:
             network.harvest(seen)
         if not made.requires_grad or not (is_trained or any(one.requires_grad for one in inputs)):
@@ -242,18 +242,18 @@ def _gamma(of: Pass, name: str) -> float:
 
 
 def phases_of(job: dict) -> list[Phase]:
-    """Of the recipe gan, in the order in which a step runs them. A lazy regulariser is a phase of its own."""
+    """Of the recipe adversarial, in the order in which a step runs them. A lazy regulariser is a phase of its own."""
     training, updates = job["training"], job["discriminator"]["steps"]
     couples = training["loss"] == "relativistic"
-    discriminator = Phase("discriminator", [pair] if couples else [real, fake], repeats=updates, first_reals=0, harvests=2)
+    discriminator = Phase(("discriminator",), [pair] if couples else [real, fake], repeats=updates, first_reals=0, harvests=2)
     if training.get("gradient_penalty", 0) > 0:
         discriminator.passes.append(between)
     regularisers = [one for one, name in ((on_reals, "r1"), (on_fakes, "r2")) if training.get(name, {}).get("gamma", 0) > 0]
     interval = training.get("r1", {}).get("interval", 1)
     reads = updates if training.get("generator_reals") == "new" else None
-    phases = [discriminator, Phase("generator", [generate_pair if couples else generate], first_reals=reads, harvests=1)]
+    phases = [discriminator, Phase(("generator",), [generate_pair if couples else generate], first_reals=reads, harvests=1)]
     if interval == 1:
         discriminator.passes += regularisers
     elif regularisers:
-        phases.append(Phase("discriminator", regularisers, interval=interval))
+        phases.append(Phase(("discriminator",), regularisers, interval=interval))
     return phases

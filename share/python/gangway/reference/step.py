@@ -13,9 +13,10 @@ from gangway.reference.passes import Pass, Phase
 
 class Step:
     """@param number  steps done before it @param networks  by name; are changed to what they are after it
-    @param events  the run's decisions, of the later checkpoint @param pack  as data.Reals takes it"""
+    @param events  the run's decisions, of the later checkpoint @param pack  as data.Reals takes it
+    @param own  the run's own step (own_step.py); None: its recipe's is replayed"""
 
-    def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None):
+    def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None, own=None):
         self.job, self.networks, self.number = job, networks, number
         self.reals = data.Reals(job, pack)
         self.lr_factor, self.seed = settings_of(job["training"]["seed"], events, number)
@@ -26,26 +27,30 @@ class Step:
         self._images = float((number + 1) * self._images_per_step)
         self._burn_in = 1000.0 * (training.get("burn_in_kimg") or training["kimg"])
         self._latest, self._kept = {}, {}
+        self._phases = passes.phases_of(job) if own is None else own.phases()
 
     def replay(self) -> None:
-        todo = [(index, phase, repeat) for index, phase in enumerate(passes.phases_of(self.job))
+        todo = [(index, phase, repeat) for index, phase in enumerate(self._phases)
                 if self.number % phase.interval == 0 for repeat in range(phase.repeats)]
         for place, (index, phase, repeat) in enumerate(todo):
-            network = self.networks[phase.trains]
-            leaves = []
+            trained = [self.networks[name] for name in phase.trains]
+            leaves = {network.name: [] for network in trained}
             for microbatch in range(self.job["training"]["microbatches"]):
-                leaves.append(network.open_leaf())
+                for network in trained:
+                    leaves[network.name].append(network.open_leaf())
                 for number, work in enumerate(phase.passes):
                     at = {"phase": index, "repeat": repeat, "pass_": number, "microbatch": microbatch}
                     work(Pass(self, phase, at))
-                network.close_leaf(phase.harvests)
-            is_last = all(later.trains != phase.trains for _, later, _ in todo[place + 1:])
-            update.update(network, leaves, self._plan(phase, is_last))
+                for network in trained:
+                    network.close_leaf(phase.harvests)
+            for network in trained:
+                is_last = all(network.name not in later.trains for _, later, _ in todo[place + 1:])
+                update.update(network, leaves[network.name], self._plan(phase, network, is_last))
 
-    def _plan(self, phase: Phase, is_last: bool) -> dict:
+    def _plan(self, phase: Phase, network, is_last: bool) -> dict:
         """Of an update. The average is taken once a step, at the network's last."""
-        spec, network = self.job[phase.trains], self.networks[phase.trains]
-        kind, numbers = update.settings_at(spec, self._images, self._burn_in, self._laziness(phase.trains))
+        spec = self.job[network.name]
+        kind, numbers = update.settings_at(spec, self._images, self._burn_in, self._laziness(network.name))
         numbers["lr"] *= self.lr_factor
         decay = None
         if is_last and network.average is not None:
@@ -55,7 +60,7 @@ class Step:
 
     def _laziness(self, name: str) -> float:
         """n / (n + 1) for a network that has a lazy regulariser after every n updates (StyleGAN2, appendix B)."""
-        own = [phase for phase in passes.phases_of(self.job) if phase.trains == name]
+        own = [phase for phase in self._phases if name in phase.trains]
         updates = sum(phase.repeats for phase in own if phase.interval == 1)
         factor = 1.0
         for phase in own:

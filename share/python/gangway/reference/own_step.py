@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""A step of the user's own (docs/own-step.md): its phases, and what a method does with a micro-batch. As python/own_step.cpp."""
+import functools
+
+import torch
+
+from gangway.errors import Failed
+from gangway.reference import load, philox
+from gangway.reference.networks import seed_all
+from gangway.reference.passes import Pass, Phase
+from gangway.reference.philox import Keyed
+
+
+def of(run, job: dict, networks: dict, trusts: bool):
+    """None: the job has none."""
+    named = job["training"].get("step", "none")
+    return None if named == "none" else OwnStep(run, job, networks, named, trusts)
+
+
+class OwnStep:
+    def __init__(self, run, job: dict, networks: dict, named, trusts: bool):
+        call, find, arguments = load.class_of(run, named, job["training"]["step_hash"], trusts)
+        self.job, self.networks = job, networks
+        try:
+            found = find()
+            seed_all(job["training"]["seed"])
+            self.step = found.__new__(found)
+            self.step.__dict__.update({name: one.module.network for name, one in networks.items()},
+                                      model={key: job["model"].get(key, 0) for key in
+                                             ("latent", "resolution", "channels", "classes")})
+            self.step.__init__(**arguments)
+        except Exception as error:  # whatever the user's code raises
+            raise Failed(f"training.step: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
+
+    def phases(self) -> list[Phase]:
+        methods = {}
+        for owner in reversed(type(self.step).__mro__):
+            methods.update((name, value.gangway_phase) for name, value in vars(owner).items() if hasattr(value, "gangway_phase"))
+        takes_none = not any(new for _, _, _, new in methods.values())
+        phases, reals = [], 0
+        for place, (method, (trains, repeats, every, new_batch)) in enumerate(methods.items()):
+            is_new = new_batch or (takes_none and place == 0)
+            phases.append(Phase(tuple(trains), [functools.partial(self.learn, method)], repeats, every,
+                                first_reals=reals if is_new else None, harvests=1))
+            reals += repeats if is_new else 0
+        return phases
+
+    def learn(self, method: str, at: Pass) -> None:
+        """Gradients go to the networks that the phase trains, statistics as the call leaves them, too."""
+        image, *label = at.reals()
+        for network in self.networks.values():
+            network.module.prepare(network.running)
+        seed_all(int(Keyed(**at._network_key(0), draw=philox.DROPOUT).bits(0)[0]))
+        made = getattr(self.step, method)({"image": image.detach(), **({"label": label[0]} if label else {})}, at.step.number)
+        loss = made[0] if isinstance(made, tuple) else made
+        trained = [self.networks[name] for name in at.phase.trains]
+        for network in trained:
+            network.harvest(network.module.seen())
+        torch.autograd.backward(loss.reshape(()).float(),
+                                inputs=[one for network in trained for one in network.module.parameters.values()])

@@ -57,7 +57,7 @@ class DMD2(gangway.Step):
         self.teacher, self.gan_weight = Teacher(), gan_weight
 
     def noised(self, points):
-        sigma = 0.05 * 40 ** torch.rand(len(points), 1)  # 0.05 to 2
+        sigma = 0.02 * 100 ** torch.rand(len(points), 1)  # 0.02 to 2
         return points + sigma * torch.randn_like(points), sigma
 
     def made(self, count):

@@ -8,8 +8,6 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
-
 #include "base/errors.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/autoencoder.hpp"
@@ -127,14 +125,13 @@ std::vector<pipeline::Phase> own_phases(const Job& job) {
     phases.push_back(std::move(phase));
   }
   if (reals != job.real_batches_per_step()) {
-    throw ConfigError(
-        fmt::format("training.step takes {} new batches a step, and the job has {}: count "
-                    "new_batch and repeats "
-                    "of its phases{}",
-                    reals, job.real_batches_per_step(),
-                    job.training.recipe->counts.empty()
-                        ? std::string()
-                        : fmt::format(", or set {}.steps={}", job.training.recipe->counts, reals)));
+    std::string complaint =
+        "training.step takes " + std::to_string(reals) + " new batches a step, and the job has " +
+        std::to_string(job.real_batches_per_step()) + ": count new_batch and repeats of its phases";
+    if (const std::string_view counts = job.training.recipe->counts; !counts.empty()) {
+      complaint.append(", or set ").append(counts).append(".steps=").append(std::to_string(reals));
+    }
+    throw ConfigError(complaint);
   }
   return completed(std::move(phases));
 }

@@ -121,29 +121,6 @@ std::string check_codes(const JobSpec& job) {
              : "";
 }
 
-std::string check_own_step(const JobSpec& job) {
-  if (job.training.step.file.empty()) {
-    return {};
-  }
-  if (!job.training.step.is_python()) {
-    return "training.step is a class of a Python file: FILE.py:CLASS (docs/own-step.md)";
-  }
-  const auto other = std::ranges::find_if(
-      job.networks, [](const NetworkSpec& network) { return !network.module.is_python(); });
-  if (other != job.networks.end()) {
-    return fmt::format("training.step calls networks that are Python, too; give model.{} a class",
-                       other->name);
-  }
-  if (job.layout.recompute) {
-    return "training.step chooses itself what it keeps; leave layout.recompute out, and use "
-           "torch.utils.checkpoint";
-  }
-  return job.layout.places_networks()
-             ? "training.step calls all networks; leave the workers of networks, layout.cuts and "
-               "layout.stages out"
-             : "";
-}
-
 std::string check_style(const JobSpec& job) {
   const Recipe& recipe = *job.training.recipe;
   const StyleSpec& style = job.training.style;
@@ -359,9 +336,6 @@ std::vector<Rule> model_rules() {
        fmt::format("`training.recipe` {} needs `model.codes` or `model.categories` above 0.",
                    recipe_names(" and ", &Recipe::has_codes)),
        check_codes},
-      {{"training.step", "training.recipe", "layout.stages", "layout.recompute"},
-       "With `training.step` all networks are Python classes, and each worker has all of them.",
-       check_own_step},
       {{"training.recipe", "training.style.picture", "training.style.weight", "model.family"},
        fmt::format("`training.recipe` {} needs `training.style.picture`, and a weight above 0.",
                    recipe_names(" and ", &Recipe::has_style)),

@@ -94,6 +94,29 @@ std::string check_cut_diversity(const JobSpec& job) {
              : "";
 }
 
+std::string check_own_step(const JobSpec& job) {
+  if (job.training.step.file.empty()) {
+    return {};
+  }
+  if (!job.training.step.is_python()) {
+    return "training.step is a class of a Python file: FILE.py:CLASS (docs/own-step.md)";
+  }
+  const auto other = std::ranges::find_if(
+      job.networks, [](const NetworkSpec& network) { return !network.module.is_python(); });
+  if (other != job.networks.end()) {
+    return fmt::format("training.step calls networks that are Python, too; give model.{} a class",
+                       other->name);
+  }
+  if (job.layout.recompute) {
+    return "training.step chooses itself what it keeps; leave layout.recompute out, and use "
+           "torch.utils.checkpoint";
+  }
+  return job.layout.places_networks()
+             ? "training.step calls all networks; leave the workers of networks, layout.cuts and "
+               "layout.stages out"
+             : "";
+}
+
 }  // namespace
 
 std::vector<Rule> placement_rules(const Recipe& recipe) {
@@ -128,6 +151,9 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
             "`layout.shares` goes neither with workers of networks in `layout` nor with "
             "`layout.stages`.",
             check_apart_shares),
+      {{"training.step", "training.recipe", "layout.stages", "layout.recompute"},
+       "With `training.step` all networks are Python classes, and each worker has all of them.",
+       check_own_step},
       {{"layout.shares", "training.microbatches"},
        "`layout.shares` are `training.microbatches` together.",
        check_shares},

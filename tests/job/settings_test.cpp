@@ -58,7 +58,8 @@ TEST(Settings, RefusesAValueWhereAMapIsExpected) {
   EXPECT_THAT(
       problems_of("", {"training=[1]"}),
       ElementsAre(
-          "command line: training=[1]: expected a map of keys (recipe, kimg, batch, microbatches, "
+          "command line: training=[1]: expected a map of keys (recipe, step, step_hash, kimg, "
+          "batch, microbatches, "
           "seed, burn_in_kimg, growth, loss, reuse_fakes, fake_labels, generator_reals, "
           "gradient_penalty, gradient_penalty_schedule, r1, r2, "
           "orthogonal_weight, label_smoothing, label_noise, lecam, "

@@ -12,7 +12,8 @@ The same network, batch, data and algorithm with as many processes of one thread
                       bucket views, no buffers broadcast, buckets of B MB; --rivals adds the same under bf16 autocast,
                       by torch.compile (which takes a minute or two at its start), and both
     never talk        the tuned processes without any communication: what the machine gives to this code at most
-    gangway           build/release/bin/gangway run, pictures and checkpoints only at its ends; --modes adds others
+    gangway           build/release/bin/gangway run, pictures and checkpoints only at its ends; --modes adds others: python
+                      trains the modules of PyTorch's rows, own-step by their step (own.py)
     gangway alone     with --hosts: a run of one worker on every host at once, each with its part of the batch. No
                       schedule steps faster than it, or than the bytes of a step go through the link: the bound
 
@@ -35,12 +36,17 @@ from rows import GangwayRow, PytorchRow, Run
 ROOT = Path(__file__).resolve().parents[2]
 MAX_BUSY = 0.10  # share of all cores that others may use
 ALONE = "gangway alone"
+OWN = ROOT / "bench/ddp/own.py"
+PYTHON = [f"model.{name.lower()}={{python: {OWN}:{name}, net: NET}}" for name in ("Generator", "Discriminator")]
 MODES = {"across": ("gangway", []),  # what a job does that names nothing else
          "within": ("gangway within", ["layout.overlap=within"]),
          "none": ("gangway none", ["layout.overlap=none"]),
          "bf16": ("gangway bf16", ["numerics.wire=bf16"]),
          "apart": ("gangway apart", ["layout.generator=[0]", "layout.discriminator=[1]"]),  # of two workers
-         "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"])}
+         "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"]),
+         "python": ("gangway python", [*PYTHON]),  # the very modules of PyTorch's rows
+         "python-bf16": ("gangway python bf16", [*PYTHON, "numerics.precision=bf16"]),
+         "own-step": ("gangway own step", [*PYTHON, f"training.step={OWN}:Step"])}
 RIVALS = {"plain": [],  # of the tuned rows
           "bf16": ["--autocast", "bf16"],
           "compiled": ["--compile"],
@@ -83,7 +89,8 @@ def gangway_rows(options, place):
     if options.without_gangway:
         return []
     together = [Run([], ["-n", str(options.workers), *place.gangway_arguments()])]
-    rows = [(name, together, keys) for name, keys in (MODES[mode] for mode in options.modes)]
+    rows = [(name, together, [key.replace("NET", options.net) for key in keys])
+            for name, keys in (MODES[mode] for mode in options.modes)]
     if options.hosts:
         rows.append((ALONE, [Run(place.on_host_of(rank), ["-n", "1"]) for rank in range(options.hosts)], []))
     return rows
@@ -164,7 +171,7 @@ def parse_options():
     parser.add_argument("--gangway", default=str(ROOT / "build/release/bin/gangway"), metavar="PROGRAM")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=["across"],
                         help="rows of gangway: overlap across phases, within them, none; bf16 wire with overlap across; "
-                             "networks that compute in bf16")
+                             "networks that compute in bf16; the modules of PyTorch's rows, and their step, too")
     parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=["plain"],
                         help="tuned rows of PyTorch: plain, under bf16 autocast, compiled, both (plain)")
     parser.add_argument("--reuse-fakes", action="store_true", help="all rows make the images of a step once, for both phases")

@@ -3,6 +3,9 @@
 // gangway-model, which has LibTorch. The workers look again. Main thread.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/environment.hpp"
 #include "job/file/parse.hpp"
 #include "launch/run/run_options.hpp"
@@ -19,5 +22,8 @@ namespace gangway::launch {
 /// @throws ConfigError of one line for a file that cannot be trained; nothing is started for a job
 /// without such files or a library
 void inspect_own_networks(ResolvedJob& job);
+
+/// A line where networks are TorchScript, whose future is not PyTorch's: the other road. Else none.
+[[nodiscard]] std::vector<std::string> script_notes(const JobSpec& job);
 
 }  // namespace gangway::launch

@@ -124,7 +124,7 @@ class OwnStep(Trainings):
         self.refuse(*DRY, "discriminator.steps=1", says=["takes 2 new batches a step, and the job has 1"])
         self.refuse(*DRY, "training.r1.gamma=1", says=["has no meaning beside training.step"])
         self.refuse(*DRY, "layout.recompute=true", says=["training.step chooses itself"])
-        self.refuse(*DRY, "model.discriminator=none", "model.family=dcgan", says=["give model.discriminator a class"])
+        self.refuse(*DRY, "model.discriminator=none", "model.family=infogan", says=["give model.discriminator a class"])
         self.refuse(*DRY, text=MIXED.replace('trains="generator"', 'trains="painter"'),
                     says=["phase small trains painter; the job has generator, discriminator"])
         self.refuse(*DRY, text=MIXED.replace("@gangway.phase", "#"), says=["Step has no phase"])

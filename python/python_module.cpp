@@ -71,7 +71,8 @@ py::tuple arguments_of(const std::vector<at::Tensor>& inputs) {
 
 void PythonModule::refuse(const std::string& what) const { python::refuse(spec_, what); }
 
-PythonModule::PythonModule(ScriptSpec spec) : spec_(std::move(spec)) {
+PythonModule::PythonModule(ScriptSpec spec)
+    : spec_(std::move(spec)), place_(with_python(spec_, [this] { return Kept(place_of(spec_)); })) {
   module_ = construct();
   call_first(module_);
   find_tensors();
@@ -84,7 +85,7 @@ PythonModule::PythonModule(ScriptSpec spec) : spec_(std::move(spec)) {
 Kept PythonModule::construct() const {
   const gan::SeededGenerator drawn_from(at::kCPU, spec_.seed);
   return with_python(spec_, [this] {
-    return Kept(support("construct")(*place_of(spec_), spec_.arguments, spec_.seed));
+    return Kept(support("construct")(*place_.get(), spec_.arguments, spec_.seed));
   });
 }
 

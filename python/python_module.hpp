@@ -86,6 +86,7 @@ class PythonModule {
   void require_still() const;
 
   ScriptSpec spec_;
+  Kept place_;  ///< place_of(spec_): its files are read once
   Kept module_;
   Kept noted_;
   std::vector<Held> parameters_;

@@ -225,11 +225,7 @@ def find_step(folder, files, name, class_name):
 def own_phases(folder, files, name, class_name, networks):
     """(method, networks that it trains, repeats, interval, whether it takes new examples) of each phase."""
     found = find_step(folder, files, name, class_name)
-    phases = {}
-    for owner in reversed(found.__mro__):
-        for method, value in vars(owner).items():
-            if hasattr(value, "gangway_phase"):
-                phases[method] = value.gangway_phase
+    phases = sys.modules["gangway"].phases_of(found)
     if not phases:
         raise Refused(f"{class_name} has no phase: put @gangway.phase(trains=...) before a method")
     for method, (trains, repeats, every, _) in phases.items():
@@ -238,9 +234,6 @@ def own_phases(folder, files, name, class_name, networks):
                 raise Refused(f"phase {method} trains {network}; the job has {', '.join(networks)}")
         if not trains or len(set(trains)) < len(trains) or repeats < 1 or every < 1:
             raise Refused(f"phase {method} has to train a network, each once, with repeats and every of at least 1")
-    if not any(new for _, _, _, new in phases.values()):
-        first = next(iter(phases))
-        phases[first] = (*phases[first][:3], True)
     return [(method, *fields) for method, fields in phases.items()]
 
 
@@ -249,9 +242,7 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
     before = settings()
     seed_others(seed)
     torch.manual_seed(seed)  # importing may have drawn, and is done once
-    step = found.__new__(found)
-    step.__dict__.update(networks, model=json.loads(model))
-    step.__init__(**json.loads(arguments or "{}"))
+    step = sys.modules["gangway"].made(found, networks, json.loads(model), json.loads(arguments or "{}"))
     put_back(before)
     return step
 

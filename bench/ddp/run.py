@@ -89,7 +89,7 @@ def gangway_rows(options, place):
     if options.without_gangway:
         return []
     together = [Run([], ["-n", str(options.workers), *place.gangway_arguments()])]
-    rows = [(name, together, [key.replace("NET", options.net) for key in keys])
+    rows = [(name, together, [key.replace("net: NET", f"net: {options.net}") for key in keys])
             for name, keys in (MODES[mode] for mode in options.modes)]
     if options.hosts:
         rows.append((ALONE, [Run(place.on_host_of(rank), ["-n", "1"]) for rank in range(options.hosts)], []))

@@ -27,3 +27,22 @@ def phase(trains, repeats=1, every=1, new_batch=False):
         method.gangway_phase = (networks, int(repeats), int(every), bool(new_batch))
         return method
     return mark
+
+
+def phases_of(found):
+    """What the class marks, by method, in the order of a step; where none takes new examples, the first does."""
+    phases = {}
+    for owner in reversed(found.__mro__):
+        phases.update((method, value.gangway_phase) for method, value in vars(owner).items() if hasattr(value, "gangway_phase"))
+    if phases and not any(new for _, _, _, new in phases.values()):
+        first = next(iter(phases))
+        phases[first] = (*phases[first][:3], True)
+    return phases
+
+
+def made(found, networks, model, arguments):
+    """An object of the class, which has the job's networks and numbers before its own __init__ runs."""
+    step = found.__new__(found)
+    step.__dict__.update(networks, model=model)
+    step.__init__(**arguments)
+    return step

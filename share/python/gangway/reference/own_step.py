@@ -4,6 +4,7 @@ import functools
 
 import torch
 
+from gangway import step
 from gangway.errors import Failed
 from gangway.reference import load, philox
 from gangway.reference.networks import seed_all
@@ -24,22 +25,14 @@ class OwnStep:
         try:
             found = find()
             seed_all(job["training"]["seed"])
-            self.step = found.__new__(found)
-            self.step.__dict__.update({name: one.module.network for name, one in networks.items()},
-                                      model={key: job["model"].get(key, 0) for key in
-                                             ("latent", "resolution", "channels", "classes")})
-            self.step.__init__(**arguments)
+            model = {key: job["model"].get(key, 0) for key in ("latent", "resolution", "channels", "classes")}
+            self.step = step.made(found, {name: one.module.network for name, one in networks.items()}, model, arguments)
         except Exception as error:  # whatever the user's code raises
             raise Failed(f"training.step: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
 
     def phases(self) -> list[Phase]:
-        methods = {}
-        for owner in reversed(type(self.step).__mro__):
-            methods.update((name, value.gangway_phase) for name, value in vars(owner).items() if hasattr(value, "gangway_phase"))
-        takes_none = not any(new for _, _, _, new in methods.values())
         phases, reals = [], 0
-        for place, (method, (trains, repeats, every, new_batch)) in enumerate(methods.items()):
-            is_new = new_batch or (takes_none and place == 0)
+        for method, (trains, repeats, every, is_new) in step.phases_of(type(self.step)).items():
             phases.append(Phase(tuple(trains), [functools.partial(self.learn, method)], repeats, every,
                                 first_reals=reals if is_new else None, harvests=1))
             reals += repeats if is_new else 0

@@ -82,6 +82,7 @@ enum class RandomDraw : std::int32_t {
   kBrightness = 63,
   kContrast = 64,
   kSaturation = 65,
+  kExample = 70,  ///< all that an example in Python draws (gan/data/own/)
 };
 
 struct PhiloxBlock {

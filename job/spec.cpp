@@ -87,7 +87,7 @@ bool Job::scales_losses() const {
   return std::ranges::find(networks, Precision::kFp16, &NetworkSpec::precision) != networks.end();
 }
 
-bool Job::has_python() const {
+bool Job::computes_in_python() const {
   return training.step.is_python() || std::ranges::any_of(networks, [](const NetworkSpec& network) {
            return network.module.is_python();
          });

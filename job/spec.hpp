@@ -57,6 +57,16 @@ struct AugmentSpec {
   bool operator==(const AugmentSpec&) const = default;
 };
 
+/// What is the user's own: a TorchScript file, or a class of a Python file. A network without one
+/// is the family's.
+struct ModuleFile : HashedFile {
+  std::string python_class = {};  ///< "Generator"; empty: a TorchScript file
+  std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
+  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
+  [[nodiscard]] bool is_python() const { return !file.empty() && !python_class.empty(); }
+  bool operator==(const ModuleFile&) const = default;
+};
+
 struct DataSpec {
   static constexpr std::int64_t kAutoCache = -1;
 
@@ -64,7 +74,7 @@ struct DataSpec {
                                          ///< images:DIR_OR_FILE, toy:ring8, toy:grid25; of two
                                          ///< sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE,
                                          ///< edges:fashion-mnist, classes:fashion-mnist:A,B;
-                                         ///< pack:DIR, made by `gangway data pack`
+                                         ///< pack:DIR, made by `gangway data pack`; or `module`
   /// Whether an example is two pictures, the first side's channels before the second's.
   [[nodiscard]] bool has_two_sides() const;
   /// Whether the second of them is what the first one should become.
@@ -76,6 +86,11 @@ struct DataSpec {
   std::int64_t limit = 0;  ///< examples of the source that are trained on, the first ones; 0: all
   PairDirection direction = PairDirection::kAToB;
   AugmentSpec augment;
+  /// Whose class has the examples, where they are the user's Python (docs/own-data.md); `source` is
+  /// "data.py:Faces" then.
+  ModuleFile module;
+  std::string python;      ///< layout.python, whose interpreter reads them
+  bool takes_any = false;  ///< whether a step of the user's own gets them, pictures or not
   bool operator==(const DataSpec&) const = default;
 };
 
@@ -148,16 +163,6 @@ struct StyleSpec {
   int content_level = 2;        ///< of the features, in which the content is compared; from 1
   double total_variation = 0.0;
   bool operator==(const StyleSpec&) const = default;
-};
-
-/// What is the user's own: a TorchScript file, or a class of a Python file. A network without one
-/// is the family's.
-struct ModuleFile : HashedFile {
-  std::string python_class = {};  ///< "Generator"; empty: a TorchScript file
-  std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
-  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
-  [[nodiscard]] bool is_python() const { return !file.empty() && !python_class.empty(); }
-  bool operator==(const ModuleFile&) const = default;
 };
 
 /// A phase of a step that is the user's Python (docs/own-step.md), as its file says it.
@@ -296,8 +301,10 @@ struct Job {
   /// Whether losses are multiplied so that gradients stay in fp16's range. Where one network
   /// computes in it those of others pass through it: then they are for all.
   [[nodiscard]] bool scales_losses() const;
-  /// Whether networks are the user's own Python (docs/python.md).
-  [[nodiscard]] bool has_python() const;
+  /// Whether networks or the step are the user's own Python (docs/python.md).
+  [[nodiscard]] bool computes_in_python() const;
+  /// The same, or the data (docs/own-data.md).
+  [[nodiscard]] bool has_python() const { return computes_in_python() || data.module.is_python(); }
   /// Whether a network's updates wait for the norm of its gradient.
   [[nodiscard]] bool agrees_on_updates(NetworkId network) const {
     return skips_updates(network) || training.divergence.gradient_norm > 0.0;

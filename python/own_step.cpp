@@ -82,7 +82,7 @@ class OwnStep final : public gan::PythonStep {
 
  private:
   Made called(const Call& call) {
-    const at::Device device = call.images.device();
+    const at::Device device = call.batch.front().second.device();
     const std::uint64_t seed = gan::seed_of_call(call.key);
     PerNetwork<std::vector<at::Tensor>> given;
     for (PythonBlock* block : blocks_) {
@@ -99,10 +99,12 @@ class OwnStep final : public gan::PythonStep {
             job_.networks[id].is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining, device,
             given[id]);
       }
-      const py::object labels =
-          job_.model.classes > 0 ? wrapped(at::alias(call.labels)) : py::object(py::none());
-      const py::tuple result = support("call_step")(
-          object_.get(), call.method, wrapped(at::alias(call.images)), labels, call.step, seed);
+      py::dict batch;
+      for (const auto& [name, tensor] : call.batch) {
+        batch[py::str(name)] = wrapped(at::alias(tensor));
+      }
+      const py::tuple result =
+          support("call_step")(object_.get(), call.method, batch, call.step, seed);
       made.loss = *unwrapped(result[0]);
       for (const auto& [name, value] : result[1].cast<py::dict>()) {
         made.figures[name.cast<std::string>()] = *unwrapped(value);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What libgangway-python.so shows the program that loads it (gan/script/python_library.hpp).
+#include <exception>
 #include <memory>
+#include <string>
+
+#include <torch/csrc/Exceptions.h>
 
 #include "gan/script/python_library.hpp"
 #include "python/own_step.hpp"
@@ -11,6 +15,24 @@ namespace {
 
 std::unique_ptr<gangway::gan::Block> make_block(const gangway::ScriptSpec& spec) {
   return std::make_unique<gangway::python::PythonBlock>(spec);
+}
+
+void save(gangway::gan::Network& network, const std::filesystem::path& file) {
+  dynamic_cast<gangway::python::PythonBlock&>(network.block(0)).save(file);
+}
+
+std::string raised_in(const std::exception& error) {
+  namespace py = pybind11;
+  const auto* raised = dynamic_cast<const python_error*>(&error);
+  if (raised == nullptr || raised->type == nullptr) {
+    return {};
+  }
+  const py::gil_scoped_acquire lock;
+  const py::object none = py::none();
+  const py::handle trace = raised->traceback == nullptr ? none.ptr() : raised->traceback;
+  return py::str(gangway::python::support("complaint")(
+      py::handle(raised->type), py::handle(raised->value), trace,
+      gangway::python::support("prints").attr("tell")));
 }
 
 void end() noexcept {
@@ -32,6 +54,8 @@ const gangway::gan::PythonPlugin& gangway_python_plugin() {
                                                       .make_block = make_block,
                                                       .make_step = gangway::python::make_own_step,
                                                       .phases = gangway::python::own_phases_of,
+                                                      .save = save,
+                                                      .raised_in = raised_in,
                                                       .end = end};
   return kPlugin;
 }

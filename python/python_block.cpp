@@ -5,6 +5,7 @@
 
 #include "gan/script/called_network.hpp"
 #include "python/trial.hpp"
+#include "python/user_code.hpp"
 
 namespace gangway::python {
 
@@ -37,6 +38,20 @@ void PythonBlock::give(const std::vector<at::Tensor>& moved, gan::StatisticSink&
   for (std::size_t i = 0; i < types_.size(); ++i) {
     sink.take(*statistics_of_moving_[i], moved[i].to(at::kFloat));
   }
+}
+
+void PythonBlock::save(const std::filesystem::path& file) {
+  const ScriptSpec& spec = module_.spec();
+  with_python(spec, [&] {
+    module_.be_ready(gan::Mode::kEvaluation, at::kCPU, moving());
+    pybind11::list inputs;
+    pybind11::list names;
+    for (const at::Tensor& one : gan::tried_examples(spec, 0)) {
+      names.append(spec.inputs[inputs.size()].name);
+      inputs.append(wrapped(one));
+    }
+    support("save")(module_.module().get(), file.string(), pybind11::tuple(inputs), names);
+  });
 }
 
 gan::NamedTensors PythonBlock::forward(const gan::NamedTensors& in,

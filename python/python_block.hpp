@@ -4,6 +4,7 @@
 // whose mean over them is carried on. The twin of gan/script/script_block.hpp. Compute thread only.
 #pragma once
 
+#include <filesystem>
 #include <vector>
 
 #include "gan/block.hpp"
@@ -19,6 +20,9 @@ class PythonBlock final : public gan::Block {
   [[nodiscard]] gan::NamedTensors forward(const gan::NamedTensors& in,
                                           const gan::ForwardContext& context) override;
   [[nodiscard]] bool is_whole_network() const override { return true; }
+
+  /// As gan::save_python.
+  void save(const std::filesystem::path& file);
 
   [[nodiscard]] PythonModule& module() { return module_; }
   /// Copies of its statistics, which the module may write to.

@@ -163,7 +163,7 @@ PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Te
     be_ready(mode, device, moving);
     support("seed_others")(seed);
     const py::object made = module_.get()(*arguments_of(inputs));
-    called.made = tensors_in(made);
+    called.made = gan::in_float32(tensors_in(made));
     if (!gan::is_as_wanted(called.made, unwrapped(made).has_value(), spec_,
                            inputs.front().size(0))) {
       unlike = made_text(made, called.made);

@@ -13,7 +13,7 @@
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
-#include "python_support.hpp"  // kSupport, kStep: texts of python/support.py and step.py
+#include "python_support.hpp"  // kSupport, kStep: texts of sources.py with support.py, and of step.py
 
 namespace gangway::python {
 namespace {
@@ -115,8 +115,9 @@ py::object support(const char* name) {
 std::string complaint_of(const py::error_already_set& error) {
   const py::object none = py::none();
   try {
-    return py::str(
-        support("complaint")(error.type(), error.value(), error.trace() ? error.trace() : none));
+    return py::str(support("complaint")(error.type(), error.value(),
+                                        error.trace() ? error.trace() : none,
+                                        support("prints").attr("tell")));
   } catch (const py::error_already_set& another) {  // an error that cannot be written down
     return fmt::format("an error of which nothing can be said ({})", another.what());
   }

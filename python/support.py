@@ -2,9 +2,6 @@
 """What libgangway-python.so does in Python: runs the user's modules from the texts that the job's hash is over, and nothing
 else of their folders; seeds; looks at what a network keeps; says in one line what went wrong. Compute thread only."""
 import faulthandler
-import importlib
-import importlib.abc
-import importlib.machinery
 import importlib.util
 import io
 import json
@@ -12,12 +9,7 @@ import os
 import random
 import signal
 import sys
-import traceback
 import types
-
-
-class Refused(Exception):
-    """What cannot be trained, in the words of one line."""
 
 
 class Prints(io.TextIOBase):
@@ -42,51 +34,6 @@ class Prints(io.TextIOBase):
             self.write("\n")
 
 
-class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """The texts of all networks' files, as modules."""
-
-    def __init__(self):
-        self.texts = {}  # dotted name -> (file below its folder, where it lies, text, whether it is a package)
-
-    def add(self, folder, files):
-        for file, text in files.items():
-            parts = file[:-len(".py")].split("/")
-            is_package = parts[-1] == "__init__"
-            name = ".".join(parts[:-1] if is_package else parts)
-            known = self.texts.get(name)
-            if known and known[2] != text:
-                raise Refused(f"{file} is another file than {known[1]}, and both are the module {name}; rename one of them")
-            if not known and (parts[0] in sys.stdlib_module_names or name in sys.modules):
-                raise Refused(f"{file} has the name of a module of Python's or of a package; rename it")
-            self.texts.setdefault(name, (file, os.path.join(folder, file), text, is_package))
-
-    def find_spec(self, name, path=None, target=None):
-        if name in self.texts:
-            _, place, _, is_package = self.texts[name]
-            spec = importlib.machinery.ModuleSpec(name, self, origin=place, is_package=is_package)
-            spec.has_location = True
-            return spec
-        if any(other.startswith(name + ".") for other in self.texts):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        if module.__name__ in self.texts:
-            _, place, text, _ = self.texts[module.__name__]
-            exec(compile(text, place, "exec", dont_inherit=True), module.__dict__)
-
-    def file_of(self, place):
-        """ "nets.py" for the place where it lies; None: it is nobody's of ours."""
-        return next((file for file, lies, _, _ in self.texts.values() if lies == place), None)
-
-    def modules(self):
-        return [sys.modules[name] for name in self.texts if name in sys.modules]
-
-
-SOURCES = Sources()
 prints = None
 torch = None
 
@@ -151,19 +98,6 @@ def put_back(before):
             prints.tell(f"{name} is the job's to choose: what your file did there is undone")
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         raise Refused("initialises torch.distributed; the workers exchange gradients themselves")
-
-
-def find_class(folder, files, name, class_name, base):
-    """The class of the user's file. `base`: of what it should be derived."""
-    SOURCES.add(folder, files)
-    found = importlib.import_module(name)
-    for part in class_name.split("."):
-        if not hasattr(found, part):
-            known = [key for key, value in vars(found).items()
-                     if isinstance(value, type) and issubclass(value, base) and value.__module__ == name]
-            raise Refused(f"has no class {part}; it has {', '.join(known) or f'none that is a {base.__name__}'}")
-        found = getattr(found, part)
-    return found
 
 
 def construct(folder, files, name, class_name, arguments, seed):
@@ -247,10 +181,10 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
     return step
 
 
-def call_step(step, method, image, label, number, seed):
+def call_step(step, method, batch, number, seed):
     """The loss and the figures that the method makes of a micro-batch."""
     seed_others(seed)
-    made = getattr(step, method)({"image": image} if label is None else {"image": image, "label": label}, number)
+    made = getattr(step, method)(batch, number)
     loss, figures = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
         what = f"a tensor {list(loss.shape)}" if isinstance(loss, torch.Tensor) else f"a {type(loss).__name__}"
@@ -265,6 +199,18 @@ def call_step(step, method, image, label, number, seed):
 
 def kept_by(step):
     return {name: frozen(value, set()) for name, value in vars(step).items() if not isinstance(value, torch.nn.Module)}
+
+
+def save(network, file, inputs, names):
+    """As torch.export or torch.onnx writes it, for any number of examples."""
+    if file.endswith(".onnx"):
+        if importlib.util.find_spec("onnx") is None:
+            raise Refused("is written as ONNX by the package onnx, which the job's environment has not: pip install onnx")
+        torch.onnx.export(network, inputs, file, dynamo=False, input_names=names, output_names=["output"],
+                          dynamic_axes={name: {0: "N"} for name in [*names, "output"]})
+        return
+    number = {0: torch.export.Dim("N", min=1)}
+    torch.export.save(torch.export.export(network, inputs, dynamic_shapes=tuple(number for _ in inputs)), file)
 
 
 OF_EVERY_MODULE = None  # names that nn.Module itself keeps in a module
@@ -333,21 +279,6 @@ def attributes(network):
 def first_changed(before, after):
     """ "" where all is as before."""
     return next((name for name in [*before, *after] if before.get(name) != after.get(name)), "")
-
-
-def complaint(kind, error, trace):
-    """ "nets.py:41 in forward: RuntimeError: …", of the innermost place in the user's files. The whole trace is told."""
-    if isinstance(error, Refused):
-        return str(error)
-    for line in "".join(traceback.format_exception(kind, error, trace)).splitlines():
-        prints.tell(line)
-    what = f"{kind.__name__}: {next(iter(str(error).splitlines()), '')[:400]}".removesuffix(": ")
-    if isinstance(error, SyntaxError) and SOURCES.file_of(error.filename):
-        return f"{SOURCES.file_of(error.filename)}:{error.lineno}: {what}"
-    for frame in reversed(traceback.extract_tb(trace)):
-        if file := SOURCES.file_of(frame.filename):
-            return f"{file}:{frame.lineno} in {frame.name}: {what}"
-    return what
 
 
 def end():

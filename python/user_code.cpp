@@ -7,7 +7,6 @@
 #include <torch/csrc/autograd/python_variable.h>
 
 #include "base/errors.hpp"
-#include "base/system/trusted_code.hpp"
 #include "job/modules/module_files.hpp"
 
 namespace gangway::python {
@@ -31,8 +30,7 @@ bool is_about_memory(const py::error_already_set& error) {
 py::tuple place_of(const ScriptSpec& spec) {
   const fs::path folder = fs::absolute(spec.file).parent_path();
   py::dict files;
-  for (const auto& [path, text] : read_python(spec)) {
-    require_trusted(folder / path);
+  for (const auto& [path, text] : read_trusted_python(spec)) {
     files[py::str(path)] = py::bytes(text);  // in the coding that it says
   }
   return py::make_tuple(folder.string(), files, fs::path(spec.file).stem().string(),

@@ -286,6 +286,9 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const std::exception& error) {
     const std::string words = error.what();  // LibTorch's go on with a stack trace, for the log
     log->error("{}", words);
+    if (const std::string raised = gan::raised_in_python(error); !raised.empty()) {
+      fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kUsage), .reason = raised});
+    }
     const auto shortage =
         job ? out_of_memory(error, *computing.requests, *job, welcome.layout) : std::nullopt;
     fail(link, *log,

@@ -19,7 +19,7 @@ constexpr std::size_t kMostNamed = 5;
 
 /// Nothing where the key has no place in the job.
 std::optional<std::string> value_of(const Key& key, const JobSpec& spec) {
-  return key.applies(spec) ? std::optional(key.get(spec)) : std::nullopt;
+  return key.applies(spec) ? std::optional(key.weighty(spec)) : std::nullopt;
 }
 
 /// Why a key counts that changes no weight by itself.

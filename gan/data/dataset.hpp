@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gan/data/named/named_batch.hpp"
 #include "gan/data/times/loader_times.hpp"
 
 namespace gangway::data {
@@ -22,6 +23,13 @@ struct ExampleShape {
   }
 };
 
+/// How micro-batches of a data set are read.
+enum class Reads {
+  kExamples,  ///< each example by itself, by `read`
+  kPictures,  ///< whole, by `read_pictures`
+  kNamed,     ///< whole, by `read_named`: they are no pictures
+};
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -34,6 +42,14 @@ class Dataset {
   /// and returns its label (0 without labels). Thread-safe. @throws ConfigError naming the file
   /// that cannot be read.
   [[nodiscard]] virtual int read(std::int64_t index, std::span<float> out) const = 0;
+  [[nodiscard]] virtual Reads reads() const { return Reads::kExamples; }
+  /// Examples that have random numbers of their own, side by side, with their labels, as `read`.
+  /// Thread-safe. @pre reads() is kPictures
+  virtual void read_pictures(std::span<const SeededExample> /*examples*/,
+                             std::span<float> /*images*/,
+                             std::span<std::int64_t> /*labels*/) const {}
+  /// The same of tensors of any kind. @pre reads() is not kExamples
+  virtual void read_named(std::span<const SeededExample> /*examples*/, NamedBatch& /*out*/) const {}
   /// Tells that example `index` is about to be read: its bytes may be brought from the disk
   /// meanwhile. Does not wait for them, and complains of nothing. Thread-safe.
   virtual void expect(std::int64_t /*index*/) const {}

@@ -52,6 +52,16 @@ void find_places(const SampleOrder& order, const LoaderOptions& options,
   }
 }
 
+std::vector<SeededExample> seeded_examples(const SampleOrder& order, const BatchRequest& request) {
+  std::vector<SeededExample> examples;
+  for (std::int64_t i = 0; i < request.count; ++i) {
+    const std::int64_t cursor = request.first_sample + i;
+    examples.push_back({.index = order.dataset_index(cursor),
+                        .seed = seed_of_example(order.seed(), cursor, Asked::kByTraining)});
+  }
+  return examples;
+}
+
 }  // namespace
 
 void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOptions& options,
@@ -64,10 +74,21 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
   if (batch.is_kept) {
     return;
   }
+  Laps laps;
+  if (dataset.reads() == Reads::kNamed) {
+    dataset.read_named(seeded_examples(order, request), batch.named);
+    if (options.ledger != nullptr) {
+      options.ledger->example_ns.add(laps.lap_ns());
+      options.ledger->images.add(request.count);
+    }
+    return;
+  }
   batch.images.resize(count * shape.elements());
   batch.labels.resize(count);
+  if (dataset.reads() == Reads::kPictures) {
+    dataset.read_pictures(seeded_examples(order, request), batch.images, batch.labels);
+  }
   std::vector<float> scratch;
-  Laps laps;
   // The first is read at once; the disk is at work on the others while it is decoded.
   for (std::size_t i = 1; i < count; ++i) {
     dataset.expect(order.dataset_index(request.first_sample + static_cast<std::int64_t>(i)));
@@ -77,7 +98,9 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
     const std::span<float> image =
         std::span(batch.images).subspan(i * shape.elements(), shape.elements());
     const std::int64_t index = order.dataset_index(cursor);
-    batch.labels[i] = dataset.read(index, image);
+    if (dataset.reads() == Reads::kExamples) {
+      batch.labels[i] = dataset.read(index, image);
+    }
     const std::int64_t example_ns = laps.lap_ns();
     require_finite(image, index);
     if (options.mirror == Mirror::kKeyed && is_mirrored(order.seed(), cursor)) {

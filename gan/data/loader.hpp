@@ -45,6 +45,7 @@ struct Batch {
   std::vector<std::int64_t> places;  ///< [count], of KeptExamples; empty: nobody keeps them
   bool is_kept = false;              ///< a device has all of it: nothing was read
   PackedBatch packed;                ///< both, for a device; empty unless the loader packs
+  NamedBatch named;                  ///< instead of both, where the data are no pictures
 };
 
 enum class Mirror {

@@ -60,12 +60,13 @@ std::unique_ptr<Dataset> open_source(const DataSpec& spec, const ModelSpec& mode
       return std::make_unique<ToyDataset>(std::move(*mixture), seed);
     }
   }
-  throw ConfigError(
-      fmt::format("data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
-                  "idx:DIR, images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, or with two "
-                  "sides pairs:DIR_OR_FILE, "
-                  "unpaired:DIR_OR_FILE, edges:fashion-mnist or classes:fashion-mnist:A,B",
-                  spec.source));
+  throw ConfigError(fmt::format(
+      "data.source: '{}' is unknown; use fashion-mnist, stacked:fashion-mnist, "
+      "idx:DIR, images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, or with two "
+      "sides pairs:DIR_OR_FILE, "
+      "unpaired:DIR_OR_FILE, edges:fashion-mnist or classes:fashion-mnist:A,B, or a Python "
+      "class, data.py:Faces",
+      spec.source));
 }
 
 void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSpec& model) {
@@ -101,6 +102,9 @@ void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSp
 
 std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model,
                                       std::uint64_t seed, ContentsCheck* check) {
+  if (spec.module.is_python()) {
+    return open_python_data(spec, model, seed, check);
+  }
   std::unique_ptr<Dataset> dataset = open_source(spec, model, seed, check);
   require_fitting(*dataset, spec, model);
   // Those of two sides are limited and cached where they are opened, side by side.

@@ -19,4 +19,10 @@ namespace gangway::data {
                                                     std::uint64_t seed,
                                                     ContentsCheck* check = nullptr);
 
+/// Examples that are the user's Python (docs/own-data.md). @pre spec.module.is_python()
+/// @throws ConfigError, EnvironmentError
+[[nodiscard]] std::unique_ptr<Dataset> open_python_data(const DataSpec& spec,
+                                                        const ModelSpec& model, std::uint64_t seed,
+                                                        const ContentsCheck* check);
+
 }  // namespace gangway::data

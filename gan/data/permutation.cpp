@@ -49,4 +49,13 @@ std::int64_t KeyedPermutation::operator()(std::int64_t i) const {
   return static_cast<std::int64_t>(value);
 }
 
+std::uint64_t seed_of_example(std::uint64_t seed, std::int64_t place, Asked by) {
+  return KeyedRandom(RandomKey{.seed = seed,
+                               .step = place,
+                               .phase = kPhaseData,
+                               .block = by == Asked::kByTraining ? 0 : 1,
+                               .draw = static_cast<std::int32_t>(RandomDraw::kExample)})
+      .bits(0);
+}
+
 }  // namespace gangway::data

@@ -53,4 +53,10 @@ class SampleOrder {
   std::int64_t size_;
 };
 
+/// Who asks for an example that draws random numbers itself.
+enum class Asked { kByTraining, kByIndex };
+
+/// What they begin with. @param place  its global cursor in a training, else its index
+[[nodiscard]] std::uint64_t seed_of_example(std::uint64_t seed, std::int64_t place, Asked by);
+
 }  // namespace gangway::data

@@ -47,6 +47,15 @@ bool is_same_view(const at::Tensor& one, const at::Tensor& other) {
          one.strides() == other.strides();
 }
 
+std::vector<at::Tensor> in_float32(std::vector<at::Tensor> made) {
+  for (at::Tensor& one : made) {
+    if (at::isReducedFloatingType(one.scalar_type())) {
+      one = one.to(at::kFloat);
+    }
+  }
+  return made;
+}
+
 std::string shape_text(const at::Tensor& tensor) {
   return fmt::format("[{}] {}", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
                      c10::toString(tensor.scalar_type()));

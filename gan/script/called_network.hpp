@@ -32,6 +32,9 @@ namespace gangway::gan {
 /// Whether both are one tensor; else they may share memory, and cannot be trained apart.
 [[nodiscard]] bool is_same_view(const at::Tensor& one, const at::Tensor& other);
 
+/// What a call made, in float32 where autocast has left it in 16 bits (numerics.precision).
+[[nodiscard]] std::vector<at::Tensor> in_float32(std::vector<at::Tensor> made);
+
 /// "[2, 64] Float".
 [[nodiscard]] std::string shape_text(const at::Tensor& tensor);
 /// "forward of [2, 100] Float and [2] Long".

@@ -191,11 +191,12 @@ c10::IValue LoadedScript::call(const std::vector<at::Tensor>& inputs, std::uint6
 std::vector<at::Tensor> LoadedScript::call_and_check(const std::vector<at::Tensor>& inputs,
                                                      std::uint64_t seed) {
   const c10::IValue made = call(inputs, seed);
-  if (!is_as_wanted(tensors_in(made), made.isTensor(), spec_, inputs.front().size(0))) {
+  std::vector<at::Tensor> tensors = in_float32(tensors_in(made));
+  if (!is_as_wanted(tensors, made.isTensor(), spec_, inputs.front().size(0))) {
     refuse(fmt::format("{} makes {}; wanted is {}", call_text(inputs), made_text(made),
                        signature_text(spec_)));
   }
-  return tensors_in(made);
+  return tensors;
 }
 
 std::vector<at::Tensor> LoadedScript::find_moving(const std::vector<at::Tensor>& inputs) {

@@ -12,7 +12,7 @@
 
 #include "base/environment.hpp"
 #include "base/errors.hpp"
-#include "gan/script/python_home.hpp"
+#include "job/modules/python_home.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -66,7 +66,7 @@ void* opened(const fs::path& file, int flags) {
 }  // namespace
 
 void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell) {
-  if (!job.has_python() || open_plugin != nullptr) {
+  if (!job.computes_in_python() || open_plugin != nullptr) {
     return;
   }
   const Environment environment = read_environment();
@@ -108,6 +108,28 @@ void learn_own_phases(JobSpec& job) {
   if (open_plugin != nullptr && job.training.step.is_python()) {
     job.training.own_phases = open_plugin->phases(job);
   }
+}
+
+void save_python(Network& network, const fs::path& file) {
+  if (fs::exists(file)) {
+    throw ConfigError(
+        fmt::format("{}: exists already; remove it, or name another file", file.string()));
+  }
+  // Beside it first, so that there never is half of it.
+  const fs::path part =
+      file.parent_path() / (file.stem().string() + ".part" + file.extension().string());
+  try {
+    open_plugin->save(network, part);
+    fs::rename(part, file);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    throw;
+  }
+}
+
+std::string raised_in_python(const std::exception& error) {
+  return open_plugin == nullptr ? std::string() : open_plugin->raised_in(error);
 }
 
 void leave_with_python(int code) {

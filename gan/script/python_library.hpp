@@ -5,6 +5,8 @@
 // compute thread only.
 #pragma once
 
+#include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,6 +36,8 @@ struct PythonPlugin {
   std::unique_ptr<PythonStep> (*make_step)(const JobSpec& job,
                                            const PerNetwork<Network*>& networks);
   std::vector<OwnPhase> (*phases)(const JobSpec& job);
+  void (*save)(Network& network, const std::filesystem::path& file);
+  std::string (*raised_in)(const std::exception& error);
   void (*end)() noexcept;
 };
 
@@ -45,6 +49,15 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
 
 /// @throws InvariantError before open_python; ConfigError as python/python_module.hpp
 [[nodiscard]] std::unique_ptr<Block> make_python_block(const ScriptSpec& spec);
+
+/// Writes a network of the user's Python, in evaluation and for any number of examples, as
+/// torch.export does (.pt2), or torch.onnx (.onnx). @throws ConfigError of one line: the file is
+/// there already, or why it cannot be; EnvironmentError
+void save_python(Network& network, const std::filesystem::path& file);
+
+/// What the user's Python has raised beneath LibTorch, in the backward of an autograd.Function: one
+/// line, with file and line. Empty: `error` is another one.
+[[nodiscard]] std::string raised_in_python(const std::exception& error);
 
 /// For the end of a program: an interpreter that has run LibTorch cannot be taken down in order, so
 /// where there is one, what is printed is flushed and the process leaves at once. Else nothing.

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -24,9 +25,8 @@ class PythonStep {
   struct Call {
     std::string method;
     std::int64_t step = 0;
-    at::Tensor images;
-    at::Tensor labels;
-    RandomKey key;  ///< of all that it draws
+    std::vector<std::pair<std::string, at::Tensor>> batch;  ///< by name
+    RandomKey key;                                          ///< of all that it draws
     /// Who takes what the call leaves in the buffers of the networks; null: nobody.
     const PerNetwork<StatisticSink*>& sinks;
     std::vector<NetworkId> trained;

@@ -22,7 +22,7 @@ std::string canonical_text(const JobSpec& spec, const std::function<bool(const K
   std::string text;
   for (const Key& key : key_table(*spec.training.recipe)) {
     if (!key.is_variant && key.applies(spec) && is_hashed(key, spec) && is_chosen(key)) {
-      text += fmt::format("{}={}\n", key.path, key.get(spec));
+      text += fmt::format("{}={}\n", key.path, key.weighty(spec));
     }
   }
   return text;

@@ -47,6 +47,9 @@ SettledPlaces resolve(const JobSources& sources) {
         "{}: numerics.device: auto is settled when a run is begun; say cpu or cuda here",
         sources.file.empty() ? "the job" : sources.file.string())});
   }
+  JobSpec& spec = settled.draft.spec;
+  spec.data.python = spec.layout.python;
+  spec.data.takes_any = spec.training.step.is_python();
   return settled;
 }
 

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +13,11 @@
 
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
+#include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/keys/network_keys.hpp"
+#include "job/modules/python_call.hpp"
 #include "job/schema/key_types.hpp"
 
 namespace gangway {
@@ -222,15 +225,44 @@ Key cache_key() {
   return for_images(for_speed(std::move(key)));
 }
 
-}  // namespace
-
-void add_data_keys(std::vector<Key>& keys) {
-  keys.push_back(text_key(
-      {"data.source", "", "Where the real examples come from; pictures: docs/pictures.md"},
+/// Appends `data.source` and `data.source_hash`.
+void add_source_keys(std::vector<Key>& keys) {
+  Key source = text_key(
+      {"data.source", "",
+       "Where the real examples come from; pictures: docs/pictures.md; a Python class, "
+       "data.py:Faces, with arguments as a network's: docs/own-data.md"},
       [](auto& job) -> auto& { return job.data.source; },
       "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, toy:ring8, toy:grid25, "
       "pack:DIR; of two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist, "
-      "classes:fashion-mnist:A,B"));
+      "classes:fashion-mnist:A,B; FILE.py:CLASS, or a map");
+  source.has_members = true;
+  source.set = [set_text = source.set](const YamlNode& node, JobSpec& job) -> std::string {
+    ModuleFile& module = job.data.module;
+    if (!is_about_python(node)) {
+      module = {};
+      return set_text(node, job);
+    }
+    const std::string complaint = read_python_call(node, module);
+    job.data.source =
+        std::filesystem::path(module.file).filename().string() + ":" + module.python_class;
+    return complaint;
+  };
+  source.get_weighty = source.get;
+  source.get = [get_text = source.get](const JobSpec& job) {
+    return job.data.module.is_python() ? python_call_text(job.data.module) : get_text(job);
+  };
+  std::vector<Key> file_and_hash;
+  add_hashed_file_keys(
+      file_and_hash, {"data.source", "", ""}, "",
+      [](auto& job) -> auto& { return job.data.module; });
+  keys.push_back(std::move(source));
+  keys.push_back(later(std::move(file_and_hash.back())));
+}
+
+}  // namespace
+
+void add_data_keys(std::vector<Key>& keys) {
+  add_source_keys(keys);
   keys.push_back(for_images(choice_key(
       {"data.mirror", "", "Whether half of the real images are flipped left to right"},
       [](auto& job) -> auto& { return job.data.mirror; })));

@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
+#include "base/system/trusted_code.hpp"
 #include "job/modules/python_sources.hpp"
 
 namespace gangway {
@@ -62,6 +63,14 @@ std::vector<GivenFile> files_of(Job& job) {
                    .kind = "a Python file",
                    .remedy = "name one that can be read",
                    .call = call_of(step.python_class, step.arguments)});
+  ModuleFile& data = job.data.module;
+  files.push_back({.key = "data.source",
+                   .place = &data,
+                   .name = "data",
+                   .suffix = ".py",
+                   .kind = "a Python file",
+                   .remedy = "name one that can be read",
+                   .call = call_of(data.python_class, data.arguments)});
   files.push_back({.key = std::string(kPictureKey),
                    .place = &job.training.style.picture,
                    .name = "style",
@@ -187,6 +196,14 @@ PythonSources read_python(const ScriptSpec& spec) {
   if (!spec.hash.empty() && found != spec.hash) {
     throw ConfigError(fmt::format("{}: {} has changed: its XXH3-128 is {}, the job's is {}",
                                   spec.key, spec.file, found, spec.hash));
+  }
+  return sources;
+}
+
+PythonSources read_trusted_python(const ScriptSpec& spec) {
+  PythonSources sources = read_python(spec);
+  for (const auto& [path, text] : sources) {
+    require_trusted(fs::absolute(spec.file).parent_path() / path);
   }
   return sources;
 }

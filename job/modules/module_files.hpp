@@ -38,6 +38,8 @@ void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
 /// The files of a Python network, by their paths below its folder. @throws ConfigError as
 /// read_module
 [[nodiscard]] PythonSources read_python(const ScriptSpec& spec);
+/// The same of files that nobody else could have written. @throws ConfigError also of such
+[[nodiscard]] PythonSources read_trusted_python(const ScriptSpec& spec);
 /// The same of the style picture. @pre the job has one
 [[nodiscard]] std::string read_style_file(const Job& job);
 

@@ -31,11 +31,16 @@ struct Key {
   std::function<std::string(const YamlNode&, JobSpec&)> set;
   /// The value as YAML on one line; empty for a variant.
   std::function<std::string(const JobSpec&)> get;
+  /// What of the value decides about weights, where it names a place as well; null: `get`.
+  std::function<std::string(const JobSpec&)> get_weighty;
   /// Why the key has no place in this job; empty if it has.
   std::function<std::string(const JobSpec&)> why_refused;
 
   /// Everything before the last dot.
   [[nodiscard]] std::string parent() const;
+  [[nodiscard]] std::string weighty(const JobSpec& spec) const {
+    return get_weighty ? get_weighty(spec) : get(spec);
+  }
   [[nodiscard]] bool applies(const JobSpec& spec) const { return why_refused(spec).empty(); }
 };
 

@@ -41,6 +41,9 @@ using checkpoint::CheckpointEntry;
 using checkpoint::CheckpointStatus;
 
 constexpr const char* kTorchScriptSuffix = ".pt";
+// Of networks that are the user's Python, in the place of it.
+constexpr const char* kTorchExportSuffix = ".pt2";
+constexpr const char* kOnnxSuffix = ".onnx";
 constexpr const char* kPlainSuffix = ".safetensors";
 
 /// What the options are written to.
@@ -157,15 +160,19 @@ int export_network(const CheckpointOptions& options) {
   std::error_code error;
   const bool is_folder = fs::is_directory(options.output, error);
   const std::string suffix = options.output.extension().string();
-  if (!is_folder && suffix != kPlainSuffix && suffix != kTorchScriptSuffix) {
-    throw ConfigError(fmt::format("{}: neither a folder nor a name that ends in {} or {}",
-                                  options.output.string(), kPlainSuffix, kTorchScriptSuffix));
-  }
   const checkpoint::Manifest manifest = checkpoint::read_manifest(path);
   const JobSpec job =
       parse_job(manifest.job_yaml, path.string() + " (job)",
                 fs::absolute(path).parent_path().parent_path(), path / checkpoint::kManifestName);
-  const std::string& network = job.networks[job.chosen(options.network)].name;
+  const NetworkSpec& chosen = job.networks[job.chosen(options.network)];
+  const std::string& network = chosen.name;
+  const std::string program = chosen.module.is_python() ? kTorchExportSuffix : kTorchScriptSuffix;
+  const bool is_program = suffix == program || (chosen.module.is_python() && suffix == kOnnxSuffix);
+  if (!is_folder && suffix != kPlainSuffix && !is_program) {
+    throw ConfigError(fmt::format("{}: neither a folder nor a name that ends in {} or {}{}",
+                                  options.output.string(), kPlainSuffix, program,
+                                  chosen.module.is_python() ? " (torch.export) or .onnx" : ""));
+  }
   const fs::path stem = is_folder ? options.output / network : options.output;
   if (is_folder || suffix == kPlainSuffix) {
     const fs::path file = is_folder ? fs::path(stem.string() + kPlainSuffix) : options.output;
@@ -177,8 +184,8 @@ int export_network(const CheckpointOptions& options) {
                       exported.tensors, exported.is_average ? "average" : "last", network,
                       manifest.step));
   }
-  if (is_folder || suffix == kTorchScriptSuffix) {
-    const fs::path file = is_folder ? fs::path(stem.string() + kTorchScriptSuffix) : options.output;
+  if (is_folder || is_program) {
+    const fs::path file = is_folder ? fs::path(stem.string() + program) : options.output;
     std::vector<std::string> words{"export",      path.string(), "-o",
                                    file.string(), "--network",   network};
     if (options.last) {
@@ -311,7 +318,9 @@ void add_diff(CLI::App& group, CommandLine& line, const Options& options) {
 void add_export(CLI::App& group, CommandLine& line, const Options& options) {
   CLI::App* command = add_verb(
       group, line, options, "export",
-      "Write the generator as safetensors (.safetensors) or TorchScript (.pt)", export_network);
+      "Write the generator as safetensors (.safetensors) or TorchScript (.pt), one that is your "
+      "Python by torch.export (.pt2) or torch.onnx (.onnx)",
+      export_network);
   command
       ->add_option("-o,--output", options->output,
                    "File that does not exist yet, or a folder for one of each kind")

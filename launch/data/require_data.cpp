@@ -45,12 +45,13 @@ std::string batch_note(const JobSpec& spec, std::int64_t examples) {
              : "";
 }
 
-std::string progress_line(std::uint64_t bytes, std::uint64_t total) {
+std::string progress_line(const DataSpec& data, std::uint64_t bytes, std::uint64_t total) {
   constexpr double kGigabyte = 1e9;
-  return total == 0 ? "data   another process is reading the files"
-                    : fmt::format("data   read {:.0f} % of {:.1f} GB, to know the files again",
-                                  100.0 * static_cast<double>(bytes) / static_cast<double>(total),
-                                  static_cast<double>(total) / kGigabyte);
+  return data.module.is_python() ? fmt::format("data   {} begins", data.source)
+         : total == 0            ? "data   another process is reading the files"
+                      : fmt::format("data   read {:.0f} % of {:.1f} GB, to know the files again",
+                                    100.0 * static_cast<double>(bytes) / static_cast<double>(total),
+                                    static_cast<double>(total) / kGigabyte);
 }
 
 }  // namespace
@@ -58,12 +59,14 @@ std::string progress_line(std::uint64_t bytes, std::uint64_t total) {
 DataFacts require_data(const JobSpec& spec, const Environment& environment,
                        const std::function<void(const std::string&)>& say) {
   data::ContentsCheck check{.index_folder = data::index_folder_of(environment),
-                            .progress = [&say](std::uint64_t bytes, std::uint64_t total) {
-                              say(progress_line(bytes, total));
+                            .progress = [&say, &spec](std::uint64_t bytes, std::uint64_t total) {
+                              say(progress_line(spec.data, bytes, total));
                             }};
   const auto dataset = data::open_dataset(spec.data, spec.model, spec.training.seed, &check);
-  std::vector<float> first(dataset->shape().elements());
-  (void)dataset->read(0, first);
+  if (dataset->reads() != data::Reads::kNamed) {
+    std::vector<float> first(dataset->shape().elements());
+    (void)dataset->read(0, first);
+  }
   const int labels = dataset->num_classes();
   DataFacts facts{.what = fmt::format("{}, {} example{}{}", spec.data.source, dataset->size(),
                                       dataset->size() == 1 ? "" : "s",

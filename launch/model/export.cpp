@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "gan/script/python_library.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/script/script_module.hpp"
 
@@ -9,6 +10,15 @@ namespace gangway::launch {
 void export_script(const ExportOptions& options) {
   TrainedNetwork trained =
       load_network(options.checkpoint, {.network = options.network, .weights = options.weights});
+  const bool is_python =
+      trained.job.networks[trained.job.chosen(options.network)].module.is_python();
+  if (is_python) {
+    gan::save_python(trained.network, options.file);
+    fmt::print("{}: {} weights of the {} at step {}\n", options.file.string(),
+               trained.weights == WeightVersion::kAverage ? "average" : "last", options.network,
+               trained.step);
+    return;
+  }
   save_script(script_of(trained.network, trained.job.model), options.file,
               {{"gangway.network", options.network},
                {"gangway.weights", trained.weights == WeightVersion::kAverage ? "average" : "last"},

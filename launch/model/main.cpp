@@ -179,8 +179,7 @@ void add_train_features(CLI::App& app, TrainFeaturesOptions& options) {
 }
 
 void add_export(CLI::App& app, ExportOptions& options) {
-  CLI::App* command =
-      app.add_subcommand("export", "Write a network of a checkpoint as TorchScript");
+  CLI::App* command = app.add_subcommand("export", "Write a network of a checkpoint as a program");
   command->footer("Example: gangway checkpoints export fashion-mnist -o generator.pt");
   command->add_option("CHECKPOINT", options.checkpoint, "Folder of a checkpoint")->required();
   command->add_option("-o,--output", options.file, "File to write; must not exist")->required();

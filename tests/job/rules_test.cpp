@@ -21,14 +21,15 @@ TEST(Rules, SourceIsOneOfTheForms) {
                   "fashion-mnist, stacked:fashion-mnist, idx:DIR, "
                   "images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, or with two sides "
                   "pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist or "
-                  "classes:fashion-mnist:A,B; did you mean 'fashion-mnist'?"));
+                  "classes:fashion-mnist:A,B, or a Python class, data.py:Faces; did you mean "
+                  "'fashion-mnist'?"));
   EXPECT_THAT(
       problems_of("data: {source: 'idx:'}"),
       ElementsAre(
           "job.yaml:1:8: data.source: 'idx:' is no source; expected fashion-mnist, "
           "stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, pack:DIR, toy:ring8 or toy:grid25, "
           "or with two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist or "
-          "classes:fashion-mnist:A,B"));
+          "classes:fashion-mnist:A,B, or a Python class, data.py:Faces"));
   EXPECT_EQ(problems_of("data: {source: 'images:'}").size(), 1U);
   for (const auto& [wrong, right] :
        std::vector<std::pair<std::string, std::string>>{{"imgaes:photos", "images:photos"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "checkpoint/files/hash.hpp"
 #include "gan/blocks/build_networks.hpp"
 #include "gan/data/dataset.hpp"
+#include "gan/data/open_dataset.hpp"
 #include "gan/random.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
@@ -189,9 +191,13 @@ std::string trial_bits(const JobSpec& job, ComputeDevice& device) {
     sinks.add(&seen[static_cast<std::size_t>(network)]);
   }
   const std::vector<pipeline::Phase> phases = gan::phases_of(trial, TORCH_VERSION);
-  const KeyedExamples examples(trial);
+  // A step of the user's own takes what his data are made of, which nobody else knows.
+  const bool is_own = trial.data.takes_any && trial.data.module.is_python();
+  const std::unique_ptr<data::Dataset> examples =
+      is_own ? data::open_dataset(trial.data, trial.model, trial.training.seed)
+             : std::make_unique<KeyedExamples>(trial);
   RealBatches reals(
-      trial, examples, MicrobatchRange{0, 1}, 0, nullptr,
+      trial, *examples, MicrobatchRange{0, 1}, 0, nullptr,
       [&device](const StagingSetup& staging) { return device.make_staging(staging); });
   PassRun pass({.job = trial,
                 .phases = phases,

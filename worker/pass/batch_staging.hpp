@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gan/data/loader.hpp"
@@ -18,6 +20,8 @@ namespace gangway::worker {
 struct RealBatch {
   at::Tensor images;  ///< [N, C, H, W] or [N, 2], float32
   at::Tensor labels;  ///< [N], int64
+  /// Instead of both, where the data are no pictures: in the host's memory.
+  std::vector<std::pair<std::string, at::Tensor>> named = {};
 };
 
 struct StagingSetup {

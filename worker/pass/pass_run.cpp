@@ -130,13 +130,25 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   return result;
 }
 
+std::vector<std::pair<std::string, at::Tensor>> PassRun::batch_of(const Application& application) {
+  auto batch = setup_.reals.latest(work_->at.microbatch).named;
+  for (auto& [name, tensor] : batch) {
+    tensor = tensor.to(setup_.device);
+  }
+  if (batch.empty()) {
+    batch.emplace_back("image", work_->value(application.inputs.front().tensor));
+    if (setup_.job.model.classes > 0) {
+      batch.emplace_back("label", work_->value(application.inputs.back().tensor));
+    }
+  }
+  return batch;
+}
+
 at::Tensor PassRun::called(const Application& application) {
-  const at::Tensor& labels = work_->value(application.inputs.back().tensor);
   gan::PythonStep::Made made =
       own_step_->call({.method = application.method,
                        .step = step_,
-                       .images = work_->value(application.inputs.front().tensor),
-                       .labels = labels,
+                       .batch = batch_of(application),
                        .key = context(application.network, nullptr, application.stream).key,
                        .sinks = setup_.sinks,
                        .trained = phase().networks});
@@ -194,6 +206,10 @@ void PassRun::make(const Reals& reals) {
       phase().takes_reals
           ? setup_.reals.take(step_, phase().first_reals + work_->at.repeat, work_->at.microbatch)
           : last_reals();
+  if (!batch.named.empty()) {  // the job's own step asks for them itself
+    put({reals.images, reals.labels}, Kept{{at::empty({0}), at::empty({0})}, {}});
+    return;
+  }
   put({reals.images, reals.labels}, Kept{{gan::as_grown(batch.images, growth_), batch.labels}, {}});
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -53,6 +55,28 @@ std::vector<int> microbatches_in(MicrobatchRange range) {
   return all;
 }
 
+/// A copy, as LibTorch aligns its own: kernels may compute other bits of what lies elsewhere.
+at::Tensor tensor_of(const data::NamedBatch& batch, const data::NamedTensor& named) {
+  static const std::map<std::string, at::ScalarType> kTypes{{"bool", at::kBool},
+                                                            {"uint8", at::kByte},
+                                                            {"int8", at::kChar},
+                                                            {"int16", at::kShort},
+                                                            {"int32", at::kInt},
+                                                            {"int64", at::kLong},
+                                                            {"float16", at::kHalf},
+                                                            {"float32", at::kFloat},
+                                                            {"float64", at::kDouble},
+                                                            {"bfloat16", at::kBFloat16},
+                                                            {"complex64", at::kComplexFloat}};
+  at::Tensor tensor = at::empty(named.shape, kTypes.at(named.type));
+  if (tensor.nbytes() != named.bytes) {
+    throw InvariantError(fmt::format("{} of a batch has {} bytes, not {}; please report this",
+                                     named.name, named.bytes, tensor.nbytes()));
+  }
+  std::memcpy(tensor.mutable_data_ptr(), batch.bytes.data() + named.at, named.bytes);
+  return tensor;
+}
+
 }  // namespace
 
 RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
@@ -79,7 +103,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
                               .pictures = job.data.has_two_sides() ? 2 : 1,
                               .prefetch = job.data.prefetch,
                               .threads = std::clamp(job.data.threads, 1, job.data.prefetch)};
-  if (make_staging) {
+  if (make_staging && dataset.reads() != data::Reads::kNamed) {
     // What is changed by chance is another picture each time, but for one that is mirrored.
     const bool are_kept = job.data.cache != 0 && job.data.augment == AugmentSpec{};
     staging_ = make_staging(
@@ -165,6 +189,12 @@ void RealBatches::show_read(Held& held, std::int64_t step) {
   }
   held.memory = next_read(step);
   held.request = held.memory.request;
+  if (dataset_.reads() == data::Reads::kNamed) {
+    for (const data::NamedTensor& one : held.memory.named.tensors) {
+      held.batch.named.emplace_back(one.name, tensor_of(held.memory.named, one));
+    }
+    return;
+  }
   at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat);
   if (job_.numerics.memory_format == MemoryFormat::kChannelsLast && images.dim() == 4) {
     images = images.contiguous(at::MemoryFormat::ChannelsLast);

@@ -67,6 +67,9 @@ std::string fakes_file(const JobSpec& job, std::int64_t steps_done) {
 }
 
 void SamplePictures::write_reals() const {
+  if (setup_.dataset.reads() == data::Reads::kNamed) {
+    return;
+  }
   if (setup_.job.training.recipe->translates) {
     write("reals.png", side_rows(setup_.job, setup_.dataset, nullptr));
     return;

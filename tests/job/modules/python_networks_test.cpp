@@ -116,6 +116,29 @@ TEST_F(PythonNetworks, BelongToTheJobByFilesClassAndArguments) {
   EXPECT_NE(job_fingerprint(before), job_fingerprint(settled(", width: 64")));
 }
 
+TEST_F(PythonNetworks, HaveASiblingInTheDataWhosePlaceSaysNothing) {
+  const auto data_at = [&](const std::string& file) {
+    return "model: {family: dense}\ndata: {source: {python: '" + file + ":Faces', size: 3}}\n";
+  };
+  folder.write("faces.py", "class Faces: pass");
+  folder.write("elsewhere/faces.py", "class Faces: pass");
+  JobSpec spec = parse_job(data_at(path("faces.py")), "job.yaml");
+  settle_modules(spec, folder.path());
+  EXPECT_EQ(spec.data.source, "faces.py:Faces");
+  EXPECT_EQ(spec.data.module.arguments, R"({"size":3})");
+  EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+  JobSpec moved = parse_job(data_at(path("elsewhere/faces.py")), "job.yaml");
+  settle_modules(moved, folder.path());
+  EXPECT_EQ(job_fingerprint(moved), job_fingerprint(spec));
+  folder.write("elsewhere/faces.py", "class Faces: size = 1");
+  moved.data.module.hash.clear();
+  settle_modules(moved, folder.path());
+  EXPECT_NE(job_fingerprint(moved), job_fingerprint(spec));
+  JobSources other{.file = "job.yaml", .text = data_at(path("faces.py"))};
+  other.overrides = {"data.source=fashion-mnist"};
+  EXPECT_FALSE(load_job(other).spec.data.module.is_python());
+}
+
 TEST_F(PythonNetworks, AreKeptInTheRunDirectoryWithWhatTheyImport) {
   JobSpec spec = settled("");
   const fs::path run = folder.path() / "run";

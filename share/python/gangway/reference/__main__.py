@@ -72,13 +72,13 @@ def replay(options) -> bool:
     job = parse(after.manifest["job_yaml"], f"{after.folder}: its job")
     hold_processor(job)
     import torch
-    from gangway.reference import load, own_step
+    from gangway.reference import data, load, own_step
     from gangway.reference.step import Step
     torch.set_num_threads(job["numerics"]["threads"])
     load.require_replayed(job, after.manifest["numerics"])
     networks = load.networks_of(run.folder, job, before, is_beginning, options.trust)
     replayed = Step(job, networks, step, after.manifest["events"], options.pack,
-                    own_step.of(run.folder, job, networks, options.trust))
+                    own_step.of(run.folder, job, networks, options.trust), data.own_of(run.folder, job, options.trust))
     print(f"{run.folder}: step {step} to {step + 1} in PyTorch {torch.__version__}, {job['training']['microbatches']} micro-batches "
           f"of {job['training']['batch'] // job['training']['microbatches']}")
     for note in notes(after.manifest["software"]):

@@ -6,9 +6,11 @@ import struct
 from pathlib import Path
 
 import numpy as np
+import torch
 
+from gangway import examples
 from gangway.errors import Failed
-from gangway.reference import philox
+from gangway.reference import load, philox
 from gangway.reference.philox import Keyed
 from gangway.reference.pictures import Chance
 from gangway.xxh3 import short_hash_of
@@ -123,6 +125,44 @@ class Pack:
         return _to_unit(pictures.transpose(0, 3, 1, 2)), self._index["label"][index]
 
 
+class Own:
+    """Examples that are the user's Python (docs/own-data.md), read here and not by processes. As gan/data/own/."""
+
+    def __init__(self, run: Path, job: dict, trusts: bool):
+        call, find, arguments = load.class_of(run, job["data"]["source"], job["data"]["source_hash"], trusts)
+        self._seed, model = job["training"]["seed"], job["model"]
+        self._picture = (2,) if model["family"] in ("mlp",) else (model["channels"], model["resolution"], model["resolution"])
+        try:
+            found = find()
+            examples.seed_all(self._seed)
+            self._data = found(**arguments)
+        except Exception as error:  # whatever the user's code raises
+            raise Failed(f"data.source: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
+        self.size = len(self._data)
+
+    def read(self, index: np.ndarray, cursor: np.ndarray | None = None):
+        """Pictures and labels; or a dict of tensors, and None. @param cursor  of each in the training; None: asked for by index"""
+        random = Keyed(self._seed, step=index if cursor is None else cursor, phase=philox.DATA, block=int(cursor is None),
+                       draw=philox.EXAMPLE)
+        seeds = [int(one) for one in random.bits(0)]
+        batch = {name: torch.as_tensor(value) for name, value in
+                 examples.batch_of(self._data, [int(one) for one in index], seeds).items()}
+        image, labels = batch.get("image"), batch.get("label")
+        is_picture = (not hasattr(self._data, "collate") and set(batch) <= {"image", "label"} and image is not None
+                      and tuple(image.shape[1:]) == self._picture and image.dtype in (torch.float32, torch.uint8)
+                      and (labels is None or labels.dtype == torch.int64 and labels.dim() == 1))
+        if not is_picture:
+            return batch, None
+        image = _to_unit(image.numpy()) if image.dtype == torch.uint8 else image.numpy()
+        return image, np.zeros(len(index), np.int64) if labels is None else labels.numpy()
+
+
+def own_of(run: Path, job: dict, trusts: bool) -> Own | None:
+    """None: the job's examples are no Python."""
+    source = job["data"]["source"]
+    return Own(run, job, trusts) if isinstance(source, dict) or ".py:" in source else None
+
+
 def _to_unit(pixels: np.ndarray) -> np.ndarray:
     """From 0 … 255 to [-1, 1]."""
     return pixels.astype(np.float32) / np.float32(127.5) - np.float32(1)
@@ -142,10 +182,10 @@ def _source(job: dict, pack):
 
 
 class Reals:
-    """Of a job. @param pack  a folder with the pictures of the job's data.source, decoded"""
+    """Of a job. @param pack  a folder with the pictures of the job's data.source, decoded @param own  of data in Python"""
 
-    def __init__(self, job: dict, pack=None):
-        self._source = _source(job, pack)
+    def __init__(self, job: dict, pack=None, own: Own | None = None):
+        self._source = own or _source(job, pack)
         self._size = job["data"].get("limit", 0) or self._source.size
         self._seed = job["training"]["seed"]
         self._chance = Chance(job["data"], self._seed)
@@ -158,10 +198,15 @@ class Reals:
         return self._size
 
     def read(self, batch: int, microbatch: int):
-        """Of batch number `batch` of the whole training. → (examples float32 [N, …], labels int64 [N])"""
+        """Of batch number `batch` of the whole training. → (examples float32 [N, …], labels int64 [N]), or what Own reads"""
         cursor = batch * self._batch + microbatch * self._count + np.arange(self._count)
         index = np.concatenate([permuted(cursor[cursor // self._size == one] % self._size, self._seed, int(one), self._size)
                                 for one in np.unique(cursor // self._size)])
-        examples, labels = self._source.read(index)
-        examples = self._chance.applied(examples, cursor)
-        return philox.shaped(examples, examples.shape), philox.shaped(labels, labels.shape)
+        if isinstance(self._source, Own):
+            found, labels = self._source.read(index, cursor)
+            if labels is None:
+                return found, None
+        else:
+            found, labels = self._source.read(index)
+        found = self._chance.applied(found, cursor)
+        return philox.shaped(found, found.shape), philox.shaped(labels, labels.shape)

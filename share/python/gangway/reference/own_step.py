@@ -40,11 +40,11 @@ class OwnStep:
 
     def learn(self, method: str, at: Pass) -> None:
         """Gradients go to the networks that the phase trains, statistics as the call leaves them, too."""
-        image, *label = at.reals()
+        batch = at.batch()
         for network in self.networks.values():
             network.module.prepare(network.running)
         seed_all(int(Keyed(**at._network_key(0), draw=philox.DROPOUT).bits(0)[0]))
-        made = getattr(self.step, method)({"image": image.detach(), **({"label": label[0]} if label else {})}, at.step.number)
+        made = getattr(self.step, method)(batch, at.step.number)
         loss = made[0] if isinstance(made, tuple) else made
         trained = [self.networks[name] for name in at.phase.trains]
         for network in trained:

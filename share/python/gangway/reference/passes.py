@@ -98,6 +98,13 @@ class Pass:
         examples, labels = self.step.read(self.phase, self.place)
         return (examples, labels) if self.job["model"].get("classes", 0) > 0 else (examples,)
 
+    def batch(self) -> dict:
+        """What a step of the user's own gets of them, by name."""
+        found, labels = self.step.read(self.phase, self.place)
+        if labels is None:
+            return found
+        return {"image": found.detach(), **({"label": labels} if self.job["model"].get("classes", 0) > 0 else {})}
+
     def targets(self):
         """For the logits of real examples (Salimans et al., 2016, section 3.4)."""
         uniform = philox.shaped(self._drawn(philox.LABEL_FLIP).uniform(self.count), (self.count,))

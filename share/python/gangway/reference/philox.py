@@ -9,7 +9,7 @@ import numpy as np
 # Of a key's `phase`, outside of training.
 INITIALISATION, DATA = -1, -2
 # Of its `draw`: what the number is for.
-NOISE, LABEL, MIX, DROPOUT, MIRROR, WEIGHT, PERMUTATION, TOY, STACK, LABEL_FLIP = 0, 1, 2, 3, 4, 5, 6, 7, 14, 30
+NOISE, LABEL, MIX, DROPOUT, MIRROR, WEIGHT, PERMUTATION, TOY, STACK, LABEL_FLIP, EXAMPLE = 0, 1, 2, 3, 4, 5, 6, 7, 14, 30, 70
 
 
 def _u64(value) -> np.ndarray:

@@ -14,11 +14,11 @@ from gangway.reference.passes import Pass, Phase
 class Step:
     """@param number  steps done before it @param networks  by name; are changed to what they are after it
     @param events  the run's decisions, of the later checkpoint @param pack  as data.Reals takes it
-    @param own  the run's own step (own_step.py); None: its recipe's is replayed"""
+    @param own  the run's own step (own_step.py); None: its recipe's is replayed @param source  the run's own data (data.Own)"""
 
-    def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None, own=None):
+    def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None, own=None, source=None):
         self.job, self.networks, self.number = job, networks, number
-        self.reals = data.Reals(job, pack)
+        self.reals = data.Reals(job, pack, source)
         self.lr_factor, self.seed = settings_of(job["training"]["seed"], events, number)
         training = job["training"]
         self._is_channels_last = job["numerics"]["memory_format"] == "channels-last"
@@ -82,7 +82,7 @@ class Step:
             batch = self.number * (self.job["discriminator"]["steps"] + is_new) + phase.first_reals + place["repeat"]
             if self._latest.get(microbatch, (None,))[0] != batch:
                 examples, labels = self.reals.read(batch, microbatch)
-                if self._is_channels_last and examples.dim() == 4:
+                if labels is not None and self._is_channels_last and examples.dim() == 4:
                     examples = examples.contiguous(memory_format=torch.channels_last)
                 self._latest[microbatch] = (batch, examples, labels)
         return self._latest[microbatch][1:]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/script/python_home.hpp"
+#include "job/modules/python_home.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
 
-namespace gangway::gan {
+namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ TEST(ElfBuildId, IsThatOfTheLinker) {
 }
 
 }  // namespace
-}  // namespace gangway::gan
+}  // namespace gangway

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace gangway::gan {
+namespace gangway {
 
 struct PythonHome {
   std::filesystem::path executable;  ///< "/home/me/.venv/bin/python"
@@ -25,4 +25,4 @@ struct PythonHome {
 /// The linker's build id of an ELF file, in hexadecimal; empty: it has none.
 [[nodiscard]] std::string elf_build_id(const std::filesystem::path& file);
 
-}  // namespace gangway::gan
+}  // namespace gangway

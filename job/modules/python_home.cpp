@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/script/python_home.hpp"
+#include "job/modules/python_home.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include "base/errors.hpp"
 #include "base/system/trusted_code.hpp"
 
-namespace gangway::gan {
+namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
@@ -193,4 +193,4 @@ PythonHome find_python(const std::string& chosen, const std::string& virtual_env
   return {.executable = executable, .library = *library, .torch = *found};
 }
 
-}  // namespace gangway::gan
+}  // namespace gangway

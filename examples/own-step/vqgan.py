@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""A tokenizer after VQGAN (Esser et al., 2021): a codebook in the middle of an autoencoder, and a patch discriminator whose weight
+follows from the gradients at the decoder's last layer. Nothing here knows how many workers there are (docs/own-step.md)."""
+import gangway
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Residual(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.parts = nn.Sequential(nn.GroupNorm(8, width), nn.SiLU(), nn.Conv2d(width, width, 3, padding=1),
+                                   nn.GroupNorm(8, width), nn.SiLU(), nn.Conv2d(width, width, 3, padding=1))
+
+    def forward(self, x):
+        return x + self.parts(x)
+
+
+class Codebook(nn.Module):
+    """The nearest of `size` vectors in the place of each; gradients go past it (van den Oord et al., 2017)."""
+
+    def __init__(self, size, width, commitment=0.25):
+        super().__init__()
+        self.vectors, self.commitment = nn.Embedding(size, width), commitment
+        nn.init.uniform_(self.vectors.weight, -1 / size, 1 / size)
+
+    def forward(self, z):
+        flat = z.movedim(1, -1)
+        weight = self.vectors.weight
+        tokens = (weight.square().sum(1) - 2 * flat @ weight.t()).argmin(-1)
+        chosen = self.vectors(tokens)
+        loss = (chosen - flat.detach()).square().mean() + self.commitment * (chosen.detach() - flat).square().mean()
+        return (flat + (chosen - flat).detach()).movedim(-1, 1), tokens, loss
+
+
+class Autoencoder(nn.Module):
+    """image [N, C, H, W] -> (what is made of it, tokens [N, H / 4, W / 4], the codebook's loss)"""
+
+    def __init__(self, width=32, codes=128, channels=1):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Conv2d(channels, width, 3, padding=1), Residual(width), nn.Conv2d(width, width, 4, 2, 1),
+                                     Residual(width), nn.Conv2d(width, width, 4, 2, 1), Residual(width), nn.Conv2d(width, 16, 1))
+        self.codebook = Codebook(codes, 16)
+        self.decoder = nn.Sequential(nn.Conv2d(16, width, 3, padding=1), Residual(width), nn.Upsample(scale_factor=2),
+                                     nn.Conv2d(width, width, 3, padding=1), Residual(width), nn.Upsample(scale_factor=2),
+                                     nn.Conv2d(width, width, 3, padding=1), Residual(width), nn.GroupNorm(8, width), nn.SiLU())
+        self.last = nn.Conv2d(width, channels, 3, padding=1)
+
+    def forward(self, image):
+        quantized, tokens, loss = self.codebook(self.encoder(image))
+        return torch.tanh(self.last(self.decoder(quantized))), tokens, loss
+
+
+class Patches(nn.Module):
+    def __init__(self, width=32, channels=1):
+        super().__init__()
+        self.logits = nn.Sequential(nn.Conv2d(channels, width, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2d(width, 2 * width, 4, 2, 1),
+                                    nn.GroupNorm(8, 2 * width), nn.LeakyReLU(0.2), nn.Conv2d(2 * width, 1, 3, padding=1))
+
+    def forward(self, image):
+        return self.logits(image)
+
+
+class Features(nn.Module):
+    """Frozen layers that pictures are compared in: random ones here (He et al., 2016), where the authors take those of VGG-16."""
+
+    def __init__(self, channels, widths=(16, 32, 64)):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv2d(a, b, 3, 2, 1) for a, b in zip((channels, *widths), widths))
+        self.requires_grad_(False)
+
+    def forward(self, image):
+        return [F.normalize(image := torch.relu(layer(image)), dim=1) for layer in self.layers]
+
+
+class VQGAN(gangway.Step):
+    def __init__(self, start=200, perceptual=1.0, adversarial=0.8):
+        self.start, self.perceptual, self.adversarial = start, perceptual, adversarial
+        self.features = Features(self.model["channels"])
+
+    @gangway.phase(trains="generator", new_batch=True)
+    def rebuild(self, batch, step):
+        image = batch["image"]
+        made, tokens, codebook = self.generator(image)
+        distance = F.l1_loss(made, image)
+        for ours, theirs in zip(self.features(made), self.features(image)):
+            distance = distance + self.perceptual * (ours - theirs).square().sum(1).mean()
+        figures = {"distance": distance, "codebook": codebook, "codes_in_use": tokens.unique().numel()}
+        if step < self.start:
+            return distance + codebook, figures
+        judged = -self.discriminator(made).mean()
+        last = self.generator.last.weight
+        of_distance, of_judged = (torch.autograd.grad(one, last, retain_graph=True)[0].norm() for one in (distance, judged))
+        weight = self.adversarial * (of_distance / (of_judged + 1e-4)).clamp(0, 1e4).detach()
+        return distance + codebook + weight * judged, {**figures, "adaptive_weight": weight}
+
+    @gangway.phase(trains="discriminator")
+    def judge(self, batch, step):
+        with torch.no_grad():
+            made = self.generator(batch["image"])[0]
+        real, fake = self.discriminator(batch["image"]), self.discriminator(made)
+        return 0.5 * (F.relu(1 - real).mean() + F.relu(1 + fake).mean()) * float(step >= self.start)
+
+    def show(self, batch):
+        """Pictures, and below each what becomes of it."""
+        return torch.cat([batch["image"], self.generator(batch["image"])[0]], dim=2)

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "gan/data/own/python_data.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/environment.hpp"
+#include "base/errors.hpp"
+#include "gan/data/contents/fingerprint.hpp"
+#include "gan/data/permutation.hpp"
+#include "job/families/families.hpp"
+#include "job/modules/python_home.hpp"
+
+namespace gangway::data {
+namespace {
+
+/// Of which the fingerprint is.
+constexpr std::int64_t kFingerprinted = 16;
+
+ScriptSpec script_of(const DataSpec& spec, std::uint64_t seed) {
+  return {.key = "data.source",
+          .file = spec.module.file,
+          .hash = spec.module.hash,
+          .python_class = spec.module.python_class,
+          .arguments = spec.module.arguments,
+          .seed = seed};
+}
+
+std::string executable_of(const DataSpec& spec) {
+  const Environment environment = read_environment();
+  const auto active = environment.find("VIRTUAL_ENV");
+  return find_python(spec.python, active == environment.end() ? "" : active->second,
+                     GANGWAY_LIBTORCH_ROOT)
+      .executable.string();
+}
+
+const NamedTensor* find(const NamedBatch& batch, const std::string& name) {
+  const auto found = std::ranges::find(batch.tensors, name, &NamedTensor::name);
+  return found == batch.tensors.end() ? nullptr : &*found;
+}
+
+std::string text_of(const NamedTensor& tensor) {
+  return fmt::format("{} [{}] {}", tensor.name,
+                     fmt::join(tensor.shape.begin() + 1, tensor.shape.end(), ", "), tensor.type);
+}
+
+std::string text_of(const NamedBatch& batch) {
+  std::vector<std::string> texts;
+  for (const NamedTensor& tensor : batch.tensors) {
+    texts.push_back(text_of(tensor));
+  }
+  return fmt::format("{}", fmt::join(texts, " and "));
+}
+
+bool is_picture(const NamedTensor& tensor, const ModelSpec& model) {
+  const std::vector<std::int64_t> wanted = example_shape(model);
+  return (tensor.type == "float32" || tensor.type == "uint8") &&
+         std::equal(tensor.shape.begin() + 1, tensor.shape.end(), wanted.begin(), wanted.end());
+}
+
+/// Pictures of 8 bits come to lie in [-1, 1], as those of files do.
+void copy_values(const NamedBatch& batch, const NamedTensor& tensor, std::span<float> out) {
+  const std::byte* from = batch.bytes.data() + tensor.at;
+  if (tensor.type == "float32") {
+    std::memcpy(out.data(), from, out.size_bytes());
+    return;
+  }
+  constexpr float kHalf = 127.5F;
+  std::transform(from, from + out.size(), out.begin(), [](std::byte value) {
+    return static_cast<float>(std::to_integer<int>(value)) / kHalf - 1.0F;
+  });
+}
+
+std::string hash_of(const NamedBatch& batch) {
+  Fingerprint all;
+  all.add(text_of(batch));
+  for (const NamedTensor& tensor : batch.tensors) {  // what lies between them is nobody's
+    all.add(std::span(reinterpret_cast<const std::uint8_t*>(batch.bytes.data()) + tensor.at,
+                      tensor.bytes));
+  }
+  return all.hex();
+}
+
+}  // namespace
+
+PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
+                       const ContentsCheck* check)
+    : script_(script_of(spec, seed)), most_classes_(model.classes) {
+  const std::string executable = executable_of(spec);
+  for (int i = 0; i < std::max(spec.threads, 1); ++i) {
+    readers_.push_back(std::make_unique<ReaderProcess>(script_, executable));
+  }
+  ReaderProcess::Description told;
+  for (const auto& reader : readers_) {
+    told = reader->describe([check] {
+      if (check != nullptr && check->progress) {
+        check->progress(0, 0);
+      }
+    });
+  }
+  size_ = spec.limit == 0 ? told.size : spec.limit;
+  if (size_ > told.size) {
+    refuse(fmt::format("has {} examples, and data.limit is {}", told.size, spec.limit));
+  }
+  num_classes_ = static_cast<int>(told.classes);
+  NamedBatch first;
+  readers_.front()->read(std::vector{SeededExample{0, seed}}, first);
+  look_at(first, told.collates, spec, model);
+  fingerprint_ = fingerprint_of(told.fingerprint, *readers_.back());
+  NamedBatch again;
+  readers_.back()->read(std::vector{SeededExample{0, seed}}, again);
+  if (hash_of(first) != hash_of(again)) {
+    refuse(
+        "makes another example of the same index when it is read again, or by another process: "
+        "what "
+        "it draws has to come from torch, random or numpy.random, which are seeded for each "
+        "example, and what it keeps is lost");
+  }
+  const MutexLock lock(mutex_);
+  for (const auto& reader : readers_) {
+    idle_.push_back(reader.get());
+  }
+}
+
+void PythonData::refuse(const std::string& what) const {
+  throw ConfigError(fmt::format("data.source: {}:{}: {}",
+                                script_.file.substr(script_.file.rfind('/') + 1),
+                                script_.python_class, what));
+}
+
+void PythonData::look_at(const NamedBatch& first, bool collates, const DataSpec& spec,
+                         const ModelSpec& model) {
+  const NamedTensor* image = find(first, "image");
+  const NamedTensor* label = find(first, "label");
+  const auto count = static_cast<std::size_t>(1 + (label != nullptr ? 1 : 0));
+  const bool has_pictures =
+      !collates && image != nullptr && is_picture(*image, model) && first.tensors.size() == count &&
+      (label == nullptr || (label->type == "int64" && label->shape.size() == 1));
+  if (has_pictures) {
+    reads_ = Reads::kPictures;
+    first_text_ = text_of(first);
+    const std::vector<std::int64_t> shape = example_shape(model);
+    shape_.channels = static_cast<int>(shape.front());
+    if (shape.size() == 3) {
+      shape_.height = static_cast<int>(shape[1]);
+      shape_.width = static_cast<int>(shape[2]);
+    }
+    if (label == nullptr && model.classes > 0) {
+      refuse(fmt::format("has no label, but model.classes is {}; set it to 0 or add labels",
+                         model.classes));
+    }
+    if (num_classes_ > model.classes && model.classes > 0) {
+      refuse(fmt::format("has {} classes, but model.classes is {}; set it to {}", num_classes_,
+                         model.classes, num_classes_));
+    }
+    if (label == nullptr) {
+      num_classes_ = 0;
+    } else if (num_classes_ == 0) {  // it does not say: each is looked at when it is read
+      num_classes_ = model.classes;
+    }
+    return;
+  }
+  if (!spec.takes_any) {
+    refuse(fmt::format(
+        "has examples of {}{}; the job's recipe trains with image [{}] float32 (or uint8), and "
+        "label [] int64 where model.classes is above 0: anything else needs a training.step",
+        text_of(first), collates ? " that it collates" : "",
+        fmt::join(example_shape(model), ", ")));
+  }
+  if (spec.mirror || spec.augment != AugmentSpec{}) {
+    refuse(fmt::format("has examples of {}: data.mirror and data.augment are for pictures",
+                       text_of(first)));
+  }
+}
+
+std::string PythonData::fingerprint_of(const std::string& own, ReaderProcess& reader) {
+  Fingerprint all;
+  all.add(size_);
+  all.add(own);
+  const std::int64_t count = std::min(size_, kFingerprinted);
+  for (std::int64_t i = 0; i < count; ++i) {
+    NamedBatch batch;
+    reader.read(std::vector{SeededExample{i * size_ / count, 0}}, batch);
+    all.add(hash_of(batch));
+  }
+  return all.hex();
+}
+
+void PythonData::read_named(std::span<const SeededExample> examples, NamedBatch& out) const {
+  ReaderProcess* reader = nullptr;
+  {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() GANGWAY_REQUIRES(mutex_) { return !idle_.empty(); });
+    reader = idle_.back();
+    idle_.pop_back();
+  }
+  const auto give_back = [this, reader] {
+    const MutexLock lock(mutex_);
+    idle_.push_back(reader);
+    changed_.notify_one();
+  };
+  try {
+    reader->read(examples, out);
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  give_back();
+}
+
+void PythonData::read_pictures(std::span<const SeededExample> examples, std::span<float> images,
+                               std::span<std::int64_t> labels) const {
+  NamedBatch batch;
+  read_named(examples, batch);
+  if (text_of(batch) != first_text_) {
+    refuse(fmt::format("has {} in example {}, and {} in example 0", text_of(batch),
+                       examples.front().index, first_text_));
+  }
+  copy_values(batch, *find(batch, "image"), images);
+  std::ranges::fill(labels, 0);
+  if (const NamedTensor* label = find(batch, "label")) {
+    std::memcpy(labels.data(), batch.bytes.data() + label->at, labels.size_bytes());
+  }
+  const auto wrong = std::ranges::find_if(labels, [this](std::int64_t label) {
+    return most_classes_ > 0 && (label < 0 || label >= most_classes_);
+  });
+  if (wrong != labels.end()) {
+    refuse(fmt::format("has label {} in example {}, and model.classes is {}", *wrong,
+                       examples[static_cast<std::size_t>(wrong - labels.begin())].index,
+                       most_classes_));
+  }
+}
+
+int PythonData::read(std::int64_t index, std::span<float> out) const {
+  if (reads() == Reads::kNamed) {
+    refuse("has no pictures");
+  }
+  const SeededExample example{index, seed_of_example(script_.seed, index, Asked::kByIndex)};
+  std::int64_t label = 0;
+  read_pictures({&example, 1}, out, {&label, 1});
+  return static_cast<int>(label);
+}
+
+std::unique_ptr<Dataset> open_python_data(const DataSpec& spec, const ModelSpec& model,
+                                          std::uint64_t seed, const ContentsCheck* check) {
+  return std::make_unique<PythonData>(spec, model, seed, check);
+}
+
+}  // namespace gangway::data

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Reads examples of a data set that is the user's Python (docs/own-data.md), in a process of its own: begun by
+gan/data/own/reader_process.cpp, behind python/sources.py and share/python/gangway/examples.py. Requests come on one pipe and are answered on another, a line of JSON
+each; tensors lie in memory that both have. It ends when nobody is left to ask it."""
+import json
+import mmap
+
+ALIGNMENT = 64  # of a tensor's first byte, as LibTorch's own allocator has it
+
+
+def bytes_of(tensor):
+    torch = sys.modules.get("torch")
+    if torch and isinstance(tensor, torch.Tensor):
+        tensor = tensor.reshape(-1).view(torch.uint8).numpy()
+    return memoryview(tensor.reshape(-1).view("uint8")) if tensor.size else memoryview(b"")
+
+
+class Reader:
+    """@param memory  a descriptor"""
+
+    def __init__(self, data, memory):
+        self.data, self.memory, self.mapped = data, memory, None
+
+    def lay_down(self, batch):
+        """Puts the tensors into the common memory, one behind the other; where each is."""
+        places, end = [], 0
+        for name, tensor in batch.items():
+            size = bytes_of(tensor).nbytes
+            places.append({"name": name, "type": type_of(tensor), "shape": list(tensor.shape), "at": end, "bytes": size})
+            end = -(-(end + size) // ALIGNMENT) * ALIGNMENT
+        if self.mapped is None or len(self.mapped) < end:
+            os.ftruncate(self.memory, end)
+            self.mapped = mmap.mmap(self.memory, end)
+        for place, tensor in zip(places, batch.values()):
+            self.mapped[place["at"]:place["at"] + place["bytes"]] = bytes_of(tensor)
+        return places
+
+    def describe(self):
+        """How many examples there are, and of how many classes where the class says so."""
+        size = len(self.data)
+        if size < 1:
+            raise Refused("has no example: __len__ is 0")
+        classes = getattr(self.data, "classes", 0)
+        told = self.data.fingerprint() if hasattr(self.data, "fingerprint") else ""
+        return {"size": size, "classes": classes if isinstance(classes, int) else len(classes), "fingerprint": str(told),
+                "collates": hasattr(self.data, "collate")}
+
+    def answer(self, request):
+        if "indices" not in request:
+            return self.describe()
+        return {"tensors": self.lay_down(batch_of(self.data, request["indices"], request["seeds"]))}
+
+
+def tell(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+def read_all(requests, answers, memory, parent):
+    """`requests`, `answers`: streams of bytes; `memory`: a descriptor."""
+    import ctypes
+    import faulthandler
+    import signal
+    import types
+    kill_with_parent = 1
+    ctypes.CDLL(None).prctl(kill_with_parent, signal.SIGKILL)
+    if os.getppid() != parent:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the worker decides
+    faulthandler.register(signal.SIGUSR1)  # says where it stands, before it is given up
+    reader = None
+    for line in requests:
+        request = json.loads(line)
+        try:
+            if reader is None:
+                files = {name: requests.read(size) for name, size in request["files"]}
+                sys.modules["gangway"] = types.ModuleType("gangway")
+                exec(compile(requests.read(request["step"]), "gangway/step.py", "exec"), sys.modules["gangway"].__dict__)
+                sys.meta_path.insert(0, SOURCES)
+                found = find_class(request["folder"], files, request["module"], request["class"], object)
+                seed_all(request["seed"])
+                reader = Reader(found(**json.loads(request["arguments"] or "{}")), memory)
+            answer = reader.answer(request)
+        except BaseException as error:  # whatever the user's code raises
+            answer = {"error": complaint(type(error), error, error.__traceback__, tell)}
+        answers.write((json.dumps(answer) + "\n").encode())
+        answers.flush()

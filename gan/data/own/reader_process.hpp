@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// A process of the user's Python that reads examples (gan/data/own/reader.py). Begun by PythonData
+// on the thread that lives longest: it ends with that thread, whatever it is in the midst of. Used
+// by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+#include <sys/types.h>
+
+#include "base/file_descriptor.hpp"
+#include "gan/data/named/named_batch.hpp"
+#include "job/blocks/script_spec.hpp"
+
+namespace gangway::data {
+
+class ReaderProcess {
+ public:
+  /// What it says of the data set.
+  struct Description {
+    std::int64_t size = 0;
+    std::int64_t classes = 0;  ///< 0: it does not say
+    std::string fingerprint;   ///< of its own, if it has one
+    bool collates = false;     ///< whether it puts micro-batches together itself
+  };
+
+  /// Starts it, and does not wait. @param executable  of the environment
+  /// @throws ConfigError, EnvironmentError: files that are not there, or not the job's, or that
+  /// others can write to; no process can be started
+  ReaderProcess(const ScriptSpec& spec, const std::string& executable);
+  ~ReaderProcess();
+  ReaderProcess(const ReaderProcess&) = delete;
+  ReaderProcess& operator=(const ReaderProcess&) = delete;
+
+  /// Waits until the class has made its object. @param on_wait  called about every second
+  /// where it takes long
+  /// @throws ConfigError of one line: what the user's file raises
+  [[nodiscard]] Description describe(const std::function<void()>& on_wait);
+  /// @throws ConfigError of one line, as describe; that it takes longer than a minute, or has ended
+  void read(std::span<const SeededExample> examples, NamedBatch& out);
+
+ private:
+  void write_all(std::string_view text);
+  [[nodiscard]] nlohmann::json answer(std::chrono::seconds deadline,
+                                      const std::function<void()>& on_wait);
+  [[noreturn]] void refuse(const std::string& what) const;
+  /// Why nothing more comes from it.
+  [[noreturn]] void refuse_end();
+
+  ScriptSpec spec_;
+  FileDescriptor requests_;
+  FileDescriptor answers_;
+  FileDescriptor memory_;
+  std::string unread_;  // of answers_, behind the last line
+  pid_t process_ = -1;
+};
+
+}  // namespace gangway::data

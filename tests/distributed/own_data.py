@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Data that are the user's Python, read by processes of real workers: docs/own-data.md, tried. Needs PyTorch.
+
+    GANGWAY_BIN=build/release/bin own_data.py [unittest arguments]
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+SHORT = ["training.batch=12", "training.microbatches=6", "training.kimg=0.072", "output.pictures_kimg=0", "output.grid=2"]
+EACH = ["checkpoint.every_steps=1", "checkpoint.every_kimg=0", "checkpoint.keep=20"]
+PACKAGE = EXAMPLES.parent / "share/python"
+GARMENTS = """
+import gzip, numpy, os
+
+class Garments:
+    classes = 10
+    def __init__(self, folder="/usr/share/datasets/fashion-mnist", size=300):
+        def read(name, skip):
+            path = os.path.join(folder, name)
+            with open(path, "rb") if os.path.exists(path) else gzip.open(path + ".gz") as file:
+                return numpy.frombuffer(file.read(), numpy.uint8, offset=skip)
+        self.images = read("train-images-idx3-ubyte", 16).reshape(-1, 1, 28, 28)[:size]
+        self.labels = read("train-labels-idx1-ubyte", 8)
+    def __len__(self):
+        return len(self.images)
+    def __getitem__(self, index):
+        return self.images[index], int(self.labels[index])
+"""
+# Tensors of several types and ranks, put together by the class itself, and all that may draw.
+SOUNDS = """
+import random
+import gangway, numpy, torch
+from torch import nn
+import torch.nn.functional as F
+
+class Sounds:
+    def __init__(self, size=40, noise=0.1):
+        {init}
+        self.size, self.noise = size, noise
+    def __len__(self):
+        return self.size
+    def __getitem__(self, index):
+        {item}
+        sound = torch.sin(torch.arange(64) * (index % 7 + 1) / 10) + self.noise * torch.randn(64)
+        return {"sound": sound[None] + random.random() + numpy.random.rand(), "speaker": index % 5, "words": [index % 3] * (index % 4 + 1)}
+    def collate(self, examples):
+        longest = max(len(one["words"]) for one in examples)
+        words = numpy.zeros((len(examples), longest), numpy.int32)
+        for row, one in zip(words, examples):
+            row[:len(one["words"])] = one["words"]
+        return {"sound": torch.stack([one["sound"] for one in examples]), "words": words, "is_long": words.sum(1) > 4,
+                "speaker": [torch.tensor(one["speaker"]) for one in examples][0].repeat(len(examples)),
+                "half": torch.randn(len(examples), 3).bfloat16()}
+
+class Generator(nn.Module):
+    def __init__(self, latent=8):
+        super().__init__()
+        self.make = nn.Sequential(nn.Linear(latent, 784), nn.Tanh())
+    def forward(self, noise):
+        return self.make(noise).view(-1, 1, 28, 28)
+
+class Judge(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.judge = nn.Embedding(5, 4), nn.Linear(784, 1)
+    def forward(self, image):
+        return self.judge(image.flatten(1))
+
+class Step(gangway.Step):
+    @gangway.phase(trains="discriminator", new_batch=True)
+    def judge(self, batch, step):
+        assert batch["words"].dtype == torch.int32 and batch["is_long"].dtype == torch.bool and batch["half"].dtype == torch.bfloat16
+        word = self.discriminator.words(batch["words"]).mean() + batch["half"].float().mean() + batch["is_long"].float().mean()
+        sound = F.pad(batch["sound"][:, 0], (0, 720)) * (1 + batch["speaker"][:, None])
+        return F.softplus(-self.discriminator(sound)).mean() + word * self.discriminator(sound).mean()
+    @gangway.phase(trains="generator")
+    def make(self, batch, step):
+        return -self.discriminator(self.generator(torch.randn(len(batch["sound"]), 8))).mean()
+"""
+
+
+class OwnData(Trainings):
+    def write(self, text=SOUNDS, init="pass", item="pass"):
+        (self.folder / "sounds.py").write_text(text.replace("{init}", init).replace("{item}", item))
+        (self.folder / "sounds.yaml").write_text(
+            "model: {generator: sounds.py:Generator, discriminator: sounds.py:Judge, resolution: 28, latent: 8}\n"
+            "data: {source: {python: sounds.py:Sounds, noise: 0.2}}\n"
+            "training: {step: sounds.py:Step}\n")
+
+    def write_garments(self):
+        (self.folder / "garments.py").write_text(GARMENTS)
+        (self.folder / "garments.yaml").write_text(
+            "model: {family: dense, resolution: 28, classes: 10, width: 8}\ndata: {source: garments.py:Garments}\n")
+
+    def replay(self, run, step):
+        code, out, err = self.call(sys.executable, "-m", "gangway.reference", run, step, PYTHONPATH=str(PACKAGE))
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, "equal in every bit\n$")
+
+    def refuse(self, *words, says, code=2, job="sounds.yaml", **parts):
+        if job == "sounds.yaml":
+            self.write(**parts)
+        got, out, err = self.call(GANGWAY, "run", job, "-n", 1, "--run", "refused", *SHORT, *words)
+        self.assertEqual(got, code, out + err)
+        line = next(line for line in err.splitlines() if line.startswith("gangway: "))
+        for said in says:
+            self.assertIn(said, line)
+        self.assertEqual(self.readers(), [])
+
+    def readers(self):
+        """Processes of this test's jobs that read."""
+        found = subprocess.run(["pgrep", "-f", "requests = os.fdopen"], capture_output=True, text=True, check=False).stdout.split()
+        def folder_of(pid):
+            try:
+                return os.readlink(f"/proc/{pid}/cwd")
+            except OSError:
+                return None  # it has ended meanwhile
+        return [pid for pid in found if folder_of(pid) == str(self.folder)]
+
+    def test_pictures_train_as_the_same_ones_from_files_do(self):
+        self.write_garments()
+        self.train("garments.yaml", *SHORT, "data.source=fashion-mnist", "data.limit=300", run="files", workers=1)
+        self.train("garments.yaml", *SHORT, "data.threads=2", run="python", workers=2)
+        self.assertEqual(self.digest("python"), self.digest("files"))
+        self.assertEqual(len(list(self.folder.glob("runs/*-python/reals.png"))), 1)
+
+    def test_tensors_of_any_kind_are_exact_on_any_workers_and_after_a_kill(self):
+        self.write()
+        self.train("sounds.yaml", *SHORT, *EACH, run="whole", workers=2)
+        self.replay("whole", 0)
+        self.replay("whole", 4)
+        words = ["run", "sounds.yaml", *SHORT, "--run", "killed", "checkpoint.every_steps=2", "checkpoint.every_kimg=0"]
+        running = self.start(*words, "-n", 3)
+        running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
+        running.kill_all()
+        code, out, err = self.call(GANGWAY, *words, "-n", 1)
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.digest("killed"), self.digest("whole"))
+        self.assertEqual(self.readers(), [])
+
+    def test_bad_data_are_refused_in_a_line_and_leave_no_process(self):
+        where = "data.source: sounds.py:"
+        self.refuse(init="size = 0", says=[where, "__len__ is 0"])
+        self.refuse(item="return torch.ones(2) @ torch.ones(3)", says=[where, "in __getitem__: RuntimeError"])
+        self.refuse(init="raise SystemExit(3)", says=[where, "in __init__: SystemExit: 3"])
+        self.refuse(item="import ctypes; ctypes.string_at(0)", says=[where, "ended by signal 11"])
+        self.refuse(item="import time; index = time.perf_counter_ns() % 997", says=[where, "another example of the same index"])
+        self.refuse("training.step=none", says=["has examples of sound [1, 64] float32", "needs a training.step"])
+        self.refuse("data.source.color=1", says=[where, "unexpected keyword argument 'color'"])
+
+    def test_pictures_that_do_not_fit_are_refused(self):
+        self.write_garments()
+        self.refuse("model.resolution=32", job="garments.yaml", says=["has examples of image [1, 28, 28] uint8", "image [1, 32, 32]"])
+        self.refuse("model.classes=5", job="garments.yaml", says=["has 10 classes, but model.classes is 5"])
+        self.refuse("data.cache=auto", "--dry-run", job="garments.yaml", says=["leave it out with examples in Python"])
+
+
+if __name__ == "__main__":
+    unittest.main()

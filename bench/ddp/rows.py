@@ -39,7 +39,8 @@ class PytorchRow:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **place.environment}
         command = [sys.executable, str(Path(__file__).with_name("worker.py")), "--network", options.net, "--workers",
                    str(options.workers), "--batch", str(options.batch), "--microbatches", str(options.microbatches),
-                   "--rendezvous", place.rendezvous(name), *flags, *(["--reuse-fakes"] if options.reuse_fakes else [])]
+                   "--device", options.device, "--rendezvous", place.rendezvous(name), *flags,
+                   *(["--reuse-fakes"] if options.reuse_fakes else [])]
         self.workers = [subprocess.Popen([*place.on_host_of(rank), *command, "--rank", str(rank)], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, text=True, env=environment)
                         for rank in range(options.workers)]
@@ -97,7 +98,7 @@ class GangwayRow:
         return {"model": MODELS[self.options.net], "data": {"source": "fashion-mnist"},
                 "training": {"kimg": kimg, "batch": batch, "microbatches": self.options.microbatches // len(self.runs),
                              **({"reuse_fakes": True} if self.options.reuse_fakes else {})},
-                "generator": {"ema_kimg": 0}, "numerics": {"threads": 1},
+                "generator": {"ema_kimg": 0}, "numerics": {"threads": 1, "device": options.device},
                 "checkpoint": {"every_kimg": 0},
                 "output": {"tick_kimg": TICK_STEPS * batch / 1000, "pictures_kimg": 0}}
 

@@ -168,6 +168,8 @@ def parse_options():
     parser.add_argument("--buckets", type=int, nargs="+", default=[1, 4, 25], metavar="MB", help="of the tuned rows (1 4 25)")
     parser.add_argument("--hosts", type=int, default=0, help="played by tests/cluster/run, one process on each; 0: this host")
     parser.add_argument("--rate", default="1gbit", help="of every host's link: 100mbit, 1gbit, ..., none (1gbit)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
+                        help="cuda: each process a GPU, and NCCL in the place of Gloo; never tried on several GPUs (cpu)")
     parser.add_argument("--gangway", default=str(ROOT / "build/release/bin/gangway"), metavar="PROGRAM")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=["across"],
                         help="rows of gangway: overlap across phases, within them, none; bf16 wire with overlap across; "

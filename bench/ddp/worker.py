@@ -3,7 +3,7 @@
 """One process of one row of the benchmark: trains when run.py tells it to, waits on its standard input otherwise.
 
 Started by run.py. Reads lines "WARMUP_STEPS STEPS", trains that many steps, and answers each with the seconds that
-the last STEPS took. End of input ends it.
+the last STEPS took. End of input ends it; with --top N by a line a kernel of a GPU, of the N that took most of one more step.
 
 A step is Gangway's (docs/architecture.md): the discriminator on real images and on freshly made ones, micro-batch by
 micro-batch, Adam; then the generator through the discriminator with fresh noise, Adam. Non-saturating loss.
@@ -26,28 +26,29 @@ from networks import FASHION_MNIST, LATENT, NETWORKS, Images
 class Trainer:
     """Both networks, their optimisers and their data on one worker.
 
-    `tuned` means: fused Adam, channels-last, no buffers broadcast, and no weight gradients of the discriminator in the
-    generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN tutorial with
-    both networks wrapped in DistributedDataParallel. `autocast` computes forward and backward in bf16 where PyTorch
+    `tuned` means: fused Adam, channels-last (unless `contiguous`), no buffers broadcast, and no weight gradients of the
+    discriminator in the generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN
+    tutorial with both networks wrapped in DistributedDataParallel. `autocast` computes forward and backward in bf16 where PyTorch
     holds that to be safe. `compile` hands each network, wrapped or not, to torch.compile. `reuse_fakes` makes the images of
     a step once for both phases, as the tutorial does and a job with training.reuse_fakes.
     """
 
     def __init__(self, options):
         self.tuned = options.tuned
+        self.is_channels_last = options.tuned and not options.contiguous
         self.reuses_fakes = options.reuse_fakes
         self.made = []  # images of this step that the generator's phase is to learn from, by micro-batch
         self.num_images = options.batch // options.microbatches
         self.num_microbatches = options.microbatches // options.workers
         self.latent = LATENT[options.network]
-        self.device = torch.device(options.device)
-        # A captured step makes its casts anew each time.
+        self.device = device_of(options)
+        # A captured step makes its casts anew each time, and one branch of a step may not take another's.
         self.precision = functools.partial(torch.autocast, self.device.type, torch.bfloat16, options.autocast == "bf16",
-                                           cache_enabled=not options.graph)
+                                           cache_enabled=not options.graph and options.streams == 1)
         self.images = Images(options.network, options.images, self.device)
         torch.manual_seed(0)
         networks = [network.train().to(self.device) for network in NETWORKS[options.network]()]
-        if self.tuned:
+        if self.is_channels_last:
             networks = [network.to(memory_format=torch.channels_last) for network in networks]
         self.plain_generator, self.plain_discriminator = networks
         self.generator, self.discriminator = networks
@@ -124,7 +125,74 @@ class Trainer:
 
     def real_images(self):
         images = self.images.batch(torch.randint(len(self.images.pixels), (self.num_images,), device=self.device))
-        return images.contiguous(memory_format=torch.channels_last) if self.tuned else images
+        return images.contiguous(memory_format=torch.channels_last) if self.is_channels_last else images
+
+
+class BranchedTrainer(Trainer):
+    """Micro-batches of a phase as branches of it, on `streams` streams of a GPU; on a CPU one after the other.
+
+    Each has gradients of its own, which are added in the order of the micro-batches once all are there. BatchNorms keep no
+    running averages, to which several branches would write at once.
+    """
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.streams = [torch.cuda.Stream(self.device) if self.device.type == "cuda" else None for _ in range(options.streams)]
+        for network in (self.plain_generator, self.plain_discriminator):
+            for module in network.modules():
+                if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+                    module.track_running_stats = False
+                    module.running_mean = module.running_var = module.num_batches_tracked = None
+
+    def discriminator_phase(self):
+        self.update(self.plain_discriminator, self.discriminator_optimizer, self.judging_loss)
+
+    def generator_phase(self):
+        self.update(self.plain_generator, self.generator_optimizer, self.making_loss)
+
+    def judging_loss(self):
+        with self.precision():
+            with torch.no_grad():
+                fakes = self.plain_generator(self.noise())
+            return (self.loss(self.plain_discriminator(self.real_images()), 1.0)
+                    + self.loss(self.plain_discriminator(fakes), 0.0))
+
+    def making_loss(self):
+        with self.precision():
+            return self.loss(self.plain_discriminator(self.plain_generator(self.noise())), 1.0)
+
+    def update(self, network, optimizer, loss):
+        parameters = list(network.parameters())
+        gradients = []
+        for stream in self.streams:
+            wait_for(stream, None)
+        for position in range(self.num_microbatches):
+            with torch.cuda.stream(self.streams[position % len(self.streams)]):
+                gradients.append(torch.autograd.grad(loss() / self.num_microbatches, parameters))
+        for stream in self.streams:
+            wait_for(None, stream)
+        total = list(gradients[0])
+        for more in gradients[1:]:
+            torch._foreach_add_(total, more)
+        for parameter, gradient in zip(parameters, total):
+            parameter.grad = gradient
+        optimizer.step()
+
+
+def wait_for(later, earlier):
+    """`later` goes on when `earlier` is done; None: the current stream."""
+    if later is None and earlier is None or not torch.cuda.is_available():
+        return
+    (later or torch.cuda.current_stream()).wait_stream(earlier or torch.cuda.current_stream())
+
+
+def device_of(options):
+    """Of a GPU the one whose number the launcher gave this process (LOCAL_RANK), else by the rank, in turn."""
+    if options.device == "cpu":
+        return torch.device("cpu")
+    local = int(os.environ.get("LOCAL_RANK", options.rank % torch.cuda.device_count()))
+    torch.cuda.set_device(local)
+    return torch.device("cuda", local)
 
 
 def parse_options():
@@ -135,16 +203,37 @@ def parse_options():
     parser.add_argument("--batch", type=int, required=True, help="images a step, over all workers")
     parser.add_argument("--microbatches", type=int, required=True, help="pieces of the batch, over all workers")
     parser.add_argument("--tuned", action="store_true")
-    parser.add_argument("--ddp", action="store_true", help="reduce gradients over Gloo; else never talk")
+    parser.add_argument("--ddp", action="store_true", help="reduce gradients, over Gloo, on GPUs over NCCL; else never talk")
     parser.add_argument("--bucket-mb", type=int, default=25)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: a GPU a process")
+    parser.add_argument("--deterministic", action="store_true", help="deterministic kernels alone")
+    parser.add_argument("--no-benchmark", action="store_true",
+                        help="cuDNN's kernels by its rules of thumb, where --tuned times them")
+    parser.add_argument("--contiguous", action="store_true", help="not channels-last, where --tuned is")
+    parser.add_argument("--tf32", action="store_true", help="convolutions and products of float32 in TF32")
+    parser.add_argument("--streams", type=int, default=1, metavar="K", help="micro-batches of a phase on so many streams (1)")
+    parser.add_argument("--top", type=int, default=0, metavar="N", help="at the end, N lines of kernels and their time")
     parser.add_argument("--autocast", choices=("none", "bf16"), default="none")
     parser.add_argument("--compile", action="store_true", help="both networks by torch.compile")
     parser.add_argument("--reuse-fakes", action="store_true", help="images made once a step, for both phases")
     parser.add_argument("--graph", action="store_true", help="capture a whole step as a CUDA graph and replay it")
     parser.add_argument("--images", default=FASHION_MNIST, help="images of 28 x 28 pixels (IDX, gzip)")
     parser.add_argument("--rendezvous", metavar="URL", help="where the workers of a --ddp row find each other: file:// or tcp://")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.streams > 1 and (options.ddp or options.compile or options.reuse_fakes or not options.tuned):
+        parser.error("--streams goes with --tuned, and without --ddp, --compile and --reuse-fakes")
+    return options
+
+
+def choose_kernels(options):
+    """Before anything is computed. Float32 is as it is unless TF32 is asked for, as Gangway has it."""
+    torch.backends.cudnn.benchmark = options.tuned and not options.no_benchmark
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = options.tf32
+    if options.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.backends.cudnn.deterministic = True
+        torch.use_deterministic_algorithms(True)
+        torch.utils.deterministic.fill_uninitialized_memory = False
 
 
 def captured(step):
@@ -166,15 +255,26 @@ def finish(device):
         torch.cuda.synchronize()
 
 
+def top_kernels(step, device, most):
+    """(share of all kernels' time, calls, name) of those that took most of one step."""
+    with torch.profiler.profile(activities=list(torch.profiler.supported_activities()), acc_events=True) as profile:
+        step()
+        finish(device)
+    kernels = [event for event in profile.key_averages() if event.device_type == torch.autograd.DeviceType.CUDA]
+    whole = sum(event.self_device_time_total for event in kernels)
+    kernels.sort(key=lambda event: -event.self_device_time_total)
+    return [(event.self_device_time_total / whole, event.count, event.key) for event in kernels[:most]]
+
+
 def main():
     options = parse_options()
     torch.set_num_threads(1)
-    torch.backends.cudnn.benchmark = options.tuned
-    torch.backends.cudnn.allow_tf32 = False  # float32 as it is, as Gangway has it
+    choose_kernels(options)
+    device_of(options)  # NCCL takes the one that was chosen
     if options.ddp:
-        torch.distributed.init_process_group("gloo", init_method=options.rendezvous, rank=options.rank,
-                                             world_size=options.workers)
-    trainer = Trainer(options)
+        torch.distributed.init_process_group("gloo" if options.device == "cpu" else "nccl", init_method=options.rendezvous,
+                                             rank=options.rank, world_size=options.workers)
+    trainer = (BranchedTrainer if options.streams > 1 else Trainer)(options)
     step = captured(trainer.step) if options.graph else trainer.step
     print("ready", flush=True)
     for line in sys.stdin:
@@ -187,6 +287,9 @@ def main():
             step()
         finish(trainer.device)
         print(time.perf_counter() - begin, flush=True)
+    if options.top:
+        for share, count, name in top_kernels(step, trainer.device, options.top):
+            print(f"{100 * share:5.1f} % {count:4} {' '.join(name.split())[:120]}", flush=True)
     os._exit(0)  # process groups have nothing to take down, and their teardown may wait for a peer
 
 

@@ -152,10 +152,13 @@ def surroundings():
 class Rows:
     """rows.jsonl: one row a line, synced when it is made."""
 
-    def __init__(self, file, goes_on):
+    def __init__(self, file, goes_on, before=None):
+        """@param goes_on  with the rows that are there. @param before  a file of rows to begin with"""
         self.file = Path(file)
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        if not goes_on:
+        if before is not None:
+            self.file.write_bytes(before.read_bytes())
+        elif not goes_on:
             self.file.unlink(missing_ok=True)
         self.before = [row for row in self.read() if row.outcome != SKIPPED]
         self.made = []

@@ -16,6 +16,7 @@ import time
 import unittest
 from pathlib import Path
 
+import pack
 from harness import FAIL, PASS, SKIPPED, Bench, Failure, Rows, Skip, Step, descendants, take_steps
 
 RUN = Path(__file__).with_name("run")
@@ -23,6 +24,7 @@ PATIENCE = 60  # seconds
 PASSES = "echo '[       OK ] Some.Test (1 ms)'"
 FAILS = "echo '[  FAILED  ] Some.Test (1 ms)'; exit 1"
 HANGS = "setsid sleep 600 & sleep 600"
+VISIT_SECONDS = 540  # that a run may take of a machine that is lent for a quarter of an hour, the start included
 STEADY = """#!/bin/sh
 echo "$*" >> calls
 [ "$1" = digest ] && { echo 0123; exit; }
@@ -137,9 +139,45 @@ class Programs(unittest.TestCase):
         self.program("gpu_device_program", "exit 77")
         self.assertEqual(self.run_harness().returncode, 77)
 
-    def test_lists_its_steps_and_refuses_unknown_ones(self):
-        self.assertIn("s in all", self.run_harness("--list", "--parts", "A,B,C,D").stdout)
-        self.assertIn("--list shows them", self.run_harness("--parts", "Z").stdout)
+    def test_goes_on_with_the_rows_of_another_folder(self):
+        self.program("gpu_random", f"echo x >> {self.folder}/calls; {PASSES}")
+        self.run_harness("--parts", "kernels", "--deadline", "8")
+        before = self.folder / "before.jsonl"
+        (self.out / "rows.jsonl").rename(before)
+        done = self.run_harness("--parts", "kernels", "--before", before)
+        self.assertIn("1 pass", done.stdout)
+        self.assertEqual((self.folder / "calls").read_text(), "x\n")
+        self.assertEqual(self.outcomes(), [("random numbers", PASS), ("fused update", PASS)])
+
+    def test_measures_pytorch_and_keeps_what_it_says_of_kernels(self):
+        python = self.folder / "python"  # in the place of bench/ddp/worker.py's
+        python.write_text("#!/bin/sh\ncat > /dev/null\necho ready\necho 2.5\necho ' 61.5 %   4 a_kernel'\n")
+        python.chmod(0o755)
+        script = (f"import runpy, sys; sys.argv = sys.argv[1:]; sys.executable = '{python}'; sys.path.insert(0, '{RUN.parent}'); "
+                  f"runpy.run_path('{RUN}', run_name='__main__')")
+        done = subprocess.run([sys.executable, "-c", script, *self.command("--parts", "streams")[1:]], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+        rows = [json.loads(line) for line in (self.out / "rows.jsonl").read_text().splitlines()]
+        self.assertEqual({row["outcome"] for row in rows}, {PASS}, done.stdout)
+        self.assertEqual(rows[0]["data"], {"images_per_second": 200 * 256 / 2.5, "kernels": [" 61.5 %   4 a_kernel"]})
+
+    def test_plans_its_steps_and_refuses_unknown_ones(self):
+        plan = self.run_harness("--plan", "--parts", "C,kernels", "--deadline", "70").stdout.splitlines()
+        self.assertEqual([line.split()[1] for line in plan[:-1]], 3 * ["bandwidth"] + 2 * ["kernels"], "as asked for")
+        self.assertEqual(sum("no time" in line for line in plan), 3, plan)
+        self.assertIn("65 of 70 s taken, 3 without time", plan[-1])
+        self.assertIn("--plan shows them", self.run_harness("--parts", "Z").stdout)
+
+    def test_a_visit_fits_its_time_and_takes_first_what_tells_most(self):
+        plan = self.run_harness("--plan", "--parts", "visit", "--deadline", str(VISIT_SECONDS)).stdout.splitlines()
+        self.assertIn(" 0 without time", plan[-1])
+        groups = list(dict.fromkeys(line.split()[1] for line in plan[:-1]))
+        self.assertEqual(groups, ["warm", "smoke", "digests", "smoke-2", "divided", "cudnn", "streams", "cut", "memory", "next",
+                                  "compiled", "losses"])
+        smoke = sum(int(line.split()[2]) for line in plan[:-1] if line.split()[1] in ("smoke", "digests", "smoke-2", "divided"))
+        self.assertLessEqual(smoke, 75)
+        self.assertIn("R1, clipping", next(line for line in plan if line.split()[1] == "cut"))
+        self.assertTrue(all("killed" in line for line in plan if line.split()[1] == "losses"))
 
 
 class Steps(unittest.TestCase):
@@ -156,6 +194,41 @@ class Steps(unittest.TestCase):
             self.assertEqual(take_steps(steps, Bench(folder, 100), rows), [])
             self.assertEqual([(row.outcome, row.note) for row in rows.read()],
                              [(FAIL, "IndexError: no such word"), (FAIL, "bits"), (SKIPPED, "no GPU"), (PASS, "well")])
+
+
+class Packing(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_what_is_brought_stands_ahead_of_an_open_mpi_of_the_machine(self):
+        brought = self.folder / "brought"
+        pack.gather(brought, [Path("/bin/hostname")], None)
+        self.assertEqual({file.name for file in (brought / "bin").iterdir()}, {"hostname", "mpirun", "orted"})
+        (self.folder / "python3").write_text("#!/bin/sh\necho /nowhere\n")  # a machine's, whose torch is asked for
+        (self.folder / "python3").chmod(0o755)
+
+        def two_ranks():
+            return subprocess.run(["bash", "-c", f". {brought}/env; exec mpirun -n 2 hostname"], text=True, capture_output=True,
+                                  timeout=PATIENCE, check=False,
+                                  env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "OMPI_MCA_btl": "none"})
+
+        done = two_ranks()
+        self.assertEqual((done.returncode, len(done.stdout.split())), (0, 2), done.stderr)
+        for plugin in (brought / "plugins").iterdir():
+            plugin.unlink()
+        self.assertNotEqual(two_ranks().returncode, 0, "the machine's own plugins were taken")
+
+    def test_python_opens_the_archive(self):
+        source = self.folder / "source"
+        (source / "bin").mkdir(parents=True)
+        (source / "bin/program").write_text("#!/bin/sh\n")
+        (source / "bin/program").chmod(0o755)
+        archive = self.folder / "packed.tar.xz"
+        pack.pack(source, archive)
+        subprocess.run([sys.executable, "-m", "tarfile", "-e", archive, self.folder / "opened"], check=True, timeout=PATIENCE)
+        self.assertTrue(os.access(self.folder / "opened/bin/program", os.X_OK))
 
 
 if __name__ == "__main__":

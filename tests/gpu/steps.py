@@ -57,6 +57,8 @@ RIVALS = {  # PyTorch's steps and flags, and ours; each a whole step as a CUDA g
                         ("numerics.precision=bf16", "training.microbatches=1")),
 }
 SMOKE = "NCCL, 2 workers: reduce"
+SMOKE_KERNELS = (("random numbers", "gpu_random", 3), ("fused update", "gpu_slice_kernels", 5), ("maps", "gpu_map_kernels", 4))
+COMPILE_SECONDS = 150  # more than a command has otherwise
 
 
 def find_programs(folder):
@@ -73,8 +75,7 @@ def find_programs(folder):
     return found
 
 
-def all_steps(programs):
-    trainings = whole.Trainings(programs)
+def all_steps(programs, trainings):
     return [*first_steps(programs, trainings), *nccl_steps(programs, trainings), *bandwidth_steps(programs),
             *more_steps(trainings), *rival_steps(trainings)]
 
@@ -86,22 +87,22 @@ def first_steps(programs, trainings):
     first = (whole.REFERENCE,)
     across = "training: 1 worker, overlap across"
     steps = [
-        Step("A", "warm", "libraries read into the page cache", 40, warm_libraries),
+        Step("A", "warm", "libraries read into the page cache", 30, warm_libraries),
         Step("A", "kernels", "random numbers: the bits of the CPU", 5, googletest(programs, "gpu_random")),
         Step("A", "kernels", "fused update: the bits of the host", 10, googletest(programs, "gpu_slice_kernels")),
         Step("A", "maps", "batches and maps: the bits of the host", 10, googletest(programs, "gpu_map_kernels")),
         Step("A", "sanitizer", "fused update under memcheck", 15, sanitized(programs, sanitizer, "memcheck")),
         Step("A", "sanitizer", "fused update under racecheck", 15, sanitized(programs, sanitizer, "racecheck")),
-        Step("A", "digests", whole.REFERENCE, 20, whole.first(trainings)),
-        Step("A", "digests", "training: the same again", 12, whole.equal_digest(trainings, 1, "layout.overlap=none"), first),
-        Step("A", "digests", across, 12, whole.equal_digest(trainings, 1, "layout.overlap=across"), first),
-        Step("A", "digests", "training: 1 worker, overlap within", 12,
+        Step("A", "digests", whole.REFERENCE, 12, whole.first(trainings)),
+        Step("A", "digests", "training: the same again", 9, whole.equal_digest(trainings, 1, "layout.overlap=none"), first),
+        Step("A", "digests", across, 9, whole.equal_digest(trainings, 1, "layout.overlap=across"), first),
+        Step("A", "digests", "training: 1 worker, overlap within", 9,
              whole.equal_digest(trainings, 1, "layout.overlap=within"), first),
-        Step("A", "digests", "training: overlap across, CUDA_LAUNCH_BLOCKING=1", 15,
+        Step("A", "digests", "training: overlap across, CUDA_LAUNCH_BLOCKING=1", 10,
              whole.equal_digest(trainings, 1, "layout.overlap=across", CUDA_LAUNCH_BLOCKING="1"), first),
-        Step("A", "digests", "training: steps recorded as CUDA graphs", 15, whole.recorded(trainings), first),
-        Step("A", "digests", "training: plain launches", 15, whole.equal_digest(trainings, 1, "numerics.cuda_graph=off"), first),
-        Step("A", "digests", "training: resumed", 24, whole.resumed(trainings), first),
+        Step("A", "digests", "training: steps recorded as CUDA graphs", 9, whole.recorded(trainings), first),
+        Step("A", "digests", "training: plain launches", 9, whole.equal_digest(trainings, 1, "numerics.cuda_graph=off"), first),
+        Step("A", "digests", "training: resumed", 16, whole.resumed(trainings), first),
     ]
     steps += [Step("A", "breadth", f"training: {name}", 20, whole.two_overlaps(trainings, *overrides), first)
               for name, overrides in BREADTH.items()]
@@ -120,8 +121,9 @@ def more_steps(trainings):
              for name, overrides in MORE_BREADTH.items()]
     steps += [Step("D", "more-speed", f"speed: {way}", 25, whole.speed(trainings, *overrides))
               for way, overrides in MORE_WAYS.items()]
-    return [*steps, Step("D", "compiled", "speed: PyTorch, torch.compile, bf16, one batch", 90,
-                         whole.pytorch_speed(trainings, 1000, "--microbatches", 1, "--autocast", "bf16", "--compile"))]
+    return [*steps, Step("D", "compiled", "speed: PyTorch, torch.compile, bf16, one batch", 80,
+                         whole.pytorch_speed(trainings, 1000, "--microbatches", 1, "--autocast", "bf16", "--compile",
+                                             seconds=COMPILE_SECONDS))]
 
 
 # --- E: speed beside PyTorch, in turns ----------------------------------------------------------------------------------

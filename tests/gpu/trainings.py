@@ -77,8 +77,12 @@ class Trainings:
         done.require()
         return run
 
+    def ask(self, bench, command, run, *flags):
+        """What another command of gangway says of a run. @raise Failure"""
+        return bench.run([self.gangway, command, run, *flags], cwd=self.folder, seconds=30).require().output
+
     def digest(self, bench, run):
-        said = bench.run([self.gangway, "digest", run], cwd=self.folder, seconds=30).require().output.split()
+        said = self.ask(bench, "digest", run).split()
         if not said:
             raise Failure("gangway digest said nothing")
         return said[0]
@@ -198,10 +202,11 @@ def skip_where_sanitizer_cannot(done):
 SHARES = ("exposed_percent", "host_wait_percent", "data_percent", "check_percent", "snapshot_percent")
 
 
-def rate_of_run(trainings, bench, overrides, seconds=None):
+def rate_of_run(trainings, bench, overrides, seconds=None, **environment):
     """Images a second of a run's steady part, over how many thousands, and where its time went; a run that its time has
     ended counts as far as it came."""
-    run, done = trainings.start(bench, 1, "training.kimg=400", "output.tick_kimg=4", *overrides, seconds=seconds)
+    run, done = trainings.start(bench, 1, "training.kimg=400", "output.tick_kimg=4", *overrides, seconds=seconds,
+                                **environment)
     if done.code != KILLED:
         done.require()
     ticks = trainings.ticks(run)
@@ -213,27 +218,30 @@ def rate_of_run(trainings, bench, overrides, seconds=None):
     return rate, kimg, {key: statistics.median(tick.get(key, 0.0) for tick in steady) for key in SHARES}
 
 
-def rate_of_pytorch(trainings, bench, steps, flags):
-    """Images a second of bench/ddp's worker on the GPU, alone."""
+def rate_of_pytorch(trainings, bench, steps, flags, seconds=None, **environment):
+    """Images a second of bench/ddp's worker on the GPU, alone; and what it says of kernels, by a line each."""
     batch = 256
     command = [sys.executable, SOURCE / "bench/ddp/worker.py", "--network", "dcgan", "--rank", 0, "--workers", 1,
                "--batch", batch, "--tuned", "--device", "cuda", "--images", trainings.pixels(), *flags]
-    said = bench.run(command, stdin=f"{steps // 4} {steps}\n").require().output.split()
-    return steps * batch / float(said[-1])
+    done = bench.run(command, stdin=f"{steps // 4} {steps}\n", seconds=seconds, **environment).require()
+    took = re.search(r"^\d+\.\d+(e-\d+)?$", done.output, re.MULTILINE)
+    if took is None:
+        raise Failure("no time was printed")
+    return steps * batch / float(took[0]), re.findall(r"^ *\d+\.\d % .*$", done.output, re.MULTILINE)
 
 
-def speed(trainings, *overrides):
+def speed(trainings, *overrides, seconds=None):
     def show(bench):
-        rate, kimg, shares = rate_of_run(trainings, bench, overrides)
+        rate, kimg, shares = rate_of_run(trainings, bench, overrides, seconds)
         told = ", ".join(f"{key.removesuffix('_percent')} {value:.1f} %" for key, value in shares.items())
         return f"{rate:.0f} images/s over {kimg:.0f} kimg{beside_eager(bench, rate)}; {told}", {"images_per_second": rate, **shares}
     return show
 
 
-def pytorch_speed(trainings, steps, *flags):
+def pytorch_speed(trainings, steps, *flags, seconds=None, **environment):
     def show(bench):
-        rate = rate_of_pytorch(trainings, bench, steps, flags)
-        return f"{rate:.0f} images/s over {steps} steps{beside_eager(bench, rate)}", {"images_per_second": rate}
+        rate, kernels = rate_of_pytorch(trainings, bench, steps, flags, seconds, **environment)
+        return f"{rate:.0f} images/s over {steps} steps{beside_eager(bench, rate)}", {"images_per_second": rate, "kernels": kernels}
     return show
 
 
@@ -242,7 +250,7 @@ def ratio(trainings, steps, flags, *overrides):
     def show(bench):
         ours, theirs = [], []
         for _ in range(ROUNDS):
-            theirs.append(rate_of_pytorch(trainings, bench, steps, flags))
+            theirs.append(rate_of_pytorch(trainings, bench, steps, flags)[0])
             ours.append(rate_of_run(trainings, bench, overrides, seconds=RUN_SECONDS)[0])
         ratios = [mine / other for mine, other in zip(ours, theirs)]
         return (f"{statistics.median(ratios):.2f} of PyTorch, least {min(ratios):.2f}; images/s ours "

@@ -6,11 +6,14 @@
 """
 import copy
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 import warnings
 import zipfile
+from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
@@ -108,10 +111,16 @@ class ResidualUNet(nn.Module):
 
 
 class OwnNetworks(Trainings):
+    @classmethod
+    def setUpClass(cls):
+        cls.made = Path(tempfile.mkdtemp(prefix="gangway-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.made, ignore_errors=True)
+        subprocess.run([sys.executable, OWN / "make_networks.py", cls.made], check=True)
+        shutil.copy(OWN / "job.yaml", cls.made)
+
     def setUp(self):
         super().setUp()
-        subprocess.run([sys.executable, OWN / "make_networks.py", self.folder], check=True)
-        (self.folder / "job.yaml").write_text((OWN / "job.yaml").read_text())
+        shutil.copytree(self.made, self.folder, dirs_exist_ok=True)
 
     def refuse(self, *arguments, says):
         """`gangway run` must end with 2 and one line with all words of `says`."""

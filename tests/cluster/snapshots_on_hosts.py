@@ -48,8 +48,7 @@ class OnHosts(Trainings):
     def setUp(self):
         super().setUp()
         (self.folder / "damage.py").write_text(DAMAGE)
-        self.train(RING, *self.job, run="whole", workers=1)
-        self.whole = self.digest("whole")
+        self.whole = self.digest_alone(RING, *self.job)
 
     job = JOB
     tick = 15

@@ -69,10 +69,6 @@ class Steered(Trainings):
         with Control(run) as control:
             return control.status()
 
-    def undisturbed(self):
-        self.train("job.yaml", *SHORT, run="undisturbed", workers=3)
-        return self.digest("undisturbed")
-
     def require_one_placement(self, run, *networks):
         """The command, the page's source and the file say alike who holds what. @param networks  by rank"""
         placed = [(rank["rank"], rank.get("networks", ""), rank["microbatches"])
@@ -231,7 +227,7 @@ class Secrets(Steered):
 
 class Bits(Steered):
     def test_are_those_of_an_undisturbed_run_after_200_random_commands(self):
-        expected = self.undisturbed()
+        expected = self.digest_alone("job.yaml", *SHORT)
         seed = int(os.environ.get("SEED", "7"))
         draw = random.Random(seed)
         running, run = self.begin(*SHORT)
@@ -265,7 +261,7 @@ class Bits(Steered):
         return delays
 
     def test_outlive_a_pause_a_kill_and_a_resume_from_elsewhere(self):
-        expected = self.undisturbed()
+        expected = self.digest_alone("job.yaml", *SHORT)
         running, run = self.begin(*SHORT)
         with Control(run) as control:
             control.wait_until(lambda now: now.step > 0, "the first step")

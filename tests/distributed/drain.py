@@ -15,7 +15,7 @@ from control_calls import Control
 
 class Drained(Steered):
     def test_goes_on_without_a_worker_to_the_same_digest(self):
-        expected = self.undisturbed()
+        expected = self.digest_alone("job.yaml", *SHORT)
         running, run = self.begin_to_train(*SHORT)
         with Control(run) as control:
             control.call("Pause")  # so that it does not end before it is looked at

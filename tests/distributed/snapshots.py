@@ -33,12 +33,7 @@ class Snapshots(Trainings):
     def slots(self):
         return snapshot_files(self.folder)
 
-    def whole(self, *more):
-        self.train(*JOB, *more, run="whole", workers=1)
-        return self.digest("whole")
-
     def test_all_killed_at_once_go_on_from_memory_on_other_workers(self):
-        whole = self.whole("checkpoint.every_kimg=0")
         run = ["run", *JOB, "checkpoint.every_kimg=0", "--run", "killed"]
         self.start_and_kill(*run, "-n", 3)
         self.assertTrue(self.slots())
@@ -47,11 +42,10 @@ class Snapshots(Trainings):
         code, out, err = self.call(GANGWAY, *run, "-n", 2)
         self.assertEqual(code, 0, out + err)
         self.assertIn("resume snapshot of step", out)
-        self.assertEqual(self.digest("killed"), whole)
+        self.assertEqual(self.digest("killed"), self.digest_alone(*JOB))
         self.assertEqual(self.slots(), [], "snapshots are left behind by a run that ended well")
 
     def test_without_the_memory_the_last_checkpoint_is_taken(self):
-        whole = self.whole("checkpoint.every_kimg=4")
         run = ["run", *JOB, "checkpoint.every_kimg=4", "--run", "killed", "-n", 2]
         self.start_and_kill(*run, after="ckpt   step-")
         for file in self.slots():
@@ -60,10 +54,9 @@ class Snapshots(Trainings):
         self.assertEqual(code, 0, out + err)
         self.assertIn("resume step-", out)
         self.assertNotIn("resume snapshot", out)
-        self.assertEqual(self.digest("killed"), whole)
+        self.assertEqual(self.digest("killed"), self.digest_alone(*JOB))
 
     def test_a_damaged_snapshot_is_named_and_not_used(self):
-        whole = self.whole("checkpoint.every_kimg=0")
         run = ["run", *JOB, "checkpoint.every_kimg=0", "--run", "killed", "-n", 2]
         self.start_and_kill(*run)
         for file in self.slots():
@@ -74,7 +67,7 @@ class Snapshots(Trainings):
         code, out, err = self.call(GANGWAY, *run)
         self.assertEqual(code, 0, out + err)
         self.assertNotIn("resume snapshot", out)
-        self.assertEqual(self.digest("killed"), whole)
+        self.assertEqual(self.digest("killed"), self.digest_alone(*JOB))
 
     def test_one_that_lies_behind_an_end_moved_forward_is_saved_and_ends_the_run(self):
         run = ["run", *JOB, "checkpoint.every_kimg=0", "--run", "killed", "-n", 2]
@@ -86,7 +79,7 @@ class Snapshots(Trainings):
         self.assertIn("finished", self.call(GANGWAY, *shorter)[1])
         code, out, err = self.call(GANGWAY, *run)
         self.assertEqual(code, 0, out + err)
-        self.assertEqual(self.digest("killed"), self.whole("checkpoint.every_kimg=0"))
+        self.assertEqual(self.digest("killed"), self.digest_alone(*JOB))
 
 
 if __name__ == "__main__":

@@ -118,6 +118,7 @@ class Trainings(unittest.TestCase):
     """Each test has a folder of its own, with the runs in `runs`."""
 
     deadline = DEADLINE
+    alone = {}  # digests by the words of their jobs
 
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
@@ -146,6 +147,14 @@ class Trainings(unittest.TestCase):
         """`gangway run` to the end; fails the test unless it ends well."""
         code, out, err = self.call(GANGWAY, "run", job, "-n", workers, "--run", run, *arguments)
         self.assertEqual(code, 0, out + err)
+
+    def digest_alone(self, *job):
+        """Of the job on one worker that nobody disturbs, which many tests compare theirs with: trained once a program.
+        @param job  its words; what they name must be the same in each test that says them"""
+        if job not in Trainings.alone:
+            self.train(*job, run="undisturbed", workers=1)
+            Trainings.alone[job] = self.digest("undisturbed")
+        return Trainings.alone[job]
 
     def digest(self, run):
         code, out, err = self.call(GANGWAY, "digest", run)

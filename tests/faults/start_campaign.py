@@ -4,10 +4,12 @@
 supervisor, at a random moment of the first seconds. Whatever it hits, everything must end in time: no hang, no process left,
 the right exit code, one clear line, and nothing more in /dev/shm than before.
 
-    start_campaign.py BIN_DIR FAKE_WORKER [--count N] [--seed S] [--hosts 1|2] [--slack FACTOR] [--real] [--only TARGET:SIGNAL]
+    start_campaign.py BIN_DIR FAKE_WORKER [--count N] [--seed S] [--hosts 1|2] [--slack FACTOR] [--beside N] [--real]
+                      [--only TARGET:SIGNAL]
 
 The job trains nothing (tests/coordinator/fake_worker.cpp), with --real it trains examples/ring8.yaml. --slack multiplies the
-limits on machines that do other things as well. Exit code 77: this machine plays no cluster.
+limits on machines that do other things as well. --beside: so many starts at the same time, on one host; on two, so many clusters
+at the same time, which share the starts out. Exit code 77: this machine plays no cluster.
 """
 import argparse
 import os
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -241,12 +244,21 @@ class Attempt:
         except subprocess.TimeoutExpired:
             return None
 
+    def wait_to_go_on(self, seconds):
+        """The exit code; None where a tick comes when the deadline of whoever hears nothing is over, or none in so many seconds."""
+        end = time.monotonic() + seconds
+        code = self.wait(TIMEOUT + 1)
+        place = len(self.said("out"))
+        while code is None and "\ntick " not in self.said("out")[place:] and time.monotonic() < end:
+            code = self.wait(0.05)
+        return code
+
     def watch_end(self):
         limit = (STOPPED_LIMIT if self.signal == signal.SIGSTOP else KILLED_LIMIT) * self.arguments.slack
         if self.target == "supervisor" and self.signal == signal.SIGSTOP:
             time.sleep(TIMEOUT + 0.5)
             self.process.send_signal(signal.SIGCONT)
-        code = self.wait(limit if self.may_go_on() else PATIENCE * self.arguments.slack)
+        code = self.wait_to_go_on(limit) if self.may_go_on() else self.wait(PATIENCE * self.arguments.slack)
         expected = self.codes()
         if code is None and self.may_go_on():
             self.how = "went on; "
@@ -292,28 +304,28 @@ class Attempt:
             self.process.wait()
 
     def run(self):
-        shared = Shared(self.arguments.hosts)
-        before = shared.names()
-        folder = Path(tempfile.mkdtemp(prefix="gangway-start-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="gangway-start-"))
         try:
-            self.start(folder)
+            self.start(self.folder)
             if self.strike():
                 self.watch_end()
             else:
                 self.problems.append("nobody to hit")
-            self.clean_up()
-            # Whoever killed mpirun's daemon has nobody there to tidy up; the next start does.
-            new = {name for name in shared.left(before) if self.target != "orted" or not name.startswith("host2:vader")}
-            if new:
-                self.problems.append(f"in /dev/shm: {sorted(new)}")
         finally:
             self.clean_up()
             for snapshot in Path("/dev/shm").glob("gangway.snap-*") if self.arguments.real else ():
-                if str(folder).encode() in snapshot.read_bytes()[:65536]:
+                if str(self.folder).encode() in snapshot.read_bytes()[:65536]:
                     snapshot.unlink()
+
+    def end(self, left):
+        """`left`: what lies in /dev/shm behind it and those that ran beside it."""
+        # Whoever killed mpirun's daemon has nobody there to tidy up; the next start does.
+        new = {name for name in left if self.target != "orted" or not name.startswith("host2:vader")}
+        if new:
+            self.problems.append(f"in /dev/shm: {sorted(new)}")
         if self.problems:
-            print(f"--- {folder}/err\n{self.said('err')}--- {folder}/out\n{self.said('out')[-600:]}", flush=True)
-        shutil.rmtree(folder, ignore_errors=True)
+            print(f"--- {self.folder}/err\n{self.said('err')}--- {self.folder}/out\n{self.said('out')[-600:]}", flush=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def line(self):
         hosts = "1 host " if self.arguments.hosts == 1 else "2 hosts"
@@ -325,16 +337,34 @@ def campaign(arguments):
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"{arguments.count} starts on {arguments.hosts} host(s), seed {seed}", flush=True)
     failed, longest = 0, {signal.SIGSTOP: 0.0, None: 0.0}
-    for number in range(arguments.count):
-        attempt = Attempt(arguments, number, seed)
-        attempt.run()
-        print(f"{number:4}  {attempt.line()}", flush=True)
-        failed += bool(attempt.problems)
-        kind = signal.SIGSTOP if attempt.signal == signal.SIGSTOP else None
-        longest[kind] = max(longest[kind], getattr(attempt, "took", 0.0))
+    shared = Shared(arguments.hosts)
+    for first in range(0, arguments.count, arguments.beside):
+        attempts = [Attempt(arguments, number, seed) for number in range(first, min(first + arguments.beside, arguments.count))]
+        before = shared.names()
+        # They wait nearly all the time: for the moment, then for deadlines.
+        with ThreadPoolExecutor(arguments.beside) as threads:
+            for done in [threads.submit(attempt.run) for attempt in attempts]:
+                done.result()
+        left = shared.left(before)
+        for number, attempt in enumerate(attempts, first):
+            attempt.end(left)
+            print(f"{number:4}  {attempt.line()}", flush=True)
+            failed += bool(attempt.problems)
+            kind = signal.SIGSTOP if attempt.signal == signal.SIGSTOP else None
+            longest[kind] = max(longest[kind], getattr(attempt, "took", 0.0))
     print(f"{arguments.count - failed} of {arguments.count} ended as they should; the longest end took {longest[None]:.1f} s, "
           f"of what was stopped {longest[signal.SIGSTOP]:.1f} s", flush=True)
     return 1 if failed else 0
+
+
+def clusters(arguments):
+    """A cluster's attempts know theirs by what is new in it: one at a time there."""
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 32)
+    words = [CLUSTER, "2", "none", "--", sys.executable, __file__, *sys.argv[1:], "--inside", "--beside", "1"]
+    shares = [len(range(part, arguments.count, arguments.beside)) for part in range(arguments.beside)]
+    playing = [subprocess.Popen([*words, "--count", str(share), "--seed", str(seed + part)])
+               for part, share in enumerate(shares)]
+    return next((code for code in [one.wait() for one in playing] if code != 0), 0)
 
 
 def main():
@@ -345,12 +375,13 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--hosts", type=int, choices=(1, 2), default=1)
     parser.add_argument("--slack", type=float, default=1.0)
+    parser.add_argument("--beside", type=int, default=1)
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.hosts == 2 and not arguments.inside:
-        return subprocess.run([CLUSTER, "2", "none", "--", sys.executable, __file__, *sys.argv[1:], "--inside"]).returncode
+        return clusters(arguments)
     return campaign(arguments)
 
 

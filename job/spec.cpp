@@ -27,6 +27,16 @@ std::optional<NetworkId> find_network(const Job& job, std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<ScriptInput> inputs_of(const std::vector<OwnStepFacts::Input>& takes) {
+  std::vector<ScriptInput> inputs;
+  for (const OwnStepFacts::Input& input : takes) {
+    inputs.push_back({.name = fmt::format("input {}", inputs.size() + 1),
+                      .shape = input.shape,
+                      .is_whole = input.is_whole});
+  }
+  return inputs;
+}
+
 }  // namespace
 
 bool DataSpec::has_two_sides() const {
@@ -128,7 +138,12 @@ PerNetwork<Architecture> Job::architectures() const {
       script.arguments = network.module.arguments;
       script.seed = training.seed;
       script.is_penalised = training.penalty.is_any() && role == "discriminator";
-      script.is_free = training.step.is_python() && network.name != training.recipe->shown;
+      script.is_free = training.step.is_python() &&
+                       (training.own.shows || network.name != training.recipe->shown);
+      if (const auto takes = training.own.takes.find(network.name);
+          takes != training.own.takes.end()) {
+        script.inputs = inputs_of(takes->second);
+      }
       script.num_parameters = network.module.num_parameters;
       architecture.levels = level_names(script.levels);
       architecture.blocks.emplace_back(std::move(script));

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -175,6 +176,23 @@ struct OwnPhase {
   bool operator==(const OwnPhase&) const = default;
 };
 
+/// What the file of such a step says of it.
+struct OwnStepFacts {
+  /// An example of a tensor that a network takes.
+  struct Input {
+    std::vector<std::int64_t> shape;
+    bool is_whole = false;  ///< int64; else float32
+    bool operator==(const Input&) const = default;
+  };
+  std::vector<OwnPhase> phases;
+  bool shows = false;             ///< makes the run's pictures
+  bool scores = false;            ///< says how good the networks are
+  bool is_higher_better = false;  ///< of its first figure
+  /// Of networks that take something else than their roles say, by name.
+  std::map<std::string, std::vector<Input>> takes;
+  bool operator==(const OwnStepFacts&) const = default;
+};
+
 struct TrainingSpec {
   const Recipe* recipe = default_recipe();  ///< a row of the table; never null
   double kimg = 40;                         ///< thousand real images shown to the discriminator
@@ -205,7 +223,7 @@ struct TrainingSpec {
   PlateauSpec plateau;
   ModuleFile step;  ///< whose phases are trained in the place of the recipe's; empty: the recipe's
   /// Of that step, where somebody with Python has looked (gan/script/python_library.hpp); no key.
-  std::vector<OwnPhase> own_phases = {};
+  OwnStepFacts own = {};
   bool operator==(const TrainingSpec&) const = default;
 };
 

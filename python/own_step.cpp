@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "python/own_step.hpp"
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,10 +61,35 @@ class OwnStep final : public gan::PythonStep {
     });
   }
 
+  Shown show(const gan::NamedTensors& batch) override {
+    Shown shown;
+    const RandomKey key{.seed = job_.training.seed, .phase = kPhaseSample};
+    beside_training("show", batch, key, [&](const py::dict& examples, std::uint64_t seed) {
+      const py::tuple made = support("show_step")(object_.get(), examples, seed);
+      shown = {.pictures = *unwrapped(made[0]), .wav = made[1].cast<std::string>()};
+    });
+    return shown;
+  }
+
+  Figures score(const gan::NamedTensors& batch, std::int64_t number) override {
+    Figures figures;
+    const RandomKey key{.seed = job_.training.seed, .step = number, .phase = kPhaseEvaluation};
+    beside_training("score", batch, key, [&](const py::dict& examples, std::uint64_t seed) {
+      for (const auto& [name, value] :
+           support("score_step")(object_.get(), examples, seed).cast<py::dict>()) {
+        figures.emplace_back(name.cast<std::string>(), value.cast<double>());
+      }
+    });
+    return figures;
+  }
+
   Made call(const Call& call) override {
-    Made made = called(call);
-    if (tried_.insert(call.method).second) {
-      const Made again = called(call);
+    const Kept& kept = kept_of(call);
+    const bool is_tried = !tried_.insert(call.method).second;
+    const Kept before = is_tried ? Kept() : copy_of(kept);
+    Made made = called(call, kept);
+    if (!is_tried) {
+      const Made again = called(call, before);
       if (!at::equal(made.loss.detach().nan_to_num(), again.loss.detach().nan_to_num())) {
         refuse(spec_,
                fmt::format("{} makes another loss of the same micro-batch when it is called again: "
@@ -71,6 +98,7 @@ class OwnStep final : public gan::PythonStep {
                            call.method));
       }
       require_unchanged(call.method);
+      require_equal(kept, before, call.method);
     }
     for (const NetworkId id : call.trained) {
       if (call.sinks[id] != nullptr) {
@@ -81,7 +109,36 @@ class OwnStep final : public gan::PythonStep {
   }
 
  private:
-  Made called(const Call& call) {
+  /// Of the micro-batch, by the phases of this step.
+  const Kept& kept_of(const Call& call) {
+    if (call.step != step_of_kept_) {
+      kept_.clear();
+      step_of_kept_ = call.step;
+    }
+    Kept& kept = kept_[call.key.microbatch];
+    if (!kept.get()) {
+      kept = with_python(spec_, [] { return Kept(support("no_tensors")()); });
+    }
+    return kept;
+  }
+
+  [[nodiscard]] Kept copy_of(const Kept& kept) const {
+    return with_python(spec_, [&] { return Kept(support("copy_of")(kept.get())); });
+  }
+
+  void require_equal(const Kept& kept, const Kept& again, const std::string& method) const {
+    const std::string other = with_python(spec_, [&]() -> std::string {
+      return py::str(support("first_other_tensor")(kept.get(), again.get()));
+    });
+    if (!other.empty()) {
+      refuse(spec_, fmt::format("{} keeps another '{}' of the same micro-batch when it is called "
+                                "again: what it draws has to come from torch, random or "
+                                "numpy.random",
+                                method, other));
+    }
+  }
+
+  Made called(const Call& call, const Kept& kept) {
     const at::Device device = call.batch.front().second.device();
     const std::uint64_t seed = gan::seed_of_call(call.key);
     PerNetwork<std::vector<at::Tensor>> given;
@@ -103,8 +160,8 @@ class OwnStep final : public gan::PythonStep {
       for (const auto& [name, tensor] : call.batch) {
         batch[py::str(name)] = wrapped(at::alias(tensor));
       }
-      const py::tuple result =
-          support("call_step")(object_.get(), call.method, batch, call.step, seed);
+      const py::tuple result = support("call_step")(object_.get(), call.method, batch, call.step,
+                                                    seed, kept.get());
       made.loss = *unwrapped(result[0]);
       for (const auto& [name, value] : result[1].cast<py::dict>()) {
         made.figures[name.cast<std::string>()] = *unwrapped(value);
@@ -114,6 +171,49 @@ class OwnStep final : public gan::PythonStep {
       }
     });
     return made;
+  }
+
+  /// Calls a method that trains nothing, with the networks in evaluation: afterwards all is as
+  /// before. @param body  makes the call, with examples as Python has them and a seed
+  template <typename Body>
+  void beside_training(const std::string& method, const gan::NamedTensors& batch,
+                       const RandomKey& key, const Body& body) {
+    const at::NoGradGuard no_grad;
+    const at::Device device = (*blocks_.begin())->module().parameters().front().value.device();
+    const std::uint64_t seed = gan::seed_of_call(key);
+    PerNetwork<std::vector<at::Tensor>> given;
+    for (PythonBlock* block : blocks_) {
+      given.add(block->moving());
+    }
+    const std::vector<std::int64_t> before = weight_versions();
+    const gan::SeededGenerator drawn_from(device, seed);
+    with_python(spec_, [&] {
+      for (const NetworkId id : blocks_.ids()) {
+        blocks_[id]->module().be_ready(gan::Mode::kEvaluation, device, given[id]);
+      }
+      py::dict examples;
+      for (const auto& [name, tensor] : batch.entries()) {
+        examples[py::str(name)] = wrapped(at::alias(tensor.to(device)));
+      }
+      body(examples, seed);
+      for (PythonBlock* block : blocks_) {
+        (void)block->module().moved();  // constants are looked at
+      }
+    });
+    if (weight_versions() != before) {
+      refuse(spec_, method + " writes to a network's weights, and training goes on with them");
+    }
+    require_unchanged(method);
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> weight_versions() const {
+    std::vector<std::int64_t> versions;
+    for (PythonBlock* block : blocks_) {
+      for (const PythonModule::Held& held : block->module().parameters()) {
+        versions.push_back(held.value._version());
+      }
+    }
+    return versions;
   }
 
   void require_unchanged(const std::string& method) const {
@@ -135,21 +235,30 @@ class OwnStep final : public gan::PythonStep {
   Kept noted_;
   std::set<std::string> tried_;
   PerNetwork<std::vector<at::Tensor>> moved_;
+  std::map<std::int32_t, Kept> kept_;  // by micro-batch
+  std::int64_t step_of_kept_ = -1;
 };
 
 }  // namespace
 
-std::vector<OwnPhase> own_phases_of(const JobSpec& job) {
+OwnStepFacts own_step_facts(const JobSpec& job) {
   const ScriptSpec spec = spec_of(job);
   return with_python(spec, [&] {
     py::list names;
+    py::list trained;
     for (const NetworkSpec& network : job.networks) {
+      names.append(network.name);
       if (!network.is_frozen) {
-        names.append(network.name);
+        trained.append(network.name);
       }
     }
-    std::vector<OwnPhase> phases;
-    for (const py::handle row : support("own_phases")(*place_of(spec), names)) {
+    const py::tuple found = support("look_at_step")(*place_of(spec), names, trained);
+    OwnStepFacts facts{.phases = {},
+                       .shows = found[1].cast<bool>(),
+                       .scores = found[2].cast<bool>(),
+                       .is_higher_better = found[3].cast<bool>(),
+                       .takes = {}};
+    for (const py::handle row : found[0]) {
       const auto fields = py::reinterpret_borrow<py::tuple>(row);
       OwnPhase phase{.name = fields[0].cast<std::string>(),
                      .networks = {},
@@ -159,9 +268,19 @@ std::vector<OwnPhase> own_phases_of(const JobSpec& job) {
       for (const py::handle network : fields[1]) {
         phase.networks.push_back(network.cast<std::string>());
       }
-      phases.push_back(std::move(phase));
+      facts.phases.push_back(std::move(phase));
     }
-    return phases;
+    for (const auto& [network, examples] : found[4].cast<py::dict>()) {
+      for (const py::handle example : examples) {
+        const auto fields = py::reinterpret_borrow<py::tuple>(example);
+        OwnStepFacts::Input input{.shape = {}, .is_whole = fields[1].cast<bool>()};
+        for (const py::handle size : fields[0]) {
+          input.shape.push_back(size.cast<std::int64_t>());
+        }
+        facts.takes[network.cast<std::string>()].push_back(std::move(input));
+      }
+    }
+    return facts;
   });
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "gan/network.hpp"
 #include "gan/script/python_step.hpp"
@@ -13,8 +12,9 @@
 
 namespace gangway::python {
 
-/// Phases as the methods of the class are marked. @throws ConfigError of one line
-[[nodiscard]] std::vector<OwnPhase> own_phases_of(const JobSpec& job);
+/// Phases as the methods of the class are marked, and what else it has.
+/// @throws ConfigError of one line
+[[nodiscard]] OwnStepFacts own_step_facts(const JobSpec& job);
 
 /// @param networks  of PythonBlocks; borrowed
 [[nodiscard]] std::unique_ptr<gan::PythonStep> make_own_step(

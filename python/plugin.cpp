@@ -53,7 +53,7 @@ const gangway::gan::PythonPlugin& gangway_python_plugin() {
   static constexpr gangway::gan::PythonPlugin kPlugin{.begin = gangway::python::begin_interpreter,
                                                       .make_block = make_block,
                                                       .make_step = gangway::python::make_own_step,
-                                                      .phases = gangway::python::own_phases_of,
+                                                      .facts = gangway::python::own_step_facts,
                                                       .save = save,
                                                       .raised_in = raised_in,
                                                       .end = end};

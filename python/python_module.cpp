@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "gan/script/called_network.hpp"
 #include "gan/script/process_generator.hpp"
 #include "job/models/script_network.hpp"
@@ -92,8 +93,17 @@ Kept PythonModule::construct() const {
 void PythonModule::call_first(const Kept& network) const {
   const std::vector<at::Tensor> inputs = gan::tried_examples(spec_, 0);
   const gan::SeededGenerator drawn_from(at::kCPU, spec_.seed);
-  with_python(spec_,
-              [&] { support("call_first")(network.get(), arguments_of(inputs), spec_.seed); });
+  try {
+    with_python(spec_,
+                [&] { support("call_first")(network.get(), arguments_of(inputs), spec_.seed); });
+  } catch (const ConfigError& error) {
+    if (!spec_.is_free) {
+      throw;
+    }
+    throw ConfigError(
+        fmt::format("{} ({} was tried; `takes` of the step's class says what else it takes)",
+                    error.what(), gan::call_text(inputs)));
+  }
 }
 
 void PythonModule::require_repeated() const {

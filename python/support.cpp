@@ -13,7 +13,7 @@
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
-#include "python_support.hpp"  // kSupport, kStep: texts of sources.py with support.py, and of step.py
+#include "python_support.hpp"  // the texts of the files in Python
 
 namespace gangway::python {
 namespace {
@@ -22,7 +22,7 @@ namespace py = pybind11;
 
 // An interpreter belongs to the process, and never ends.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-PyObject* support_functions = nullptr;  // the dictionary of python/support.py
+PyObject* support_functions = nullptr;  // the dictionary of support.py and own_step.py
 
 using Clock = std::chrono::steady_clock;
 
@@ -92,6 +92,7 @@ void begin_interpreter(const gan::PythonStart& start) {
     functions["__name__"] = "gangway_support";
     functions["__builtins__"] = py::module_::import("builtins");
     py::exec(kSupport, functions);
+    py::exec(kOwnStep, functions);
     functions["begin"](py::cpp_function(start.tell), start.hides_gpus, kStep, place_signal());
     support_functions = functions.release().ptr();
   } catch (const py::error_already_set& error) {

@@ -40,7 +40,7 @@ class Kept {
 /// @throws EnvironmentError
 void begin_interpreter(const gan::PythonStart& start);
 
-/// The function of python/support.py. @pre begin_interpreter
+/// The function of python/support.py or own_step.py. @pre begin_interpreter
 [[nodiscard]] pybind11::object support(const char* name);
 
 /// While it lives a call into the user's files goes on: where it stands is written to standard

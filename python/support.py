@@ -156,12 +156,21 @@ def find_step(folder, files, name, class_name):
     return found
 
 
-def own_phases(folder, files, name, class_name, networks):
-    """(method, networks that it trains, repeats, interval, whether it takes new examples) of each phase."""
+def look_at_step(folder, files, name, class_name, networks, trained):
+    """Of each phase (method, networks that it trains, repeats, interval, whether it takes new examples); whether the class has
+    show() and score(), and whether more is better; by network (shape of an example, whether it is of whole numbers) of each
+    tensor that it takes."""
     found = find_step(folder, files, name, class_name)
+    if found.score_is_better not in ("lower", "higher"):
+        raise Refused(f"score_is_better is {found.score_is_better!r}; it is 'lower' or 'higher'")
+    return (own_phases(found, trained), hasattr(found, "show"), hasattr(found, "score"), found.score_is_better == "higher",
+            own_inputs(found, networks))
+
+
+def own_phases(found, networks):
     phases = sys.modules["gangway"].phases_of(found)
     if not phases:
-        raise Refused(f"{class_name} has no phase: put @gangway.phase(trains=...) before a method")
+        raise Refused(f"{found.__name__} has no phase: put @gangway.phase(trains=...) before a method")
     for method, (trains, repeats, every, _) in phases.items():
         for network in trains:
             if network not in networks:
@@ -181,9 +190,10 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
     return step
 
 
-def call_step(step, method, batch, number, seed):
-    """The loss and the figures that the method makes of a micro-batch."""
+def call_step(step, method, batch, number, seed, kept):
+    """The loss and the figures that the method makes of a micro-batch. `kept`: what earlier phases have kept of it."""
     seed_others(seed)
+    vars(step)["kept"] = kept
     made = getattr(step, method)(batch, number)
     loss, figures = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
@@ -198,7 +208,8 @@ def call_step(step, method, batch, number, seed):
 
 
 def kept_by(step):
-    return {name: frozen(value, set()) for name, value in vars(step).items() if not isinstance(value, torch.nn.Module)}
+    return {name: frozen(value, set()) for name, value in vars(step).items()
+            if name != "kept" and not isinstance(value, torch.nn.Module)}
 
 
 def save(network, file, inputs, names):

@@ -243,7 +243,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     hold_processor(job->numerics.processor);
     use_kept_modules(*job, welcome.run_directory);
     gan::open_python(*job, python_lines(*log, session.rank()));
-    gan::learn_own_phases(*job);
+    gan::learn_own_step(*job);
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });
     const Generation::Setup setup{

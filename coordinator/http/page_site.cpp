@@ -282,11 +282,11 @@ void PageSite::metrics(const Reply& reply) {
 }
 
 void PageSite::picture(const std::string& name, const Reply& reply) {
-  const auto answer = [](const SharedText& bytes) -> WebAnswer {
+  const auto answer = [name](const SharedText& bytes) -> WebAnswer {
     if (!bytes) {
       return plain_answer(404, "the run has no picture of this name");
     }
-    return WebDocument{.type = "image/png",
+    return WebDocument{.type = std::string(report::media_type(name)),
                        .body = bytes,
                        .etag = fmt::format("\"{:016x}\"", std::hash<std::string>()(*bytes))};
   };

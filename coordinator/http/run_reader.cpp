@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxNameBytes = 100;
-constexpr std::string_view kPictureEnd = ".png";
+constexpr std::array<std::string_view, 2> kPictureEnds{".png", ".wav"};
 
 /// The last `most` bytes of a regular file. Neither a link nor a pipe in its place is followed.
 std::optional<std::string> end_of_file(const fs::path& path, std::size_t most) {
@@ -54,8 +54,9 @@ bool is_picture_name(std::string_view name) {
   const auto is_plain = [](unsigned char letter) {
     return std::isalnum(letter) != 0 || letter == '.' || letter == '_' || letter == '-';
   };
-  return name.size() <= kMaxNameBytes && name.size() > kPictureEnd.size() &&
-         name.ends_with(kPictureEnd) && name.front() != '.' && std::ranges::all_of(name, is_plain);
+  const auto is_end = [name](std::string_view end) { return name.ends_with(end); };
+  return name.size() <= kMaxNameBytes && std::ranges::any_of(kPictureEnds, is_end) &&
+         name.front() != '.' && std::ranges::all_of(name, is_plain);
 }
 
 RunReader::RunReader(fs::path run_directory)

@@ -13,8 +13,9 @@
 
 namespace gangway::coordinator {
 
-/// Whether a name may be that of a picture of a run: letters, digits, '.', '_' and '-', not first a
-/// '.', and ".png" last. So it leads nowhere but into the run directory.
+/// Whether a name may be that of a picture of a run, or of the sounds beside it: letters, digits,
+/// '.', '_' and '-', not first a '.', and ".png" or ".wav" last. So it leads nowhere but into the
+/// run directory.
 [[nodiscard]] bool is_picture_name(std::string_view name);
 
 class RunReader {

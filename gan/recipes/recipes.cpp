@@ -93,13 +93,13 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
 
 /// The phases of the job's own step: a method over a micro-batch each, whose result is the loss.
 std::vector<pipeline::Phase> own_phases(const Job& job) {
-  if (job.training.own_phases.empty()) {
+  if (job.training.own.phases.empty()) {
     throw ConfigError(
         "training.step is Python, which has not been looked at here: there is no plan of it");
   }
   std::vector<pipeline::Phase> phases;
   int reals = 0;
-  for (const OwnPhase& own : job.training.own_phases) {
+  for (const OwnPhase& own : job.training.own.phases) {
     pipeline::Phase phase{.name = own.name,
                           .repeats = own.repeats,
                           .interval = own.interval,

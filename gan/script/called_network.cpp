@@ -22,8 +22,8 @@ std::vector<at::Tensor> tried_examples(const ScriptSpec& spec, std::int32_t draw
   for (const ScriptInput& input : spec.inputs) {
     std::vector<std::int64_t> shape = input.shape;
     shape.insert(shape.begin(), kTriedExamples);
-    inputs.push_back(input.name == "labels" ? at::zeros(shape, at::kLong)
-                                            : keyed_normal({.draw = draw}, shape, at::kCPU));
+    inputs.push_back(input.has_whole_numbers() ? at::zeros(shape, at::kLong)
+                                               : keyed_normal({.draw = draw}, shape, at::kCPU));
   }
   return inputs;
 }

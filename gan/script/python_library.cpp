@@ -104,9 +104,9 @@ std::unique_ptr<PythonStep> make_python_step(const JobSpec& job,
   return open_plugin->make_step(job, networks);
 }
 
-void learn_own_phases(JobSpec& job) {
+void learn_own_step(JobSpec& job) {
   if (open_plugin != nullptr && job.training.step.is_python()) {
-    job.training.own_phases = open_plugin->phases(job);
+    job.training.own = open_plugin->facts(job);
   }
 }
 

@@ -35,7 +35,7 @@ struct PythonPlugin {
   std::unique_ptr<Block> (*make_block)(const ScriptSpec& spec);
   std::unique_ptr<PythonStep> (*make_step)(const JobSpec& job,
                                            const PerNetwork<Network*>& networks);
-  std::vector<OwnPhase> (*phases)(const JobSpec& job);
+  OwnStepFacts (*facts)(const JobSpec& job);
   void (*save)(Network& network, const std::filesystem::path& file);
   std::string (*raised_in)(const std::exception& error);
   void (*end)() noexcept;

@@ -35,19 +35,35 @@ class PythonStep {
     at::Tensor loss;                            ///< [], with its graph
     std::map<std::string, at::Tensor> figures;  ///< [] each
   };
+  /// What show() makes.
+  struct Shown {
+    at::Tensor pictures;  ///< [N, C, H, W], float32 in [-1, 1], C 1 or 3, on a CPU
+    std::string wav;      ///< bytes of a file, of sounds, whose pictures those are; empty: none
+  };
+  /// By name, in the order of the step; at least one.
+  using Figures = std::vector<std::pair<std::string, double>>;
   virtual ~PythonStep() = default;
 
   /// @throws ConfigError of one line, with file and line, of what the method raises; of a loss that
   /// is no scalar, or that depends on no network
   [[nodiscard]] virtual Made call(const Call& call) = 0;
+  /// What the step's show() makes of examples by the networks as they are bound now, in evaluation.
+  /// Leaves nothing behind. @pre the job's OwnStepFacts::shows
+  /// @param batch  as gan::step_batch. @throws ConfigError as call(), and where these are no
+  /// pictures or sounds
+  [[nodiscard]] virtual Shown show(const NamedTensors& batch) = 0;
+  /// What score() says of them, likewise. @pre the job's OwnStepFacts::scores
+  /// @param number  of the batch, which seeds what it draws
+  [[nodiscard]] virtual Figures score(const NamedTensors& batch, std::int64_t number) = 0;
 };
 
 /// The job's, whose networks are Python, too. @pre open_python
 [[nodiscard]] std::unique_ptr<PythonStep> make_python_step(const JobSpec& job,
                                                            const PerNetwork<Network*>& networks);
 
-/// Looks for the phases of the job's step, where it has one, in its file. @pre open_python
+/// Looks into the file of the job's step, where it has one, for JobSpec's training.own. Before
+/// anything is made of the job's architectures. @pre open_python
 /// @throws ConfigError of one line
-void learn_own_phases(JobSpec& job);
+void learn_own_step(JobSpec& job);
 
 }  // namespace gangway::gan

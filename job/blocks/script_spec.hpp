@@ -11,10 +11,12 @@
 
 namespace gangway {
 
-/// What a user's network takes: float32 [N, shape…], or int64 [N] under the name "labels".
+/// What a user's network takes: float32 [N, shape…], or int64, as [N] under the name "labels".
 struct ScriptInput {
   std::string name;
   std::vector<std::int64_t> shape;  ///< per example
+  bool is_whole = false;            ///< int64, whatever its name is
+  [[nodiscard]] bool has_whole_numbers() const { return is_whole || name == "labels"; }
 };
 
 /// A whole network that a user has made: a TorchScript file, or a class of a Python file. What it

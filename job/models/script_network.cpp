@@ -77,7 +77,7 @@ std::string signature_text(const ScriptSpec& spec) {
   std::string inputs;
   for (const ScriptInput& input : spec.inputs) {
     inputs += fmt::format("{}{} {} {}", inputs.empty() ? "" : ", ", input.name,
-                          batch_text(input.shape), input.name == "labels" ? "int64" : "float32");
+                          batch_text(input.shape), input.has_whole_numbers() ? "int64" : "float32");
   }
   const std::string made =
       spec.levels > 0 ? fmt::format("a tuple or list of {} tensors [N, C, H, W]", spec.levels)

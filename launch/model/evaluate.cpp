@@ -18,6 +18,7 @@
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/image_scores.hpp"
+#include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 #include "run/run_files.hpp"
 
@@ -348,8 +349,13 @@ void take_over(const EvaluateOptions& options, EvaluationSpec& evaluation) {
 }  // namespace
 
 void evaluate(const EvaluateOptions& options) {
-  TrainedRun run = open_trained_run(options.run);
-  take_over(options, run.job.evaluation);
+  TrainedJob trained = open_trained_job(options.run);
+  take_over(options, trained.job.evaluation);
+  if (trained.job.training.own.scores) {
+    evaluate_own(trained, options);
+    return;
+  }
+  TrainedRun run = samples_of(std::move(trained));
   const std::string& source = run.job.data.source;
   if (run.job.compares_pictures()) {
     const EvaluationSpec& evaluation = run.job.evaluation;

@@ -15,7 +15,7 @@ void describe_networks(const NetworksOptions& options) {
       load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
           .spec;
   gan::open_python(job, python_lines());
-  gan::learn_own_phases(job);
+  gan::learn_own_step(job);
   (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
   for (gan::Network& network : gan::build_networks(job)) {
     std::int64_t count = 0;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "job/families/families.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/files/npy_file.hpp"
+#include "launch/model/own_results.hpp"
 #include "launch/model/translation_scores.hpp"
 
 namespace gangway::launch {
@@ -179,7 +181,12 @@ void write_grid(const std::filesystem::path& file, const at::Tensor& examples, i
 
 void sample(const SampleOptions& options) {
   const std::vector<std::uint64_t> seeds = parse_seeds(options.seeds);
-  TrainedRun run = open_trained_run(options.run);
+  TrainedJob trained = open_trained_job(options.run);
+  if (!makes_samples(trained)) {
+    write_shown(trained, options);
+    return;
+  }
+  TrainedRun run = samples_of(std::move(trained));
   require_sense(options, run.job);
   const bool translates = run.job.training.recipe->translates;
   std::vector<std::string> captions;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/trained_run.hpp"
 
+#include <cstdint>
 #include <cstdio>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,8 @@
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/store/checkpoint_reader.hpp"
 #include "checkpoint/store/scan.hpp"
+#include "gan/evaluation/generate.hpp"
+#include "job/families/families.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "launch/model/load_tensor.hpp"
@@ -66,6 +70,44 @@ void load_values(gan::Network& network, const checkpoint::CheckpointReader& read
   }
 }
 
+/// @param choice  nothing: all networks of a job with its own step, which calls them, else the
+/// shown
+TrainedJob load_networks(const fs::path& checkpoint, const std::optional<NetworkChoice>& choice) {
+  const checkpoint::CheckpointReader reader(checkpoint);
+  // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
+  // says by now.
+  const checkpoint::Manifest& manifest = reader.manifest();
+  const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
+  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
+                          checkpoint / checkpoint::kManifestName);
+  use_kept_modules(job, run);
+  gan::open_python(job, python_lines());
+  gan::learn_own_step(job);
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
+  const NetworkId chosen = job.chosen(choice ? choice->network : "");
+  PerNetwork<WeightVersion> weights;
+  for (const NetworkId id : networks.ids()) {
+    gan::Network& network = networks[id];
+    const std::string first = network.parameters().front().name;
+    const bool has_average = reader.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
+    weights.add(has_average && (!choice || choice->weights == WeightVersion::kAverage)
+                    ? WeightVersion::kAverage
+                    : WeightVersion::kLast);
+    if (id == chosen || (!choice && job.training.step.is_python())) {
+      load_values(network, reader, weights[id], checkpoint.string());
+      network.grow_to(job.growth_level(manifest.images));
+    }
+  }
+  return {.directory = run,
+          .job = std::move(job),
+          .job_yaml = manifest.job_yaml,
+          .checkpoint_id = manifest.checkpoint_id,
+          .step = manifest.step,
+          .images = manifest.images,
+          .weights = std::move(weights),
+          .networks = std::move(networks)};
+}
+
 }  // namespace
 
 std::optional<fs::path> try_find_directory(const RunChoice& choice) {
@@ -76,48 +118,62 @@ std::optional<fs::path> try_find_directory(const RunChoice& choice) {
 }
 
 TrainedNetwork load_network(const fs::path& checkpoint, const NetworkChoice& choice) {
-  const checkpoint::CheckpointReader reader(checkpoint);
-  // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
-  // says by now.
-  const checkpoint::Manifest& manifest = reader.manifest();
-  const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
-  JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
-                          checkpoint / checkpoint::kManifestName);
-  use_kept_modules(job, run);
-  gan::open_python(job, python_lines());
-  PerNetwork<gan::Network> networks = gan::build_networks(job);
-  gan::Network& network = networks[job.chosen(choice.network)];
-  const std::string first = network.parameters().front().name;
-  const bool has_average = reader.find(stored_name(first, WeightVersion::kAverage)) != nullptr;
-  const WeightVersion weights = has_average ? choice.weights : WeightVersion::kLast;
-  load_values(network, reader, weights, checkpoint.string());
-  network.grow_to(job.growth_level(manifest.images));
-  return {.job = job,
-          .job_yaml = manifest.job_yaml,
-          .checkpoint_id = manifest.checkpoint_id,
-          .step = manifest.step,
-          .images = manifest.images,
-          .weights = weights,
-          .network = std::move(network)};
+  TrainedJob trained = load_networks(checkpoint, choice);
+  const NetworkId id = trained.job.chosen(choice.network);
+  return {.job = trained.job,
+          .job_yaml = trained.job_yaml,
+          .checkpoint_id = trained.checkpoint_id,
+          .step = trained.step,
+          .images = trained.images,
+          .weights = trained.weights[id],
+          .network = std::move(trained.networks[id])};
 }
 
-TrainedRun open_trained_run(const RunChoice& choice) {
+TrainedJob open_trained_job(const RunChoice& choice) {
   const fs::path directory = find_directory(choice);
-  TrainedNetwork trained =
-      load_network(choose_checkpoint(directory / kCheckpointsFolder, choice.step), {});
+  TrainedJob trained =
+      load_networks(choose_checkpoint(directory / kCheckpointsFolder, choice.step), std::nullopt);
+  trained.directory = directory;
+  return trained;
+}
+
+bool makes_samples(TrainedJob& trained) {
+  const OwnStepFacts& own = trained.job.training.own;
+  gan::Network& shown = trained.networks[trained.job.shown_network()];
+  if (!own.shows) {
+    return true;
+  }
+  if (own.takes.contains(shown.name())) {
+    return false;
+  }
+  const std::vector<std::uint64_t> seeds{0, 1};
+  std::vector<std::int64_t> wanted = example_shape(trained.job.model);
+  wanted.insert(wanted.begin(), static_cast<std::int64_t>(seeds.size()));
+  return gan::generate_for_seeds(shown, trained.job.model, seeds).sizes() ==
+         at::IntArrayRef(wanted);
+}
+
+TrainedRun samples_of(TrainedJob trained) {
   if (const Recipe& recipe = *trained.job.training.recipe; !recipe.has_samples()) {
     throw ConfigError(fmt::format(
         "{}: recipe {} makes its pictures of other pictures, so there are no samples and no scores "
         "of them; see the run's fakes*.png, or `gangway checkpoints export` its {}",
-        directory.string(), recipe.name, recipe.shown));
+        trained.directory.string(), recipe.name, recipe.shown));
   }
-  return {.directory = directory,
+  if (!makes_samples(trained)) {
+    throw ConfigError(fmt::format(
+        "{}: its {} makes no pictures of noise, but show() of the job's step makes some, so there "
+        "is no score of samples; give the step a score() (docs/own-step.md)",
+        trained.directory.string(), trained.job.training.recipe->shown));
+  }
+  const NetworkId id = trained.job.shown_network();
+  return {.directory = trained.directory,
           .job = trained.job,
           .checkpoint_id = trained.checkpoint_id,
           .step = trained.step,
           .images = trained.images,
-          .weights = trained.weights,
-          .generator = std::move(trained.network)};
+          .weights = trained.weights[id],
+          .generator = std::move(trained.networks[id])};
 }
 
 }  // namespace gangway::launch

@@ -44,6 +44,18 @@ struct TrainedNetwork {
 [[nodiscard]] TrainedNetwork load_network(const std::filesystem::path& checkpoint,
                                           const NetworkChoice& choice);
 
+/// The networks of a run's checkpoint, as open_trained_job loads them.
+struct TrainedJob {
+  std::filesystem::path directory;
+  JobSpec job;  ///< as TrainedNetwork's
+  std::string job_yaml;
+  std::string checkpoint_id;
+  std::int64_t step = 0;
+  std::int64_t images = 0;
+  PerNetwork<WeightVersion> weights;
+  PerNetwork<gan::Network> networks;
+};
+
 struct TrainedRun {
   std::filesystem::path directory;
   JobSpec job;
@@ -57,11 +69,18 @@ struct TrainedRun {
 /// The directory of the run; nothing where there is none (yet).
 [[nodiscard]] std::optional<std::filesystem::path> try_find_directory(const RunChoice& choice);
 
-/// Finds the run, verifies the checkpoint and loads the generator: its average where the job keeps
-/// one. Refused newer checkpoints cost one line each on standard error.
-/// @throws ConfigError when there is no such run, or its generator draws no examples but changes
-/// pictures; CheckpointError when it has no usable checkpoint
+/// Finds the run, verifies the checkpoint and loads the generator, and where the job has its own
+/// step all networks: averages where the job keeps some. Refused newer checkpoints cost one line
+/// each on standard error.
+/// @throws ConfigError when there is no such run; CheckpointError when it has no usable checkpoint
 /// or not that step.
-[[nodiscard]] TrainedRun open_trained_run(const RunChoice& choice);
+[[nodiscard]] TrainedJob open_trained_job(const RunChoice& choice);
+
+/// Whether the generator makes pictures of noise: where the step has a show() of its own it may
+/// take, and make, whatever that likes.
+[[nodiscard]] bool makes_samples(TrainedJob& trained);
+
+/// The generator. @throws ConfigError where it draws no examples but changes pictures, or the above
+[[nodiscard]] TrainedRun samples_of(TrainedJob trained);
 
 }  // namespace gangway::launch

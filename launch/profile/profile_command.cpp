@@ -46,7 +46,7 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
     }
     gan::open_python(job,
                      [](const std::string& line) { fmt::print(stderr, "python  {}\n", line); });
-    gan::learn_own_phases(job);
+    gan::learn_own_step(job);
     code = measure_profile(*options, job, environment, program.make);
   });
 }

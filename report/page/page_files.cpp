@@ -16,6 +16,9 @@ std::string_view media_type(std::string_view file_name) {
   if (file_name.ends_with(".svg")) {
     return "image/svg+xml";
   }
+  if (file_name.ends_with(".wav")) {
+    return "audio/wav";
+  }
   return file_name.ends_with(".png") ? "image/png" : "application/octet-stream";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The generator's pictures over the run, under a slider; real examples beside them on request.
+// The generator's pictures over the run, under a slider, and its sounds; real examples beside them on request.
 import { h, panel, toggle } from "./dom.js";
 import { formatCount, formatKimg } from "./format.js";
 
@@ -10,6 +10,14 @@ export function pictureSource(picture) {
   return picture.data ?? `pictures/${encodeURIComponent(picture.file)}`;
 }
 
+/** Of the sounds beside it; null: there are none, or this file has them not. */
+function soundSource(picture) {
+  if (!picture.sound) {
+    return null;
+  }
+  return picture.sound_data ?? (picture.data ? null : `pictures/${encodeURIComponent(picture.sound)}`);
+}
+
 export function createPictures() {
   let pictures = [];
   let reals = null;
@@ -18,6 +26,7 @@ export function createPictures() {
   let showsReals = false;
   const image = h("img", { class: "picture", alt: "" });
   const label = h("p", { class: "picture-label" });
+  const sound = h("audio", { class: "picture-sound", controls: true, preload: "none", hidden: true });
   const left = h("p", { class: "note" });
   const slider = h("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment of the run", oninput: () => {
     stop();
@@ -31,7 +40,7 @@ export function createPictures() {
     show();
   });
   const { element, body } = panel("pictures", "Pictures", { tools: [real] });
-  body.append(h("div", { class: "picture-frame" }, image), label,
+  body.append(h("div", { class: "picture-frame" }, image), label, sound,
     h("div", { class: "picture-controls" }, back, slider, forth, play), left);
 
   function show() {
@@ -43,6 +52,13 @@ export function createPictures() {
     if (image.getAttribute("src") !== source) {
       image.src = source;
     }
+    const heard = soundSource(picture);
+    if (heard !== sound.getAttribute("src")) {
+      heard ? sound.setAttribute("src", heard) : sound.removeAttribute("src");
+      sound.load();
+    }
+    sound.hidden = heard === null;
+    sound.setAttribute("aria-label", `Sounds after ${formatKimg(picture.kimg)} images`);
     image.width = picture.width;
     image.height = picture.height;
     image.alt = picture.kind === "reals" ? "Real examples" : `Generated pictures after ${formatKimg(picture.kimg)} images`;

@@ -17,7 +17,7 @@ constexpr std::string_view kEndMark = "<!-- end -->";
 /// What is inside the file, and nothing from elsewhere.
 constexpr std::string_view kPolicy =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">";
+    "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; media-src data:\">";
 constexpr std::string_view kTitle = "<title>Gangway</title>";
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {

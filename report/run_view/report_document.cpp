@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,9 +25,10 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 /// Nothing where it cannot be read.
-std::optional<std::string> data_uri(const fs::path& picture, std::size_t most_bytes) {
+std::optional<std::string> data_uri(const fs::path& file, std::string_view type,
+                                    std::size_t most_bytes) {
   try {
-    const auto content = read_small_file(picture, most_bytes);
+    const auto content = read_small_file(file, most_bytes);
     if (!content) {
       return std::nullopt;
     }
@@ -35,7 +37,7 @@ std::optional<std::string> data_uri(const fs::path& picture, std::size_t most_by
                                        reinterpret_cast<const unsigned char*>(content->data()),
                                        static_cast<int>(content->size()));
     text.resize(static_cast<std::size_t>(length));
-    return fmt::format("data:image/png;base64,{}", text);
+    return fmt::format("data:{};base64,{}", type, text);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -54,7 +56,8 @@ std::set<std::size_t> evenly(std::size_t size, std::size_t count) {
 ordered_json within(const ordered_json& pictures, std::size_t bytes) {
   std::size_t largest = 1;
   for (const ordered_json& picture : pictures) {
-    largest = std::max(largest, picture["bytes"].get<std::size_t>());
+    largest = std::max(largest, picture["bytes"].get<std::size_t>() +
+                                    picture.value("sound_bytes", std::size_t{0}));
   }
   const std::size_t most = std::max<std::size_t>(2, bytes / largest);
   if (pictures.size() <= most) {
@@ -84,9 +87,16 @@ ordered_json report_document(const fs::path& run, std::size_t picture_bytes) {
   ordered_json taken = within(document["pictures"], picture_bytes);
   document["pictures_left_out"] = all - taken.size();
   for (ordered_json& picture : taken) {
-    if (auto data = data_uri(run / picture["file"].get<std::string>(), picture_bytes)) {
-      picture["data"] = std::move(*data);
-    }
+    const auto put = [&](const char* name, const char* as, std::string_view type) {
+      if (!picture.contains(name)) {
+        return;
+      }
+      if (auto data = data_uri(run / picture[name].get<std::string>(), type, picture_bytes)) {
+        picture[as] = std::move(*data);
+      }
+    };
+    put("file", "data", "image/png");
+    put("sound", "sound_data", "audio/wav");
   }
   std::erase_if(taken.get_ref<ordered_json::array_t&>(),
                 [](const ordered_json& picture) { return !picture.contains("data"); });

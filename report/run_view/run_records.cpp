@@ -269,6 +269,11 @@ ordered_json picture_list(const fs::path& run, const std::map<std::string, std::
       }
     }
     one["bytes"] = entry.file_size(failure);
+    const fs::path sounds = fs::path(entry.path()).replace_extension(".wav");
+    if (const auto bytes = fs::file_size(sounds, failure); !failure) {
+      one["sound"] = sounds.filename().string();
+      one["sound_bytes"] = bytes;
+    }
     one["width"] = size->first;
     one["height"] = size->second;
     pictures.emplace_back(name->kimg.value_or(-1.0), file, std::move(one));

@@ -32,8 +32,9 @@ namespace gangway::report {
 /// "score", "metric"}], newest first.
 [[nodiscard]] nlohmann::ordered_json checkpoint_list(const std::filesystem::path& run);
 
-/// [{"file", "kind": "fakes|reals", "kimg", "step", "bytes", "width", "height"}]: real examples
-/// first, then by kimg. `steps`: of files whose step is known; `images_per_step` tells the others'.
+/// [{"file", "kind": "fakes|reals", "kimg", "step", "bytes", "width", "height"}], and "sound" and
+/// "sound_bytes" where a WAV file of its name lies beside it: real examples first, then by kimg.
+/// `steps`: of files whose step is known; `images_per_step` tells the others'.
 [[nodiscard]] nlohmann::ordered_json picture_list(const std::filesystem::path& run,
                                                   const std::map<std::string, std::int64_t>& steps,
                                                   double images_per_step);

@@ -79,9 +79,12 @@ class Routes(Looked):
         page = self.train_and_look()
         (page.directory / "link.png").symlink_to(page.directory / "http.json")
         os.mkfifo(page.directory / "pipe.png")
+        (page.directory / "link.wav").symlink_to(page.directory / "http.json")
         (page.directory / "own.png").write_bytes(b"a picture")
-        for name, status in {"link.png": 404, "pipe.png": 404, "own.png": 200}.items():
+        (page.directory / "own.wav").write_bytes(b"sounds")
+        for name, status in {"link.png": 404, "pipe.png": 404, "link.wav": 404, "own.png": 200, "own.wav": 200}.items():
             self.assertEqual(page.get(f"/pictures/{name}")[0], status, name)
+        self.assertEqual(page.get("/pictures/own.wav")[1]["Content-Type"], "audio/wav")
         self.end(page)
 
     def test_the_document_tells_the_run_and_how_it_stands(self):

@@ -4,22 +4,26 @@
 
     GANGWAY_BIN=build/release/bin own_step.py [unittest arguments]
 """
+import array
 import json
 import shutil
 import sys
 import unittest
+import wave
 
 from train_command import EXAMPLES, GANGWAY, Trainings
 
 SHORT = ["training.batch=12", "training.microbatches=6", "output.pictures_kimg=0", "generator.ema_kimg=0.05",
-         "model.resolution=28", "data.source=fashion-mnist"]
+         "model.resolution=28", "data.source=fashion-mnist", "evaluation.images=100"]
 SIX = "training.kimg=0.072"  # steps
 TWELVE = "training.kimg=0.144"
 EACH = ["checkpoint.every_steps=1", "checkpoint.every_kimg=0", "checkpoint.keep=20"]
 PACKAGE = EXAMPLES.parent / "share/python"
+sys.path.insert(0, str(PACKAGE))
+import gangway  # noqa: E402
 DRY = ["--dry-run"]
 # Several things that an eager step does: BatchNorm, dropout, several updates a step, two networks in a phase, one that runs in
-# every second step, numbers of numpy.
+# every second step, numbers of numpy, tensors that a phase keeps for later ones, a score.
 MIXED = """
 import gangway, numpy, torch
 from torch import nn
@@ -46,14 +50,56 @@ class Step(gangway.Step):
     def judge(self, batch, step):
         {judge}
         image = batch["image"] + 0.01 * float(numpy.random.rand())
+        self.keep("noise", torch.randn(len(image), 64))
         return F.softplus(-self.discriminator(image)).mean() + F.softplus(self.discriminator(self.fake(len(image)))).mean()
     @gangway.phase(trains=["generator", "discriminator"])
     def both(self, batch, step):
-        return F.softplus(-self.discriminator(self.fake(len(batch["image"])))).mean(), {"step": step}
+        self.keep("fake", self.generator(self.kept["noise"]))
+        return F.softplus(-self.discriminator(self.generator(self.kept["noise"]))).mean(), {"step": step}
     @gangway.phase(trains="generator", every=2)
     def small(self, batch, step):
-        return 0.1 * self.fake(4).square().mean()
+        return 0.1 * (self.fake(len(batch["image"])) - self.kept["fake"]).square().mean()
+    score_is_better = "higher"
+    def score(self, batch):
+        assert not self.generator.training and not torch.is_grad_enabled()
+        return {"mean": batch["image"].mean(), "spread": self.fake(64).std()}
 """
+# Its pictures are of its own shape, and its generator takes pictures.
+AUTOENCODER = """
+import gangway, torch
+from torch import nn
+
+class Coder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.code = nn.Sequential(nn.Conv2d(1, 2, 4, 4), nn.Flatten(), nn.LazyLinear(8), nn.ReLU(), nn.Linear(8, 784), nn.Tanh())
+    def forward(self, image):
+        return self.code(image), image
+
+class Judge(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.judge = nn.Sequential(nn.Flatten(), nn.Linear(784, 1))
+    def forward(self, image):
+        return self.judge(image)
+
+class Step(gangway.Step):
+    takes = {"generator": torch.zeros(1, 28, 28)}
+    @gangway.phase(trains=["generator", "discriminator"], new_batch=True)
+    def learn(self, batch, step):
+        made = self.generator(batch["image"])[0]
+        return (made - batch["image"].flatten(1)).square().mean() + self.discriminator(made).square().mean()
+    def show(self, batch):
+        return self.generator(batch["image"])[0].view(-1, 1, 14, 56)
+"""
+# Behind r3gan.py: sounds of the averaged weights.
+HEARD = """
+    def show(self, batch):
+        assert not self.generator.training and not torch.is_grad_enabled() and list(batch["image"].shape) == [64, 1, 28, 28]
+        torch.set_num_threads(2)
+        return gangway.Audio(self.generator.picture.weight.flatten().repeat(2, 1), 8000)
+"""
+BAD_SHOWS = {"raise KeyError('no')": "mixed.py:", "return torch.zeros(4, 28, 28)": "show returns a tensor [4, 28, 28]"}
 
 
 class OwnStep(Trainings):
@@ -82,16 +128,26 @@ class OwnStep(Trainings):
         shutil.copytree(EXAMPLES / "own-step", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         small = [*SHORT, "model.generator.width=16", "model.discriminator.width=16", "training.kimg=0.036"]
         self.train("job.yaml", *small, run="on1", workers=1)
+        with (self.folder / "r3gan.py").open("a") as file:
+            file.write(HEARD)
         self.train("job.yaml", *small, *EACH, run="on3", workers=3)
         self.assertEqual(self.digest("on1"), self.digest("on3"))
         self.replay("on3", 2)
+        run, = self.folder.glob("runs/*-on3")
+        average = gangway.open(run).state_dict("generator", average=True)["picture.weight"].flatten()
+        with wave.open(str(max(run.glob("fakes0*.wav")))) as file:
+            heard = array.array("h", file.readframes(1000))
+            self.assertEqual((file.getframerate(), file.getnchannels()), (8000, 1))
+        self.assertEqual(heard.tolist(), 2 * (average.clamp(-1, 1) * 32767).round().int().tolist())
+        self.assertEqual({picture.stem for picture in run.glob("fakes*.png")}, {sounds.stem for sounds in run.glob("*.wav")})
 
     def test_all_that_a_step_may_do_is_exact_on_any_workers_and_after_a_kill(self):
         self.write()
         self.train("mixed.yaml", *SHORT, TWELVE, *EACH, run="whole", workers=2)
         for step in (0, 3, 4):  # the second has a phase less
             self.replay("whole", step)
-        words = ["run", "mixed.yaml", *SHORT, TWELVE, "--run", "killed", "checkpoint.every_steps=4", "checkpoint.every_kimg=0"]
+        words = ["run", "mixed.yaml", *SHORT, TWELVE, "--run", "killed", "checkpoint.every_steps=4", "checkpoint.every_kimg=0",
+                 "checkpoint.keep_best=1"]
         running = self.start(*words, "-n", 3)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         running.kill_all()
@@ -103,6 +159,36 @@ class OwnStep(Trainings):
         run, = self.folder.glob("runs/*-whole")
         last = json.loads((run / "stats.jsonl").read_text().splitlines()[-1])
         self.assertIn("step", json.dumps(last))
+        code, out, err = self.call(GANGWAY, "evaluate", "killed", "--json")
+        self.assertEqual(code, 0, out + err)
+        found = json.loads(out)
+        score = json.loads(max(self.folder.glob("runs/*-killed/checkpoints/*.score.json")).read_text())
+        self.assertEqual([score[key] for key in ("metric", "score", "better", "samples")],
+                         ["mean", found["score"], "higher", 100])
+        self.assertEqual(list(found["figures"]), ["mean", "spread"])
+
+    def test_a_shown_network_may_take_and_make_what_it_likes(self):
+        self.write(text=AUTOENCODER)
+        job = (self.folder / "mixed.yaml").read_text()
+        (self.folder / "mixed.yaml").write_text(job.replace("Generator", "Coder").replace("discriminator: {steps: 2}", ""))
+        self.train("mixed.yaml", *SHORT, SIX, *EACH, run="coded", workers=2)
+        self.replay("coded", 0)
+        run, = self.folder.glob("runs/*-coded")
+        code, out, err = self.call(GANGWAY, "sample", "coded", "-o", "grid.png")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual((self.folder / "grid.png").read_bytes(), max(run.glob("fakes0*.png")).read_bytes())
+        code, out, err = self.call(GANGWAY, "evaluate", "coded")
+        self.assertEqual(code, 2, out + err)
+        self.assertIn("give the step a score()", err)
+        self.assertEqual(self.call(GANGWAY, "profile", "mixed.yaml", *SHORT, "--seconds", 0.5, "--anyway")[0], 0)
+        code, out, err = self.call(GANGWAY, "plan", "mixed.yaml", *SHORT)
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"(?m)^1 worker, overlap")
+        for word, says in {"takes": "`takes` of the step's class", "show": "wanted is forward"}.items():
+            (self.folder / "mixed.py").write_text(AUTOENCODER.replace(f" {word}", " other"))
+            code, out, err = self.call(GANGWAY, "run", "mixed.yaml", "-n", 1, *SHORT, SIX, *DRY)
+            self.assertEqual(code, 2, out + err)
+            self.assertIn(says, err)
 
     def test_bad_steps_are_refused_in_a_line(self):
         self.refuse(judge="self.calls = 1", says=["judge changes self.calls"])
@@ -111,6 +197,9 @@ class OwnStep(Trainings):
         self.refuse(judge="return self.discriminator(batch['image'])", says=["judge returns a tensor [2, 3]"])
         self.refuse(judge="import time; return self.discriminator(batch['image']).mean() * (time.perf_counter_ns() % 997)",
                     says=["another loss of the same micro-batch"])
+        self.refuse(judge="self.kept['other']", says=["mixed.py:", "no phase has kept 'other' in this step"])
+        for show, says in BAD_SHOWS.items():
+            self.refuse(text=f"{MIXED}    def show(self, batch): {show}\n", says=["training.step: ", says])
 
     def test_a_call_that_hangs_is_shown_with_its_line(self):
         self.write(judge="import time\n        while step: time.sleep(0.1)")

@@ -215,6 +215,7 @@ TEST_F(RunViewTest, PutsAsManyPicturesIntoAReportAsFit) {
     write_text(file(fmt::format("fakes{:06}.png", kimg)), png_head(8, 8) + std::string(1000, 'x'));
   }
   write_text(file("reals.png"), png_head(8, 8));
+  write_text(file("fakes000099.wav"), "RIFF");
   const ordered_json few = report_document(folder_.path(), 10'240);
   EXPECT_LE(few["pictures"].size(), 10U);
   EXPECT_EQ(few["pictures"].size() + few["pictures_left_out"].get<std::size_t>(), 101U);
@@ -223,6 +224,9 @@ TEST_F(RunViewTest, PutsAsManyPicturesIntoAReportAsFit) {
   EXPECT_EQ(few["pictures"].back()["kimg"], 99.0);
   EXPECT_THAT(few["pictures"].back()["data"].get<std::string>(),
               ::testing::StartsWith("data:image/png;base64,iVBORw0KGgo"));
+  EXPECT_EQ(few["pictures"].back()["sound"], "fakes000099.wav");
+  EXPECT_EQ(few["pictures"].back()["sound_data"], "data:audio/wav;base64,UklGRg==");
+  EXPECT_FALSE(few["pictures"].front().contains("sound"));
   EXPECT_EQ(report_document(folder_.path())["pictures_left_out"], 0);
 }
 

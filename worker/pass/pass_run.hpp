@@ -59,6 +59,8 @@ class PassRun {
   /// @param seed  of its random keys; nothing: the job's
   void begin_step(std::int64_t step, std::optional<std::uint64_t> seed = {});
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  /// The job's own step; null: it has none.
+  [[nodiscard]] gan::PythonStep* own_step() { return own_step_.get(); }
   /// Forgets what was carried out of the step.
   void begin_again();
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.

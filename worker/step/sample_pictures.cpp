@@ -2,16 +2,22 @@
 #include "worker/step/sample_pictures.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <span>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/atomic_file.hpp"
 #include "comm/reduce/range_gather.hpp"
 #include "gan/data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
+#include "gan/script/step_batch.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::worker {
@@ -29,16 +35,23 @@ int num_examples(const JobSpec& job) {
 }
 
 at::Tensor first_reals(const JobSpec& job, const data::Dataset& dataset) {
-  std::vector<std::int64_t> shape = example_shape(job.model);
-  const auto elements = dataset.shape().elements();
-  shape.insert(shape.begin(), num_examples(job));
-  at::Tensor reals = at::empty(shape, at::kFloat);
-  const data::SampleOrder order(job.training.seed, dataset.size());
-  for (int i = 0; i < num_examples(job); ++i) {
-    float* out = reals.mutable_data_ptr<float>() + static_cast<std::size_t>(i) * elements;
-    (void)dataset.read(order.dataset_index(i), {out, elements});
-  }
-  return reals;
+  return gan::step_batch(job, dataset, 0, num_examples(job)).at("image");
+}
+
+/// @param examples  float32, row-major; borrowed
+std::span<const float> values_of(const at::Tensor& examples) {
+  return {examples.const_data_ptr<float>(), static_cast<std::size_t>(examples.numel())};
+}
+
+/// @param examples  [N, C, H, W], as of values_of
+void write_grid(const std::filesystem::path& path, const at::Tensor& examples, int columns) {
+  pictures::write_png_grid(path,
+                           {.pixels = values_of(examples),
+                            .count = static_cast<int>(examples.size(0)),
+                            .channels = static_cast<int>(examples.size(1)),
+                            .height = static_cast<int>(examples.size(2)),
+                            .width = static_cast<int>(examples.size(3))},
+                           columns);
 }
 
 /// Inputs, what `generator` makes of them (null: left out) and targets, as rows: about as many
@@ -77,25 +90,61 @@ void SamplePictures::write_reals() const {
   write("reals.png", first_reals(setup_.job, setup_.dataset));
 }
 
-bool SamplePictures::write_fakes(const std::string& file) {
-  NetworkState& generator = setup_.state;
-  generator.fetch();
-  comm::Arena& shown = generator.average() != nullptr ? *generator.average() : generator.weights();
-  if (generator.average() != nullptr || generator.is_cut()) {
+comm::Arena& SamplePictures::gathered(NetworkId network) {
+  NetworkState& state = *setup_.states[network];
+  state.fetch();
+  comm::Arena& shown = state.average() != nullptr ? *state.average() : state.weights();
+  if (state.average() != nullptr || state.is_cut()) {
     std::vector<comm::ElementRange> wanted(
         static_cast<std::size_t>(setup_.transport.num_workers()));
-    wanted[static_cast<std::size_t>(setup_.drawer)] = {0, generator.layout().size()};
-    const comm::GatherRequest request{.network = static_cast<int>(setup_.network),
+    wanted[static_cast<std::size_t>(setup_.drawer)] = {0, state.layout().size()};
+    const comm::GatherRequest request{.network = static_cast<int>(network),
                                       .part = kPicturePart,
-                                      .plan = &generator.plan(),
+                                      .plan = &state.plan(),
                                       .arena = &shown,
                                       .wanted = wanted,
                                       .timeout = setup_.timeout};
     setup_.lane.wait(setup_.lane.submit([&] { comm::gather_ranges(setup_.transport, request); }));
   }
+  return shown;
+}
+
+void SamplePictures::write_own(const std::string& file) {
+  std::function<void()> draw = [&] {
+    const gan::PythonStep::Shown shown = setup_.own_step->show(
+        gan::step_batch(setup_.job, setup_.dataset, 0,
+                        std::int64_t{setup_.job.output.grid} * setup_.job.output.grid));
+    const std::filesystem::path path = setup_.run_directory / file;
+    const std::filesystem::path sounds = std::filesystem::path(path).replace_extension(".wav");
+    std::error_code failure;
+    if (shown.wav.empty()) {
+      std::filesystem::remove(sounds, failure);  // of the run before a resume
+    } else {                                     // first: who finds the picture looks for it
+      write_file_atomically(sounds, shown.wav);
+    }
+    write_grid(path, shown.pictures, setup_.job.output.grid);
+  };
+  for (const NetworkId id : setup_.states.ids()) {
+    comm::Arena& weights = gathered(id);
+    draw = [state = setup_.states[id], &weights, inner = std::move(draw)] {
+      state->with_weights(weights, inner);
+    };
+  }
+  if (setup_.transport.worker() == setup_.drawer) {
+    draw();
+  }
+}
+
+bool SamplePictures::write_fakes(const std::string& file) {
+  if (setup_.own_step != nullptr) {
+    write_own(file);
+    return setup_.transport.worker() == setup_.drawer;
+  }
+  comm::Arena& shown = gathered(setup_.network);
   if (setup_.transport.worker() != setup_.drawer) {
     return false;
   }
+  NetworkState& generator = *setup_.states[setup_.network];
   generator.with_weights(shown, [&] {
     if (setup_.job.training.recipe->translates) {
       write(file, side_rows(setup_.job, setup_.dataset, &generator.network()));
@@ -119,26 +168,15 @@ bool SamplePictures::write_fakes(const std::string& file) {
 
 void SamplePictures::write(const std::string& file, const at::Tensor& examples) const {
   const at::Tensor plain = examples.contiguous();
-  const std::span<const float> values(plain.const_data_ptr<float>(),
-                                      static_cast<std::size_t>(plain.numel()));
   const std::filesystem::path path = setup_.run_directory / file;
   if (shows_points(setup_.job)) {
     const at::Tensor reals = first_reals(setup_.job, setup_.dataset).contiguous();
-    const std::span<const float> behind(reals.const_data_ptr<float>(),
-                                        static_cast<std::size_t>(reals.numel()));
-    const std::vector<pictures::ScatterLayer> layers{{behind, pictures::kGray},
-                                                     {values, pictures::kBlue}};
+    const std::vector<pictures::ScatterLayer> layers{{values_of(reals), pictures::kGray},
+                                                     {values_of(plain), pictures::kBlue}};
     pictures::write_png_scatter(path, layers);
     return;
   }
-  const ModelSpec& model = setup_.job.model;
-  pictures::write_png_grid(path,
-                           {.pixels = values,
-                            .count = static_cast<int>(plain.size(0)),
-                            .channels = model.channels,
-                            .height = model.resolution,
-                            .width = model.resolution},
-                           setup_.job.output.grid);
+  write_grid(path, plain, setup_.job.output.grid);
 }
 
 }  // namespace gangway::worker

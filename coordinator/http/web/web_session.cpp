@@ -34,7 +34,8 @@ constexpr int kNotModified = 304;
 void add_protection(http::fields& fields) {
   fields.set("Content-Security-Policy",
              "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-             "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+             "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+             "frame-ancestors 'none'");
   fields.set("X-Content-Type-Options", "nosniff");
   fields.set("Cross-Origin-Resource-Policy", "same-origin");
   fields.set("Cross-Origin-Opener-Policy", "same-origin");

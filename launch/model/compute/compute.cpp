@@ -117,11 +117,11 @@ void print_json(const std::vector<LayerTime>& times, const CoreLimits& limits) {
 }  // namespace
 
 void bench_compute(const ComputeOptions& options) {
-  const JobSpec job = load_job({.file = options.job_file,
-                                .text = std::nullopt,
-                                .overrides = options.overrides,
-                                .environment = {}})
-                          .spec;
+  JobSpec job = load_job({.file = options.job_file,
+                          .text = std::nullopt,
+                          .overrides = options.overrides,
+                          .environment = {}})
+                    .spec;
   if (job.numerics.device != DeviceKind::kCpu) {
     throw ConfigError("bench compute measures a core: give it numerics.device=cpu");
   }
@@ -132,6 +132,7 @@ void bench_compute(const ComputeOptions& options) {
     precisions.push_back(Precision::kBf16);
   }
   gan::open_python(job, python_lines());
+  gan::learn_own_step(job);
   std::vector<LayerTime> times;
   for (const Precision precision : precisions) {
     std::ranges::move(layer_times(job, precision, options.seconds), std::back_inserter(times));

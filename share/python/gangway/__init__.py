@@ -8,6 +8,6 @@
 from gangway.errors import Failed
 from gangway.launch import run
 from gangway.opened import Run, open_run as open
-from gangway.step import Step, phase
+from gangway.step import Audio, Step, phase
 
-__all__ = ["Failed", "Run", "Step", "open", "phase", "run"]
+__all__ = ["Audio", "Failed", "Run", "Step", "open", "phase", "run"]

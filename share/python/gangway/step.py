@@ -10,7 +10,37 @@ class Step:
     in [-1, 1], `batch["label"]` int64 [N] where the job has classes; `step` counts from 0. It returns the loss, a scalar, or the
     loss and a dict of figures. What it draws (torch, random, numpy.random) is seeded by step, phase and micro-batch; what it keeps
     in `self` is refused, because a micro-batch may be another worker's on another layout.
+
+    It may have show(self, batch), which makes the run's pictures of the first examples, in the place of samples: a tensor
+    [N, C, H, W] in [-1, 1], C 1 or 3, or an Audio. And score(self, batch), a dict of numbers for `gangway evaluate` and scores
+    during training: their means over batches count, the first one decides. In both the networks have their averages, and are in
+    evaluation.
     """
+
+    score_is_better = "lower"  # or "higher"
+    takes = {}  # of networks that take something else than their roles say: an example of each tensor, by network
+
+    def keep(self, name, tensor):
+        """A copy of the tensor, without its graph, is `self.kept[name]` of this micro-batch until the step ends."""
+        self.kept[name] = tensor.detach().clone()
+
+    @property
+    def kept(self):
+        return vars(self)["kept"]
+
+
+class KeptTensors(dict):
+    """What phases of a step have kept of a micro-batch."""
+
+    def __missing__(self, name):
+        raise LookupError(f"no phase has kept {name!r} in this step; what there is: {', '.join(map(repr, self)) or 'nothing'}")
+
+
+class Audio:
+    """Clips for show(): samples, [N, T] or [N, 1, T] in [-1, 1], of `rate` a second."""
+
+    def __init__(self, samples, rate):
+        self.samples, self.rate = samples, rate
 
 
 def phase(trains, repeats=1, every=1, new_batch=False):
@@ -43,6 +73,6 @@ def phases_of(found):
 def made(found, networks, model, arguments):
     """An object of the class, which has the job's networks and numbers before its own __init__ runs."""
     step = found.__new__(found)
-    step.__dict__.update(networks, model=model)
+    step.__dict__.update(networks, model=model, kept=KeptTensors())
     step.__init__(**arguments)
     return step

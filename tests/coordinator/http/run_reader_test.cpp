@@ -16,12 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(PictureName, LeadsNowhereElse) {
-  for (const char* name :
-       {"reals.png", "fakes000484.png", "fakes000000.384.png", "fakes_init.png"}) {
+  for (const char* name : {"reals.png", "fakes000484.png", "fakes000000.384.png", "fakes_init.png",
+                           "fakes000484.wav"}) {
     EXPECT_TRUE(is_picture_name(name)) << name;
   }
-  for (const char* name : {"", ".png", "a", "a.txt", "../a.png", "a/b.png", "..", ".hidden.png",
-                           "a b.png", "a%2f.png", "a\\b.png", "a.png\n"}) {
+  for (const char* name : {"", ".png", ".wav", "a", "a.wave", "a.txt", "../a.png", "a/b.png", "..",
+                           ".hidden.png", "a b.png", "a%2f.png", "a\\b.png", "a.png\n"}) {
     EXPECT_FALSE(is_picture_name(name)) << name;
   }
   EXPECT_FALSE(is_picture_name(std::string(97, 'a') + ".png"));

@@ -109,18 +109,30 @@ def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> 
         found = find()
         seed_all(seed)  # importing may have drawn
         network = found(**arguments).train()
-        _take_shapes(network, job, name, seed)
+        _take_shapes(network, job, name, seed, _own_examples(run, job, trusts).get(name))
         return Module(network, statistics)
     except Exception as error:  # whatever the user's code raises
         raise Failed(f"model.{name}: {call}: {type(error).__name__}: {error}".splitlines()[0]) from None
 
 
-def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int) -> None:
+def _own_examples(run: Path, job: dict, trusts: bool) -> dict:
+    """What `takes` of the job's own step says, if it has one."""
+    named = job["training"].get("step", "none")
+    return {} if named == "none" else class_of(run, named, job["training"]["step_hash"], trusts)[1]().takes
+
+
+def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int, examples) -> None:
     """Lazy parts come into being by two examples, after which buffers are as they were."""
     model = job["model"]
-    shape = (2, model["latent"]) if name == "generator" else (2, model["channels"], model["resolution"], model["resolution"])
-    inputs = [philox.shaped(philox.Keyed(0).normal(math.prod(shape)), shape)]
-    inputs += [torch.zeros(2, dtype=torch.int64)] if model.get("classes", 0) > 0 else []
+    if examples is None:
+        of_noise, of_pictures = (model["latent"],), (model["channels"], model["resolution"], model["resolution"])
+        examples = [torch.zeros(of_noise if name == "generator" else of_pictures)]
+        examples += [torch.zeros((), dtype=torch.int64)] if model.get("classes", 0) > 0 else []
+    inputs = []
+    for one in examples if isinstance(examples, (list, tuple)) else [examples]:
+        shape = (2, *one.shape)
+        inputs.append(torch.zeros(shape, dtype=one.dtype) if one.dtype == torch.int64 else
+                      philox.shaped(philox.Keyed(0).normal(math.prod(shape)), shape))
     before = {one: values.clone() for one, values in network.named_buffers() if not torch.nn.parameter.is_lazy(values)}
     seed_all(seed)
     network(*inputs)

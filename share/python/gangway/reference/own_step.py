@@ -22,6 +22,7 @@ class OwnStep:
     def __init__(self, run, job: dict, networks: dict, named, trusts: bool):
         call, find, arguments = load.class_of(run, named, job["training"]["step_hash"], trusts)
         self.job, self.networks = job, networks
+        self._kept = {}  # by step and micro-batch
         try:
             found = find()
             seed_all(job["training"]["seed"])
@@ -44,6 +45,7 @@ class OwnStep:
         for network in self.networks.values():
             network.module.prepare(network.running)
         seed_all(int(Keyed(**at._network_key(0), draw=philox.DROPOUT).bits(0)[0]))
+        vars(self.step)["kept"] = self._kept.setdefault((at.step.number, at.place["microbatch"]), step.KeptTensors())
         made = getattr(self.step, method)(batch, at.step.number)
         loss = made[0] if isinstance(made, tuple) else made
         trained = [self.networks[name] for name in at.phase.trains]

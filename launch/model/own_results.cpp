@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "launch/model/own_results.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.hpp"
+#include "base/errors.hpp"
+#include "checkpoint/store/scores.hpp"
+#include "gan/data/open_dataset.hpp"
+#include "gan/pictures/png.hpp"
+#include "gan/script/python_step.hpp"
+#include "gan/script/step_batch.hpp"
+#include "run/run_files.hpp"
+
+namespace gangway::launch {
+namespace {
+
+std::unique_ptr<gan::PythonStep> step_of(TrainedJob& trained) {
+  PerNetwork<gan::Network*> networks;
+  for (gan::Network& network : trained.networks) {
+    networks.add(&network);
+  }
+  return gan::make_python_step(trained.job, networks);
+}
+
+std::unique_ptr<data::Dataset> data_of(const JobSpec& job) {
+  return data::open_dataset(job.data, job.model, job.training.seed);
+}
+
+/// Means over all examples, in the order of the step.
+gan::PythonStep::Figures means_of(TrainedJob& trained, std::int64_t count) {
+  const JobSpec& job = trained.job;
+  const std::unique_ptr<data::Dataset> dataset = data_of(job);
+  const std::unique_ptr<gan::PythonStep> step = step_of(trained);
+  const std::int64_t at_once = job.images_per_microbatch();
+  gan::PythonStep::Figures means;
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t size = std::min(at_once, count - first);
+    const gan::PythonStep::Figures found =
+        step->score(gan::step_batch(job, *dataset, first, size), first / at_once);
+    if (means.empty()) {
+      for (const auto& [name, value] : found) {
+        means.emplace_back(name, 0.0);
+      }
+    }
+    const auto name_of = [](const auto& figure) { return figure.first; };
+    if (!std::ranges::equal(means, found, {}, name_of, name_of)) {
+      throw ConfigError(
+          "training.step: score returns other figures for one batch than for another");
+    }
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      means[i].second += found[i].second * static_cast<double>(size) / static_cast<double>(count);
+    }
+  }
+  return means;
+}
+
+}  // namespace
+
+void write_shown(TrainedJob& trained, const SampleOptions& options) {
+  if (options.label || !options.interpolate.empty() || !options.noise.empty() ||
+      !options.single.empty() || options.has_captions || options.truncation != 1.0) {
+    throw ConfigError(
+        "the pictures of this run are what show() of its step makes of the first examples: of the "
+        "options of sample only -o has a meaning");
+  }
+  const int columns = trained.job.output.grid;
+  const std::unique_ptr<data::Dataset> dataset = data_of(trained.job);
+  const gan::PythonStep::Shown shown = step_of(trained)->show(
+      gan::step_batch(trained.job, *dataset, 0, std::int64_t{columns} * columns));
+  const at::Tensor& pictures = shown.pictures;
+  if (!shown.wav.empty()) {
+    write_file_atomically(std::filesystem::path(options.picture).replace_extension(".wav"),
+                          shown.wav);
+  }
+  pictures::write_png_grid(
+      options.picture,
+      {.pixels = {pictures.const_data_ptr<float>(), static_cast<std::size_t>(pictures.numel())},
+       .count = static_cast<int>(pictures.size(0)),
+       .channels = static_cast<int>(pictures.size(1)),
+       .height = static_cast<int>(pictures.size(2)),
+       .width = static_cast<int>(pictures.size(3))},
+      columns);
+  fmt::print("{}: what show() of {} makes of the first examples at step {}\n",
+             options.picture.string(), trained.directory.string(), trained.step);
+}
+
+void evaluate_own(TrainedJob& trained, const EvaluateOptions& options) {
+  if (!options.of_images.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: has no meaning where score() of the job's step says how good it is; leave it out",
+        fmt::join(options.of_images, ", ")));
+  }
+  const JobSpec& job = trained.job;
+  const std::int64_t count = std::min(job.evaluation.images, data_of(job)->size());
+  const gan::PythonStep::Figures figures = means_of(trained, count);
+  const bool is_higher_better = job.training.own.is_higher_better;
+  if (options.format == OutputFormat::kRecord) {
+    const auto better = is_higher_better ? checkpoint::Better::kHigher : checkpoint::Better::kLower;
+    checkpoint::CheckpointScore score{.checkpoint_id = trained.checkpoint_id,
+                                      .metric = figures.front().first,
+                                      .value = figures.front().second,
+                                      .better = better,
+                                      .samples = count};
+    for (std::size_t i = 1; i < figures.size(); ++i) {
+      score.beside.push_back(
+          {.metric = figures[i].first, .value = figures[i].second, .better = better});
+    }
+    checkpoint::write_score(trained.directory / kCheckpointsFolder, trained.step, score);
+    fmt::print("{} {:.4f} of step {}\n", score.metric, score.value, trained.step);
+    return;
+  }
+  const double kimg = static_cast<double>(trained.images) / 1000.0;
+  if (options.format == OutputFormat::kJson) {
+    nlohmann::ordered_json report{{"run", trained.directory.string()},
+                                  {"step", trained.step},
+                                  {"kimg", kimg},
+                                  {"metric", figures.front().first},
+                                  {"score", figures.front().second},
+                                  {"better", is_higher_better ? "higher" : "lower"},
+                                  {"samples", count}};
+    for (const auto& [name, value] : figures) {
+      report["figures"][name] = value;
+    }
+    fmt::print("{}\n", report.dump());
+    return;
+  }
+  fmt::print("{}  step {}, {:.1f} kimg, score() of {} examples\n", trained.directory.string(),
+             trained.step, kimg, count);
+  for (const auto& [name, value] : figures) {
+    fmt::print("{:<12} {:10.5g}{}\n", name, value,
+               &name != &figures.front().first ? ""
+               : is_higher_better              ? "  higher is better"
+                                               : "  lower is better");
+  }
+}
+
+}  // namespace gangway::launch

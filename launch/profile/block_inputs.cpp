@@ -61,6 +61,9 @@ class PassForward {
   void make(const pipeline::Shown&) {}
   void make(const pipeline::Penalty& penalty) { look(penalty.network, taken(penalty.inputs)); }
   void make(const pipeline::Application& application) {
+    if (!application.method.empty()) {
+      return;  // the job's own step calls all networks, with what nobody else knows
+    }
     const gan::NamedTensors in = taken(application.inputs);
     look(application.network, in);
     const std::vector<std::string> names = pipeline::outputs_of(application);

@@ -219,7 +219,8 @@ plan::Profile profile_of_this_machine(const ProfileOptions& options, const JobSp
           .cores = usable_cores(),
           .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
           .images_per_microbatch = job.images_per_microbatch(),
-          .threads = job.numerics.threads};
+          .threads = job.numerics.threads,
+          .own_phases = job.training.own.phases};
 }
 
 /// What computes, where that is not the host's processor.

@@ -144,6 +144,22 @@ BlockCost block_in(const json& from) {
           .parameters = count_in<std::int64_t>(from.at("parameters"))};
 }
 
+json json_of(const OwnPhase& phase) {
+  return {{"name", phase.name},
+          {"networks", phase.networks},
+          {"repeats", phase.repeats},
+          {"interval", phase.interval},
+          {"takes_reals", phase.takes_reals}};
+}
+
+OwnPhase own_phase_in(const json& from) {
+  return {.name = from.at("name"),
+          .networks = from.at("networks"),
+          .repeats = count_in<int>(from.at("repeats"), 1),
+          .interval = count_in<int>(from.at("interval"), 1),
+          .takes_reals = from.at("takes_reals")};
+}
+
 template <typename Cost>
 json list_of(const std::vector<Cost>& costs) {
   json list = json::array();
@@ -198,6 +214,9 @@ Profile profile_in(const json& from) {
                     .other_bytes = count_in<std::int64_t>(memory.at("other_bytes"))};
   if (from.contains("links")) {
     profile.links = comm::parse_link_table(from.at("links").dump());
+  }
+  for (const json& one : from.value("own_phases", json::array())) {
+    profile.own_phases.push_back(own_phase_in(one));
   }
   return profile;
 }
@@ -304,6 +323,9 @@ std::string to_json(const Profile& profile) {
   }
   if (profile.links) {
     out["links"] = json::parse(comm::to_json(*profile.links));
+  }
+  if (!profile.own_phases.empty()) {
+    out["own_phases"] = list_of(profile.own_phases);
   }
   return out.dump(2) + "\n";
 }

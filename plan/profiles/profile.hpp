@@ -103,6 +103,8 @@ struct Profile {
   double wake_seconds = 0.0;            ///< until the communicating thread has answered compute
   MemoryCost memory;
   std::optional<comm::LinkTable> links;  ///< of the hosts that it was measured for
+  /// Of the job's own step, which no planner opens; else none.
+  std::vector<OwnPhase> own_phases = {};
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const NetworkCost& network(const std::string& name) const;

@@ -19,6 +19,11 @@
 namespace gangway::plan {
 namespace {
 
+JobSpec with_phases(JobSpec job, const Profile& profile) {
+  job.training.own.phases = profile.own_phases;
+  return job;
+}
+
 /// Checked before the members that are made of it.
 Profile fitting(Profile profile, const std::string& name, const JobSpec& job) {
   require_fitting(profile, name, job);
@@ -66,7 +71,7 @@ Cluster profiled_hosts(const Profile& profile) {
 }
 
 Planner::Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster)
-    : job_(std::move(job)),
+    : job_(with_phases(std::move(job), profile)),
       profile_(fitting(std::move(profile), profile_name, job_)),
       cluster_(std::move(cluster)),
       costs_(profile_, gan::phases_of(job_), job_) {}

@@ -224,7 +224,8 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
       ranking.try_whole(candidate);
     }
   }
-  if (options.shapes == Shapes::kAll) {
+  // A step of the user's own calls all networks.
+  if (options.shapes == Shapes::kAll && !input.job.training.step.is_python()) {
     for (const int count : staged_counts(input, workers)) {
       ranking.try_stages(count);
     }

@@ -28,6 +28,7 @@ TEST(Profile, ComesBackFromItsFileAsItWas) {
   Profile profile = sample_profile(sample_job(2));
   profile.together = {1.0, 1.25};
   profile.wake_seconds = 3e-5;
+  profile.own_phases = {{.name = "judge", .networks = {"discriminator"}, .repeats = 2}};
   EXPECT_EQ(parse_profile(to_json(profile), "p.json"), profile);
 }
 

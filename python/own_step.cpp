@@ -38,6 +38,15 @@ std::string model_text(const ModelSpec& model) {
                      model.latent, model.resolution, model.channels, model.classes);
 }
 
+/// The caller holds the interpreter's lock.
+py::dict dict_of(const gan::NamedTensors& batch, at::Device device) {
+  py::dict dict;
+  for (const auto& [name, tensor] : batch.entries()) {
+    dict[py::str(name)] = wrapped(at::alias(tensor.to(device)));
+  }
+  return dict;
+}
+
 class OwnStep final : public gan::PythonStep {
  public:
   OwnStep(const JobSpec& job, const PerNetwork<gan::Network*>& networks)
@@ -139,7 +148,7 @@ class OwnStep final : public gan::PythonStep {
   }
 
   Made called(const Call& call, const Kept& kept) {
-    const at::Device device = call.batch.front().second.device();
+    const at::Device device = call.batch.entries().front().second.device();
     const std::uint64_t seed = gan::seed_of_call(call.key);
     PerNetwork<std::vector<at::Tensor>> given;
     for (PythonBlock* block : blocks_) {
@@ -156,12 +165,8 @@ class OwnStep final : public gan::PythonStep {
             job_.networks[id].is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining, device,
             given[id]);
       }
-      py::dict batch;
-      for (const auto& [name, tensor] : call.batch) {
-        batch[py::str(name)] = wrapped(at::alias(tensor));
-      }
-      const py::tuple result = support("call_step")(object_.get(), call.method, batch, call.step,
-                                                    seed, kept.get());
+      const py::tuple result = support("call_step")(
+          object_.get(), call.method, dict_of(call.batch, device), call.step, seed, kept.get());
       made.loss = *unwrapped(result[0]);
       for (const auto& [name, value] : result[1].cast<py::dict>()) {
         made.figures[name.cast<std::string>()] = *unwrapped(value);
@@ -191,11 +196,7 @@ class OwnStep final : public gan::PythonStep {
       for (const NetworkId id : blocks_.ids()) {
         blocks_[id]->module().be_ready(gan::Mode::kEvaluation, device, given[id]);
       }
-      py::dict examples;
-      for (const auto& [name, tensor] : batch.entries()) {
-        examples[py::str(name)] = wrapped(at::alias(tensor.to(device)));
-      }
-      body(examples, seed);
+      body(dict_of(batch, device), seed);
       for (PythonBlock* block : blocks_) {
         (void)block->module().moved();  // constants are looked at
       }

@@ -92,6 +92,8 @@ class Discriminator(nn.Module):
 
 
 class HiFiGAN(gangway.Step):
+    takes = {"generator": torch.zeros(MELS, SAMPLES // HOP), "discriminator": torch.zeros(1, SAMPLES)}
+
     def __init__(self, mel_weight=45.0, feature_weight=2.0):
         self.mel, self.mel_weight, self.feature_weight = Mel(), mel_weight, feature_weight
 

@@ -75,6 +75,8 @@ class Features(nn.Module):
 
 
 class VQGAN(gangway.Step):
+    takes = {"generator": torch.zeros(1, 28, 28)}
+
     def __init__(self, start=200, perceptual=1.0, adversarial=0.8):
         self.start, self.perceptual, self.adversarial = start, perceptual, adversarial
         self.features = Features(self.model["channels"])

@@ -25,7 +25,7 @@ class PythonStep {
   struct Call {
     std::string method;
     std::int64_t step = 0;
-    std::vector<std::pair<std::string, at::Tensor>> batch;  ///< by name
+    NamedTensors batch;  ///< on one device
     RandomKey key;                                          ///< of all that it draws
     /// Who takes what the call leaves in the buffers of the networks; null: nobody.
     const PerNetwork<StatisticSink*>& sinks;

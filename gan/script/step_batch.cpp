@@ -1,29 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "gan/script/step_batch.hpp"
 
-#include <cstddef>
+#include <cstring>
+#include <map>
+#include <string>
 #include <vector>
 
-#include "gan/data/permutation.hpp"
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "gan/data/loader.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::gan {
 
+NamedTensors named_tensors(const data::NamedBatch& batch) {
+  static const std::map<std::string, at::ScalarType> kTypes{
+      {"bool", at::kBool},         {"uint8", at::kByte},    {"int8", at::kChar},
+      {"int16", at::kShort},       {"int32", at::kInt},     {"int64", at::kLong},
+      {"float16", at::kHalf},      {"float32", at::kFloat}, {"float64", at::kDouble},
+      {"bfloat16", at::kBFloat16}, {"complex64", at::kComplexFloat}};
+  NamedTensors tensors;
+  for (const data::NamedTensor& one : batch.tensors) {
+    const at::Tensor tensor = at::empty(one.shape, kTypes.at(one.type));
+    if (tensor.nbytes() != one.bytes) {
+      throw InvariantError(fmt::format("{} of a batch has {} bytes, not {}; please report this",
+                                       one.name, one.bytes, tensor.nbytes()));
+    }
+    std::memcpy(tensor.mutable_data_ptr(), batch.bytes.data() + one.at, one.bytes);
+    tensors = tensors.with(one.name, tensor);
+  }
+  return tensors;
+}
+
 NamedTensors step_batch(const JobSpec& job, const data::Dataset& dataset, std::int64_t first,
                         std::int64_t count) {
-  std::vector<std::int64_t> shape = example_shape(job.model);
-  const std::size_t elements = dataset.shape().elements();
-  shape.insert(shape.begin(), count);
-  const at::Tensor images = at::empty(shape, at::kFloat);
-  const at::Tensor labels = at::empty({count}, at::kLong);
-  const data::SampleOrder order(job.training.seed, dataset.size());
-  for (std::int64_t i = 0; i < count; ++i) {
-    float* out = images.mutable_data_ptr<float>() + static_cast<std::size_t>(i) * elements;
-    labels.mutable_data_ptr<std::int64_t>()[i] =
-        dataset.read(order.dataset_index(first + i), {out, elements});
+  data::Batch batch;
+  data::read_batch(dataset, data::SampleOrder(job.training.seed, dataset.size()), {},
+                   {.first_sample = first, .count = static_cast<int>(count)}, batch);
+  if (dataset.reads() == data::Reads::kNamed) {
+    return named_tensors(batch.named);
   }
-  const NamedTensors batch{{"image", images}};
-  return job.model.classes > 0 ? batch.with("label", labels) : batch;
+  std::vector<std::int64_t> shape = example_shape(job.model);
+  shape.insert(shape.begin(), count);
+  const NamedTensors images{{"image", at::from_blob(batch.images.data(), shape, at::kFloat).clone()}};
+  return job.model.classes > 0
+             ? images.with("label", at::from_blob(batch.labels.data(), {count}, at::kLong).clone())
+             : images;
 }
 
 }  // namespace gangway::gan

@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "gan/data/loader.hpp"
+#include "gan/named_tensors.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
 
@@ -21,7 +20,7 @@ struct RealBatch {
   at::Tensor images;  ///< [N, C, H, W] or [N, 2], float32
   at::Tensor labels;  ///< [N], int64
   /// Instead of both, where the data are no pictures: in the host's memory.
-  std::vector<std::pair<std::string, at::Tensor>> named = {};
+  gan::NamedTensors named = {};
 };
 
 struct StagingSetup {

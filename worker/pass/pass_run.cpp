@@ -130,18 +130,19 @@ PassRun::Kept PassRun::apply(const Application& application, bool trains) {
   return result;
 }
 
-std::vector<std::pair<std::string, at::Tensor>> PassRun::batch_of(const Application& application) {
-  auto batch = setup_.reals.latest(work_->at.microbatch).named;
-  for (auto& [name, tensor] : batch) {
-    tensor = tensor.to(setup_.device);
+gan::NamedTensors PassRun::batch_of(const Application& application) {
+  const gan::NamedTensors& named = setup_.reals.latest(work_->at.microbatch).named;
+  gan::NamedTensors batch;
+  for (const auto& [name, tensor] : named.entries()) {
+    batch = batch.with(name, tensor.to(setup_.device));
   }
-  if (batch.empty()) {
-    batch.emplace_back("image", work_->value(application.inputs.front().tensor));
-    if (setup_.job.model.classes > 0) {
-      batch.emplace_back("label", work_->value(application.inputs.back().tensor));
-    }
+  if (!named.entries().empty()) {
+    return batch;
   }
-  return batch;
+  batch = {{"image", work_->value(application.inputs.front().tensor)}};
+  return setup_.job.model.classes > 0
+             ? batch.with("label", work_->value(application.inputs.back().tensor))
+             : batch;
 }
 
 at::Tensor PassRun::called(const Application& application) {
@@ -206,7 +207,7 @@ void PassRun::make(const Reals& reals) {
       phase().takes_reals
           ? setup_.reals.take(step_, phase().first_reals + work_->at.repeat, work_->at.microbatch)
           : last_reals();
-  if (!batch.named.empty()) {  // the job's own step asks for them itself
+  if (!batch.named.entries().empty()) {  // the job's own step asks for them itself
     put({reals.images, reals.labels}, Kept{{at::empty({0}), at::empty({0})}, {}});
     return;
   }

@@ -118,8 +118,7 @@ class PassRun {
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
   /// What a method of the job's own step gets, by name.
-  [[nodiscard]] std::vector<std::pair<std::string, at::Tensor>> batch_of(
-      const pipeline::Application& application);
+  [[nodiscard]] gan::NamedTensors batch_of(const pipeline::Application& application);
   /// The loss that it makes of the micro-batch.
   [[nodiscard]] at::Tensor called(const pipeline::Application& application);
   /// Whether what the node at hand made inside is not kept until its backward (layout.recompute).

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/script/step_batch.hpp"
 #include "job/families/families.hpp"
 #include "worker/trace/step_clock.hpp"
 
@@ -53,28 +52,6 @@ std::vector<int> microbatches_in(MicrobatchRange range) {
   std::vector<int> all(static_cast<std::size_t>(range.size()));
   std::iota(all.begin(), all.end(), range.begin);
   return all;
-}
-
-/// A copy, as LibTorch aligns its own: kernels may compute other bits of what lies elsewhere.
-at::Tensor tensor_of(const data::NamedBatch& batch, const data::NamedTensor& named) {
-  static const std::map<std::string, at::ScalarType> kTypes{{"bool", at::kBool},
-                                                            {"uint8", at::kByte},
-                                                            {"int8", at::kChar},
-                                                            {"int16", at::kShort},
-                                                            {"int32", at::kInt},
-                                                            {"int64", at::kLong},
-                                                            {"float16", at::kHalf},
-                                                            {"float32", at::kFloat},
-                                                            {"float64", at::kDouble},
-                                                            {"bfloat16", at::kBFloat16},
-                                                            {"complex64", at::kComplexFloat}};
-  at::Tensor tensor = at::empty(named.shape, kTypes.at(named.type));
-  if (tensor.nbytes() != named.bytes) {
-    throw InvariantError(fmt::format("{} of a batch has {} bytes, not {}; please report this",
-                                     named.name, named.bytes, tensor.nbytes()));
-  }
-  std::memcpy(tensor.mutable_data_ptr(), batch.bytes.data() + named.at, named.bytes);
-  return tensor;
 }
 
 }  // namespace
@@ -190,9 +167,7 @@ void RealBatches::show_read(Held& held, std::int64_t step) {
   held.memory = next_read(step);
   held.request = held.memory.request;
   if (dataset_.reads() == data::Reads::kNamed) {
-    for (const data::NamedTensor& one : held.memory.named.tensors) {
-      held.batch.named.emplace_back(one.name, tensor_of(held.memory.named, one));
-    }
+    held.batch.named = gan::named_tensors(held.memory.named);
     return;
   }
   at::Tensor images = at::from_blob(held.memory.images.data(), shape_, at::kFloat);

@@ -18,17 +18,16 @@ TEST_P(EveryJobRecomputed, HasTheSameBits) {
   JobSpec& job = named.job;
   const Outcome& kept = trained_alone(job, named.steps);
   job.layout.recompute = true;
-  for (const int workers : {1, 2}) {
-    const Outcome made_again =
-        train({.job = job, .workers = workers, .end = named.steps}, next_folder());
-    EXPECT_EQ(made_again.digest, kept.digest) << workers << " workers";
-    EXPECT_TRUE(same_losses(made_again, kept)) << workers << " workers";
-  }
+  const int workers = 1 + static_cast<int>(GetParam() % 2);
+  const Outcome made_again =
+      train({.job = job, .workers = workers, .end = named.steps}, next_folder());
+  EXPECT_EQ(made_again.digest, kept.digest) << workers << " workers";
+  EXPECT_TRUE(same_losses(made_again, kept)) << workers << " workers";
   job.layout.stages = 2;
   const auto chunks = chunks_of(job, job.layout);
   const bool is_cut = std::ranges::any_of(chunks, [](const auto& one) { return one.size() > 1; });
   if (is_cut && !job.scales_losses() && job.training.translation.pool == 0) {
-    job.layout.schedule = GetParam() % 2 == 0 ? StageOrder::kFill : StageOrder::kZeroBubble;
+    job.layout.schedule = GetParam() / 2 % 2 == 0 ? StageOrder::kFill : StageOrder::kZeroBubble;
     job.layout.in_flight = static_cast<int>(GetParam() % 3);
     const Outcome staged = train({.job = job, .workers = 2, .end = named.steps}, next_folder());
     EXPECT_EQ(staged.digest, kept.digest) << "two stages";

@@ -189,7 +189,8 @@ JobSpec small_translation(const Recipe& recipe, const ModelFamily* family,
   job.data.source =
       recipe.is_cyclic ? "classes:idx:" + folder.string() + ":1,2" : "edges:idx:" + folder.string();
   job.training.loss = LossKind::kLeastSquares;
-  job.training.translation.pool = 3;  // of 4 images of a micro-batch: full in the first step
+  job.training.batch = 8;
+  job.training.translation.pool = 3;  // of 2 images of a micro-batch: full in the second step
   return job;
 }
 
@@ -273,7 +274,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   add("Infogan", [](JobSpec& job) {
     job.model = {.family = family_named("infogan"), .resolution = 28, .width = 8, .latent = 8};
     job.training.batch = 8;
-  }).steps = 2;
+  }).is_large = true;
+  jobs.back().steps = 2;
   add("R3ganR1R2Labelled", [](JobSpec& job) {  // its residual blocks do something from step 1 on
     job.model = {
         .family = family_named("r3gan"), .width = 16, .blocks = 1, .latent = 8, .classes = 10};
@@ -305,7 +307,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.batch = 8;
     job.training.loss = LossKind::kRelativistic;
     job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
-  });
+  }).steps = 2;
   add("BigganR1LabelledOrthogonal", [](JobSpec& job) {
     job.model = {
         .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
@@ -314,7 +316,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.penalty.r1_gamma = 2.0;
     job.training.orthogonal_weight = 1e-3;
     job.network("discriminator").steps = 2;
-  });
+  }).steps = 2;
   add("Stylegan2R1PathLengthsMixedLabelled", [](JobSpec& job) {
     job.model = {.family = family_named("stylegan2"),
                  .width = 2,
@@ -352,13 +354,15 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     jobs.back().job.network("discriminator").steps = 2;
     jobs.back().job.model.dropout = 0.3;
     jobs.push_back({.name = name + "DcganLabelledClipped",
-                    .job = small_job_of(*recipe, family_named("dcgan"), folder)});
+                    .job = small_job_of(*recipe, family_named("dcgan"), folder),
+                    .steps = 2});
     jobs.back().job.model.classes = 10;
     jobs.back().job.network("trunk").clip_norm = 0.5;
     jobs.back().job.training.reuse_fakes = recipe->has_codes;
   }
   jobs.push_back({.name = "VaeGanFrozenTrunk",
-                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder)});
+                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder),
+                  .steps = 2});
   jobs.back().job.network("trunk").is_frozen = true;
   for (const bool is_cyclic : {false, true}) {
     const Recipe& recipe = *recipe_named(is_cyclic ? "cyclegan" : "pix2pix");
@@ -375,7 +379,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.data.direction = is_cyclic ? PairDirection::kAToB : PairDirection::kBToA;
     job.training.reuse_fakes = !is_cyclic;
     job.training.translation.identity_weight = 0.0;
-    job.training.translation.pool = 9;  // full in the third step
+    job.training.translation.pool = 5;  // full in the third step
   }
   jobs.push_back({.name = "StyleTransferClipped", .job = small_style_transfer(folder)});
   jobs.back().job.network("generator").clip_norm = 0.5;

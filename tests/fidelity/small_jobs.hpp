@@ -27,7 +27,8 @@ void write_tiny_images(const std::filesystem::path& folder);
 struct NamedJob {
   std::string name;  ///< letters and digits
   JobSpec job;
-  int steps = 3;  ///< enough for every phase to run twice where that is affordable
+  int steps = 3;          ///< enough for every phase to run twice where that is affordable
+  bool is_large = false;  ///< of millions of weights: one layout of a test's is enough
 };
 
 /// Networks that grow, in micro-batches of 2 images: at 4 pixels in step 0, half faded to 8 in step

@@ -130,7 +130,8 @@ bool recalls(const JobSpec& job) {
 
 std::vector<NamedJob> jobs_to_compute_twice(const std::filesystem::path& images) {
   std::vector<NamedJob> jobs = job_breadth(images);
-  std::erase_if(jobs, [](const NamedJob& named) { return recalls(named.job); });
+  // The phases of what is large are those of another.
+  std::erase_if(jobs, [](const NamedJob& named) { return named.is_large || recalls(named.job); });
   return jobs;
 }
 

@@ -216,6 +216,9 @@ std::vector<Finding> examine(const Environment& environment) {
   findings.push_back(find_space("disk", fs::current_path(), kLeastDiskGib));
   findings.push_back(find_fashion_mnist());
   findings.push_back(find_user(environment));
+  if (const std::optional<Finding> binding = find_gpu_binding(environment)) {
+    findings.push_back(*binding);
+  }
   return findings;
 }
 
@@ -272,6 +275,22 @@ std::vector<Finding> find_others_memory(const fs::path& folder) {
                         fmt::format("{}: {}", library, describe_segments(segments))});
   }
   return findings;
+}
+
+std::optional<Finding> find_gpu_binding(const Environment& environment) {
+  for (const char* name : {"SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND"}) {
+    const auto value = find_variable(environment, name);
+    const auto binding = find_variable(environment, "SLURM_GPU_BIND");
+    if (value && !value->empty() && binding.value_or("") != "none") {
+      return Finding{
+          "GPUs of a task", Health::kNote,
+          fmt::format("{}={}: a rank that sees its own GPU alone has no NVLink to others "
+                      "of its node (NVIDIA/nccl#1066); ask for --gpus-per-node, with "
+                      "--gpu-bind=none",
+                      name, *value)};
+    }
+  }
+  return std::nullopt;
 }
 
 void add_host_facts_command(CLI::App& app, CommandLine& line) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ namespace gangway::launch {
 
 /// What other libraries have in `folder`, by library; changes nothing.
 [[nodiscard]] std::vector<Finding> find_others_memory(const std::filesystem::path& folder);
+
+/// Where Slurm has bound each task of this allocation to GPUs of its own: among those that a
+/// process sees NCCL finds the links to others (NVIDIA/nccl#1066). Nothing: it has not.
+[[nodiscard]] std::optional<Finding> find_gpu_binding(const Environment& environment);
 
 void add_doctor_command(CLI::App& app, CommandLine& line);
 

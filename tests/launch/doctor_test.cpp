@@ -56,6 +56,17 @@ TEST(CleanSharedMemory, RemovesWhatKilledWorkersLeftAndNothingElse) {
   EXPECT_EQ(clean_shared_memory(folder.path()).health, Health::kGood);
 }
 
+TEST(FindGpuBinding, WarnsWhereSlurmShowsATaskItsOwnGpusAlone) {
+  EXPECT_FALSE(find_gpu_binding({{"SLURM_JOB_ID", "7"}, {"SLURM_GPUS_PER_NODE", "8"}}));
+  const auto finding = find_gpu_binding({{"SLURM_GPUS_PER_TASK", "1"}, {"SLURM_JOB_ID", "7"}});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->health, Health::kNote);
+  EXPECT_THAT(finding->detail, AllOf(HasSubstr("SLURM_GPUS_PER_TASK=1"),
+                                     HasSubstr("--gpus-per-node"), HasSubstr("--gpu-bind=none")));
+  EXPECT_TRUE(find_gpu_binding({{"SLURM_GPU_BIND", "single:1"}}));
+  EXPECT_FALSE(find_gpu_binding({{"SLURM_GPUS_PER_TASK", "1"}, {"SLURM_GPU_BIND", "none"}}));
+}
+
 const std::vector<checkpoint::TensorStretch> kPieces{{.name = "a", .shape = {4}, .end = 4}};
 
 checkpoint::SnapshotPlace place_of(const gangway::testing::SharedFolder& folder,

@@ -38,7 +38,7 @@ double seconds_of(NcclSession& session, const ArenaLayout& layout, const Manner&
                   int num_workers) {
   GpuNetwork network(session, layout,
                      {.job = {.num_microbatches = num_workers},
-                      .num_buckets = kDefaultBuckets,
+                      .num_buckets = num_buckets_of(layout, kLeastDeviceBucketBytes),
                       .order = manner.order,
                       .wire = manner.wire});
   const CudaStream compute = make_compute_stream();

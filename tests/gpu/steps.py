@@ -270,7 +270,7 @@ def lost_worker(programs, workers, how):
 
 def bandwidth_steps(programs):
     return [Step("C", "bandwidth", f"NCCL, {workers} workers: bandwidth" if workers > 1 else "NCCL, 1 worker: bandwidth", 60,
-                 bandwidth(programs, workers)) for workers in (1, 2, 4)]
+                 bandwidth(programs, workers)) for workers in (1, 2, 4, 8)]
 
 
 def bandwidth(programs, workers):

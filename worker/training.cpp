@@ -345,6 +345,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
     pipeline::execute(schedule, marked_operations_);
   }
   device_clock_->end_step();
+  device_.require_own_kernels();
   // What is updated on a device, or not at all here, nobody copies on its way.
   if (snapshot_follows && (device_.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/estimate/device_sums.hpp"
 
 namespace gangway::comm {
 namespace {
+
+static_assert(kMaxSummands == kMostDeviceSums, "what jobs are refused for is what kernels take");
 
 /// Walks the tree in postfix order and notes additions at the summand after which they happen.
 class Compiler {

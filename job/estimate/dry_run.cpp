@@ -14,6 +14,8 @@
 
 #include "base/errors.hpp"
 #include "job/estimate/block_elements.hpp"
+#include "job/estimate/device_estimate.hpp"
+#include "job/estimate/device_sums.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
@@ -126,8 +128,15 @@ std::string memory_table(const JobSpec& spec, int workers) {
   if (memory.pools_bytes > 0) {
     row("pools of images", memory.pools_bytes);
   }
-  row("process and libraries", memory.process_bytes);
-  row("total", memory.total_bytes());
+  if (memory.recorded_bytes > 0) {
+    row("recorded steps", memory.recorded_bytes);
+  }
+  const bool on_gpu = spec.numerics.device == DeviceKind::kCuda;
+  row(on_gpu ? "context of the GPU" : "process and libraries", memory.process_bytes);
+  row(on_gpu ? "total of the GPU" : "total", memory.total_bytes());
+  if (on_gpu) {
+    row("beside, of the host", memory.host_bytes);
+  }
   if (recompute_saves(spec, workers)) {
     text += fmt::format("  (with layout.recompute, for about a third more time, {})\n",
                         bytes_text(estimate_memory(with_recompute(spec), workers).total_bytes()));
@@ -208,6 +217,29 @@ std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<
                                    static_cast<double>(parts.size()));
 }
 
+/// Where a part of a network is held.
+struct HeldPlace {
+  const NetworkGroup& group;
+  const HeldPart& held;
+  int worker = 0;
+};
+
+void add_to_device(const JobSpec& spec, NetworkId network, const Architecture& architecture,
+                   const HeldPlace& place, MemoryEstimate& memory) {
+  const std::optional<int> chunk = place.group.chunk_of(place.worker);
+  if (!chunk) {
+    return;
+  }
+  DevicePart part{.parameters = num_parameters(architecture),
+                  .held = place.held.parameters,
+                  .range = place.group.range_of(place.worker),
+                  .members = place.held.members};
+  for (const MicrobatchRange range : place.group.group_of(*chunk).ranges) {
+    part.other_sums += range == part.range ? 0 : device_sums(range, spec.training.microbatches);
+  }
+  add_device_part(spec, network, part, memory);
+}
+
 MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& networks,
                          const Layout& groups, int worker) {
   MemoryEstimate memory;
@@ -216,6 +248,10 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
     const HeldPart held = held_part(networks[id], groups[id], worker);
     const NetworkSpec& network = spec.networks[id];
     parts.push_back(held);
+    if (spec.numerics.device == DeviceKind::kCuda) {
+      add_to_device(spec, id, networks[id], {groups[id], held, worker}, memory);
+      continue;
+    }
     // All weights are made, or read, before anybody holds a part.
     memory.weights_bytes += kBytesPerNumber * num_parameters(networks[id]);
     if (network.is_frozen || held.microbatches == 0) {
@@ -253,6 +289,11 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
                          spec.model.resolution * spec.model.resolution;
   }
   memory.process_bytes = kProcessBytes;
+  if (spec.numerics.device == DeviceKind::kCuda) {
+    memory.recorded_bytes = records_steps(spec) ? memory.activations_bytes : 0;
+    memory.process_bytes = kDeviceContextBytes;
+    memory.host_bytes += kDeviceProcessBytes;
+  }
   return memory;
 }
 
@@ -283,7 +324,7 @@ void require_workers(const JobSpec& spec, int workers) {
         "coordinates), or gangway run with -n 1 or more",
         workers));
   }
-  (void)resolve_layout(spec, workers);
+  require_few_device_sums(spec, resolve_layout(spec, workers));
   if (spec.layout.data != 0 && spec.layout.data != workers) {
     throw ConfigError(fmt::format(
         "layout.data asks for {} workers, but {} were started; use -n {} or layout.data=auto",

@@ -41,6 +41,22 @@ TEST(DryRun, RefusesAnotherNumberOfWorkersThanTheJobAsksFor) {
   EXPECT_EQ(refusal(spec_of("layout: {data: 2}"), 2), "fits");
 }
 
+TEST(DryRun, RefusesMoreSumsThanAGpuAddsUp) {
+  const auto job = [](const char* device, int microbatches) {
+    return spec_of(
+        fmt::format("training: {{batch: 1536, microbatches: {}}}\nnumerics: {{device: {}}}",
+                    microbatches, device));
+  };
+  EXPECT_EQ(refusal(job("cuda", 256), 128), "fits") << "one each";
+  EXPECT_EQ(refusal(job("cuda", 768), 100),
+            "the workers of a network bring 304 sums of training.microbatches 768, and a GPU adds "
+            "up 128 at most; use fewer workers, or a power of two of them that divides the "
+            "micro-batches, so that each brings one");
+  EXPECT_EQ(refusal(job("cpu", 768), 100), "fits");
+  EXPECT_EQ(refusal(job("cuda", 192), 129).substr(0, 39),
+            "the workers of a network bring 171 sums");
+}
+
 TEST(DryRun, PrintsJobPlacementStepsParametersAndMemory) {
   const JobSpec spec = spec_of("training: {kimg: 1, batch: 60, microbatches: 3}");
   const std::string text = describe_dry_run(spec, 2);

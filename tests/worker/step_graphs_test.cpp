@@ -13,6 +13,7 @@
 #include <torch/version.h>
 
 #include "gan/recipes/recipes.hpp"
+#include "job/estimate/device_estimate.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
 #include "tests/scratch_folder.hpp"
@@ -24,6 +25,7 @@ namespace {
 struct Calls {
   int recorded = 0;
   int played = 0;
+  int given_back = 0;
 };
 
 /// Plays by computing again what it has computed when it recorded.
@@ -37,6 +39,7 @@ class ComputingRecorder : public worker::GraphRecorder {
     return bodies_.size() - 1;
   }
   void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
+  void give_back() override { ++calls_.given_back; }
   void play(std::size_t graph) override {
     bodies_.at(graph)();
     ++calls_.played;
@@ -152,11 +155,22 @@ TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
       worker::why_not_recorded(named.job, gan::phases_of(named.job, TORCH_VERSION)).empty();
   EXPECT_EQ(calls_[0].recorded > 0, is_recorded);
   EXPECT_EQ(calls_[0].played > 0, is_recorded);
+  named.job.numerics.device = DeviceKind::kCuda;
+  EXPECT_EQ(records_steps(named.job), is_recorded) << "by the estimate of its memory";
 }
 
 INSTANTIATE_TEST_SUITE_P(Breadth, EveryRecordedJob,
                          ::testing::Range(std::size_t{0}, named_jobs().size()),
                          [](const auto& instance) { return named_jobs()[instance.param].name; });
+
+TEST_F(StepGraphs, GivesBackWhatPlainStepsTookOnceAListIsPlayedAlone) {
+  const JobSpec job = small_dcgan(images());
+  (void)recorded<ComputingRecorder>(job,
+                                    4);  // two plain ones, one recorded, one computed both ways
+  EXPECT_EQ(calls_[0].given_back, 0);
+  EXPECT_EQ(recorded<ComputingRecorder>(job, 7).digest, plain(job, 7).digest);
+  EXPECT_EQ(calls_[0].given_back, 1);
+}
 
 TEST_F(StepGraphs, GoesOnInPlainStepsWhereRecordingFails) {
   const JobSpec job = small_dcgan(images());

@@ -14,6 +14,7 @@
 #include "comm/transport/group_transport.hpp"
 #include "gan/kernels/convolution.hpp"
 #include "gan/kernels/library_calls.hpp"
+#include "job/estimate/device_estimate.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/cuda/cuda_marks.hpp"
 #include "worker/cuda/cuda_recorder.hpp"
@@ -27,6 +28,10 @@ namespace gangway::worker {
 namespace {
 
 using comm::check;
+
+static_assert(kMostBuckets == comm::kDefaultBuckets &&
+                  kLeastBucketBytes == comm::kLeastDeviceBucketBytes,
+              "the dry run counts buckets as plans have them");
 
 /// Of NCCL's kernels that move one tensor. They stand on the device until both ends are there, and
 /// there is one for each edge beside those that reduce.
@@ -97,7 +102,10 @@ void CudaDevice::tell_memory(messages::MemoryFigures& figures) const {
 // Its gradients are summed in the device's memory, once the workers have met.
 void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> /*own*/,
                        comm::HostMemory& /*host*/) {
-  auto memory = std::make_unique<DeviceNetwork>(network, device_, stream_.get());
+  // In NCCL's order everybody updates all.
+  auto memory = std::make_unique<DeviceNetwork>(
+      network, job_.numerics.order == SumOrder::kTree ? network.own_slices() : network.parts(),
+      device_, stream_.get());
   networks_[&network] = memory.get();
   network.place_on(std::move(memory));
 }
@@ -238,6 +246,15 @@ std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
   return std::make_unique<CudaRecorder>(stream_.get());
+}
+
+void CudaDevice::require_own_kernels() const {
+  if (job_.numerics.kernels == KernelChoice::kDeterministic) {
+    // LibTorch's convolutions catch it, and try the next of cuDNN's engines.
+    TORCH_CHECK_WITH(OutOfMemoryError, failed_requests(index_) == 0,
+                     "a request for the GPU's memory failed, and what made it went on, perhaps "
+                     "with a kernel of other bits");
+  }
 }
 
 void CudaDevice::wait() { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }

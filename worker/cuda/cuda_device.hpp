@@ -51,6 +51,7 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] std::optional<messages::DeviceGauges> gauges() const override {
     return gauges_.newest();
   }
+  void require_own_kernels() const override;
   void wait() override;
   [[nodiscard]] std::unique_ptr<DeviceMarks> make_marks() override;
   [[nodiscard]] std::optional<DeviceMemory> memory() const override;

@@ -21,6 +21,7 @@ class CudaRecorder final : public GraphRecorder {
 
   std::size_t record(const std::function<void()>& body) override;
   void begin_step(std::uint64_t seed, std::int64_t step) override;
+  void give_back() override { TorchGraphs::give_back(); }
   void play(std::size_t graph) override { graphs_.play(graph); }
 
  private:

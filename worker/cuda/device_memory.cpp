@@ -2,6 +2,7 @@
 #include "worker/cuda/device_memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/slice_kernels.hpp"
@@ -19,21 +20,23 @@ PinnedPages pin(comm::Arena& arena) {
   return PinnedPages(arena.data());
 }
 
-DeviceNetwork::DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream)
+DeviceNetwork::DeviceNetwork(NetworkState& state, std::vector<comm::ElementRange> updated,
+                             at::Device device, cudaStream_t stream)
     : state_(state),
       device_(device),
       stream_(stream),
       held_(state.parts()),
+      updated_(std::move(updated)),
       weights_(state.layout().size(), held_) {
   if (held_.empty()) {
     return;
   }
   const std::size_t elements = state.layout().size();
   while (moments_.size() < state.moments().size()) {
-    moments_.emplace_back(elements, held_);
+    moments_.emplace_back(elements, updated_);
   }
   if (state.average() != nullptr) {
-    average_ = comm::DeviceArena(elements, held_);
+    average_ = comm::DeviceArena(elements, updated_);
   }
   // All of an arena, whatever is held of it: a copy may not begin in pinned pages and end in
   // others, and pictures are drawn of a copy of the whole.
@@ -49,12 +52,12 @@ PerMoment<float*> DeviceNetwork::moments() {
 }
 
 std::vector<DeviceNetwork::Copy> DeviceNetwork::copies() {
-  std::vector<Copy> all{{&state_.weights(), weights()}};
+  std::vector<Copy> all{{&state_.weights(), weights(), &held_}};
   for (std::size_t i = 0; i < moments_.size(); ++i) {
-    all.push_back({&state_.moments()[i], moments_[i].data()});
+    all.push_back({&state_.moments()[i], moments_[i].data(), &updated_});
   }
   if (average_) {
-    all.push_back({state_.average(), average()});
+    all.push_back({state_.average(), average(), &updated_});
   }
   return all;
 }
@@ -72,7 +75,7 @@ void DeviceNetwork::wait() { check(cudaStreamSynchronize(stream_), "copying a ne
 
 void DeviceNetwork::fetch_weights() {
   for (const comm::ElementRange part : held_) {
-    fetch({&state_.weights(), weights()}, part);
+    fetch({&state_.weights(), weights(), &held_}, part);
   }
   wait();
 }
@@ -80,7 +83,7 @@ void DeviceNetwork::fetch_weights() {
 void DeviceNetwork::fetch(std::span<const comm::ElementRange> ranges) {
   for (const Copy& copy : copies()) {
     for (const comm::ElementRange range : ranges) {
-      for (const comm::ElementRange part : held_) {
+      for (const comm::ElementRange part : *copy.parts) {
         fetch(copy, comm::intersect(range, part));
       }
     }
@@ -90,7 +93,7 @@ void DeviceNetwork::fetch(std::span<const comm::ElementRange> ranges) {
 
 void DeviceNetwork::store() {
   for (const Copy& copy : copies()) {
-    for (const comm::ElementRange part : held_) {
+    for (const comm::ElementRange part : *copy.parts) {
       check(cudaMemcpyAsync(copy.device + part.begin, copy.host->data() + part.begin,
                             part.size() * sizeof(float), cudaMemcpyHostToDevice, stream_),
             "copying a network's state");

@@ -25,12 +25,15 @@ struct PinnedPagesTraits {
 using PinnedPages = UniqueHandle<PinnedPagesTraits>;
 [[nodiscard]] PinnedPages pin(comm::Arena& arena);
 
-/// Weights, moments and average, of which there is what the worker trains; nothing of a network
-/// that is another's. Arenas of a state of which it holds something are pinned as long as it lives.
+/// Weights of what the worker holds; moments and average of what it updates of that. Nothing of a
+/// network that is another's. Arenas of a state of which it holds something are pinned as long as
+/// it lives.
 class DeviceNetwork final : public DeviceMirror {
  public:
-  /// @param stream  of all computing with the network; outlives this, as the state does
-  DeviceNetwork(NetworkState& state, at::Device device, cudaStream_t stream);
+  /// @param updated  by this worker, ascending
+  /// @param stream   of all computing with the network; outlives this, as the state does
+  DeviceNetwork(NetworkState& state, std::vector<comm::ElementRange> updated, at::Device device,
+                cudaStream_t stream);
 
   [[nodiscard]] at::Device device() const override { return device_; }
   [[nodiscard]] float* weights() override { return weights_.data(); }
@@ -46,10 +49,11 @@ class DeviceNetwork final : public DeviceMirror {
   [[nodiscard]] std::span<float> registrable() const { return weights_.registrable(); }
 
  private:
-  /// An arena of the state and its place on the device.
+  /// An arena of the state, its place on the device, and what of it is there.
   struct Copy {
     comm::Arena* host;
     float* device;
+    const std::vector<comm::ElementRange>* parts;
   };
   [[nodiscard]] std::vector<Copy> copies();
   void fetch(const Copy& copy, comm::ElementRange range);
@@ -59,6 +63,7 @@ class DeviceNetwork final : public DeviceMirror {
   at::Device device_;
   cudaStream_t stream_;
   std::vector<comm::ElementRange> held_;
+  std::vector<comm::ElementRange> updated_;
   comm::DeviceArena weights_;
   std::vector<comm::DeviceArena> moments_;
   comm::DeviceArena average_;

@@ -48,6 +48,11 @@ void tell_allocator(int index, messages::MemoryFigures& figures) {
   figures.retries = bytes(stats.num_alloc_retries + stats.num_ooms);
 }
 
+std::int64_t failed_requests(int index) {
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(index))
+      .num_ooms;
+}
+
 std::vector<messages::ArithmeticFact> cuda_facts() {
   std::vector<messages::ArithmeticFact> facts;
   int driver = 0;

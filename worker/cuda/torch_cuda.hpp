@@ -3,6 +3,7 @@
 // the CPU in its place.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -26,6 +27,10 @@ void choose_kernels(KernelChoice choice);
 /// What LibTorch's allocator of the device has: the first four of them but `resident_bytes`, and
 /// `retries`. Thread-safe; waits for whoever allocates.
 void tell_allocator(int index, messages::MemoryFigures& figures);
+
+/// Requests that this allocator could not meet, caught by whomever, since the last recording that
+/// was abandoned (worker/cuda/torch_graphs.hpp).
+[[nodiscard]] std::int64_t failed_requests(int index);
 
 /// Versions of the driver and of cuBLAS, by which kernels are chosen.
 [[nodiscard]] std::vector<messages::ArithmeticFact> cuda_facts();

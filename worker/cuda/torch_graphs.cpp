@@ -43,8 +43,13 @@ void TorchGraphs::abandon() noexcept {
     c10::cuda::CUDACachingAllocator::endAllocateToPool(c10::cuda::current_device(), graphs_->pool);
   });
   attempt([this] { graphs_->captured.pop_back(); });
+  // A recording may have found too little memory, and steps go on as before it.
+  attempt(
+      [] { c10::cuda::CUDACachingAllocator::resetAccumulatedStats(c10::cuda::current_device()); });
   (void)cudaGetLastError();  // it would be taken for the next launch's
 }
+
+void TorchGraphs::give_back() { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
 void TorchGraphs::play(std::size_t graph) { graphs_->captured.at(graph).replay(); }
 

@@ -25,6 +25,8 @@ class TorchGraphs {
   /// Ends a capture of which there will be no graph.
   void abandon() noexcept;
   void play(std::size_t graph);
+  /// What LibTorch's allocator keeps and nobody uses goes back to the device.
+  static void give_back();
 
  private:
   struct Graphs;

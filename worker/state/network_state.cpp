@@ -130,6 +130,7 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
                    ? setup.host->allocate_shared(layout_.size(), comm::Deadline(kStartDeadline))
                    : comm::Arena(layout_.size())),
       optimizer_(setup.optimizer),
+      worker_(setup.worker),
       is_frozen_(setup.is_frozen),
       has_loss_scale_(setup.has_loss_scale),
       is_apart_(!setup.first_tensors.empty()),
@@ -161,6 +162,24 @@ NetworkState::NetworkState(gan::Network& network, const Setup& setup)
     average_.emplace(layout_.size());
     begin_average();
   }
+}
+
+std::vector<comm::ElementRange> NetworkState::own_slices() const {
+  std::vector<comm::ElementRange> slices;
+  for (std::size_t bucket = 0; bucket < plan_.num_buckets(); ++bucket) {
+    slices.push_back(plan_.slice(bucket, worker_));
+  }
+  std::erase_if(slices, &comm::ElementRange::empty);
+  std::ranges::sort(slices, {}, &comm::ElementRange::begin);
+  std::vector<comm::ElementRange> joined;
+  for (const comm::ElementRange slice : slices) {
+    if (!joined.empty() && joined.back().end == slice.begin) {
+      joined.back().end = slice.end;
+    } else {
+      joined.push_back(slice);
+    }
+  }
+  return joined;
 }
 
 void NetworkState::begin_average() {

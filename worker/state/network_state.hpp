@@ -82,6 +82,9 @@ class NetworkState {
   /// What this worker holds of the arenas, in whole blocks, ascending: all, unless it holds one
   /// chunk of a network that is cut, or nothing of one that others hold.
   [[nodiscard]] const std::vector<comm::ElementRange>& parts() const { return parts_; }
+  /// What this worker updates, and so has moments and average of: its slices of plan(), ascending,
+  /// joined where they meet.
+  [[nodiscard]] std::vector<comm::ElementRange> own_slices() const;
   /// Whether different workers hold different parts.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   /// Whether its part has a parameter, in the order of layout().parameters().
@@ -167,6 +170,7 @@ class NetworkState {
   std::vector<Place> places_;  // parameters, then statistics
   comm::Arena weights_;
   OptimizerKind optimizer_;
+  int worker_;
   bool is_frozen_;
   bool has_loss_scale_;
   bool is_apart_;

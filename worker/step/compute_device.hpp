@@ -66,6 +66,9 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) = 0;
   /// Records what is computed; null: the device has nothing to gain from it, or cannot.
   [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
+  /// Behind each step, before anything of it is kept. @throws c10::OutOfMemoryError where a library
+  /// may have taken another kernel than the job's for want of memory, and so left other bits
+  virtual void require_own_kernels() const {}
   /// Until all that was put on it is done.
   virtual void wait() {}
   /// Says what it spends its time on; null: it keeps pace with the calls.

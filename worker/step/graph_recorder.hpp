@@ -20,6 +20,9 @@ class GraphRecorder {
   virtual std::size_t record(const std::function<void()>& body) = 0;
   /// Names the step of what is played from now on.
   virtual void begin_step(std::uint64_t seed, std::int64_t step) = 0;
+  /// Gives back memory that nothing uses: graphs have their own, and what plain steps left is not
+  /// theirs. May wait for the device. @pre nobody has an exchange there that others are to launch
+  virtual void give_back() {}
   /// Puts all of a graph on the stream. @pre its step was named
   virtual void play(std::size_t graph) = 0;
 };

@@ -208,6 +208,10 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 
 void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   StepOperations& operations = setup_.operations;
+  if (!std::exchange(known.was_played, true)) {  // what plain steps took is as much again
+    operations.finish_exchanges();
+    setup_.recorder.give_back();
+  }
   operations.prepare_reals();
   setup_.recorder.begin_step(operations.seed(), operations.step());
   for (const Part& part : known.parts) {

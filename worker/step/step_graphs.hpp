@@ -63,6 +63,7 @@ class StepGraphs {
     int num_performed = 0;
     bool is_recorded = false;
     bool is_proven = false;
+    bool was_played = false;  ///< alone
   };
 
   /// Null: there are too many already.

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -77,6 +76,17 @@ struct CUgraphExec_st {
   std::shared_ptr<const std::vector<std::function<void()>>> work;
 };
 
+namespace {
+
+/// Streams that one thread has made: those of a device, for whoever plays a worker.
+struct Device {
+  std::mutex mutex;  // guards the streams
+  std::vector<cudaStream_t> streams;
+};
+thread_local std::shared_ptr<Device> t_device = std::make_shared<Device>();
+
+}  // namespace
+
 struct CUstream_st {
   CUstream_st() : thread([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -108,6 +118,7 @@ struct CUstream_st {
   }
 
   std::atomic<bool> lags = false;
+  const std::shared_ptr<Device> device = t_device;
   std::shared_ptr<Capture> capture;  // guarded by `mutex`
   std::mutex mutex;                  // guards the two below, too
 
@@ -176,6 +187,11 @@ namespace gangway::fake {
 void enqueue(cudaStream_t stream, std::function<void()> work) { stream->push(std::move(work)); }
 void lag(cudaStream_t stream) { stream->lags = true; }
 void catch_up(cudaStream_t stream) { stream->wait_idle(); }
+void wait_for_device() {  // of which this thread alone makes and ends streams
+  for (const cudaStream_t stream : t_device->streams) {
+    stream->wait_idle();
+  }
+}
 void dawdle(std::uint64_t seed) { g_dawdle_seed = seed; }
 int num_records() { return g_records; }
 void miscompute(bool does) { g_miscomputes = does; }
@@ -204,10 +220,6 @@ cudaError_t cudaDeviceGetPCIBusId(char* name, int size, int /*device*/) {
              : cudaErrorInvalidValue;
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaHostRegister(void* /*memory*/, std::size_t /*bytes*/, unsigned int /*flags*/) {
-  return cudaSuccess;
-}
-cudaError_t cudaHostUnregister(void* /*memory*/) { return cudaSuccess; }
 cudaError_t cudaSetDevice(int /*device*/) { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t /*error*/) { return "an error of the stand-in"; }
@@ -219,14 +231,19 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* lowest, int* highest) {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int /*flags*/,
                                          int /*priority*/) {
   *stream = new CUstream_st;
+  const std::scoped_lock lock(t_device->mutex);
+  t_device->streams.push_back(*stream);
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int /*flags*/) {
-  *stream = new CUstream_st;
-  return cudaSuccess;
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   stream->wait_idle();
+  {
+    const std::scoped_lock lock(stream->device->mutex);
+    std::erase(stream->device->streams, stream);
+  }
   delete stream;
   return cudaSuccess;
 }
@@ -365,31 +382,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  return cudaSuccess;
-}
-cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *total = std::size_t{1} << 30U;
-  *free = *total / 2;
-  return cudaSuccess;
-}
-cudaError_t cudaFree(void* memory) {
-  std::free(memory);
-  return cudaSuccess;
-}
-cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return cudaMalloc(memory, bytes); }
-cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
-cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
-  std::memset(memory, value, bytes);
-  return cudaSuccess;
-}
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
   stream->push([=] { std::memset(memory, value, bytes); });
-  return cudaSuccess;
-}
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/) {
-  std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind /*kind*/,

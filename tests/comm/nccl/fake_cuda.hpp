@@ -4,6 +4,7 @@
 // later, and events order streams as CUDA's do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -21,6 +22,17 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 void lag(cudaStream_t stream);
 /// Runs what is queued on a stream that lags, and waits for any other.
 void catch_up(cudaStream_t stream);
+
+/// Waits for all that is on the streams that this thread has made: what CUDA may do where a kernel
+/// is called that is not loaded yet.
+void wait_for_device();
+
+/// Bytes of all devices that were given out at once at the most, page-locked memory of the host not
+/// among them, since the last call of the other.
+[[nodiscard]] std::size_t most_device_bytes();
+void forget_most_device_bytes();
+/// Counts `bytes` of a device that come, or go where they are negative.
+void count_device_bytes(std::int64_t bytes);
 
 /// How often an event was recorded outside of captures, by anybody.
 [[nodiscard]] int num_records();

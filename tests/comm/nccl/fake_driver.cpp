@@ -7,6 +7,8 @@
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
 
+#include "tests/comm/nccl/fake_cuda.hpp"
+
 namespace {
 
 constexpr std::size_t kGranule = 4'096;  // the host's: small networks have parts of several
@@ -36,9 +38,14 @@ CUresult create(CUmemGenericAllocationHandle* memory, std::size_t bytes,
 CUresult release(CUmemGenericAllocationHandle /*memory*/) { return CUDA_SUCCESS; }
 CUresult map(CUdeviceptr address, std::size_t bytes, std::size_t /*offset*/,
              CUmemGenericAllocationHandle memory, unsigned long long /*flags*/) {
-  return memory == bytes && address % kGranule == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (memory != bytes || address % kGranule != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  gangway::fake::count_device_bytes(static_cast<std::int64_t>(bytes));
+  return CUDA_SUCCESS;
 }
 CUresult unmap(CUdeviceptr address, std::size_t bytes) {
+  gangway::fake::count_device_bytes(-static_cast<std::int64_t>(bytes));
   return ::mprotect(at(address), bytes, PROT_NONE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* /*access*/,

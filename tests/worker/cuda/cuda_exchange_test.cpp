@@ -37,8 +37,9 @@ struct PlacedGenerator {
       : pair(gan::build_networks(job)),
         state(pair[kGenerator], {.format = job.numerics.memory_format,
                                  .num_workers = num_workers,
+                                 .worker = num_workers - 1,
                                  .averaging = Averaging::kYes}) {
-    auto placed = std::make_unique<DeviceNetwork>(state, at::kCPU, stream);
+    auto placed = std::make_unique<DeviceNetwork>(state, state.own_slices(), at::kCPU, stream);
     memory = placed.get();
     state.place_on(std::move(placed));
   }
@@ -103,7 +104,9 @@ TEST(DeviceNetwork, FetchesWhatAWorkerOwnsAndNothingElse) {
   PlacedGenerator placed(2, stream.get());
   const std::size_t elements = placed.state.layout().size();
   std::fill_n(placed.memory->weights(), elements, 7.0F);
-  std::fill_n(placed.memory->moments()[0], elements, 7.0F);
+  for (const comm::ElementRange slice : placed.state.own_slices()) {
+    std::fill_n(placed.memory->moments()[0] + slice.begin, slice.size(), 7.0F);
+  }
   const std::span<float> weights = placed.state.weights().range({0, elements});
   std::ranges::fill(weights, 1.0F);
   placed.state.fetch_own(1);

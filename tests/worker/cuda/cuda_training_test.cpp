@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "job/estimate/dry_run.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
+#include "tests/worker/cuda/fake_torch_cuda.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -123,6 +125,49 @@ TEST_F(CudaTraining, TellsWhatTheAllocatorOfTheDeviceHas) {
                                          .limit_bytes = 2,
                                          .limit = "host"};
   EXPECT_EQ(figures, expected) << "no driver tells of another limit";
+}
+
+TEST_F(CudaTraining, EndsWhereALibraryMayHaveTakenAnotherKernelForWantOfMemory) {
+  JobSpec job = small_dcgan(images());
+  fake::fail_requests(1);
+  EXPECT_THROW((void)on_devices(job, 1, 0, 2), c10::OutOfMemoryError);
+  job.numerics.kernels = KernelChoice::kFastest;
+  EXPECT_NO_THROW((void)on_devices(job, 1, 0, 2));
+  fake::fail_requests(0);
+}
+
+/// Of networks that are large beside images and scalars.
+TEST_F(CudaTraining, TakesTheMemoryOfDevicesThatTheDryRunSays) {
+  JobSpec job = small_dcgan(images());
+  job.model.width = 48;
+  job.training.microbatches = 4;
+  job.layout.buckets = 8;
+  const auto expect_as_estimated = [&](int workers) {
+    fake::forget_most_device_bytes();
+    (void)on_devices(job, workers, 0, 1);
+    JobSpec on_gpu = job;
+    on_gpu.numerics.device = DeviceKind::kCuda;
+    const MemoryEstimate estimate = estimate_memory(on_gpu, workers);
+    const auto expected = static_cast<double>(
+        workers * (estimate.weights_bytes + estimate.gradients_bytes + estimate.optimizer_bytes));
+    const auto most = static_cast<double>(fake::most_device_bytes());
+    EXPECT_GE(most, expected) << workers << " workers";
+    constexpr double kMebibyte = 1U << 20U;  // of a worker: images, statistics, ends of pages
+    EXPECT_LE(most, 1.01 * expected + 2 * workers * kMebibyte) << workers << " workers";
+  };
+  for (const int workers : {1, 2, 4}) {
+    expect_as_estimated(workers);
+  }
+  job.networks[NetworkId{0}].clip_norm = 1.0;
+  job.networks[NetworkId{1}].wire = WireFormat::kBf16;
+  expect_as_estimated(2);
+  job.networks[NetworkId{0}].clip_norm = 0.0;
+  job.networks[NetworkId{1}].wire = WireFormat::kFp32;
+  job.layout.stages = 2;
+  expect_as_estimated(4);
+  job.layout.stages = 1;
+  job.numerics.order = SumOrder::kNccl;
+  expect_as_estimated(2);
 }
 
 TEST_F(CudaTraining, ComparesTheReplicasOfAllDevices) {

@@ -5,6 +5,11 @@
 //
 // Its graphs have what our own code puts on the stream, and nothing of LibTorch's: wrong ones,
 // which who plays them has to notice.
+#include "tests/worker/cuda/fake_torch_cuda.hpp"
+
+#include <atomic>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <ATen/record_function.h>
@@ -17,11 +22,17 @@
 namespace gangway::worker {
 namespace {
 
+std::atomic<bool> g_loads_at_first_call = false;
+std::atomic<int> g_failed_requests = 0;
 thread_local cudaStream_t t_compute = nullptr;  // of the worker that this thread is
+thread_local std::set<std::string> t_called;    // by it
 
-std::unique_ptr<at::ObserverContext> catch_up(const at::RecordFunction& /*operation*/) {
+std::unique_ptr<at::ObserverContext> catch_up(const at::RecordFunction& operation) {
   if (t_compute != nullptr) {
     fake::catch_up(t_compute);
+    if (g_loads_at_first_call && t_called.insert(operation.name()).second) {
+      fake::wait_for_device();
+    }
   }
   return nullptr;
 }
@@ -36,6 +47,8 @@ void tell_allocator(int /*index*/, messages::MemoryFigures& figures) {
   figures.peak_bytes = 3;
   figures.retries = 4;
 }
+
+std::int64_t failed_requests(int /*index*/) { return g_failed_requests; }
 
 at::Device torch_device(int /*index*/) { return at::kCPU; }
 
@@ -77,8 +90,17 @@ void TorchGraphs::abandon() noexcept {
   const comm::CudaGraph owned(graph);
 }
 
+void TorchGraphs::give_back() {}
+
 void TorchGraphs::play(std::size_t graph) {
   comm::check(cudaGraphLaunch(graphs_->captured.at(graph).get(), t_compute), "a graph");
 }
 
 }  // namespace gangway::worker
+
+namespace gangway::fake {
+
+void load_at_first_call(bool does) { worker::g_loads_at_first_call = does; }
+void fail_requests(int count) { worker::g_failed_requests = count; }
+
+}  // namespace gangway::fake

@@ -334,7 +334,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<pipeline::Instruction>& schedule = schedules_.of(step);
   if (remote_) {
-    remote_->begin_step(step, schedule);
+    remote_->begin_step(step, schedule, job_.growth_level(step * job_.images_per_step()));
   }
   operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);

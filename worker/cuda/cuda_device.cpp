@@ -13,7 +13,6 @@
 #include "comm/nccl/unique_id.hpp"
 #include "comm/transport/group_transport.hpp"
 #include "gan/kernels/convolution.hpp"
-#include "gan/kernels/library_calls.hpp"
 #include "job/estimate/device_estimate.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/cuda/cuda_marks.hpp"
@@ -281,12 +280,8 @@ void CudaDevice::finish() {
 
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
-  auto device = std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices(),
-                                             std::move(pretend));
-  if (job.layout.places_networks()) {
-    gan::call_libraries_once(device->device());
-  }
-  return device;
+  return std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices(),
+                                      std::move(pretend));
 }
 
 }  // namespace gangway::worker

@@ -13,11 +13,6 @@ int main(int argc, char** argv) {
       {argv, argv + argc}, "cuda",
       [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,
          int /*worker*/) {
-        // What loads a kernel at its first use may wait for all that is on the device. If that is a
-        // send whose receiver waits likewise, neither goes on.
-        if (job.layout.places_networks()) {
-          (void)::setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
-        }
         return gangway::worker::make_cuda_device(job, neighbours, [](const std::string& name) {
           (void)::setenv("NCCL_HOSTID", name.c_str(), /*overwrite=*/0);
         });

@@ -14,6 +14,10 @@
 namespace gangway::worker {
 namespace {
 
+/// Of each list of instructions. Libraries choose kernels and take their memory in the first, and
+/// the second has the host ahead of the device.
+constexpr int kStagedSteps = 2;
+
 /// Numbers of notices come again: far fewer are under way.
 std::int32_t after(std::int32_t number) {
   return number == std::numeric_limits<std::int32_t>::max() ? 0 : number + 1;
@@ -24,29 +28,36 @@ std::int32_t after(std::int32_t number) {
 NcclCarrier::NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
                          std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions)
     : device_(device),
-      notices_(setup.transport, setup.lane, setup.channel),
+      staged_(setup, device),
       edges_(setup.lane, {.worker = setup.transport.worker(),
                           .sessions = std::move(sessions),
                           .compute = device.compute}) {}
 
 comm::TensorKey NcclCarrier::key_of_notice(std::int64_t step, std::int32_t number) {
-  return {.step = step, .reserved = number};
+  constexpr std::int32_t kNoNode = -1;  // no tensor's key is as the first notice's
+  return {.step = step, .node = kNoNode, .reserved = number};
 }
+
+void NcclCarrier::begin_step(int performed) { is_staged_ = performed < kStagedSteps; }
 
 void NcclCarrier::expect(int peer, int count) {
   incoming_[peer].num_announced += count;
-  notices_.expect(peer, count);
+  staged_.expect(peer, count);
 }
 
 void NcclCarrier::send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) {
-  const auto notice = std::make_shared<const Notice>(Notice{key, shape_of(tensor)});
+  const comm::TensorShape shape = shape_of(tensor);
+  const auto notice =
+      std::make_shared<const Notice>(Notice{key, shape, is_staged_ && shape.bytes > 0});
   std::int32_t& number = sent_[peer];
-  notices_.send(peer, key_of_notice(key.step, number), {.axes = 0, .bytes = sizeof(Notice)},
-                std::as_bytes(std::span(notice.get(), 1)), notice);
+  staged_.send_message(peer, key_of_notice(key.step, number),
+                       std::as_bytes(std::span(notice.get(), 1)), notice);
   number = after(number);
-  if (notice->shape.bytes > 0) {
+  if (notice->is_staged) {
+    staged_.send(peer, key, tensor);
+  } else if (shape.bytes > 0) {
     edges_.send(peer, {.bytes = const_cast<void*>(tensor.const_data_ptr()),
-                       .size = notice->shape.bytes,
+                       .size = shape.bytes,
                        .owner = std::make_shared<const at::Tensor>(tensor)});
   }
 }
@@ -64,6 +75,9 @@ at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
     ask_for_next(peer, key.step, incoming);
   }
   const Coming one = std::move(incoming.coming.extract(key).mapped());
+  if (one.is_staged) {
+    return staged_.receive(peer, key);
+  }
   if (one.ticket) {
     edges_.await(*one.ticket);
   }
@@ -71,16 +85,19 @@ at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
 }
 
 void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) {
-  const comm::ReceivedTensor message = notices_.receive(peer, key_of_notice(step, incoming.next));
+  const comm::ReceivedTensor message =
+      staged_.receive_message(peer, key_of_notice(step, incoming.next));
   --incoming.num_announced;
   incoming.next = after(incoming.next);
   Notice notice;
   std::memcpy(&notice, message.memory.get(), sizeof notice);
-  Coming one;
-  if (notice.shape.axes >= 0) {
+  Coming one{.is_staged = notice.is_staged};
+  if (notice.is_staged) {
+    staged_.expect(peer, 1);
+  } else if (notice.shape.axes >= 0) {
     one.tensor = empty_of(notice.shape, device_.torch);
   }
-  if (notice.shape.bytes > 0) {
+  if (notice.shape.bytes > 0 && !notice.is_staged) {
     one.ticket = edges_.receive(peer, {.bytes = one.tensor.mutable_data_ptr(),
                                        .size = notice.shape.bytes,
                                        .owner = std::make_shared<const at::Tensor>(one.tensor)});
@@ -92,7 +109,7 @@ void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) 
 }
 
 void NcclCarrier::finish() {
-  notices_.finish_sending();
+  staged_.finish();
   edges_.finish_sending();
 }
 

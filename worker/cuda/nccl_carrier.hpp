@@ -3,6 +3,12 @@
 // shape, its sender says ahead by a message of the host, numbered along the edge: receives are
 // asked for in the order of the sends, whatever the order in which the passes here take them.
 // Nobody waits for a device. Compute thread; the lane carries the messages and launches.
+//
+// A send or receive stands on its device until the other end has come to it. What loads itself at
+// a first call, or allocates, may wait for all that is on the device, and two workers who do would
+// wait for each other. So a worker's first steps of each list of instructions go through memory of
+// the hosts, where nothing stands on a device. Each sender decides for itself: a receive that
+// stands on the device of one who waits for it comes from one who does not.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +31,7 @@ class NcclCarrier final : public TensorCarrier {
   NcclCarrier& operator=(const NcclCarrier&) = delete;
 
   [[nodiscard]] std::string way() const override { return "from GPU to GPU over NCCL"; }
+  void begin_step(int performed) override;
   void expect(int peer, int count) override;
   void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) override;
   /// @throws InvariantError where all that was announced has come, and this was not among it
@@ -36,11 +43,13 @@ class NcclCarrier final : public TensorCarrier {
   struct Notice {
     comm::TensorKey key;
     comm::TensorShape shape;
+    bool is_staged = false;  ///< it follows through memory of the hosts
   };
   /// A tensor that was asked for.
   struct Coming {
     at::Tensor tensor;                                // undefined: none follows
     std::optional<comm::TensorEdges::Ticket> ticket;  // none: it has no elements
+    bool is_staged = false;                           // and none of that either
   };
   struct Incoming {
     int num_announced = 0;  // and whose notices have not been read
@@ -54,8 +63,9 @@ class NcclCarrier final : public TensorCarrier {
   void ask_for_next(int peer, std::int64_t step, Incoming& incoming);
 
   CarrierDevice device_;
-  comm::TensorChannel notices_;
+  StagedCarrier staged_;  // whose messages the notices are among
   comm::TensorEdges edges_;
+  bool is_staged_ = false;            // what is sent in this step
   std::map<int, std::int32_t> sent_;  // notices, by peer
   std::map<int, Incoming> incoming_;  // by peer
 };

@@ -46,19 +46,41 @@ void StagedCarrier::send(int peer, const comm::TensorKey& key, const at::Tensor&
   if (shape.bytes == 0) {
     return channel_.send(peer, key, shape, {}, nullptr);
   }
+  const std::shared_ptr<std::byte> buffer = buffers_.take(shape.bytes);
   Leaving one{.peer = peer,
               .key = key,
               .shape = shape,
               .tensor = tensor,
-              .buffer = buffers_.take(shape.bytes),
+              .bytes = {buffer.get(), shape.bytes},
+              .owner = buffer,
               .copied = comm::make_event()};
   const comm::CudaEvent ready = comm::make_event();
   check(cudaEventRecord(ready.get(), device_.compute), "copying a tensor");
   check(cudaStreamWaitEvent(copies_.get(), ready.get(), 0), "copying a tensor");
-  check(cudaMemcpyAsync(one.buffer.get(), tensor.const_data_ptr(), shape.bytes,
-                        cudaMemcpyDeviceToHost, copies_.get()),
+  check(cudaMemcpyAsync(buffer.get(), tensor.const_data_ptr(), shape.bytes, cudaMemcpyDeviceToHost,
+                        copies_.get()),
         "copying a tensor");
   check(cudaEventRecord(one.copied.get(), copies_.get()), "copying a tensor");
+  add(std::move(one));
+}
+
+void StagedCarrier::send_message(int peer, const comm::TensorKey& key,
+                                 std::span<const std::byte> bytes,
+                                 std::shared_ptr<const void> owner) {
+  const comm::TensorShape shape{.axes = 0, .bytes = bytes.size()};
+  if (num_leaving_.load(std::memory_order_acquire) == 0) {
+    return channel_.send(peer, key, shape, bytes, std::move(owner));
+  }
+  add({.peer = peer,
+       .key = key,
+       .shape = shape,
+       .tensor = {},
+       .bytes = bytes,
+       .owner = std::move(owner),
+       .copied = {}});
+}
+
+void StagedCarrier::add(Leaving one) {
   {
     const MutexLock lock(mutex_);
     leaving_.push_back(std::move(one));
@@ -106,13 +128,13 @@ bool StagedCarrier::advance() {
     Leaving one;
     {
       const MutexLock lock(mutex_);
-      if (!has_come(leaving_.front().copied)) {
+      if (leaving_.front().copied && !has_come(leaving_.front().copied)) {
         return moved;
       }
       one = std::move(leaving_.front());
       leaving_.pop_front();
     }
-    channel_.send(one.peer, one.key, one.shape, {one.buffer.get(), one.shape.bytes}, one.buffer);
+    channel_.send(one.peer, one.key, one.shape, one.bytes, std::move(one.owner));
     num_leaving_.fetch_sub(1, std::memory_order_release);
     moved = true;
   }

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <span>
 
 #include "base/guarded.hpp"
 #include "comm/cuda/cuda_handles.hpp"
@@ -40,6 +41,13 @@ class StagedCarrier final : public TensorCarrier, private comm::Exchange {
   void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) override;
   [[nodiscard]] at::Tensor receive(int peer, const comm::TensorKey& key) override;
   void finish() override;
+  /// A message of the host alone, which leaves behind all that was sent before: who receives
+  /// listens for as many as have been announced, in the order in which they come.
+  void send_message(int peer, const comm::TensorKey& key, std::span<const std::byte> bytes,
+                    std::shared_ptr<const void> owner);
+  [[nodiscard]] comm::ReceivedTensor receive_message(int peer, const comm::TensorKey& key) {
+    return channel_.receive(peer, key);
+  }
 
  private:
   /// On its way to the host.
@@ -48,9 +56,11 @@ class StagedCarrier final : public TensorCarrier, private comm::Exchange {
     comm::TensorKey key;
     comm::TensorShape shape;
     at::Tensor tensor;  // nobody may have its memory before it is copied
-    std::shared_ptr<std::byte> buffer;
-    comm::CudaEvent copied;
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;  // of the bytes
+    comm::CudaEvent copied;             // null: nothing of a device
   };
+  void add(Leaving one);
   /// On its way to the device.
   struct Arriving {
     at::Tensor tensor;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
@@ -23,8 +24,22 @@ RemoteTensors::RemoteTensors(const pipeline::PassShares& shares,
                              std::unique_ptr<TensorCarrier> carrier)
     : shares_(shares), carrier_(std::move(carrier)) {}
 
-void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>& schedule) {
+RemoteTensors::Known& RemoteTensors::known_as(const std::vector<Instruction>& schedule,
+                                              double growth) {
+  const double from = std::floor(growth);
+  const double to = std::ceil(growth);
+  const auto found = std::ranges::find_if(known_, [&](const Known& one) {
+    return one.from == from && one.to == to && one.schedule == schedule;
+  });
+  return found != known_.end()
+             ? *found
+             : known_.emplace_back(Known{.schedule = schedule, .from = from, .to = to});
+}
+
+void RemoteTensors::begin_step(std::int64_t step, const std::vector<Instruction>& schedule,
+                               double growth) {
   step_ = step;
+  carrier_->begin_step(known_as(schedule, growth).num_performed++);
   std::map<int, int> counts;  // by peer
   for (const Instruction& one : schedule) {
     if (one.is_receive()) {

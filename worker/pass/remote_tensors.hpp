@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,7 +26,9 @@ class RemoteTensors {
   [[nodiscard]] std::string way() const { return carrier_->way(); }
 
   /// Listens for all that the instructions of a step receive. Once a step, before them.
-  void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>& schedule);
+  /// @param growth  of the networks (JobSpec::growth_level)
+  void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>& schedule,
+                  double growth);
   /// What of a node's tensors `at`, a send or receive, is about.
   [[nodiscard]] const pipeline::Crossing& crossing(const pipeline::Instruction& at) const;
   /// Their names in the pass, by their number.
@@ -40,10 +43,19 @@ class RemoteTensors {
   [[nodiscard]] std::map<int, double> take_waits();
 
  private:
+  /// A list of instructions, and how far networks have grown in it: from one block to another.
+  struct Known {
+    std::vector<pipeline::Instruction> schedule;
+    double from = 0.0;
+    double to = 0.0;
+    int num_performed = 0;
+  };
+  [[nodiscard]] Known& known_as(const std::vector<pipeline::Instruction>& schedule, double growth);
   [[nodiscard]] comm::TensorKey key(const pipeline::Instruction& at, int output) const;
 
   const pipeline::PassShares& shares_;
   std::unique_ptr<TensorCarrier> carrier_;
+  std::deque<Known> known_;
   std::int64_t step_ = 0;
   std::map<int, double> waits_;  // seconds, by phase
 };

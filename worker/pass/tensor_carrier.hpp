@@ -19,6 +19,9 @@ class TensorCarrier {
   virtual ~TensorCarrier() = default;
   /// "through memory of the hosts", for the log.
   [[nodiscard]] virtual std::string way() const = 0;
+  /// A step begins whose instructions have been performed so often before, by this worker. In the
+  /// first ones whatever is called may load itself, and allocators grow.
+  virtual void begin_step(int /*performed*/) {}
   /// `count` more tensors will come from `peer`: only announced ones are listened for.
   virtual void expect(int peer, int count) = 0;
   /// Never waits; nobody may change `tensor` until it has left. Undefined: none follows.

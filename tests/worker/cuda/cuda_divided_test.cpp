@@ -8,6 +8,7 @@
 #include "job/layout/stage_cuts.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/worker/cuda/cuda_training.hpp"
+#include "tests/worker/cuda/fake_torch_cuda.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -74,6 +75,28 @@ TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerWithNetworksApart) {
 INSTANTIATE_TEST_SUITE_P(Breadth, EveryDividedCudaJob,
                          ::testing::Range(std::size_t{0}, gpu_jobs().size()),
                          [](const auto& instance) { return gpu_jobs()[instance.param].name; });
+
+/// In the first steps of each list of instructions what a worker calls may wait for all of its
+/// device: no message of NCCL may stand there then for a worker that waits likewise.
+class FirstSteps : public CudaTraining {
+ protected:
+  ~FirstSteps() override { fake::wait_in_calls(false); }
+};
+
+TEST_F(FirstSteps, WaitForTheWholeDeviceAndForNobodyElse) {
+  constexpr std::int64_t kSteps = 4;  // two with the penalty, two without it
+  JobSpec job = small_dcgan(images());
+  job.training.penalty.r1_gamma = 2.0;
+  job.training.penalty.r1_interval = 2;
+  job.model.activation = Activation::kSoftplus;
+  const Outcome& reference = on_cpu(job, kSteps);
+  job.layout.transport = TransportKind::kNccl;
+  job.layout.timeout_seconds = 20;
+  job.layout.schedule = StageOrder::kOneForwardOneBackward;
+  job.layout.stages = 2;
+  fake::wait_in_calls(true);
+  EXPECT_EQ(on_devices(job, 2, 0, kSteps).digest, reference.digest);
+}
 
 TEST_F(CudaTraining, GoesOnInStagesAndApartFromWhatOneWorkerLeft) {
   JobSpec job = small_dcgan(images());

@@ -8,8 +8,6 @@
 #include "tests/worker/cuda/fake_torch_cuda.hpp"
 
 #include <atomic>
-#include <set>
-#include <string>
 #include <vector>
 
 #include <ATen/record_function.h>
@@ -22,15 +20,14 @@
 namespace gangway::worker {
 namespace {
 
-std::atomic<bool> g_loads_at_first_call = false;
+std::atomic<bool> g_waits_in_calls = false;
 std::atomic<int> g_failed_requests = 0;
 thread_local cudaStream_t t_compute = nullptr;  // of the worker that this thread is
-thread_local std::set<std::string> t_called;    // by it
 
-std::unique_ptr<at::ObserverContext> catch_up(const at::RecordFunction& operation) {
+std::unique_ptr<at::ObserverContext> catch_up(const at::RecordFunction& /*operation*/) {
   if (t_compute != nullptr) {
     fake::catch_up(t_compute);
-    if (g_loads_at_first_call && t_called.insert(operation.name()).second) {
+    if (g_waits_in_calls) {
       fake::wait_for_device();
     }
   }
@@ -100,7 +97,7 @@ void TorchGraphs::play(std::size_t graph) {
 
 namespace gangway::fake {
 
-void load_at_first_call(bool does) { worker::g_loads_at_first_call = does; }
+void wait_in_calls(bool does) { worker::g_waits_in_calls = does; }
 void fail_requests(int count) { worker::g_failed_requests = count; }
 
 }  // namespace gangway::fake

@@ -4,9 +4,9 @@
 
 namespace gangway::fake {
 
-/// From now on, or no longer, the first call of each of LibTorch's operators by a worker waits for
-/// all that is on the worker's device, as the loading of a kernel may.
-void load_at_first_call(bool does);
+/// From now on, or no longer, each call of one of LibTorch's operators waits for all that is on its
+/// worker's device, as it may where kernels are loaded and memory grows.
+void wait_in_calls(bool does);
 
 /// From now on so many requests for a device's memory have failed.
 void fail_requests(int count);

@@ -33,7 +33,9 @@ using std::chrono_literals::operator""min;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-enum class Way { kStaged, kNccl };
+enum class Way { kStaged, kNccl, kFirstSteps };
+
+constexpr int kLater = 100;  // times that a list of instructions has been performed
 
 comm::CudaStream make_stream_of_end() {
   cudaStream_t stream = nullptr;
@@ -96,6 +98,7 @@ class End {
       sessions[edge] = &session;
     }
     carrier_ = std::make_unique<NcclCarrier>(setup, device, std::move(sessions));
+    carrier_->begin_step(way == Way::kFirstSteps ? 0 : kLater);
   }
 
   [[nodiscard]] TensorCarrier& carrier() { return *carrier_; }
@@ -266,7 +269,7 @@ TEST_P(TensorCarriers, HaveTheDeviceWaitForWhatItComputesWith) {
       [&](End& end) {
         gate.hold(end.compute());
         end.carrier().send(1, key_of(0), numbers(7.0F));
-        if (GetParam() == Way::kStaged) {
+        if (GetParam() != Way::kNccl) {
           gate.open();  // the receiver's host waits for it, too
         }
         end.finish();
@@ -303,9 +306,12 @@ TEST_P(TensorCarriers, NameWhoIsSilent) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BothWays, TensorCarriers, ::testing::Values(Way::kStaged, Way::kNccl),
+INSTANTIATE_TEST_SUITE_P(AllWays, TensorCarriers,
+                         ::testing::Values(Way::kStaged, Way::kNccl, Way::kFirstSteps),
                          [](const auto& instance) {
-                           return instance.param == Way::kStaged ? "Staged" : "Nccl";
+                           return instance.param == Way::kStaged ? "Staged"
+                                  : instance.param == Way::kNccl ? "Nccl"
+                                                                 : "FirstSteps";
                          });
 
 class TensorsOverNccl : public TensorCarriers {};
@@ -341,6 +347,47 @@ TEST_P(TensorsOverNccl, AreGivenUpWhereNobodyTakesThem) {
                 AllOf(HasSubstr("rank 1, in a group of 2"), HasSubstr("sending a tensor"),
                       HasSubstr("is a worker stopped?")));
   }
+}
+
+/// The lists of instructions of two workers need not be new in the same steps.
+TEST_P(TensorsOverNccl, GoTheWayThatTheirSenderHasChosen) {
+  fake::dawdle(12);
+  const auto body = [](int own) {
+    return [own](End& end) {
+      const int peer = 1 - own;
+      for (int step = 0; step < 6; ++step) {
+        end.carrier().begin_step((step + own) % 3 == 0 ? 0 : kLater);
+        end.carrier().expect(peer, 3);
+        const auto key = [step](int microbatch) {
+          return comm::TensorKey{.step = step, .microbatch = microbatch};
+        };
+        for (const int microbatch : {0, 1, 2}) {
+          end.carrier().send(peer, key(microbatch), numbers(static_cast<float>(step + microbatch)));
+        }
+        for (const int microbatch : {2, 0, 1}) {
+          const at::Tensor received = end.seen(end.carrier().receive(peer, key(microbatch)));
+          EXPECT_TRUE(received.equal(numbers(static_cast<float>(step + microbatch))));
+        }
+      }
+      end.finish();
+    };
+  };
+  run(body(0), body(1));
+}
+
+/// As where the host of either waits for its device meanwhile.
+TEST_P(TensorsOverNccl, LetNothingStandOnADeviceInTheFirstSteps) {
+  const auto body = [](int own) {
+    return [own](End& end) {
+      end.carrier().begin_step(0);
+      end.carrier().expect(1 - own, 1);
+      end.carrier().send(1 - own, key_of(0), numbers(7.0F));
+      fake::wait_for_device();
+      EXPECT_TRUE(end.seen(end.carrier().receive(1 - own, key_of(0))).equal(numbers(7.0F)));
+      end.finish();
+    };
+  };
+  run(body(0), body(1), {.nccl = 20'000ms});
 }
 
 INSTANTIATE_TEST_SUITE_P(OneWay, TensorsOverNccl, ::testing::Values(Way::kNccl));

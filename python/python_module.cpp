@@ -18,22 +18,31 @@ namespace {
 
 namespace py = pybind11;
 
-/// What a call made: its tensor, or those of its tuple or list. Nothing else counts.
-std::vector<at::Tensor> tensors_in(const py::object& made) {
+/// Adds the tensors that are somewhere in tuples, lists and dicts. @return whether all else is such
+bool add_tensors(const py::handle& made, std::vector<at::Tensor>& tensors) {
   if (const auto one = unwrapped(made)) {
-    return {*one};
+    tensors.push_back(*one);
+    return true;
   }
+  if (py::isinstance<py::dict>(made)) {
+    return add_tensors(py::list(made.attr("values")()), tensors);
+  }
+  if (!py::isinstance<py::tuple>(made) && !py::isinstance<py::list>(made)) {
+    return false;
+  }
+  bool are_all = true;
+  for (const py::handle item : made) {
+    are_all = add_tensors(item, tensors) && are_all;
+  }
+  return are_all;
+}
+
+/// What a call made. Where nobody but the user's step knows what that is, there may be anything
+/// beside the tensors.
+std::vector<at::Tensor> tensors_in(const py::object& made, const ScriptSpec& spec) {
   std::vector<at::Tensor> tensors;
-  if (py::isinstance<py::tuple>(made) || py::isinstance<py::list>(made)) {
-    for (const py::handle item : made) {
-      const auto one = unwrapped(item);
-      if (!one) {
-        return {};
-      }
-      tensors.push_back(*one);
-    }
-  }
-  return tensors;
+  const bool are_all = add_tensors(made, tensors);
+  return are_all || spec.is_free ? tensors : std::vector<at::Tensor>{};
 }
 
 /// "[2, 1] Float", "3 tensors, the first [2, 64, 8, 8] Float", or what it is instead: "dict".
@@ -173,7 +182,7 @@ PythonModule::Called PythonModule::call(gan::Mode mode, const std::vector<at::Te
     be_ready(mode, device, moving);
     support("seed_others")(seed);
     const py::object made = module_.get()(*arguments_of(inputs));
-    called.made = gan::in_float32(tensors_in(made));
+    called.made = gan::in_float32(tensors_in(made, spec_));
     if (!gan::is_as_wanted(called.made, unwrapped(made).has_value(), spec_,
                            inputs.front().size(0))) {
       unlike = made_text(made, called.made);

@@ -141,10 +141,12 @@ class Trial {
     Step step{.made = called.made, .moved = clones_of(called.moved)};
     at::Tensor loss;
     for (const at::Tensor& one : called.made) {
-      const at::Tensor part = one.square().sum() + one.sum();
-      loss = loss.defined() ? loss + part : part;
+      if (one.is_floating_point()) {
+        const at::Tensor part = one.square().sum() + one.sum();
+        loss = loss.defined() ? loss + part : part;
+      }
     }
-    if (!loss.requires_grad()) {
+    if (!loss.defined() || !loss.requires_grad()) {
       module_.refuse("what forward makes has no gradient to any parameter");
     }
     differentiated("a gradient", [&] {

@@ -26,7 +26,7 @@ class PythonStep {
     std::string method;
     std::int64_t step = 0;
     NamedTensors batch;  ///< on one device
-    RandomKey key;                                          ///< of all that it draws
+    RandomKey key;       ///< of all that it draws
     /// Who takes what the call leaves in the buffers of the networks; null: nobody.
     const PerNetwork<StatisticSink*>& sinks;
     std::vector<NetworkId> trained;

@@ -16,11 +16,17 @@
 namespace gangway::gan {
 
 NamedTensors named_tensors(const data::NamedBatch& batch) {
-  static const std::map<std::string, at::ScalarType> kTypes{
-      {"bool", at::kBool},         {"uint8", at::kByte},    {"int8", at::kChar},
-      {"int16", at::kShort},       {"int32", at::kInt},     {"int64", at::kLong},
-      {"float16", at::kHalf},      {"float32", at::kFloat}, {"float64", at::kDouble},
-      {"bfloat16", at::kBFloat16}, {"complex64", at::kComplexFloat}};
+  static const std::map<std::string, at::ScalarType> kTypes{{"bool", at::kBool},
+                                                            {"uint8", at::kByte},
+                                                            {"int8", at::kChar},
+                                                            {"int16", at::kShort},
+                                                            {"int32", at::kInt},
+                                                            {"int64", at::kLong},
+                                                            {"float16", at::kHalf},
+                                                            {"float32", at::kFloat},
+                                                            {"float64", at::kDouble},
+                                                            {"bfloat16", at::kBFloat16},
+                                                            {"complex64", at::kComplexFloat}};
   NamedTensors tensors;
   for (const data::NamedTensor& one : batch.tensors) {
     const at::Tensor tensor = at::empty(one.shape, kTypes.at(one.type));
@@ -44,7 +50,8 @@ NamedTensors step_batch(const JobSpec& job, const data::Dataset& dataset, std::i
   }
   std::vector<std::int64_t> shape = example_shape(job.model);
   shape.insert(shape.begin(), count);
-  const NamedTensors images{{"image", at::from_blob(batch.images.data(), shape, at::kFloat).clone()}};
+  const NamedTensors images{
+      {"image", at::from_blob(batch.images.data(), shape, at::kFloat).clone()}};
   return job.model.classes > 0
              ? images.with("label", at::from_blob(batch.labels.data(), {count}, at::kLong).clone())
              : images;

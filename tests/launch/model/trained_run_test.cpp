@@ -117,6 +117,10 @@ at::Tensor expected_weight(std::uint64_t seed) {
   return networks[kGenerator].parameters().front().parameter->tensor.detach().clone();
 }
 
+TrainedRun open_trained_run(const RunChoice& choice) {
+  return samples_of(open_trained_job(choice));
+}
+
 at::Tensor weight_of(TrainedRun& run) {
   return run.generator.parameters().front().parameter->tensor.detach();
 }

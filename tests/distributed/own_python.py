@@ -13,6 +13,8 @@ import sys
 import unittest
 from pathlib import Path
 
+import torch
+
 from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings
 
 EXAMPLE = EXAMPLES / "python"
@@ -80,9 +82,12 @@ class OwnPython(Trainings):
         self.assertEqual(self.digest("whole"), self.digest("killed"))
         (self.folder / "nets.py").unlink()
         for command in (["sample", "killed", "-o", "grid.png"], ["evaluate", "killed", "--samples", "100"],
-                        ["checkpoints", "ls", "killed"], ["checkpoints", "export", "killed", "-o", "g.safetensors"]):
+                        ["checkpoints", "ls", "killed"], ["checkpoints", "export", "killed", "-o", "g.safetensors"],
+                        ["checkpoints", "export", "killed", "-o", "g.pt2"]):
             code, out, err = self.call(GANGWAY, *command)
             self.assertEqual(code, 0, f"{command}: {out}{err}")
+        made = torch.export.load(self.folder / "g.pt2").module()(torch.zeros(5, 64))
+        self.assertEqual(made.shape, (5, 1, 28, 28))
         self.train(run / "job.yaml", run="again", workers=2)
         self.assertEqual(self.digest("whole"), self.digest("again"))
 

@@ -193,6 +193,10 @@ class OwnStep(Trainings):
     def test_bad_steps_are_refused_in_a_line(self):
         self.refuse(judge="self.calls = 1", says=["judge changes self.calls"])
         self.refuse(judge="torch.ones(2, 3) @ torch.ones(2, 3)", says=["mixed.py:", "in judge: RuntimeError"])
+        self.refuse(judge="""class Bad(torch.autograd.Function):
+            forward = staticmethod(lambda ctx, x: x.clone())
+            def backward(ctx, gradient): raise ValueError("no slope")
+        return Bad.apply(self.discriminator(batch["image"])).mean()""", says=["mixed.py:", "in backward: ValueError: no slope"])
         self.refuse(judge="return batch['image'].mean()", says=["depends on no weights"])
         self.refuse(judge="return self.discriminator(batch['image'])", says=["judge returns a tensor [2, 3]"])
         self.refuse(judge="import time; return self.discriminator(batch['image']).mean() * (time.perf_counter_ns() % 997)",

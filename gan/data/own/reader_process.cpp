@@ -16,7 +16,6 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/environment.hpp"
@@ -91,19 +90,41 @@ void require_there(const FileDescriptor& descriptor, const char* what) {
   }
 }
 
+/// While it lives, writing to a pipe whose reader has died is an error on this thread, and no
+/// signal.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    (void)::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutPipeSignal() {
+    const timespec now{};
+    while (::sigtimedwait(&pipe_, nullptr, &now) > 0) {
+    }
+    (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
 }  // namespace
 
 ReaderProcess::ReaderProcess(const ScriptSpec& spec, const std::string& executable) : spec_(spec) {
   const PythonSources sources = read_trusted_python(spec);
-  // Sockets: writing to one whose reader has died is an error and no signal.
   std::array<int, 2> ask{-1, -1};
   std::array<int, 2> tell{-1, -1};
-  (void)::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ask.data());
-  (void)::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, tell.data());
-  requests_ = above_readers(ask[0]);
+  (void)::pipe2(ask.data(), O_CLOEXEC);
+  (void)::pipe2(tell.data(), O_CLOEXEC);
+  requests_ = above_readers(ask[1]);
   answers_ = above_readers(tell[0]);
   memory_ = above_readers(::memfd_create("gangway examples", MFD_CLOEXEC));
-  const FileDescriptor their_requests = above_readers(ask[1]);
+  const FileDescriptor their_requests = above_readers(ask[0]);
   const FileDescriptor their_answers = above_readers(tell[1]);
   for (const FileDescriptor* one : std::initializer_list<const FileDescriptor*>{
            &requests_, &answers_, &their_requests, &their_answers}) {
@@ -164,8 +185,9 @@ ReaderProcess::~ReaderProcess() {
 }
 
 void ReaderProcess::write_all(std::string_view text) {
+  const WithoutPipeSignal without_signal;
   while (!text.empty()) {
-    const ssize_t written = ::send(requests_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    const ssize_t written = ::write(requests_.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) {
       continue;
     }

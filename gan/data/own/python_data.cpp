@@ -116,8 +116,7 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
   if (hash_of(first) != hash_of(again)) {
     refuse(
         "makes another example of the same index when it is read again, or by another process: "
-        "what "
-        "it draws has to come from torch, random or numpy.random, which are seeded for each "
+        "what it draws has to come from torch, random or numpy.random, which are seeded for each "
         "example, and what it keeps is lost");
   }
   const MutexLock lock(mutex_);

@@ -55,22 +55,18 @@ std::vector<GivenFile> files_of(Job& job) {
                      .remedy = kScriptRemedy,
                      .call = call_of(network.module.python_class, network.module.arguments)});
   }
-  ModuleFile& step = job.training.step;
-  files.push_back({.key = "training.step",
-                   .place = &step,
-                   .name = "step",
-                   .suffix = ".py",
-                   .kind = "a Python file",
-                   .remedy = "name one that can be read",
-                   .call = call_of(step.python_class, step.arguments)});
-  ModuleFile& data = job.data.module;
-  files.push_back({.key = "data.source",
-                   .place = &data,
-                   .name = "data",
-                   .suffix = ".py",
-                   .kind = "a Python file",
-                   .remedy = "name one that can be read",
-                   .call = call_of(data.python_class, data.arguments)});
+  const auto add_python = [&files](const std::string& key, const std::string& name,
+                                   ModuleFile& place) {
+    files.push_back({.key = key,
+                     .place = &place,
+                     .name = name,
+                     .suffix = ".py",
+                     .kind = "a Python file",
+                     .remedy = "name one that can be read",
+                     .call = call_of(place.python_class, place.arguments)});
+  };
+  add_python("training.step", "step", job.training.step);
+  add_python("data.source", "data", job.data.module);
   files.push_back({.key = std::string(kPictureKey),
                    .place = &job.training.style.picture,
                    .name = "style",

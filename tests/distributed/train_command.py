@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -15,6 +16,7 @@ from clean_environment import environment
 PROGRAMS = Path(os.environ["GANGWAY_BIN"]).resolve()
 GANGWAY = str(PROGRAMS / "gangway")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PACKAGE = EXAMPLES.parent / "share/python"
 DEADLINE = 400  # seconds; a hang is a failure
 LAST_WORDS = 4000  # characters of what was said, where a test fails
 
@@ -155,6 +157,12 @@ class Trainings(unittest.TestCase):
             self.train(*job, run="undisturbed", workers=1)
             Trainings.alone[job] = self.digest("undisturbed")
         return Trainings.alone[job]
+
+    def replay(self, run, step):
+        """The step again in PyTorch alone (docs/reference-step.md); needs PyTorch."""
+        code, out, err = self.call(sys.executable, "-m", "gangway.reference", run, step, PYTHONPATH=str(PACKAGE))
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, "equal in every bit\n$")
 
     def digest(self, run):
         code, out, err = self.call(GANGWAY, "digest", run)

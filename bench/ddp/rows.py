@@ -98,7 +98,7 @@ class GangwayRow:
         return {"model": MODELS[self.options.net], "data": {"source": "fashion-mnist"},
                 "training": {"kimg": kimg, "batch": batch, "microbatches": self.options.microbatches // len(self.runs),
                              **({"reuse_fakes": True} if self.options.reuse_fakes else {})},
-                "generator": {"ema_kimg": 0}, "numerics": {"threads": 1, "device": options.device},
+                "generator": {"ema_kimg": 0}, "numerics": {"threads": 1, "device": self.options.device},
                 "checkpoint": {"every_kimg": 0},
                 "output": {"tick_kimg": TICK_STEPS * batch / 1000, "pictures_kimg": 0}}
 

@@ -173,6 +173,7 @@ struct OwnPhase {
   int repeats = 1;
   int interval = 1;
   bool takes_reals = false;
+  bool is_captured = false;  ///< may be recorded on a GPU: it is work for the device alone
   bool operator==(const OwnPhase&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "python/own_step.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -92,6 +93,14 @@ class OwnStep final : public gan::PythonStep {
     return figures;
   }
 
+  void begin_step(std::int64_t step) override {
+    kept_.clear();
+    step_ = step;
+    if (step_on_device_.defined()) {
+      step_on_device_.fill_(step);
+    }
+  }
+
   Made call(const Call& call) override {
     const Kept& kept = kept_of(call);
     const bool is_tried = !tried_.insert(call.method).second;
@@ -120,10 +129,6 @@ class OwnStep final : public gan::PythonStep {
  private:
   /// Of the micro-batch, by the phases of this step.
   const Kept& kept_of(const Call& call) {
-    if (call.step != step_of_kept_) {
-      kept_.clear();
-      step_of_kept_ = call.step;
-    }
     Kept& kept = kept_[call.key.microbatch];
     if (!kept.get()) {
       kept = with_python(spec_, [] { return Kept(support("no_tensors")()); });
@@ -165,8 +170,9 @@ class OwnStep final : public gan::PythonStep {
             job_.networks[id].is_frozen ? gan::Mode::kEvaluation : gan::Mode::kTraining, device,
             given[id]);
       }
-      const py::tuple result = support("call_step")(
-          object_.get(), call.method, dict_of(call.batch, device), call.step, seed, kept.get());
+      const py::tuple result =
+          support("call_step")(object_.get(), call.method, dict_of(call.batch, device),
+                               number_for(call.method, device), seed, kept.get());
       made.loss = *unwrapped(result[0]);
       for (const auto& [name, value] : result[1].cast<py::dict>()) {
         made.figures[name.cast<std::string>()] = *unwrapped(value);
@@ -176,6 +182,20 @@ class OwnStep final : public gan::PythonStep {
       }
     });
     return made;
+  }
+
+  /// The step as the method gets it: where it may be recorded, a tensor that begin_step() writes
+  /// to.
+  py::object number_for(const std::string& method, at::Device device) {
+    const auto& phases = job_.training.own.phases;
+    const auto phase = std::ranges::find(phases, method, &OwnPhase::name);
+    if (phase == phases.end() || !phase->is_captured) {
+      return py::int_(step_);
+    }
+    if (!step_on_device_.defined()) {
+      step_on_device_ = at::full({}, step_, at::dtype(at::kLong).device(device));
+    }
+    return wrapped(step_on_device_);
   }
 
   /// Calls a method that trains nothing, with the networks in evaluation: afterwards all is as
@@ -237,7 +257,8 @@ class OwnStep final : public gan::PythonStep {
   std::set<std::string> tried_;
   PerNetwork<std::vector<at::Tensor>> moved_;
   std::map<std::int32_t, Kept> kept_;  // by micro-batch
-  std::int64_t step_of_kept_ = -1;
+  std::int64_t step_ = 0;
+  at::Tensor step_on_device_;  // int64, []; undefined until a phase that may be recorded asks
 };
 
 }  // namespace
@@ -265,7 +286,8 @@ OwnStepFacts own_step_facts(const JobSpec& job) {
                      .networks = {},
                      .repeats = fields[2].cast<int>(),
                      .interval = fields[3].cast<int>(),
-                     .takes_reals = fields[4].cast<bool>()};
+                     .takes_reals = fields[4].cast<bool>(),
+                     .is_captured = fields[5].cast<bool>()};
       for (const py::handle network : fields[1]) {
         phase.networks.push_back(network.cast<std::string>());
       }

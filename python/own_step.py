@@ -10,6 +10,13 @@ MOST_RATE = 384_000
 SECONDS_HEARD = 60  # of a file at most, unless its first clip is longer
 
 
+def require_free_names(found, networks):
+    """Networks become attributes of the step, which its class has not."""
+    taken = next((network for network in networks if hasattr(found, network) or network in ("model", "kept")), None)
+    if taken is not None:
+        raise Refused(f"self.{taken} of {found.__name__} is something else, and the job has a network {taken}; give one another name")
+
+
 def own_inputs(found, networks):
     takes = {}
     for network, examples in dict(found.takes).items():

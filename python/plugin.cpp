@@ -21,6 +21,11 @@ void save(gangway::gan::Network& network, const std::filesystem::path& file) {
   dynamic_cast<gangway::python::PythonBlock&>(network.block(0)).save(file);
 }
 
+void note_packages(const std::filesystem::path& file) {
+  const pybind11::gil_scoped_acquire lock;
+  gangway::python::support("note_packages")(file.string());
+}
+
 std::string raised_in(const std::exception& error) {
   namespace py = pybind11;
   const auto* raised = dynamic_cast<const python_error*>(&error);
@@ -55,6 +60,7 @@ const gangway::gan::PythonPlugin& gangway_python_plugin() {
                                                       .make_step = gangway::python::make_own_step,
                                                       .facts = gangway::python::own_step_facts,
                                                       .save = save,
+                                                      .note_packages = note_packages,
                                                       .raised_in = raised_in,
                                                       .end = end};
   return kPlugin;

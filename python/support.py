@@ -2,6 +2,7 @@
 """What libgangway-python.so does in Python: runs the user's modules from the texts that the job's hash is over, and nothing
 else of their folders; seeds; looks at what a network keeps; says in one line what went wrong. Compute thread only."""
 import faulthandler
+import importlib.metadata
 import importlib.util
 import io
 import json
@@ -157,12 +158,14 @@ def find_step(folder, files, name, class_name):
 
 
 def look_at_step(folder, files, name, class_name, networks, trained):
-    """Of each phase (method, networks that it trains, repeats, interval, whether it takes new examples); whether the class has
+    """Of each phase (method, networks that it trains, repeats, interval, whether it takes new examples, and whether it may be
+    recorded); whether the class has
     show() and score(), and whether more is better; by network (shape of an example, whether it is of whole numbers) of each
     tensor that it takes."""
     found = find_step(folder, files, name, class_name)
     if found.score_is_better not in ("lower", "higher"):
         raise Refused(f"score_is_better is {found.score_is_better!r}; it is 'lower' or 'higher'")
+    require_free_names(found, networks)
     return (own_phases(found, trained), hasattr(found, "show"), hasattr(found, "score"), found.score_is_better == "higher",
             own_inputs(found, networks))
 
@@ -171,7 +174,7 @@ def own_phases(found, networks):
     phases = sys.modules["gangway"].phases_of(found)
     if not phases:
         raise Refused(f"{found.__name__} has no phase: put @gangway.phase(trains=...) before a method")
-    for method, (trains, repeats, every, _) in phases.items():
+    for method, (trains, repeats, every, _, _) in phases.items():
         for network in trains:
             if network not in networks:
                 raise Refused(f"phase {method} trains {network}; the job has {', '.join(networks)}")
@@ -203,6 +206,11 @@ def call_step(step, method, batch, number, seed, kept):
         raise Refused(f"{method} returns a loss that depends on no weights: is it detached, or made under no_grad?")
     if not isinstance(figures, dict):
         raise Refused(f"{method} returns {type(figures).__name__} for figures; they are a dict of numbers")
+    if isinstance(number, torch.Tensor):  # captured
+        named = next((name for name, value in figures.items() if not isinstance(value, torch.Tensor)), None)
+        if named is not None:
+            raise Refused(f"{method} returns a {type(figures[named]).__name__} for {named}, which a recorded step would repeat for "
+                          "ever; where capture is True figures are tensors")
     return loss.reshape(()).float(), {str(name): torch.as_tensor(value, dtype=torch.float32).detach().reshape(())
                                       for name, value in figures.items()}
 
@@ -210,6 +218,27 @@ def call_step(step, method, batch, number, seed, kept):
 def kept_by(step):
     return {name: frozen(value, set()) for name, value in vars(step).items()
             if name != "kept" and not isinstance(value, torch.nn.Module)}
+
+
+def note_packages(file):
+    """Writes down which packages the job's files use, or tells which are others than when the run began."""
+    used = {value.__name__ if isinstance(value, types.ModuleType) else str(getattr(value, "__module__", ""))
+            for module in SOURCES.modules() for value in vars(module).values()}
+    packages = importlib.metadata.packages_distributions()
+    found = {package: importlib.metadata.version(package) for name in used for package in packages.get(name.partition(".")[0], ())}
+    try:
+        with open(file) as noted:
+            before = json.load(noted)
+        for package in sorted(found):
+            if before.get(package, found[package]) != found[package]:
+                prints.tell(f"{package} is {found[package]} now, and was {before[package]} when the run began: numbers may differ for "
+                            "that alone")
+    except FileNotFoundError:
+        with open(file + ".part", "w") as noted:
+            json.dump(dict(sorted(found.items())), noted, indent=1)
+        os.replace(file + ".part", file)
+    except (OSError, ValueError, AttributeError, KeyError) as error:
+        prints.tell(f"{file}: {type(error).__name__}: {error}; which versions the run began with is not known")
 
 
 def save(network, file, inputs, names):

@@ -190,12 +190,13 @@ void Training::begin_graphs() {
   }
   const std::string why_not = why_not_recorded(job_, phases_);
   if (why_not.empty()) {
-    graphs_.emplace(StepGraphs::Setup{.recorder = *recorder_,
-                                      .operations = operations_,
-                                      .say = exchange_.on_stall,
-                                      .tolerance = job_.numerics.kernels == KernelChoice::kFastest
-                                                       ? kToleranceOfInexactSteps
-                                                       : 0.0});
+    graphs_.emplace(StepGraphs::Setup{
+        .recorder = *recorder_,
+        .operations = operations_,
+        .say = exchange_.on_stall,
+        .tolerance =
+            job_.numerics.kernels == KernelChoice::kFastest ? kToleranceOfInexactSteps : 0.0,
+        .prove_every = operations_.own_step() != nullptr ? job_.layout.check_steps : 0});
   } else if (job_.layout.cuda_graph == GraphChoice::kOn && exchange_.on_stall) {
     exchange_.on_stall(
         fmt::format("numerics.cuda_graph: on, but steps are not recorded: {}", why_not));

@@ -257,6 +257,9 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         .index_folder = data::index_folder_of(read_environment()),
         .control_groups = control_groups_mount(read_environment())};
     begin(generation.emplace(setup), setup, *log);
+    if (session.rank() == 1) {
+      gan::note_packages(welcome.run_directory);
+    }
     start.finish();
     rescue.begin(generation->training());
     lifeline.expect_heartbeats(silence_limit(*job));

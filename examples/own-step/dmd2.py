@@ -63,14 +63,14 @@ class DMD2(gangway.Step):
     def made(self, count):
         return self.generator(torch.randn(count, self.model["latent"]))
 
-    @gangway.phase(trains="discriminator", repeats=5, new_batch=True)
+    @gangway.phase(trains="fake_score", repeats=5, new_batch=True)
     def follow(self, batch, step):
         real = batch["image"]
         with torch.no_grad():
             fake = self.made(len(real))
         noised, sigma = self.noised(fake)
-        denoised, of_fake = self.discriminator(noised, sigma)
-        _, of_real = self.discriminator(*self.noised(real))
+        denoised, of_fake = self.fake_score(noised, sigma)
+        _, of_real = self.fake_score(*self.noised(real))
         score = ((denoised - fake) / sigma).square().mean()
         return score + self.gan_weight * (F.softplus(of_fake) + F.softplus(-of_real)).mean(), {"score_error": score}
 
@@ -78,7 +78,7 @@ class DMD2(gangway.Step):
     def generate(self, batch, step):
         points = self.made(len(batch["image"]))
         noised, sigma = self.noised(points)
-        denoised, of_fake = self.discriminator(noised, sigma)
+        denoised, of_fake = self.fake_score(noised, sigma)
         with torch.no_grad():  # the difference of both scores, as the paper weights it (eq. 8 of DMD)
             wanted = self.teacher(noised, sigma)
             towards = (denoised - wanted) / (points - wanted).abs().mean(1, keepdim=True).clamp(min=0.01)

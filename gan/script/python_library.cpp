@@ -128,6 +128,12 @@ void save_python(Network& network, const fs::path& file) {
   }
 }
 
+void note_packages(const fs::path& run_directory) {
+  if (open_plugin != nullptr) {
+    open_plugin->note_packages(run_directory / "packages.json");
+  }
+}
+
 std::string raised_in_python(const std::exception& error) {
   return open_plugin == nullptr ? std::string() : open_plugin->raised_in(error);
 }

@@ -37,6 +37,7 @@ struct PythonPlugin {
                                            const PerNetwork<Network*>& networks);
   OwnStepFacts (*facts)(const JobSpec& job);
   void (*save)(Network& network, const std::filesystem::path& file);
+  void (*note_packages)(const std::filesystem::path& file);
   std::string (*raised_in)(const std::exception& error);
   void (*end)() noexcept;
 };
@@ -54,6 +55,10 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
 /// torch.export does (.pt2), or torch.onnx (.onnx). @throws ConfigError of one line: the file is
 /// there already, or why it cannot be; EnvironmentError
 void save_python(Network& network, const std::filesystem::path& file);
+
+/// Writes down, in a run's packages.json, the versions of the packages that the user's files use;
+/// where it is there, tells which are others now. Nothing where there is no interpreter.
+void note_packages(const std::filesystem::path& run_directory);
 
 /// What the user's Python has raised beneath LibTorch, in the backward of an autograd.Function: one
 /// line, with file and line. Empty: `error` is another one.

@@ -24,7 +24,6 @@ class PythonStep {
  public:
   struct Call {
     std::string method;
-    std::int64_t step = 0;
     NamedTensors batch;  ///< on one device
     RandomKey key;       ///< of all that it draws
     /// Who takes what the call leaves in the buffers of the networks; null: nobody.
@@ -44,6 +43,8 @@ class PythonStep {
   using Figures = std::vector<std::pair<std::string, double>>;
   virtual ~PythonStep() = default;
 
+  /// Names the step of the calls that follow. What earlier phases have kept is forgotten.
+  virtual void begin_step(std::int64_t step) = 0;
   /// @throws ConfigError of one line, with file and line, of what the method raises; of a loss that
   /// is no scalar, or that depends on no network
   [[nodiscard]] virtual Made call(const Call& call) = 0;

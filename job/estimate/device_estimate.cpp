@@ -63,10 +63,14 @@ bool records_steps(const JobSpec& spec) {
       !(penalty.gamma_course() == ScheduleSpec{}) ||
       !(penalty.gradient_schedule == ScheduleSpec{}) ||
       (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData);
-  const bool is_the_users = !spec.model.library.file.empty() ||
-                            std::ranges::any_of(spec.networks, [](const NetworkSpec& network) {
-                              return !network.module.file.empty();
-                            });
+  const bool is_captured =  // where nobody has looked into the step, it is not known
+      !spec.data.takes_any && !training.own.phases.empty() &&
+      std::ranges::all_of(training.own.phases, &OwnPhase::is_captured);
+  const bool is_the_users =
+      !spec.model.library.file.empty() ||
+      (!is_captured && std::ranges::any_of(spec.networks, [](const NetworkSpec& network) {
+        return !network.module.file.empty();
+      }));
   return spec.numerics.device == DeviceKind::kCuda && spec.layout.cuda_graph != GraphChoice::kOff &&
          !is_left_to_the_host && !is_the_users;
 }

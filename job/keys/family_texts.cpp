@@ -26,7 +26,10 @@ std::string family_docs() {
   return fmt::format("{}; {}, {}", docs_of(families()), own_family()->name, own_family()->doc);
 }
 
-std::string recipe_docs() { return docs_of(recipes()); }
+std::string recipe_docs() {
+  return docs_of(recipes()) +
+         "; or a list of names: networks of your own, for training.step (docs/own-step.md)";
+}
 
 std::string network_names(const Recipe& recipe) {
   std::string names;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "job/keys/library_keys.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/library/family_library.hpp"
@@ -13,6 +17,7 @@ namespace {
 
 constexpr std::string_view kLibraryKey = "model.library";
 constexpr std::string_view kHashKey = "model.library_hash";
+constexpr std::size_t kLongestName = 32;
 
 /// One of the words of choices(), or the name of a row that the job's library adds.
 template <typename Field, typename Row>
@@ -36,6 +41,44 @@ Key named_row_key(KeyText text, Field field, std::vector<Row> LibraryRows::*adde
   return key;
 }
 
+/// Whether keys of every job have it for something else.
+bool is_taken(const std::string& name) {
+  const auto& networks = default_recipe()->networks;
+  return std::ranges::find(networks, name, &RecipeNetwork::name) == networks.end() &&
+         std::ranges::any_of(key_table(), [&name](const Key& key) {
+           return key.path.starts_with(name + ".") || key.path == "model." + name ||
+                  key.path == "layout." + name || key.path.starts_with("layout." + name + ".");
+         });
+}
+
+std::string read_own_recipe(const YamlNode& node, const Recipe*& recipe) {
+  std::vector<std::string> names;
+  for (const YamlNode& item : node.items) {
+    const std::string& name = item.text;
+    const bool is_name =
+        item.kind == YamlNode::Kind::kScalar && !name.empty() && name.size() <= kLongestName &&
+        name.front() >= 'a' && name.front() <= 'z' &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+    if (!is_name) {
+      return fmt::format(
+          "a network's name has lower-case letters, digits and _, a letter first, {} at most; {}",
+          kLongestName, unlike(item));
+    }
+    if (is_taken(name)) {
+      return fmt::format("'{}' is a word of job files; give the network another name", name);
+    }
+    if (std::ranges::find(names, name) != names.end()) {
+      return fmt::format("names the network {} twice", name);
+    }
+    names.push_back(name);
+  }
+  if (names.empty() || names.size() > kMostNetworks) {
+    return fmt::format("has {} networks; a job has 1 to {}", names.size(), kMostNetworks);
+  }
+  recipe = own_recipe(names);
+  return {};
+}
+
 }  // namespace
 
 Key family_key(KeyText text) {
@@ -44,9 +87,19 @@ Key family_key(KeyText text) {
 }
 
 Key recipe_key(KeyText text) {
-  return named_row_key(
+  Key key = named_row_key(
       std::move(text), [](auto& job) -> auto& { return job.training.recipe; },
       &LibraryRows::recipes);
+  key.type = "choice, or list of names";
+  key.set = [set_row = key.set](const YamlNode& node, JobSpec& job) {
+    return node.kind == YamlNode::Kind::kSequence ? read_own_recipe(node, job.training.recipe)
+                                                  : set_row(node, job);
+  };
+  key.get = [get_row = key.get](const JobSpec& job) {
+    const Recipe& recipe = *job.training.recipe;
+    return recipe.is_own ? std::string(recipe.name) : get_row(job);
+  };
+  return key;
 }
 
 void add_library_keys(std::vector<Key>& keys) {

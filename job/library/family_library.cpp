@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kBlocksEnding = ".blocks.so";
-constexpr std::size_t kMostNetworks = 8;  // comm/transport/message_tag.hpp
 
 bool is_library_there(const fs::path& path) {
   std::error_code ignored;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/errors.hpp"
+#include "base/guarded.hpp"
 
 namespace gangway {
 
@@ -102,6 +104,34 @@ const Recipe* recipe_named(std::string_view name) {
     throw InvariantError("no recipe is named " + std::string(name));
   }
   return &*found;
+}
+
+const Recipe* own_recipe(const std::vector<std::string>& networks) {
+  struct Own {
+    std::string name;
+    Recipe recipe;
+  };
+  static Mutex mutex;
+  static std::map<std::vector<std::string>, Own> all;  // what is in a node stays where it is
+  const MutexLock lock(mutex);
+  const auto [place, is_new] = all.try_emplace(networks);
+  Own& own = place->second;
+  if (is_new) {
+    for (const std::string& network : place->first) {
+      own.name += (own.name.empty() ? "[" : ", ") + network;
+      own.recipe.networks.push_back({.name = network, .role = "network", .is_averaged = true});
+    }
+    own.name += "]";
+    own.recipe.name = own.name;
+    own.recipe.doc = "networks of a step of the user's";
+    own.recipe.is_own = true;
+    RecipeNetwork& first = own.recipe.networks.front();
+    first.role = "generator";
+    first.ema_kimg = 10.0;
+    own.recipe.shown = first.name;
+    own.recipe.counts = networks.size() > 1 ? own.recipe.networks[1].name : std::string_view();
+  }
+  return &own.recipe;
 }
 
 std::string recipe_names(std::string_view separator,

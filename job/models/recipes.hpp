@@ -3,12 +3,15 @@
 // step of each does, gan/recipes/ says. Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gangway {
+
+inline constexpr std::size_t kMostNetworks = 8;  ///< of a recipe (comm/transport/message_tag.hpp)
 
 struct RecipeNetwork {
   std::string_view name;     ///< as job files and tensors have it; no two of a recipe share it
@@ -51,6 +54,7 @@ struct Recipe {
   /// (training.pool).
   bool has_pools = false;
   bool has_style = false;  ///< whether those get the style of one (training.style)
+  bool is_own = false;     ///< whether it has the networks of a step of the user's: own_recipe()
   /// Whether there are samples and scores of the network shown: where it takes pictures, there are
   /// where held-out examples have those that it should make of them.
   [[nodiscard]] bool has_samples() const { return !takes_pictures || translates; }
@@ -68,5 +72,10 @@ struct Recipe {
 
 /// @throws InvariantError for a name that none has
 [[nodiscard]] const Recipe* recipe_named(std::string_view name);
+
+/// The one of a job that names its networks itself, for training.step. The first is shown, and may
+/// have an average from the beginning; the second is the one that counts. The same object for the
+/// same names, 1 to 8 of them, for ever; any thread.
+[[nodiscard]] const Recipe* own_recipe(const std::vector<std::string>& networks);
 
 }  // namespace gangway

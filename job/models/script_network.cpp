@@ -28,6 +28,7 @@ constexpr std::array kScriptRoles{
     ScriptRole{"discriminator", Takes::kExample, true, Makes::kLogit},
     ScriptRole{"encoder", Takes::kExample, false, Makes::kCode},
     ScriptRole{"translator", Takes::kExample, false, Makes::kExample},
+    ScriptRole{"network", Takes::kExample, true, Makes::kLogit},
     ScriptRole{"features", Takes::kExample, false, Makes::kLevels},
 };
 

@@ -63,7 +63,7 @@ std::string check_sides(const JobSpec& job) {
 /// The first network that is neither the user's nor the family's; null: there is none.
 const RecipeNetwork* missing_network(const JobSpec& job) {
   for (const RecipeNetwork& network : job.training.recipe->networks) {
-    if (job.network(network.name).module.file.empty() &&
+    if (!job.training.recipe->is_own && job.network(network.name).module.file.empty() &&
         !has_role(*job.model.family, network.role)) {
       return &network;
     }

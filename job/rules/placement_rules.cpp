@@ -96,7 +96,10 @@ std::string check_cut_diversity(const JobSpec& job) {
 
 std::string check_own_step(const JobSpec& job) {
   if (job.training.step.file.empty()) {
-    return {};
+    return job.training.recipe->is_own
+               ? "a list of networks is for a step of your own; give training.step a class (docs/"
+                 "own-step.md)"
+               : "";
   }
   if (!job.training.step.is_python()) {
     return "training.step is a class of a Python file: FILE.py:CLASS (docs/own-step.md)";

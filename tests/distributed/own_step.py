@@ -63,7 +63,7 @@ class Step(gangway.Step):
         assert not self.generator.training and not torch.is_grad_enabled()
         return {"mean": batch["image"].mean(), "spread": self.fake(64).std()}
 """
-# Its pictures are of its own shape, and its generator takes pictures.
+# Three networks of its own names: one makes pictures of its own shape of pictures, one stays as it is, one is trained beside.
 AUTOENCODER = """
 import gangway, torch
 from torch import nn
@@ -83,13 +83,19 @@ class Judge(nn.Module):
         return self.judge(image)
 
 class Step(gangway.Step):
-    takes = {"generator": torch.zeros(1, 28, 28)}
-    @gangway.phase(trains=["generator", "discriminator"], new_batch=True)
+    takes = {"coder": torch.zeros(1, 28, 28)}
+    @gangway.phase(trains=["coder", "judge"], new_batch=True)
     def learn(self, batch, step):
-        made = self.generator(batch["image"])[0]
-        return (made - batch["image"].flatten(1)).square().mean() + self.discriminator(made).square().mean()
+        made = self.coder(batch["image"])[0]
+        seen = (self.eye(made) - self.eye(batch["image"])).square().mean()
+        return seen + (made - batch["image"].flatten(1)).square().mean() + self.judge(made).square().mean()
     def show(self, batch):
-        return self.generator(batch["image"])[0].view(-1, 1, 14, 56)
+        return self.coder(batch["image"])[0].view(-1, 1, 14, 56)
+"""
+OWN_NAMES = """
+model: {coder: mixed.py:Coder, judge: mixed.py:Judge, eye: mixed.py:Judge}
+training: {recipe: [coder, judge, eye], step: mixed.py:Step}
+eye: {frozen: true}
 """
 # Behind r3gan.py: sounds of the averaged weights.
 HEARD = """
@@ -139,14 +145,17 @@ class OwnStep(Trainings):
         self.write()
         self.train("mixed.yaml", *SHORT, TWELVE, *EACH, run="whole", workers=2)
         for step in (0, 3, 4):  # the second has a phase less
-            self.replay("whole", step)
+            self.replay("whole", step, every=2)
         words = ["run", "mixed.yaml", *SHORT, TWELVE, "--run", "killed", "checkpoint.every_steps=4", "checkpoint.every_kimg=0",
                  "checkpoint.keep_best=1"]
         running = self.start(*words, "-n", 3)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         running.kill_all()
+        packages, = self.folder.glob("runs/*-killed/packages.json")
+        packages.write_text(json.dumps({**json.loads(packages.read_text()), "numpy": "0.1"}))
         code, out, err = self.call(GANGWAY, *words, "-n", 1)
         self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"numpy is \S+ now, and was 0.1 when the run began")
         self.assertEqual(self.digest("killed"), self.digest("whole"))
         (self.folder / "mixed.py").unlink()  # the run has its own
         self.assertEqual(self.call(GANGWAY, "sample", "killed", "-o", "grid.png")[0], 0)
@@ -161,26 +170,30 @@ class OwnStep(Trainings):
                          ["mean", found["score"], "higher", 100])
         self.assertEqual(list(found["figures"]), ["mean", "spread"])
 
-    def test_a_shown_network_may_take_and_make_what_it_likes(self):
-        self.write(text=AUTOENCODER)
-        job = (self.folder / "mixed.yaml").read_text()
-        (self.folder / "mixed.yaml").write_text(job.replace("Generator", "Coder").replace("discriminator: {steps: 2}", ""))
-        self.train("mixed.yaml", *SHORT, SIX, *EACH, run="coded", workers=2)
-        self.replay("coded", 0)
-        run, = self.folder.glob("runs/*-coded")
-        code, out, err = self.call(GANGWAY, "sample", "coded", "-o", "grid.png")
+    def test_networks_of_ones_own_names_may_take_and_make_what_they_like(self):
+        (self.folder / "mixed.py").write_text(AUTOENCODER)
+        (self.folder / "mixed.yaml").write_text(OWN_NAMES)
+        short = [word.replace("generator", "coder") for word in SHORT]
+        for workers in (2, 3):
+            self.train("mixed.yaml", *short, SIX, *EACH, run=f"coded{workers}", workers=workers)
+        self.assertEqual(self.digest("coded2"), self.digest("coded3"))
+        self.replay("coded2", 0)
+        run, = self.folder.glob("runs/*-coded2")
+        code, out, err = self.call(GANGWAY, "sample", "coded2", "-o", "grid.png")
         self.assertEqual(code, 0, out + err)
         self.assertEqual((self.folder / "grid.png").read_bytes(), max(run.glob("fakes0*.png")).read_bytes())
-        code, out, err = self.call(GANGWAY, "evaluate", "coded")
+        code, out, err = self.call(GANGWAY, "evaluate", "coded2")
         self.assertEqual(code, 2, out + err)
         self.assertIn("give the step a score()", err)
-        self.assertEqual(self.call(GANGWAY, "profile", "mixed.yaml", *SHORT, "--seconds", 0.5, "--anyway")[0], 0)
-        code, out, err = self.call(GANGWAY, "plan", "mixed.yaml", *SHORT)
+        self.assertEqual(self.call(GANGWAY, "profile", "mixed.yaml", *short, "--seconds", 0.5, "--anyway")[0], 0)
+        code, out, err = self.call(GANGWAY, "plan", "mixed.yaml", *short)
         self.assertEqual(code, 0, out + err)
         self.assertRegex(out, r"(?m)^1 worker, overlap")
-        for word, says in {"takes": "`takes` of the step's class", "show": "wanted is forward"}.items():
-            (self.folder / "mixed.py").write_text(AUTOENCODER.replace(f" {word}", " other"))
-            code, out, err = self.call(GANGWAY, "run", "mixed.yaml", "-n", 1, *SHORT, SIX, *DRY)
+        taken = "self.judge of Step is something else, and the job has a network judge"
+        for word, (other, says) in {"takes =": ("other =", "`takes` of the step's class"), "def learn": ("def judge", taken),
+                                    "def show": ("def other", "wanted is forward")}.items():
+            (self.folder / "mixed.py").write_text(AUTOENCODER.replace(word, other))
+            code, out, err = self.call(GANGWAY, "run", "mixed.yaml", "-n", 1, *short, SIX, *DRY)
             self.assertEqual(code, 2, out + err)
             self.assertIn(says, err)
 

@@ -5,14 +5,23 @@
 #include "worker/step/step_graphs.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/version.h>
 
+#include "base/errors.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "gan/script/python_library.hpp"
+#include "gan/script/python_step.hpp"
 #include "job/estimate/device_estimate.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
@@ -217,6 +226,128 @@ TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
   job = small_dcgan(images());
   job.layout.stages = 2;
   EXPECT_NE(why_not(job), "");
+}
+
+constexpr const char* kOwnStep = R"(
+import gangway, torch
+from torch import nn
+
+class Generator(nn.Module):
+    def __init__(self, latent, side):
+        super().__init__()
+        self.side = side
+        self.make = nn.Sequential(nn.Linear(latent, 16), nn.BatchNorm1d(16), nn.Linear(16, side * side))
+    def forward(self, noise):
+        return self.make(noise).view(len(noise), 1, self.side, self.side)
+
+class Judge(nn.Module):
+    def __init__(self, side):
+        super().__init__()
+        self.judge = nn.Sequential(nn.Flatten(), nn.Linear(side * side, 16), nn.Dropout(0.3), nn.Linear(16, 1))
+    def forward(self, image):
+        return self.judge(image)
+
+class Step(gangway.Step):
+    @gangway.phase(trains="discriminator", new_batch=True, capture=True)
+    def judge(self, batch, step):
+        self.keep("noise", torch.randn(len(batch["image"]), self.model["latent"]))
+        fake = self.generator(self.kept["noise"]).detach()
+        return (self.discriminator(fake) - self.discriminator(batch["image"])).mean() / (1 + step)
+    @gangway.phase(trains="generator", capture=True)
+    def make(self, batch, step):
+        loss = -self.discriminator(self.generator(self.kept["noise"] + torch.randn(()))).mean()
+        return loss, {"step": step}
+)";
+
+/// LibTorch's generator, where a graph is recorded or played, has the seed that the call in it
+/// draws by.
+class SeededRecorder final : public ComputingRecorder {
+ public:
+  using ComputingRecorder::ComputingRecorder;
+  std::size_t record(const std::function<void()>& body) override {
+    return ComputingRecorder::record([body] {
+      const std::uint64_t before = at::detail::getDefaultCPUGenerator().current_seed();
+      body();
+      EXPECT_EQ(at::detail::getDefaultCPUGenerator().current_seed(), before);
+    });
+  }
+};
+
+/// Plays nothing from step 5 on.
+class FadingRecorder final : public ComputingRecorder {
+ public:
+  using ComputingRecorder::ComputingRecorder;
+  void begin_step(std::uint64_t /*seed*/, std::int64_t step) override { step_ = step; }
+  void play(std::size_t graph) override {
+    if (step_ < 5) {
+      ComputingRecorder::play(graph);
+    }
+  }
+
+ private:
+  std::int64_t step_ = 0;
+};
+
+class OwnStepGraphs : public StepGraphs {
+ protected:
+  /// A job with a step of its own, which has been looked at.
+  JobSpec own(const std::string& text = kOwnStep) {
+    static int number = 0;  // the interpreter is one, and each file another module
+    JobSpec job = small_dcgan(images());
+    const auto name = [&](const char* class_name, std::string arguments = {}) {
+      const std::string file = fmt::format("own{}.py", number);
+      return ModuleFile{
+          {.file = (images().parent_path() / file).string()}, class_name, std::move(arguments)};
+    };
+    std::ofstream(name("").file) << text;
+    job.network("generator").module = name(
+        "Generator",
+        fmt::format(R"({{"latent": {}, "side": {}}})", job.model.latent, job.model.resolution));
+    job.network("discriminator").module =
+        name("Judge", fmt::format(R"({{"side": {}}})", job.model.resolution));
+    job.training.step = name("Step");
+    job.layout.python = ".venv";
+    ++number;
+    gan::open_python(job, [](const std::string&) {});
+    gan::learn_own_step(job);
+    return job;
+  }
+};
+
+TEST_F(OwnStepGraphs, HaveTheBitsOfPlainStepsWhereAllPhasesMayBeRecorded) {
+  JobSpec job = own();
+  job.layout.check_steps = 5;  // proven anew
+  constexpr std::int64_t kMoreSteps = 12;
+  const Outcome reference = plain(job, kMoreSteps);
+  const Outcome found = recorded<SeededRecorder>(job, kMoreSteps);
+  EXPECT_EQ(found.digest, reference.digest);
+  EXPECT_TRUE(same_losses(found, reference));
+  // A call a graph, and one before them: two phases.
+  EXPECT_EQ(calls_[0].recorded, 2 * (job.training.microbatches + 1));
+  EXPECT_GE(calls_[0].played, 9 * calls_[0].recorded);
+  job.numerics.device = DeviceKind::kCuda;
+  EXPECT_TRUE(records_steps(job)) << "by the estimate of its memory";
+}
+
+TEST_F(OwnStepGraphs, EndTheTrainingWhereARecordedStepNoLongerIsThePhases) {
+  JobSpec job = own();
+  job.layout.check_steps = 6;
+  try {
+    (void)recorded<FadingRecorder>(job, kSteps);
+    FAIL() << "nobody noticed";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("training.step: step 6 as it was recorded"));
+  }
+}
+
+TEST_F(OwnStepGraphs, AreNotOfAPhaseThatDoesNotSaySo) {
+  std::string text = kOwnStep;
+  text.replace(text.rfind(", capture=True"), 14, "");
+  const JobSpec job = own(text);
+  EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps).digest, plain(job, kSteps).digest);
+  EXPECT_EQ(calls_[0].recorded, 0);
+  EXPECT_EQ(worker::why_not_recorded(job, gan::phases_of(job, TORCH_VERSION)),
+            "phase make of training.step is not marked capture=True");
 }
 
 TEST_F(StepGraphs, IsOffWhereTheJobSaysSo) {

@@ -8,6 +8,8 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/precision.hpp"
+#include "gan/script/called_network.hpp"
+#include "gan/script/process_generator.hpp"
 #include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
@@ -66,6 +68,14 @@ void PassRun::begin_step(std::int64_t step, std::optional<std::uint64_t> seed) {
   for (gan::Network* network : setup_.networks) {
     network->grow_to(growth_);
   }
+  if (own_step_) {
+    own_step_->begin_step(step);
+  }
+}
+
+void PassRun::seed_call(const Instruction& at) const {
+  const RandomKey key = context(at, at.network, nullptr, 0).key;
+  const gan::SeededGenerator seeded(setup_.device, gan::seed_of_call(key));
 }
 
 void PassRun::begin_again() {
@@ -148,9 +158,8 @@ gan::NamedTensors PassRun::batch_of(const Application& application) {
 at::Tensor PassRun::called(const Application& application) {
   gan::PythonStep::Made made =
       own_step_->call({.method = application.method,
-                       .step = step_,
                        .batch = batch_of(application),
-                       .key = context(application.network, nullptr, application.stream).key,
+                       .key = context(work_->at, application.network, nullptr, 0).key,
                        .sinks = setup_.sinks,
                        .trained = phase().networks});
   work_->figures = std::move(made.figures);
@@ -316,19 +325,20 @@ double PassRun::value_of(double base, const ScheduleSpec& schedule) const {
   return scheduled(base, schedule, images, setup_.job.burn_in_images());
 }
 
-RandomKey PassRun::key(RandomDraw draw, int stream) const {
+RandomKey PassRun::key(const Instruction& at, RandomDraw draw, int stream) const {
   return {.seed = seed_,
           .step = step_,
-          .phase = work_->at.phase,
-          .repeat = work_->at.repeat,
-          .pass = work_->at.pass + (stream << 16),
-          .microbatch = work_->at.microbatch,
+          .phase = at.phase,
+          .repeat = at.repeat,
+          .pass = at.pass + (stream << 16),
+          .microbatch = at.microbatch,
           .draw = static_cast<std::int32_t>(draw)};
 }
 
-gan::ForwardContext PassRun::context(NetworkId network, gan::StatisticSink* sink,
-                                     int stream) const {
-  return forward_context(setup_.job.networks[network], key(RandomDraw::kDropout, 0), stream, sink);
+gan::ForwardContext PassRun::context(const Instruction& at, NetworkId network,
+                                     gan::StatisticSink* sink, int stream) const {
+  return forward_context(setup_.job.networks[network], key(at, RandomDraw::kDropout, 0), stream,
+                         sink);
 }
 
 }  // namespace gangway::worker

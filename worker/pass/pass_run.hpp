@@ -61,6 +61,9 @@ class PassRun {
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   /// The job's own step; null: it has none.
   [[nodiscard]] gan::PythonStep* own_step() { return own_step_.get(); }
+  /// What the call of a kForward draws by LibTorch's generator is from now on what it draws in this
+  /// step, also where the call was recorded in another one. @pre the job has a step of its own
+  void seed_call(const pipeline::Instruction& at) const;
   /// Forgets what was carried out of the step.
   void begin_again();
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
@@ -191,11 +194,18 @@ class PassRun {
   [[nodiscard]] Precision precision() const;
   /// What begins with `base`, in this step.
   [[nodiscard]] double value_of(double base, const ScheduleSpec& schedule) const;
-  [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const;
+  [[nodiscard]] RandomKey key(const pipeline::Instruction& at, RandomDraw draw, int stream) const;
+  [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const {
+    return key(work_->at, draw, stream);
+  }
   /// Of an application of `network` that draws from `stream`, in the network's precision. @param
   /// sink  null: what it sees is not wanted
+  [[nodiscard]] gan::ForwardContext context(const pipeline::Instruction& at, NetworkId network,
+                                            gan::StatisticSink* sink, int stream) const;
   [[nodiscard]] gan::ForwardContext context(NetworkId network, gan::StatisticSink* sink,
-                                            int stream) const;
+                                            int stream) const {
+    return context(work_->at, network, sink, stream);
+  }
 
   Setup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it

@@ -52,6 +52,18 @@ std::string reason_in(const pipeline::Node& node) {
   return {};
 }
 
+std::string why_own_step_is_not(const JobSpec& job) {
+  if (job.data.takes_any) {
+    return "the examples of training.step are tensors of your own, which the host brings";
+  }
+  for (const OwnPhase& phase : job.training.own.phases) {
+    if (!phase.is_captured) {
+      return fmt::format("phase {} of training.step is not marked capture=True", phase.name);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
@@ -78,6 +90,9 @@ std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Pha
   }
   if (!job.model.library.file.empty()) {
     return "blocks of a library may do anything";
+  }
+  if (job.training.step.is_python()) {
+    return why_own_step_is_not(job);
   }
   for (const NetworkSpec& network : job.networks) {
     if (!network.module.file.empty()) {
@@ -107,7 +122,7 @@ bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance) 
 
 void StepGraphs::perform(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
   Known* const known = is_off_ ? nullptr : known_as(schedule);
-  if (known != nullptr && known->is_proven) {
+  if (known != nullptr && known->is_proven && !is_proven_anew()) {
     return play(*known, marked);
   }
   if (known != nullptr && known->is_recorded) {
@@ -131,8 +146,10 @@ StepGraphs::Known* StepGraphs::known_as(const std::vector<Instruction>& schedule
   added.schedule = schedule;
   for (const Instruction& instruction : pipeline::unarmed(schedule)) {
     const bool is_recorded = !is_of_an_exchange(instruction.operation);
-    if (added.parts.empty() || !is_recorded || !added.parts.back().is_recorded) {
-      added.parts.push_back({.is_recorded = is_recorded});
+    const bool is_call =
+        instruction.operation == Operation::kForward && setup_.operations.own_step() != nullptr;
+    if (added.parts.empty() || !is_recorded || is_call || !added.parts.back().is_recorded) {
+      added.parts.push_back({.is_recorded = is_recorded, .is_call = is_call});
     }
     added.parts.back().instructions.push_back(instruction);
   }
@@ -145,6 +162,9 @@ void StepGraphs::record(Known& known) {
   operations.prepare_reals();
   try {
     for (Part& part : known.parts) {
+      if (part.is_call) {
+        operations.seed_call(part.instructions.front());
+      }
       if (part.is_recorded) {
         part.graph = setup_.recorder.record(
             [&operations, &list = part.instructions] { pipeline::execute(list, operations); });
@@ -169,6 +189,13 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
     const Part& part = known.parts[i];
     if (!is_off_ && part.instructions.front().operation == Operation::kReduce && begin < i) {
       if (!leave_the_same(std::span(known.parts).subspan(begin, i - begin))) {
+        if (known.was_played) {
+          throw ConfigError(fmt::format(
+              "training.step: step {} as it was recorded leaves other gradients than its phases do "
+              "now: they depend on numbers of the host, which a recording repeats; leave capture "
+              "out, or numerics.cuda_graph=off, and begin anew",
+              operations.step()));
+        }
         give_up("a recorded step leaves other gradients than a plain one");
       }
       begin = i;
@@ -192,7 +219,7 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
   StepLosses losses = operations.exchange_losses(operations.no_losses());
   for (const Part& part : parts) {
     if (part.is_recorded) {
-      setup_.recorder.play(part.graph);
+      play(part);
     }
   }
   (void)operations.exchange_losses(std::move(losses));
@@ -204,6 +231,17 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
     sums[i].copy_(plain[i]);
   }
   return are_equal;
+}
+
+bool StepGraphs::is_proven_anew() const {
+  return setup_.prove_every > 0 && setup_.operations.step() % setup_.prove_every == 0;
+}
+
+void StepGraphs::play(const Part& part) {
+  if (part.is_call) {
+    setup_.operations.seed_call(part.instructions.front());
+  }
+  setup_.recorder.play(part.graph);
 }
 
 void StepGraphs::play(Known& known, pipeline::Operations& marked) {
@@ -218,7 +256,7 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
     if (part.is_recorded) {
       const NvtxRange range([] { return "recorded"; });
       const PartScope scope = in_part(messages::StepPart::kRecorded);
-      setup_.recorder.play(part.graph);
+      play(part);
     } else {
       pipeline::execute(part.instructions, marked);
     }

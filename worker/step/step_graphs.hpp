@@ -8,7 +8,10 @@
 // then computed as ever; the next such step is computed both ways, and the sums of its gradients
 // are compared bit by bit, so that a number of one step that a graph has kept, or work that it
 // lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
-// Compute thread.
+//
+// A step of the user's own (training.step) is cut before each call, too: LibTorch's generator is
+// seeded for each. What its phases keep on the host, a recording repeats: so they are compared
+// again from time to time, and what is found then ends the training. Compute thread.
 #pragma once
 
 #include <deque>
@@ -41,6 +44,8 @@ class StepGraphs {
     std::function<void(const std::string&)> say = {};  ///< a line for the user; null: nobody hears
     /// How far a played step's gradients may be from a plain one's: agree().
     double tolerance = 0.0;
+    /// Steps from one comparison to the next of a step of the user's own; 0: there is the first.
+    std::int64_t prove_every = 0;
   };
   explicit StepGraphs(Setup setup) : setup_(std::move(setup)) {}
 
@@ -53,6 +58,7 @@ class StepGraphs {
   struct Part {
     std::vector<pipeline::Instruction> instructions;
     bool is_recorded = false;  ///< computing; else one of an exchange
+    bool is_call = false;      ///< begins with one of a step of the user's own
     std::size_t graph = 0;
   };
   /// A list of instructions.
@@ -69,6 +75,9 @@ class StepGraphs {
   /// Null: there are too many already.
   [[nodiscard]] Known* known_as(const std::vector<pipeline::Instruction>& schedule);
   void record(Known& known);
+  [[nodiscard]] bool is_proven_anew() const;
+  /// Of a recorded part.
+  void play(const Part& part);
   void prove(Known& known, pipeline::Operations& marked);
   /// Networks whose gradients `parts` add up.
   [[nodiscard]] static std::set<NetworkId> summed_in(std::span<const Part> parts);

@@ -52,6 +52,8 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] std::int64_t step() const { return step_; }
   [[nodiscard]] std::uint64_t seed() const { return pass_.seed(); }
   [[nodiscard]] gan::PythonStep* own_step() { return pass_.own_step(); }
+  /// As PassRun's.
+  void seed_call(const pipeline::Instruction& at) const { pass_.seed_call(at); }
   /// The step's real examples, all of them, lie where passes look for them.
   void prepare_reals() { reals_.prepare(step_); }
   [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {

@@ -43,18 +43,20 @@ class Audio:
         self.samples, self.rate = samples, rate
 
 
-def phase(trains, repeats=1, every=1, new_batch=False):
+def phase(trains, repeats=1, every=1, new_batch=False, capture=False):
     """Marks a method as a phase. Phases run in the order in which the class has them.
 
     trains:     name of the network whose weights the loss is made small with, or a list of names
     repeats:    updates of it a step
     every:      steps from one update to the next
     new_batch:  whether each of them looks at new examples; others look at those that were taken last
+    capture:    whether it may be recorded as a CUDA graph where a GPU computes: it is work for the device alone, so that `step` and
+                its figures are tensors; steps are recorded if all phases say so
     """
     networks = [trains] if isinstance(trains, str) else list(trains)
 
     def mark(method):
-        method.gangway_phase = (networks, int(repeats), int(every), bool(new_batch))
+        method.gangway_phase = (networks, int(repeats), int(every), bool(new_batch), bool(capture))
         return method
     return mark
 
@@ -64,9 +66,9 @@ def phases_of(found):
     phases = {}
     for owner in reversed(found.__mro__):
         phases.update((method, value.gangway_phase) for method, value in vars(owner).items() if hasattr(value, "gangway_phase"))
-    if phases and not any(new for _, _, _, new in phases.values()):
+    if phases and not any(new for _, _, _, new, _ in phases.values()):
         first = next(iter(phases))
-        phases[first] = (*phases[first][:3], True)
+        phases[first] = (*phases[first][:3], True, phases[first][4])
     return phases
 
 

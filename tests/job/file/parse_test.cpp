@@ -145,6 +145,52 @@ encoder: {optimizer: {adam: {lr: 1e-3}}}
             Reconstruction::kSquared);
 }
 
+TEST(Parse, KnowsTheNetworksThatAJobNamesItself) {
+  const std::string text = R"(
+model: {student: {python: nets.py:Student, width: 8}, critic: nets.py:Critic, teacher: nets.py:Teacher}
+training: {recipe: [student, critic, teacher], step: step.py:Step, batch: 8}
+critic: {steps: 5, optimizer: {adam: {lr: 1e-3}}}
+teacher: {frozen: true}
+)";
+  const JobSpec spec =
+      parse_job(text + "student: {ema_kimg: 2}\nnumerics: {wire: {critic: bf16}}\n", "job.yaml");
+  EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
+  EXPECT_EQ(spec.network("critic").optimizer.lr, 1e-3);
+  EXPECT_EQ(spec.network("critic").wire, WireFormat::kBf16);
+  EXPECT_EQ(spec.network("student").ema_kimg, 2.0);
+  EXPECT_EQ(spec.network("critic").ema_kimg, 0.0);
+  EXPECT_EQ(spec.shown_network(), spec.id_of("student"));
+  EXPECT_EQ(spec.images_per_step(), 5 * 8);
+  EXPECT_THAT(to_yaml(spec), ::testing::HasSubstr("recipe: [student, critic, teacher]"));
+  EXPECT_THAT(problems_of(text, {"critic.stepps=2"}),
+              ElementsAre(::testing::HasSubstr("did you mean 'critic.steps'")));
+  EXPECT_THAT(problems_of(text, {"generator.ema_kimg=2"}),
+              ElementsAre(::testing::HasSubstr("unknown key")));
+  EXPECT_THAT(problems_of(text, {"training.loss=hinge"}),
+              ElementsAre(::testing::HasSubstr("has no meaning")));
+}
+
+TEST(Parse, RefusesNamesOfNetworksThatCannotBe) {
+  const auto problem = [](const std::string& names, const std::string& other = "training.batch=8") {
+    return problems_of("", {"training.recipe=" + names, other});
+  };
+  using ::testing::Contains;
+  using ::testing::HasSubstr;
+  EXPECT_THAT(problem("[]"), Contains(HasSubstr("has 0 networks; a job has 1 to 8")));
+  EXPECT_THAT(problem("[a, b, c, d, e, f, g, h, i]"), Contains(HasSubstr("has 9 networks")));
+  EXPECT_THAT(problem("[a, B]"), Contains(HasSubstr("lower-case letters, digits and _")));
+  EXPECT_THAT(problem("[a, [b]]"), Contains(HasSubstr("lower-case letters, digits and _")));
+  EXPECT_THAT(problem("[a, a]"), Contains(HasSubstr("names the network a twice")));
+  for (const std::string word : {"training", "latent", "stages", "evaluation"}) {
+    EXPECT_THAT(problem("[" + word + "]"), Contains(HasSubstr("is a word of job files")));
+  }
+  EXPECT_THAT(problem("[a, b]"), Contains(HasSubstr("give training.step a class")));
+  EXPECT_THAT(problem("[a, b]", "training.step=step.py:Step"),
+              Contains(HasSubstr("give model.a a class")));
+  EXPECT_THAT(problem("[a, b]", "training.step=step.py:Step"),
+              ::testing::Not(Contains(HasSubstr("needs the role"))));
+}
+
 TEST(Parse, RefusesWhatTheRecipeHasNoUseFor) {
   EXPECT_THAT(
       problems_of("training: {recipe: vae, loss: hinge}"),

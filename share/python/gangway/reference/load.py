@@ -20,14 +20,27 @@ from gangway.xxh3 import hash_of
 OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics that are no part of a network's own module
 
 
+def network_names(job: dict) -> list[str]:
+    """In the order of their numbers: a job with a step of its own may name them itself."""
+    recipe = job["training"].get("recipe")
+    return recipe if isinstance(recipe, list) else ["generator", "discriminator"]
+
+
+def updates_of(job: dict) -> int:
+    """Of the network that counts: so many batches of real examples count as shown in a step."""
+    names = network_names(job)
+    return job[names[1]]["steps"] if len(names) > 1 else 1
+
+
 def require_replayed(job: dict, numerics: str) -> None:
     """Raises Failed, in a line, for the first thing of a job that is not replayed."""
     def keys(section, **wanted):
         return [(f"{section}.{name}", _at(job, section).get(name, value), value) for name, value in wanted.items()]
 
-    wanted = [*keys("training", recipe="adversarial", orthogonal_weight=0),
+    names_its_networks = isinstance(job["training"].get("recipe"), list)
+    wanted = [*([] if names_its_networks else keys("training", recipe="adversarial")), *keys("training", orthogonal_weight=0),
               *keys("training.augment", policy="none"), *keys("training.path_length", weight=0),
-              *keys("generator", frozen=False), *keys("discriminator", frozen=False),
+              *(key for name in network_names(job) if not names_its_networks for key in keys(name, frozen=False)),
               *keys("numerics", device="cpu", precision="fp32"), *keys("model", codes=0, categories=0, library="none")]
     for key, value, replayed in wanted:
         if value != replayed:
@@ -126,7 +139,7 @@ def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int, exam
     model = job["model"]
     if examples is None:
         of_noise, of_pictures = (model["latent"],), (model["channels"], model["resolution"], model["resolution"])
-        examples = [torch.zeros(of_noise if name == "generator" else of_pictures)]
+        examples = [torch.zeros(of_noise if name == network_names(job)[0] else of_pictures)]
         examples += [torch.zeros((), dtype=torch.int64)] if model.get("classes", 0) > 0 else []
     inputs = []
     for one in examples if isinstance(examples, (list, tuple)) else [examples]:
@@ -176,19 +189,22 @@ def networks_of(run: Path, job: dict, checkpoint, is_beginning: bool = False, tr
     """@param is_beginning  whether they are as before the first step; the checkpoint then only says which tensors there are
     @param trusts  whether a network's file is run whoever could have written it"""
     found = {}
-    for number, name in enumerate(("generator", "discriminator")):
+    for number, name in enumerate(network_names(job)):
         tensors = [one.partition("/")[2] for one in checkpoint.names if one.startswith(f"{name}/")]
-        moments = update.MOMENTS[next(iter(job[name]["optimizer"]))]
-        parameters = {one for one in tensors if f"{name}_optimizer/{moments[0]}/{one}" in checkpoint.names}
-        kept = {one: 1.0 - job["training"]["lecam"]["decay"] for one in tensors if one.rpartition("/")[2] in OF_A_TRAINING}
+        is_frozen = job[name].get("frozen", False)
+        moments = [] if is_frozen else update.MOMENTS[next(iter(job[name]["optimizer"]))]
+        parameters = {one for one in tensors if not is_frozen and f"{name}_optimizer/{moments[0]}/{one}" in checkpoint.names}
+        kept = {one: 1.0 - _at(job, "training.lecam")["decay"] for one in tensors if one.rpartition("/")[2] in OF_A_TRAINING}
         statistics = [one for one in tensors if one not in parameters and one not in kept]
         module = _module_of(run, job, name, checkpoint, parameters, statistics, trusts)
-        if set(module.parameters) != parameters:
+        if is_frozen:
+            module.freeze()
+        elif set(module.parameters) != parameters:
             odd = min(set(module.parameters) ^ parameters)
             raise Failed(f"{checkpoint.folder}: the {name}'s parameter '{odd}' is not in both its module and the checkpoint", 5)
         is_channels_last = job["numerics"]["memory_format"] == "channels-last"
         found[name] = Network(name, module, checkpoint, moments, kept, is_channels_last)
-        if is_beginning:
+        if is_beginning and not is_frozen:
             if job[name]["weights"] != "none" or job[name].get("initialization", "family") != "family":
                 raise Failed(f"step 0 of a run whose {name} begins with other weights than its own is not replayed; later steps are")
             found[name].begin(module.initial(job["training"]["seed"], number))

@@ -70,7 +70,7 @@ class Module:
         self.parameters = {name: values for name, values in network.named_parameters() if values.requires_grad}
         self.blocks = dict.fromkeys(self.parameters, 0)
         self._statistics = {}
-        for name in statistics:
+        for name in (one for one in statistics if one not in self.parameters):
             owner, _, attribute = name.rpartition(".")
             self._statistics[name] = (functools.reduce(getattr, owner.split(".") if owner else [], network), attribute)
         # A buffer may hold whole numbers; its statistic is a mean of them, in float32.
@@ -82,6 +82,9 @@ class Module:
     def initial(self, seed: int, number: int) -> dict:
         """What training begins with: what is in the file."""
         return self._given
+
+    def freeze(self) -> None:
+        self._network.eval()
 
     @property
     def network(self) -> torch.nn.Module:

@@ -33,20 +33,20 @@ class OwnStep:
 
     def phases(self) -> list[Phase]:
         phases, reals = [], 0
-        for method, (trains, repeats, every, is_new) in step.phases_of(type(self.step)).items():
-            phases.append(Phase(tuple(trains), [functools.partial(self.learn, method)], repeats, every,
+        for method, (trains, repeats, every, is_new, is_captured) in step.phases_of(type(self.step)).items():
+            phases.append(Phase(tuple(trains), [functools.partial(self.learn, method, is_captured)], repeats, every,
                                 first_reals=reals if is_new else None, harvests=1))
             reals += repeats if is_new else 0
         return phases
 
-    def learn(self, method: str, at: Pass) -> None:
+    def learn(self, method: str, is_captured: bool, at: Pass) -> None:
         """Gradients go to the networks that the phase trains, statistics as the call leaves them, too."""
         batch = at.batch()
         for network in self.networks.values():
             network.module.prepare(network.running)
         seed_all(int(Keyed(**at._network_key(0), draw=philox.DROPOUT).bits(0)[0]))
         vars(self.step)["kept"] = self._kept.setdefault((at.step.number, at.place["microbatch"]), step.KeptTensors())
-        made = getattr(self.step, method)(batch, at.step.number)
+        made = getattr(self.step, method)(batch, torch.tensor(at.step.number) if is_captured else at.step.number)
         loss = made[0] if isinstance(made, tuple) else made
         trained = [self.networks[name] for name in at.phase.trains]
         for network in trained:

@@ -7,7 +7,7 @@ import json
 
 import torch
 
-from gangway.reference import data, passes, schedule, update
+from gangway.reference import data, load, passes, schedule, update
 from gangway.reference.passes import Pass, Phase
 
 
@@ -22,7 +22,7 @@ class Step:
         self.lr_factor, self.seed = settings_of(job["training"]["seed"], events, number)
         training = job["training"]
         self._is_channels_last = job["numerics"]["memory_format"] == "channels-last"
-        self._images_per_step = training["batch"] * job["discriminator"]["steps"]
+        self._images_per_step = training["batch"] * load.updates_of(job)
         # Counted up to the end of the step, so that a warm-up does not begin with a rate of zero.
         self._images = float((number + 1) * self._images_per_step)
         self._burn_in = 1000.0 * (training.get("burn_in_kimg") or training["kimg"])
@@ -79,7 +79,7 @@ class Step:
         microbatch = place["microbatch"]
         if phase.first_reals is not None:
             is_new = self.job["training"].get("generator_reals") == "new"
-            batch = self.number * (self.job["discriminator"]["steps"] + is_new) + phase.first_reals + place["repeat"]
+            batch = self.number * (load.updates_of(self.job) + is_new) + phase.first_reals + place["repeat"]
             if self._latest.get(microbatch, (None,))[0] != batch:
                 examples, labels = self.reals.read(batch, microbatch)
                 if labels is not None and self._is_channels_last and examples.dim() == 4:

@@ -69,10 +69,10 @@ void check_count(std::size_t summands) {
 
 }  // namespace
 
-SumProgram tree_sum_program(std::span<const MicrobatchRange> subtrees, int num_microbatches) {
+SumProgram tree_sum_program(std::span<const MicrobatchRange> subtrees, MicrobatchRange node) {
   check_count(subtrees.size());
   Compiler compiler(subtrees);
-  compiler.visit({0, num_microbatches});
+  compiler.visit(node);
   return compiler.finish();
 }
 

@@ -9,11 +9,12 @@
 
 namespace gangway::comm {
 
-/// The sum in tree order over [0, num_microbatches) of summands that are the sums of `subtrees`.
-/// @pre the subtrees, in ascending order, are whole and cover [0, num_microbatches) exactly.
+/// The sum in tree order over `node` of summands that are the sums of `subtrees`.
+/// @param node  of the tree over all micro-batches, often all of it
+/// @pre the subtrees, in ascending order, are whole and cover `node` exactly.
 /// @throws InvariantError if they do not, or are more than kMaxSummands.
 [[nodiscard]] SumProgram tree_sum_program(std::span<const MicrobatchRange> subtrees,
-                                          int num_microbatches);
+                                          MicrobatchRange node);
 
 /// ((s0 + s1) + s2) + …: for the declared inexact mode, in which no tree is promised.
 /// @throws InvariantError if `num_summands` is not in [1, kMaxSummands].

@@ -53,7 +53,8 @@ void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
 NcclReducer::NcclReducer(NcclSession& session, Setup setup)
     : session_(session),
       setup_(std::move(setup)),
-      messages_(*setup_.plan, setup_.ranges, setup_.num_microbatches, session.worker()),
+      messages_(*setup_.plan, setup_.ranges, setup_.num_microbatches, session.worker(),
+                setup_.hosts),
       launches_(setup_.plan->num_buckets()) {
   check_setup(setup_, messages_);
   for (std::size_t bucket = 0; bucket < setup_.plan->num_buckets(); ++bucket) {
@@ -67,18 +68,21 @@ void NcclReducer::allocate() {
   const std::size_t elements = setup_.layout->size();
   const bool rounds = setup_.wire != WireType::kFloat32;
   const auto allocate_registered = [&](NcclMemory& memory, std::size_t bytes) {
-    memory = allocate_nccl_memory(bytes);
-    registrations_.push_back(std::make_unique<NcclRegistration>(session_, memory.get(),
-                                                                std::max<std::size_t>(bytes, 4)));
+    if (bytes > 0) {  // NCCL takes megabytes for each
+      memory = allocate_nccl_memory(bytes);
+      registrations_.push_back(std::make_unique<NcclRegistration>(session_, memory.get(), bytes));
+    }
   };
   scalars_ = allocate_on_device(sizeof(Scalars));
   if (setup_.order == NcclOrder::kNcclOrder) {
     allocate_registered(mean_, elements * sizeof(float));
     return;
   }
+  allocate_registered(host_received_, messages_.host_receive_elements() * sizeof(float));
+  allocate_registered(host_sums_, messages_.sum_elements() * sizeof(float));
   allocate_registered(received_, messages_.receive_elements() * bytes_of(setup_.wire));
   if (rounds) {
-    const std::size_t values = elements * setup_.partials.size();
+    const std::size_t values = elements * messages_.host_programs().size();
     allocate_registered(encoded_, values * bytes_of(setup_.wire));
     residual_ = allocate_nccl_memory(values * sizeof(float));
   }
@@ -92,20 +96,33 @@ void NcclReducer::allocate() {
 
 SliceSummands NcclReducer::summands(std::size_t bucket) const {
   const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
-  SliceSummands found;
-  if (setup_.order == NcclOrder::kNcclOrder) {
-    for (std::size_t i = 0; i < setup_.partials.size(); ++i) {
-      found.values[i] = setup_.partials[i] + setup_.plan->bucket(bucket).begin;
-    }
-    return found;
+  if (setup_.order == NcclOrder::kExact) {
+    return summands(plan.sources, plan.slice);
   }
-  for (std::size_t i = 0; i < plan.sources.size(); ++i) {
-    const MessagePlan::Source& source = plan.sources[i];
-    if (source.is_own) {
-      found.values[i] = setup_.partials[source.partial] + plan.slice.begin;
-    } else {
-      found.values[i] = bytes_at(received_, source.buffer_offset * bytes_of(setup_.wire));
-      found.types[i] = setup_.wire;
+  SliceSummands found;
+  for (std::size_t i = 0; i < setup_.partials.size(); ++i) {
+    found.values[i] = setup_.partials[i] + setup_.plan->bucket(bucket).begin;
+  }
+  return found;
+}
+
+SliceSummands NcclReducer::summands(const std::vector<MessagePlan::Source>& sources,
+                                    ElementRange elements) const {
+  using From = MessagePlan::Source::From;
+  SliceSummands found;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const MessagePlan::Source& source = sources[i];
+    switch (source.from) {
+      case From::kOwn:
+        found.values[i] = setup_.partials[source.partial] + elements.begin;
+        break;
+      case From::kHost:
+        found.values[i] = floats_at(host_received_, source.buffer_offset);
+        break;
+      case From::kOtherHost:
+        found.values[i] = bytes_at(received_, source.buffer_offset * bytes_of(setup_.wire));
+        found.types[i] = setup_.wire;
+        break;
     }
   }
   return found;
@@ -202,6 +219,7 @@ void NcclReducer::launch_bucket(std::size_t bucket) {
     all_reduce(bucket);
   } else {
     send_partials(bucket);
+    send_sums(bucket);
   }
   const bool is_last = bucket + 1 == events_.size();
   if (!agrees()) {
@@ -222,40 +240,73 @@ void NcclReducer::launch_bucket(std::size_t bucket) {
 
 void NcclReducer::send_partials(std::size_t bucket) {
   const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
-  if (setup_.wire != WireType::kFloat32) {
-    for (const MessagePlan::PartialSend& send : plan.sends) {
-      const std::size_t begin = send.elements.begin;
-      launch_encode({.values = setup_.partials[send.partial] + begin,
-                     .residual = floats_at(residual_, send.partial * setup_.layout->size() + begin),
-                     .out = encoded(send.partial, begin),
-                     .type = setup_.wire,
-                     .elements = static_cast<std::int64_t>(send.elements.size())},
-                    session_.stream());
-    }
-  }
-  if (!plan.sends.empty() || !plan.receives.empty()) {
+  if (!plan.host_sends.empty() || !plan.host_receives.empty()) {
     session_.group(setup_.network,
                    [this, bucket](ncclComm_t comm) { enqueue_partials(bucket, comm); });
   }
 }
 
-std::byte* NcclReducer::encoded(std::size_t partial, std::size_t element) const {
-  return bytes_at(encoded_, (partial * setup_.layout->size() + element) * bytes_of(setup_.wire));
+void NcclReducer::send_sums(std::size_t bucket) {
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  for (const MessagePlan::SumSend& send : plan.sends) {
+    const auto elements = static_cast<std::int64_t>(send.elements.size());
+    if (!send.sources.empty()) {
+      launch_sum({.program = messages_.host_programs()[send.sum],
+                  .summands = summands(send.sources, send.elements),
+                  .elements = elements,
+                  .out = floats_at(host_sums_, send.buffer_offset)},
+                 session_.stream());
+    }
+    if (setup_.wire != WireType::kFloat32) {
+      const std::size_t begin = send.elements.begin;
+      launch_encode({.values = values_of(send),
+                     .residual = floats_at(residual_, send.sum * setup_.layout->size() + begin),
+                     .out = encoded(send.sum, begin),
+                     .type = setup_.wire,
+                     .elements = elements},
+                    session_.stream());
+    }
+  }
+  if (!plan.sends.empty() || !plan.receives.empty()) {
+    session_.group(setup_.network, [this, bucket](ncclComm_t comm) { enqueue_sums(bucket, comm); });
+  }
+}
+
+const float* NcclReducer::values_of(const MessagePlan::SumSend& send) const {
+  return send.sources.empty() ? setup_.partials[send.sum] + send.elements.begin
+                              : floats_at(host_sums_, send.buffer_offset);
+}
+
+std::byte* NcclReducer::encoded(std::size_t sum, std::size_t element) const {
+  return bytes_at(encoded_, (sum * setup_.layout->size() + element) * bytes_of(setup_.wire));
 }
 
 void NcclReducer::enqueue_partials(std::size_t bucket, ncclComm_t communicator) {
   const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
+  for (const MessagePlan::Receive& receive : plan.host_receives) {
+    check(ncclRecv(floats_at(host_received_, receive.buffer_offset), receive.elements, ncclFloat32,
+                   receive.peer, communicator, session_.stream()),
+          "receiving gradients");
+  }
+  for (const MessagePlan::PartialSend& send : plan.host_sends) {
+    check(ncclSend(setup_.partials[send.partial] + send.elements.begin, send.elements.size(),
+                   ncclFloat32, send.peer, communicator, session_.stream()),
+          "sending gradients");
+  }
+}
+
+void NcclReducer::enqueue_sums(std::size_t bucket, ncclComm_t communicator) {
+  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
   const ncclDataType_t type = nccl_type(setup_.wire);
-  for (const MessagePlan::PartialReceive& receive : plan.receives) {
+  for (const MessagePlan::Receive& receive : plan.receives) {
     check(ncclRecv(bytes_at(received_, receive.buffer_offset * bytes_of(setup_.wire)),
                    receive.elements, type, receive.peer, communicator, session_.stream()),
           "receiving gradients");
   }
-  for (const MessagePlan::PartialSend& send : plan.sends) {
-    const void* const values =
-        setup_.wire == WireType::kFloat32
-            ? static_cast<const void*>(setup_.partials[send.partial] + send.elements.begin)
-            : encoded(send.partial, send.elements.begin);
+  for (const MessagePlan::SumSend& send : plan.sends) {
+    const void* const values = setup_.wire == WireType::kFloat32
+                                   ? static_cast<const void*>(values_of(send))
+                                   : encoded(send.sum, send.elements.begin);
     check(ncclSend(values, send.elements.size(), type, send.peer, communicator, session_.stream()),
           "sending gradients");
   }
@@ -287,26 +338,29 @@ void NcclReducer::update_and_share(std::size_t bucket) {
     setup_.viewer->after_update(update, updated(bucket), session_.stream());
   }
   const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
-  const bool shares = !plan.weight_sends.empty() || !plan.weight_receives.empty();
-  if (setup_.order == NcclOrder::kExact && shares) {
-    session_.group(setup_.network,
-                   [this, bucket](ncclComm_t comm) { enqueue_weights(bucket, comm); });
+  if (setup_.order == NcclOrder::kExact) {
+    exchange_weights(plan.weight_sends, plan.weight_receives);
+    exchange_weights(plan.forward_sends, plan.forward_receives);
   }
   check(cudaEventRecord(events_[bucket].weights.get(), session_.stream()), setup_.network);
 }
 
-void NcclReducer::enqueue_weights(std::size_t bucket, ncclComm_t communicator) {
-  const MessagePlan::Bucket& plan = messages_.buckets()[bucket];
-  for (const MessagePlan::WeightMessage& receive : plan.weight_receives) {
-    check(ncclRecv(setup_.weights + receive.elements.begin, receive.elements.size(), ncclFloat32,
-                   receive.peer, communicator, session_.stream()),
-          "receiving weights");
+void NcclReducer::exchange_weights(const WeightMessages& sends, const WeightMessages& receives) {
+  if (sends.empty() && receives.empty()) {
+    return;
   }
-  for (const MessagePlan::WeightMessage& send : plan.weight_sends) {
-    check(ncclSend(setup_.weights + send.elements.begin, send.elements.size(), ncclFloat32,
-                   send.peer, communicator, session_.stream()),
-          "sending weights");
-  }
+  session_.group(setup_.network, [&](ncclComm_t communicator) {
+    for (const MessagePlan::WeightMessage& receive : receives) {
+      check(ncclRecv(setup_.weights + receive.elements.begin, receive.elements.size(), ncclFloat32,
+                     receive.peer, communicator, session_.stream()),
+            "receiving weights");
+    }
+    for (const MessagePlan::WeightMessage& send : sends) {
+      check(ncclSend(setup_.weights + send.elements.begin, send.elements.size(), ncclFloat32,
+                     send.peer, communicator, session_.stream()),
+            "sending weights");
+    }
+  });
 }
 
 void NcclReducer::await(cudaStream_t stream) { await_bucket(events_.size() - 1, stream); }

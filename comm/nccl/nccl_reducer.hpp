@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The reduction of one network on CUDA devices. Exact: partials of each bucket travel by grouped
-// send and receive to the owners of its slices, one fused kernel adds them in tree order and
-// updates the slice, and the new weights travel back. All by streams and events: no thread waits
-// for the GPU.
+// send and receive to the owners of its slices, between hosts as the sums of a host
+// (comm/nccl/message_plan.hpp), one fused kernel adds them in tree order and updates the slice, and
+// the new weights travel back. All by streams and events: no thread waits for the GPU.
 //
 //   prepare(constants, compute)     compute thread; in front of a captured graph, not in it
 //   open()                          compute thread: no bucket is ready
@@ -43,11 +43,13 @@ class NcclReducer final : public Exchange {
     const ArenaLayout* layout = nullptr;  ///< outlives the reducer, as does plan
     const BucketPlan* plan = nullptr;
     std::vector<MicrobatchRange> ranges;  ///< of every worker
+    std::vector<int> hosts = {};          ///< by worker: equal on one host; empty: each its own
     int num_microbatches = 1;
     NcclOrder order = NcclOrder::kExact;
-    WireType wire = WireType::kFloat32;  ///< of partials; 16 bits are declared inexact
-    double clip_norm = 0.0;              ///< global norm; 0: no clipping
-    bool tells_norm = false;             ///< squared_norm() without clipping, too
+    /// Of sums between hosts; 16 bits are declared inexact.
+    WireType wire = WireType::kFloat32;
+    double clip_norm = 0.0;   ///< global norm; 0: no clipping
+    bool tells_norm = false;  ///< squared_norm() without clipping, too
     /// Losses may be scaled, as the constants say; where the norm is not finite all workers skip
     /// the update.
     bool skips = false;
@@ -134,6 +136,7 @@ class NcclReducer final : public Exchange {
   void allocate();
   void set_up_sums();
   void send_partials(std::size_t bucket);
+  void send_sums(std::size_t bucket);
   void all_reduce(std::size_t bucket);
   void launch_bucket(std::size_t bucket);
   void decide_clip();
@@ -141,13 +144,20 @@ class NcclReducer final : public Exchange {
   void share_squares();
   void update_and_share(std::size_t bucket);
   void enqueue_partials(std::size_t bucket, ncclComm_t communicator);
-  void enqueue_weights(std::size_t bucket, ncclComm_t communicator);
+  void enqueue_sums(std::size_t bucket, ncclComm_t communicator);
+  using WeightMessages = std::vector<MessagePlan::WeightMessage>;
+  void exchange_weights(const WeightMessages& sends, const WeightMessages& receives);
   void enqueue_squares(ncclComm_t communicator);
   [[nodiscard]] SliceSummands summands(std::size_t bucket) const;
+  /// What `sources` are in `elements` of the arena.
+  [[nodiscard]] SliceSummands summands(const std::vector<MessagePlan::Source>& sources,
+                                       ElementRange elements) const;
+  /// Where what is sent lies, before it is rounded.
+  [[nodiscard]] const float* values_of(const MessagePlan::SumSend& send) const;
   /// What this worker updates of a bucket.
   [[nodiscard]] ElementRange updated(std::size_t bucket) const;
   [[nodiscard]] ElementRange blocks_of(ElementRange elements) const;
-  [[nodiscard]] std::byte* encoded(std::size_t partial, std::size_t element) const;
+  [[nodiscard]] std::byte* encoded(std::size_t sum, std::size_t element) const;
   [[nodiscard]] Scalars* scalars() const { return static_cast<Scalars*>(scalars_.get()); }
 
   NcclSession& session_;
@@ -157,8 +167,12 @@ class NcclReducer final : public Exchange {
   std::vector<BucketEvents> events_;
   std::vector<SliceSum> sums_;        // by bucket; where sums are needed apart from updates
   std::vector<SliceUpdate> updates_;  // by bucket
-  NcclMemory received_;  // partials of the others, by MessagePlan's offsets, in the wire's type
-  NcclMemory encoded_;   // own partials in the wire's type, where it is not kFloat32
+  // By MessagePlan's offsets:
+  NcclMemory host_received_;  // partials of the own host's others
+  NcclMemory host_sums_;      // of the own host, for others
+  NcclMemory received_;       // sums of other hosts, in the wire's type
+  // Arena-sized, by the host's sums, where the wire is not kFloat32:
+  NcclMemory encoded_;   // the sums in its type
   NcclMemory residual_;  // what rounding took from them
   NcclMemory mean_;      // arena-sized; where sums are needed apart from updates
   NcclMemory squares_;   // clipping: a double a block, then as many of scratch

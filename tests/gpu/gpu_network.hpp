@@ -21,6 +21,7 @@ class GpuNetwork {
     std::size_t num_buckets = 3;
     NcclOrder order = NcclOrder::kExact;
     WireType wire = WireType::kFloat32;
+    std::vector<int> hosts = {};  ///< by worker; empty: each its own
   };
 
   GpuNetwork(NcclSession& session, const ArenaLayout& layout, const Setup& setup)
@@ -54,6 +55,7 @@ class GpuNetwork {
                                                  .plan = &plan_,
                                                  .ranges = toy_ranges(setup.job.num_microbatches,
                                                                       session.num_workers()),
+                                                 .hosts = setup.hosts,
                                                  .num_microbatches = setup.job.num_microbatches,
                                                  .order = setup.order,
                                                  .wire = setup.wire,

@@ -83,6 +83,27 @@ TEST_F(NcclWorkers, ReduceToTheBitsOfOneHostWheneverBucketsAreReady) {
   session.finalize();
 }
 
+/// The routes' hosts are pretended, two workers to each, then all on one; what NCCL takes for hosts
+/// is another matter.
+TEST_F(NcclWorkers, ReduceByHostsToTheBitsOfOneHost) {
+  NcclSession session(session_setup(transport_));
+  const CudaStream compute = make_compute_stream();
+  const GpuJob job{.num_microbatches = 6};
+  for (const int to_a_host : {2, transport_.num_workers()}) {
+    SCOPED_TRACE(testing::Message() << to_a_host << " workers to a host");
+    std::vector<int> hosts;
+    for (int worker = 0; worker < transport_.num_workers(); ++worker) {
+      hosts.push_back(worker / to_a_host);
+    }
+    GpuNetwork network(session, layout_, {.job = job, .num_buckets = 4, .hosts = hosts});
+    for (int update = 1; update <= job.num_updates; ++update) {
+      network.step(update, compute.get(), BucketEvents::kReversed);
+    }
+    expect_equal_to_host(network, compute.get(), job);
+  }
+  session.finalize();
+}
+
 TEST_F(NcclWorkers, ClipByTheNormOfOneHost) {
   NcclSession session(session_setup(transport_));
   const CudaStream compute = make_compute_stream();

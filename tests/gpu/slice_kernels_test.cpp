@@ -51,7 +51,7 @@ struct SlicePair {
       partials.push_back(scattered_values(static_cast<std::uint64_t>(m) + 10U, count));
       device_partials.emplace_back(partials.back());
     }
-    program = tree_sum_program(leaves, num_microbatches);
+    program = tree_sum_program(leaves, {0, num_microbatches});
   }
 
   [[nodiscard]] SliceUpdate update(bool on_device) {

@@ -42,7 +42,7 @@ struct Slice {
   UpdateConstants constants = update_constants(kPlan, 0.1);
 
   [[nodiscard]] SliceUpdate update() {
-    SliceUpdate described{.program = tree_sum_program(subtrees, 6),
+    SliceUpdate described{.program = tree_sum_program(subtrees, {0, 6}),
                           .elements = kElements,
                           .parameter_elements = kParameters,
                           .scale = 1.0F / 6.0F,

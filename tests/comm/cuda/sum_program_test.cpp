@@ -47,7 +47,7 @@ TEST(SumProgram, AddsInTheOrderOfTheTree) {
   for (int num_microbatches = 1; num_microbatches <= 40; ++num_microbatches) {
     for (int num_workers = 1; num_workers <= 9; ++num_workers) {
       const OneElement one(num_microbatches, num_workers);
-      const float sum = run(tree_sum_program(one.subtrees, num_microbatches), one.values);
+      const float sum = run(tree_sum_program(one.subtrees, {0, num_microbatches}), one.values);
       EXPECT_EQ(std::bit_cast<std::uint32_t>(sum), std::bit_cast<std::uint32_t>(one.expected))
           << num_microbatches << " micro-batches, " << num_workers << " workers";
     }
@@ -57,7 +57,7 @@ TEST(SumProgram, AddsInTheOrderOfTheTree) {
 TEST(SumProgram, NamesTheOrderOfSixMicrobatches) {
   // ((0 + (1 + 2)) + (3 + (4 + 5))), as docs/numerics.md has it.
   const std::vector<MicrobatchRange> leaves{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}};
-  const SumProgram program = tree_sum_program(leaves, 6);
+  const SumProgram program = tree_sum_program(leaves, {0, 6});
   EXPECT_EQ(program.num_summands, 6);
   EXPECT_EQ(program.depth, 3);
   EXPECT_THAT(std::vector<int>(program.merges, program.merges + 6),
@@ -69,17 +69,17 @@ TEST(SumProgram, HasRoomForTheWaitingSumsOfTheDeepestTree) {
   std::vector<MicrobatchRange> subtrees =
       whole_subtrees({0, num_microbatches - 1}, num_microbatches);
   subtrees.push_back({num_microbatches - 1, num_microbatches});
-  EXPECT_EQ(tree_sum_program(subtrees, num_microbatches).depth, kMaxSumDepth);
+  EXPECT_EQ(tree_sum_program(subtrees, {0, num_microbatches}).depth, kMaxSumDepth);
 }
 
 TEST(SumProgram, RefusesPartialsThatDoNotCoverTheMicrobatches) {
   const std::vector<MicrobatchRange> gap{{0, 1}, {2, 4}};
   const std::vector<MicrobatchRange> not_whole{{0, 1}, {1, 3}, {3, 4}};
   const std::vector<MicrobatchRange> too_many{{0, 2}, {2, 4}, {4, 6}};
-  EXPECT_THROW((void)tree_sum_program(gap, 4), InvariantError);
-  EXPECT_THROW((void)tree_sum_program(not_whole, 4), InvariantError);
-  EXPECT_THROW((void)tree_sum_program(too_many, 4), InvariantError);
-  EXPECT_THROW((void)tree_sum_program({}, 4), InvariantError);
+  EXPECT_THROW((void)tree_sum_program(gap, {0, 4}), InvariantError);
+  EXPECT_THROW((void)tree_sum_program(not_whole, {0, 4}), InvariantError);
+  EXPECT_THROW((void)tree_sum_program(too_many, {0, 4}), InvariantError);
+  EXPECT_THROW((void)tree_sum_program({}, {0, 4}), InvariantError);
 }
 
 TEST(SumProgram, RefusesMoreSummandsThanAKernelTakes) {
@@ -87,9 +87,9 @@ TEST(SumProgram, RefusesMoreSummandsThanAKernelTakes) {
   for (int i = 0; i <= kMaxSummands; ++i) {
     leaves.push_back({i, i + 1});
   }
-  EXPECT_THROW((void)tree_sum_program(leaves, kMaxSummands + 1), InvariantError);
+  EXPECT_THROW((void)tree_sum_program(leaves, {0, kMaxSummands + 1}), InvariantError);
   leaves.pop_back();
-  EXPECT_EQ(tree_sum_program(leaves, kMaxSummands).num_summands, kMaxSummands);
+  EXPECT_EQ(tree_sum_program(leaves, {0, kMaxSummands}).num_summands, kMaxSummands);
   EXPECT_THROW((void)running_sum_program(kMaxSummands + 1), InvariantError);
   EXPECT_THROW((void)running_sum_program(0), InvariantError);
 }

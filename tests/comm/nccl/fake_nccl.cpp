@@ -58,6 +58,9 @@ std::map<std::byte*, std::size_t> g_allocated;
 std::multiset<const void*> g_in_use;
 std::atomic<int> g_freed_in_use = 0;
 
+std::mutex g_sent_mutex;  // guards the map
+std::map<std::pair<int, int>, std::uint64_t> g_sent;
+
 struct Operation {
   enum class Kind { kSend, kReceive, kAverage } kind = Kind::kSend;
   const void* from = nullptr;
@@ -132,6 +135,8 @@ void perform(Membership& member, const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) {
     if (operation.kind == Operation::Kind::kSend) {
       sent.push_back(post(member, operation.peer, operation.from, operation.bytes));
+      const std::scoped_lock lock(g_sent_mutex);
+      g_sent[{member.rank, operation.peer}] += operation.bytes;
     }
   }
   for (const Operation& operation : operations) {
@@ -225,6 +230,11 @@ void break_communicators(const ncclUniqueId& id, ncclResult_t error) {
 
 int num_communicators() { return g_communicators; }
 int num_freed_in_use() { return g_freed_in_use; }
+
+std::map<std::pair<int, int>, std::uint64_t> take_bytes_sent() {
+  const std::scoped_lock lock(g_sent_mutex);
+  return std::exchange(g_sent, {});
+}
 
 }  // namespace gangway::fake
 

@@ -6,6 +6,10 @@
 // into.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <utility>
+
 #include <nccl.h>
 
 namespace gangway::fake {
@@ -18,5 +22,8 @@ void break_communicators(const ncclUniqueId& id, ncclResult_t error);
 
 /// How often memory of ncclMemAlloc was freed while a group on its stream had still to work on it.
 [[nodiscard]] int num_freed_in_use();
+
+/// Bytes that went from a worker to another in messages, of all communicators since the last call.
+[[nodiscard]] std::map<std::pair<int, int>, std::uint64_t> take_bytes_sent();
 
 }  // namespace gangway::fake

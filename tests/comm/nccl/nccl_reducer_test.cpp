@@ -12,6 +12,7 @@
 
 #include "base/errors.hpp"
 #include "comm/lane.hpp"
+#include "tests/comm/groupings.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/comm/nccl/threads.hpp"
@@ -91,6 +92,46 @@ TEST_F(NcclReducers, ClipByTheNormOfOneHost) {
   }
 }
 
+TEST_F(NcclReducers, ReduceByHostsToTheBitsOfOneHostAndSendWhatTheFormulaSays) {
+  const ArenaLayout layout = toy_layout();
+  for (const Grouping& grouping : groupings()) {
+    const int num_workers = static_cast<int>(grouping.hosts.size());
+    for (const int num_microbatches : {4, 6}) {
+      SCOPED_TRACE(testing::PrintToString(grouping.hosts));
+      const GpuJob job{.num_microbatches = num_microbatches};
+      fake::dawdle(static_cast<std::uint64_t>(num_microbatches));
+      (void)fake::take_bytes_sent();
+      expect_bits_of_one_host(num_workers, {.job = job, .num_buckets = 4, .hosts = grouping.hosts},
+                              BucketEvents::kReversed);
+      std::vector<SentBytes> sent(grouping.hosts.size());
+      for (const auto& [ends, bytes] : fake::take_bytes_sent()) {
+        const auto from = static_cast<std::size_t>(ends.first);
+        const auto to = static_cast<std::size_t>(ends.second);
+        (grouping.hosts[from] == grouping.hosts[to] ? sent[from].within_host
+                                                    : sent[from].between_hosts) += bytes;
+      }
+      const auto updates = static_cast<std::uint64_t>(job.num_updates);
+      const BucketPlan plan(layout, num_workers, 4);
+      for (int worker = 0; worker < num_workers; ++worker) {
+        const SentBytes expected = sent_bytes(plan, toy_ranges(num_microbatches, num_workers),
+                                              num_microbatches, worker, grouping.hosts);
+        const SentBytes& own = sent[static_cast<std::size_t>(worker)];
+        EXPECT_EQ(own.within_host, updates * expected.within_host) << "worker " << worker;
+        EXPECT_EQ(own.between_hosts, updates * expected.between_hosts) << "worker " << worker;
+      }
+    }
+  }
+}
+
+TEST_F(NcclReducers, ClipByTheNormOfOneHostByHosts) {
+  fake::dawdle(11);
+  expect_bits_of_one_host(5,
+                          {.job = {.num_microbatches = 6, .clip_norm = kToyClipNorm},
+                           .num_buckets = 4,
+                           .hosts = {0, 0, 1, 1, 2}},
+                          BucketEvents::kReversed);
+}
+
 TEST_F(NcclReducers, ReduceWhenTheirCallsBlock) {
   expect_bits_of_one_host(3, {.num_buckets = 4}, BucketEvents::kEarly, {.calls = Calls::kBlocking});
 }
@@ -134,7 +175,7 @@ TEST_F(NcclReducers, ReplayACapturedStepToTheSameBits) {
     fake::dawdle(3);
     run_workers(3, {.calls = calls}, [&](NcclSession& session) {
       const CudaStream compute = make_compute_stream();
-      GpuNetwork network(session, layout, {.job = job, .num_buckets = 4});
+      GpuNetwork network(session, layout, {.job = job, .num_buckets = 4, .hosts = {0, 0, 1}});
       network.step(1, compute.get(), BucketEvents::kEarly);
       const std::size_t graph = network.capture(session, compute.get());
       for (int update = 2; update <= job.num_updates; ++update) {
@@ -202,6 +243,30 @@ TEST_F(NcclReducers, AgreeWithEachOtherOverASixteenBitWire) {
     EXPECT_GT(share_beyond(0.0F, weights.at(0), {}), 0.01) << "nothing was rounded";
     EXPECT_LT(share_beyond(1e-3F, weights.at(0), {}), 0.05);
   }
+}
+
+TEST_F(NcclReducers, RoundWhatGoesBetweenHostsAlone) {
+  const std::vector<int> hosts{0, 0, 1, 1};
+  (void)fake::take_bytes_sent();
+  const GpuNetwork::Setup setup{.num_buckets = 4, .wire = WireType::kBfloat16, .hosts = hosts};
+  const auto weights = weights_of_all(4, setup);
+  std::uint64_t sent = 0;
+  for (const auto& [ends, bytes] : fake::take_bytes_sent()) {
+    sent += ends.first < 2 && ends.second >= 2 ? bytes : 0;
+  }
+  const BucketPlan plan(toy_layout(), 4, 4);
+  const auto of = [&](int worker) {
+    return sent_bytes(plan, toy_ranges(4, 4), 4, worker, hosts, WireFormat::kBf16).between_hosts;
+  };
+  EXPECT_EQ(sent, static_cast<std::uint64_t>(setup.job.num_updates) * (of(0) + of(1)));
+  for (const auto& [worker, own] : weights) {
+    EXPECT_TRUE(same_bits(own, weights.at(0))) << "worker " << worker;
+  }
+  EXPECT_GT(share_beyond(0.0F, weights.at(0), {}), 0.01) << "nothing was rounded";
+  EXPECT_LT(share_beyond(1e-3F, weights.at(0), {}), 0.05);
+  const auto on_one =
+      weights_of_all(2, {.num_buckets = 4, .wire = WireType::kBfloat16, .hosts = {0, 0}});
+  EXPECT_EQ(share_beyond(0.0F, on_one.at(1), {}), 0.0) << "one host has nothing to round";
 }
 
 TEST_F(NcclReducers, AgreeWithEachOtherInNcclsOwnOrder) {

@@ -101,6 +101,7 @@ std::vector<int> nodes_by_speed(const Cluster& cluster) {
 std::vector<WorkerPlace> places_of(const Candidate& candidate, const Cluster& cluster,
                                    int num_microbatches) {
   std::vector<WorkerPlace> places;
+  const bool sends_alone = traits_of(candidate.choice.transport).sharing == MemorySharing::kNobody;
   int host = -1;
   for (const int number : nodes_by_speed(cluster)) {
     const ClusterNode& node = cluster.nodes[static_cast<std::size_t>(number)];
@@ -110,7 +111,7 @@ std::vector<WorkerPlace> places_of(const Candidate& candidate, const Cluster& cl
       if (worker == candidate.workers) {
         return places;
       }
-      host += is_first || candidate.choice.transport == TransportKind::kMpi ? 1 : 0;
+      host += is_first || sends_alone ? 1 : 0;
       is_first = false;
       places.push_back({.node = number,
                         .device = device,
@@ -144,7 +145,8 @@ Candidate runnable(Candidate candidate, const JobSpec& job, const Cluster& clust
   TransportKind& transport = candidate.choice.transport;
   const TransportTraits& traits = traits_of(transport);
   if (job.numerics.device == DeviceKind::kCuda && traits.device == TransportDevice::kCpu) {
-    transport = TransportKind::kAuto;
+    transport =
+        traits.sharing == MemorySharing::kNobody ? TransportKind::kNccl : TransportKind::kAuto;
   } else if (traits.sharing == MemorySharing::kEverybody &&
              hosts_of(candidate, cluster).size() > 1) {
     transport = TransportKind::kHierarchical;

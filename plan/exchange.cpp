@@ -47,6 +47,14 @@ double seconds_of(const Profile& profile, pipeline::Operation operation, const s
 
 }  // namespace
 
+WireBytes wire_bytes_of(const JobSpec& job, NetworkId network) {
+  constexpr double kFloat = 4.0;
+  constexpr double kHalf = 2.0;
+  const double rounded = job.networks[network].wire == WireFormat::kFp32 ? kFloat : kHalf;
+  // GPUs send weights whole (docs/nccl.md).
+  return {rounded, job.numerics.device == DeviceKind::kCuda ? kFloat : rounded};
+}
+
 std::map<int, int> workers_by_node(const std::vector<WorkerPlace>& places) {
   std::map<int, int> workers;
   for (const WorkerPlace& place : places) {
@@ -139,17 +147,15 @@ void ExchangeGroup::set_links(const Host& host, ExchangeMember& member) const {
   member.seconds_per_byte = inside + between;
 }
 
-double ExchangeGroup::sent_elements(double elements) const {
+double ExchangeGroup::sent_bytes(double elements, const WireBytes& wire) const {
+  const double others = static_cast<double>(hosts_.size()) - 1.0;
   double sent = 0.0;
   for (const Host& host : hosts_) {
     const double share = share_of(host);
-    sent +=
-        elements * ((1.0 - share) * host.sums + share * (static_cast<double>(hosts_.size()) - 1.0));
+    sent += elements * ((1.0 - share) * host.sums * wire.gradient + share * others * wire.weight);
   }
   return sent;
 }
-
-double wire_bytes_of(WireFormat wire) { return wire == WireFormat::kFp32 ? 4.0 : 2.0; }
 
 ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
                            const ExchangeMember& member, const SimulatedDevice& device,
@@ -160,7 +166,7 @@ ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
   const double add = static_cast<double>(sizeof(float)) * input.profile.add_seconds_per_byte;
   const double update = std::max(0.0, cost.update.seconds - input.profile.wake_seconds) /
                         static_cast<double>(cost.arena_elements);
-  const double wire = wire_bytes_of(spec.wire) * member.seconds_per_byte;
+  const WireBytes wire = wire_bytes_of(input.job, what.network);
   const double messages = member.other_hosts > 0 ? member.messages * kMessageSeconds : 0.0;
   // Own leaves, and as a delegate the host's partials for owners elsewhere.
   const double elsewhere = (1.0 - member.host_share) / member.host_workers;
@@ -181,12 +187,15 @@ ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
     part.buckets.push_back(
         {.ready_share = bucket.ready_share,
          .fold = folded * bucket.elements * add * pace,
-         .there =
-             (bucket.elements * wire * (1.0 - member.host_share) * member.host_sums + messages) /
-             sharing,
+         .there = (bucket.elements * wire.gradient * member.seconds_per_byte *
+                       (1.0 - member.host_share) * member.host_sums +
+                   messages) /
+                  sharing,
          .sum = std::max(slice * ((member.sources - 1) * add + update) * pace,
                          device.launch_seconds),  // one kernel that adds up and updates
-         .back = (bucket.elements * wire * member.host_share * member.other_hosts + messages) /
+         .back = (bucket.elements * wire.weight * member.seconds_per_byte * member.host_share *
+                      member.other_hosts +
+                  messages) /
                  sharing});
   }
   return part;

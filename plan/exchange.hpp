@@ -41,6 +41,13 @@ struct ExchangeMember {
   auto operator<=>(const ExchangeMember&) const = default;
 };
 
+/// Of an element that goes from host to host.
+struct WireBytes {
+  double gradient = 4.0;
+  double weight = 4.0;
+};
+[[nodiscard]] WireBytes wire_bytes_of(const JobSpec& job, NetworkId network);
+
 /// Workers that hold the same of a network, all of it or a chunk.
 class ExchangeGroup {
  public:
@@ -50,9 +57,9 @@ class ExchangeGroup {
 
   [[nodiscard]] const std::vector<WorkerPlace>& places() const { return members_; }
   [[nodiscard]] ExchangeMember member(std::size_t index) const;
-  /// Elements that all hosts send in an exchange of so many: gradients there, new weights back, as
-  /// comm::bytes_between_hosts().
-  [[nodiscard]] double sent_elements(double elements) const;
+  /// Bytes that all hosts send in an exchange of so many elements: gradients there, new weights
+  /// back, as comm::bytes_between_hosts().
+  [[nodiscard]] double sent_bytes(double elements, const WireBytes& wire) const;
 
  private:
   /// Members that share memory.
@@ -85,7 +92,6 @@ struct Exchanged {
   double share = 1.0;  ///< of its weights
   std::vector<BucketLoad> buckets;
 };
-[[nodiscard]] double wire_bytes_of(WireFormat wire);  ///< of an element
 /// @param sharing  simulated workers that send what their host has to, each its part
 [[nodiscard]] ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
                                          const ExchangeMember& member,

@@ -151,9 +151,8 @@ Prediction predict(const PlanInput& input, const Candidate& candidate) {
   for (const NetworkId id : input.job.networks.ids()) {
     const NetworkSpec& network = input.job.networks[id];
     const auto elements = static_cast<double>(input.profile.network(network.name).arena_elements);
-    prediction.bytes_between_hosts +=
-        static_cast<std::int64_t>(input.costs.updates_in_step(id) * all.sent_elements(elements) *
-                                  wire_bytes_of(network.wire));
+    prediction.bytes_between_hosts += static_cast<std::int64_t>(
+        input.costs.updates_in_step(id) * all.sent_bytes(elements, wire_bytes_of(input.job, id)));
   }
   set_memory(input, all, prediction);
   return prediction;

@@ -198,8 +198,9 @@ double ShownLayout::exchanged_bytes() const {
     const NetworkSpec& spec = input_.job.networks[network];
     const auto elements = static_cast<double>(input_.profile.network(spec.name).arena_elements);
     for (const Holders& holders : holders_[network]) {
-      bytes += input_.costs.updates_in_step(network) * wire_bytes_of(spec.wire) *
-               holders.group.sent_elements(holders.share * elements);
+      bytes +=
+          input_.costs.updates_in_step(network) *
+          holders.group.sent_bytes(holders.share * elements, wire_bytes_of(input_.job, network));
     }
   }
   return bytes;

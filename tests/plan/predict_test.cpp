@@ -105,7 +105,8 @@ TEST(Predict, CountsTheWireByHand) {
 
 TEST(Predict, BytesBetweenHostsAreTheReductions) {
   for (const int microbatches : {6, 8, 12}) {
-    for (const TransportKind transport : {TransportKind::kShm, TransportKind::kMpi}) {
+    for (const TransportKind transport :
+         {TransportKind::kShm, TransportKind::kMpi, TransportKind::kNccl}) {
       const Candidate layout = sample_whole(6, Overlap::kNone, transport);
       Cluster cluster = sample_cluster(3, 2);
       const JobSpec job = sample_job(microbatches);
@@ -135,6 +136,20 @@ TEST(Predict, BytesBetweenHostsAreTheReductions) {
           << microbatches << " " << describe(layout);
     }
   }
+}
+
+TEST(Predict, BytesBetweenGpusAreThoseOfTheirRoutes) {
+  const auto bytes = [](TransportKind transport, const char* wire) {
+    const JobSpec job =
+        sample_job(8, {"numerics.device=cuda", std::string("numerics.wire=") + wire});
+    const Planner planner(job, sample_profile(job), "sample", sample_cluster(2, 4));
+    return predict(planner.input(), sample_whole(8, Overlap::kNone, transport)).bytes_between_hosts;
+  };
+  const std::int64_t by_hosts = bytes(TransportKind::kAuto, "fp32");
+  // Seven slices of gradients and as many weights of eight workers, where two hosts send a half
+  // each of both.
+  EXPECT_EQ(bytes(TransportKind::kNccl, "fp32"), 7 * by_hosts);
+  EXPECT_EQ(4 * bytes(TransportKind::kAuto, "bf16"), 3 * by_hosts) << "weights go whole";
 }
 
 TEST(Predict, ASlowerLinkNeverMakesAFasterStep) {

@@ -162,6 +162,11 @@ TEST(RunArguments, NameATransportThatThereIsBetweenTheWorkers) {
   EXPECT_EQ(transport(sample_job(4), 1, 4), TransportKind::kShm);
   EXPECT_EQ(transport(sample_job(4), 2, 2), TransportKind::kHierarchical);
   EXPECT_EQ(transport(sample_job(4, {"numerics.device=cuda"}), 1, 4), TransportKind::kAuto);
+  Candidate direct = candidate;
+  direct.choice.transport = TransportKind::kMpi;
+  EXPECT_EQ(runnable(direct, sample_job(4, {"numerics.device=cuda"}), sample_cluster(2, 2))
+                .choice.transport,
+            TransportKind::kNccl);
 }
 
 TEST(PlanText, RepeatsWhatWasTypedAndNamesTheHosts) {

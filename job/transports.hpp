@@ -10,7 +10,8 @@ namespace gangway {
 
 enum class TransportKind { kAuto, kShm, kMpi, kHierarchical, kNccl };
 enum class TransportDevice { kAny, kCpu, kGpu };
-/// Which workers share memory; the others exchange messages.
+/// Which workers share memory; the others exchange messages. GPUs share none: there it is whose
+/// gradients leave a host as one sum.
 enum class MemorySharing {
   kNobody,
   kWithinHosts,
@@ -28,7 +29,7 @@ inline constexpr std::array<TransportTraits, 5> kTransports = {{
     {TransportKind::kAuto, "auto", TransportDevice::kAny, MemorySharing::kWithinHosts},
     {TransportKind::kShm, "shm", TransportDevice::kCpu, MemorySharing::kEverybody},
     {TransportKind::kMpi, "mpi", TransportDevice::kCpu, MemorySharing::kNobody},
-    {TransportKind::kHierarchical, "hierarchical", TransportDevice::kCpu,
+    {TransportKind::kHierarchical, "hierarchical", TransportDevice::kAny,
      MemorySharing::kWithinHosts},
     {TransportKind::kNccl, "nccl", TransportDevice::kGpu, MemorySharing::kNobody},
 }};

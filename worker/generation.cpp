@@ -19,9 +19,12 @@ messages::Ready Generation::begin(Neighbours neighbours) {
   device_ = setup_.make(setup_.job, neighbours, worker);
   // Before there is a replica: the trial's networks are gone when the job's take their memory.
   const std::string bits = trial_bits(setup_.job, *device_);
-  Replica& replica =
-      replica_.emplace(setup_.job, Placement{worker, setup_.welcome.layout, neighbours.hosts},
-                       std::move(neighbours.memory), *device_);
+  Replica& replica = replica_.emplace(setup_.job,
+                                      Placement{.worker = worker,
+                                                .layout = setup_.welcome.layout,
+                                                .hosts = neighbours.hosts,
+                                                .machines = neighbours.machines},
+                                      std::move(neighbours.memory), *device_);
   setup_.lane.listen_to(replica.host(), neighbours.core);
   if (job_.data.threads == 0) {
     job_.data.threads =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "worker/plan_hash.hpp"
 
+#include <algorithm>
+
 #include <xxhash.h>
 
 namespace gangway::worker {
@@ -34,9 +36,8 @@ std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
       add(group.ranges[place].end);
     }
   }
-  for (const int host : plan.hosts) {
-    words.push_back(static_cast<std::uint64_t>(host));
-  }
+  std::ranges::for_each(plan.hosts, add);
+  std::ranges::for_each(plan.machines, add);
   return XXH3_64bits(words.data(), words.size() * sizeof(std::uint64_t));
 }
 

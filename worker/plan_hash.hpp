@@ -21,8 +21,9 @@ struct ExchangePlan {
   /// By network: names, sizes and places of tensors, buckets, slices.
   std::vector<const comm::BucketPlan*> networks;
   const Layout& layout;
-  std::span<const int> hosts;       ///< by worker: equal where memory is shared
-  std::string_view device = "cpu";  ///< kind of it
+  std::span<const int> hosts;          ///< by worker: equal where memory is shared
+  std::span<const int> machines = {};  ///< by worker: equal where it could be
+  std::string_view device = "cpu";     ///< kind of it
 };
 
 /// Of `plan` and of what the job says about the order of elements and of sums, the number of

@@ -110,6 +110,7 @@ Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memor
       plan_hash_(worker::plan_hash({.networks = plans_of(networks()),
                                     .layout = placement_.layout,
                                     .hosts = placement_.hosts,
+                                    .machines = placement_.machines,
                                     .device = device.kind()},
                                    job)),
       host_(place_and_connect(networks(), placement_, std::move(memory), device, plan_hash_)) {}

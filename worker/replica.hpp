@@ -23,7 +23,8 @@ namespace gangway::worker {
 struct Placement {
   int worker = 0;
   Layout layout;
-  std::vector<int> hosts;  ///< by worker: equal where memory is shared
+  std::vector<int> hosts;          ///< by worker: equal where memory is shared
+  std::vector<int> machines = {};  ///< by worker: equal where it could be; empty: nowhere
 };
 
 class Replica {

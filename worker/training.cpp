@@ -137,6 +137,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .host = setup.replica.host(),
                .ranges = setup.replica.placement().layout.shared_ranges(),
                .hosts = setup.replica.placement().hosts,
+               .machines = setup.replica.placement().machines,
                .num_microbatches = setup.job.training.microbatches,
                .timeout = timeout_of(setup.job),
                .on_stall = setup.on_stall,

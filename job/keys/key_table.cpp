@@ -94,8 +94,8 @@ void add_layout(Keys& keys) {
       &LayoutChoice::recompute)));
   keys.push_back(choice_key(
       {"layout.transport", "",
-       "What carries data between workers: shared memory on one host, MPI, or both by hosts; nccl "
-       "between GPUs, which auto chooses there"},
+       "What carries data between workers: shared memory on one host, MPI, or both by hosts; "
+       "between GPUs NCCL, by hosts (auto, hierarchical) or from each to each (nccl)"},
       &LayoutChoice::transport));
   keys.push_back(choice_key(
       {"layout.overlap", "",

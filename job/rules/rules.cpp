@@ -44,8 +44,10 @@ std::string check_device(const JobSpec& job) {
   const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
   const TransportTraits& transport = traits_of(job.layout.transport);
   if (on_gpus && transport.device == TransportDevice::kCpu) {
-    return fmt::format("GPUs talk over nccl, and layout.transport is {}; leave it out, or use nccl",
-                       transport.name);
+    return fmt::format(
+        "GPUs talk over nccl, and layout.transport is {}; leave it out, or use hierarchical or "
+        "nccl",
+        transport.name);
   }
   if (job.numerics.device == DeviceKind::kCpu && transport.device == TransportDevice::kGpu) {
     return fmt::format(
@@ -53,6 +55,14 @@ std::string check_device(const JobSpec& job) {
         transport.name);
   }
   return {};
+}
+
+std::string check_route(const JobSpec& job) {
+  return job.numerics.order == SumOrder::kNccl &&
+                 job.layout.transport == TransportKind::kHierarchical
+             ? "with numerics.order nccl NCCL chooses its ways itself; use tree, or leave "
+               "layout.transport out"
+             : "";
 }
 
 std::string check_precision(const JobSpec& job) {
@@ -165,9 +175,13 @@ std::vector<Rule> layout_rules() {
        "`numerics.precision` tf32 goes with `numerics.device` cuda.",
        check_precision},
       {{"layout.transport", "numerics.device"},
-       "`numerics.device` cuda goes with `layout.transport` nccl (or auto), and nccl with cuda.",
+       "`numerics.device` cuda goes with `layout.transport` hierarchical and nccl (or auto), and "
+       "nccl with cuda.",
        check_device,
        {"layout.transport"}},
+      {{"layout.transport", "numerics.order"},
+       "`layout.transport` hierarchical goes with `numerics.order` tree.",
+       check_route},
   };
 }
 

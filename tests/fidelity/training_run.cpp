@@ -216,7 +216,9 @@ void run_generation(const Stretch& stretch, comm::LoopbackHub& hub,
        .shared_memory = fs::path(welcome.run_directory) / checkpoint::kSnapshotsFolder});
   try {
     (void)generation.begin(
-        {.hosts = hosts, .memory = memory_of(hosts, worker, welcome, stretch.job.networks.size())});
+        {.hosts = hosts,
+         .memory = memory_of(hosts, worker, welcome, stretch.job.networks.size()),
+         .machines = stretch.machines});
     generation.training()->run();
     generation.end();
   } catch (...) {

@@ -41,7 +41,8 @@ struct Stretch {
   std::int64_t end = 1;
   std::filesystem::path resume = {};  ///< checkpoint of step `begin`, where that is not 0
   comm::LoopbackHub::Injector disturbance = nullptr;  ///< what happens to messages
-  std::vector<int> hosts = {};  ///< by worker: equal where memory is shared; empty: nowhere
+  std::vector<int> hosts = {};     ///< by worker: equal where memory is shared; empty: nowhere
+  std::vector<int> machines = {};  ///< by worker: equal where it could be; empty: nowhere
   worker::DeviceMaker device = nullptr;  ///< of each worker; null: the CPU
 };
 

@@ -250,7 +250,7 @@ TEST(Rules, GpusTalkOverNcclAndNothingElseDoes) {
   EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {transport: nccl}"), ElementsAre());
   EXPECT_THAT(problems_of("numerics: {device: cuda}\nlayout: {transport: mpi}"),
               ElementsAre("job.yaml:2:10: layout.transport: GPUs talk over nccl, and "
-                          "layout.transport is mpi; leave it out, or use nccl"));
+                          "layout.transport is mpi; leave it out, or use hierarchical or nccl"));
   EXPECT_THAT(problems_of("layout: {transport: nccl}"),
               ElementsAre("job.yaml:1:10: layout.transport: layout.transport nccl is for GPUs; use "
                           "numerics.device cuda, or another transport"));
@@ -260,6 +260,9 @@ TEST(Rules, GpusTalkOverNcclAndNothingElseDoes) {
 TEST(Rules, NcclsOrderOfSumsIsForPlainJobsOnGpus) {
   EXPECT_THAT(problems_of("numerics: {device: cuda, order: nccl}"), ElementsAre());
   EXPECT_EQ(problems_of("numerics: {device: cuda, order: nccl, wire: bf16}").size(), 1U);
+  EXPECT_THAT(
+      problems_of("numerics: {device: cuda, order: nccl}\nlayout: {transport: hierarchical}"),
+      ElementsAre(::testing::HasSubstr("layout.transport: with numerics.order nccl NCCL")));
   EXPECT_EQ(problems_of("numerics: {device: cuda, order: nccl}\ngenerator: {clip_norm: 1}").size(),
             1U);
   EXPECT_THAT(problems_of("numerics: {order: nccl}"),

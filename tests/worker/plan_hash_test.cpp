@@ -16,6 +16,7 @@ struct PlanParts {
   std::size_t buckets = 2;
   Layout layout{{.workers = {0, 1}, .ranges = {{0, 2}, {2, 4}}}};
   std::vector<int> hosts{0, 0};
+  std::vector<int> machines{0, 0};
   std::string device = "cpu";
   JobSpec job;
 
@@ -23,8 +24,12 @@ struct PlanParts {
     const int workers = layout.num_workers();
     const comm::BucketPlan first({generator, {}}, workers, buckets);
     const comm::BucketPlan second({discriminator, {}}, workers, buckets);
-    return plan_hash(
-        {.networks = {&first, &second}, .layout = layout, .hosts = hosts, .device = device}, job);
+    return plan_hash({.networks = {&first, &second},
+                      .layout = layout,
+                      .hosts = hosts,
+                      .machines = machines,
+                      .device = device},
+                     job);
   }
 };
 
@@ -50,6 +55,9 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
       },
       [](PlanParts& parts) {
         parts.hosts = {0, 1};
+      },
+      [](PlanParts& parts) {
+        parts.machines = {0, 1};
       },
       [](PlanParts& parts) { parts.job.training.microbatches = 4; },
       [](PlanParts& parts) { parts.job.numerics.memory_format = MemoryFormat::kContiguous; },

@@ -9,6 +9,7 @@
 #include "comm/cuda/compile_sum.hpp"
 #include "comm/cuda/cuda_handles.hpp"
 #include "job/models/architecture.hpp"
+#include "job/transports.hpp"
 #include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
@@ -26,6 +27,10 @@ comm::WireType wire_type(WireFormat format) {
       return comm::WireType::kFloat16;
   }
   return comm::WireType::kFloat32;
+}
+
+bool goes_by_hosts(const JobSpec& job) {
+  return traits_of(job.layout.transport).sharing != MemorySharing::kNobody;
 }
 
 }  // namespace
@@ -92,6 +97,7 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() {
           .layout = &state_.layout(),
           .plan = &state_.group_plan(),
           .ranges = exchange_.ranges,
+          .hosts = goes_by_hosts(setup_.job) ? exchange_.machines : std::vector<int>(),
           .num_microbatches = exchange_.num_microbatches,
           .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
                                                                 : comm::NcclOrder::kNcclOrder,

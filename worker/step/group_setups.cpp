@@ -6,12 +6,15 @@
 namespace gangway::worker {
 namespace {
 
-std::vector<int> hosts_of(const ExchangeSetup& world, const NetworkGroup& group) {
-  std::vector<int> hosts;
+/// Of a group's workers what is told `by_worker` of all; nothing where that is nothing.
+std::vector<int> of_group(const std::vector<int>& by_worker, const NetworkGroup& group) {
+  std::vector<int> found;
   for (const int worker : group.workers) {
-    hosts.push_back(world.hosts[static_cast<std::size_t>(worker)]);
+    if (!by_worker.empty()) {
+      found.push_back(by_worker[static_cast<std::size_t>(worker)]);
+    }
   }
-  return hosts;
+  return found;
 }
 
 }  // namespace
@@ -30,7 +33,8 @@ GroupSetups::Group::Group(const ExchangeSetup& world, const NetworkGroup& group)
             .lane = world.lane,
             .host = host,
             .ranges = group.ranges,
-            .hosts = hosts_of(world, group),
+            .hosts = of_group(world.hosts, group),
+            .machines = of_group(world.machines, group),
             .num_microbatches = world.num_microbatches,
             .timeout = world.timeout,
             .on_stall = world.on_stall,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -43,6 +44,15 @@ std::vector<int> sharing(TransportKind transport, const std::vector<int>& machin
         traits.name, comm::rank_of(static_cast<int>(elsewhere - machines.begin()))));
   }
   return machines;
+}
+
+/// Of GPUs' gradients; empty where no host has several workers to send for.
+std::string route_text(TransportKind transport, const std::vector<int>& machines) {
+  const std::size_t hosts = std::set(machines.begin(), machines.end()).size();
+  return traits_of(transport).sharing == MemorySharing::kNobody || hosts == 1 ||
+                 hosts == machines.size()
+             ? ""
+             : fmt::format("; gradients leave each of {} hosts once", hosts);
 }
 
 std::string shared_name(const std::string& token) {
@@ -103,12 +113,16 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
       members.size() > 1 ? fmt::format("{} workers of this host share memory", members.size())
                          : "shares no memory",
       owns_core ? "owns a core and spins" : "shares its core and sleeps between polls");
+  if (on_gpus) {
+    summary += route_text(job.layout.transport, machines);
+  }
   return {.hosts = hosts,
           .memory = comm::HostMemory({.members = members,
                                       .worker = transport.worker(),
                                       .epoch = transport.epoch(),
                                       .token = shared_name(token),
                                       .num_flags = job.networks.size() * comm::kFlagsPerNetwork}),
+          .machines = machines,
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
           .place_on_machine =
               static_cast<int>(std::ranges::find(machine, transport.worker()) - machine.begin()),

@@ -15,8 +15,9 @@
 namespace gangway::worker {
 
 struct Neighbours {
-  std::vector<int> hosts;   ///< by worker: equal where memory is shared
-  comm::HostMemory memory;  ///< that they share
+  std::vector<int> hosts;          ///< by worker: equal where memory is shared
+  comm::HostMemory memory;         ///< that they share
+  std::vector<int> machines = {};  ///< by worker: equal where it could be
   comm::Lane::Core core = comm::Lane::Core::kShared;
   int place_on_machine = 0;  ///< among the workers of this machine
   int workers_on_machine = 1;

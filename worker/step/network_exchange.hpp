@@ -27,6 +27,7 @@ struct ExchangeSetup {
   comm::HostGroup& host;
   std::vector<MicrobatchRange> ranges;  ///< of every worker
   std::vector<int> hosts;               ///< by worker: equal where memory is shared
+  std::vector<int> machines = {};       ///< by worker: equal where it could be; empty: nowhere
   int num_microbatches = 1;
   std::chrono::milliseconds timeout{60'000};
   std::function<void(const std::string&)> on_stall = {};  ///< lane thread

@@ -14,11 +14,11 @@ namespace gangway::fidelity {
 namespace {
 
 /// Networks cut and apart, their tensors through memory of the hosts (the stand-ins share a device)
-/// and over NCCL in turn.
+/// with gradients by hosts, and all over NCCL from each to each, in turn.
 class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInterface<std::size_t> {
  protected:
   void expect_bits(const JobSpec& job, int workers, std::int64_t steps, const Outcome& reference) {
-    const Outcome divided = on_devices(job, workers, 0, steps);
+    const Outcome divided = on_devices(job, workers, 0, steps, {}, two_to_a_host(workers));
     EXPECT_EQ(divided.digest, reference.digest) << workers << " workers";
     EXPECT_TRUE(same_losses(divided, reference)) << workers << " workers";
     EXPECT_EQ(fake::num_communicators(), 0);

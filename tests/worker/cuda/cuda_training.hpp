@@ -33,15 +33,25 @@ class CudaTraining : public ::testing::Test {
   static const Outcome& on_cpu(const JobSpec& job, std::int64_t steps) {
     return trained_alone(job, steps);
   }
+  /// @param machines  as Stretch takes them
   Outcome on_devices(const JobSpec& job, int workers, std::int64_t begin, std::int64_t end,
-                     const std::filesystem::path& resume = {}) {
+                     const std::filesystem::path& resume = {},
+                     const std::vector<int>& machines = {}) {
     return train({.job = job,
                   .workers = workers,
                   .begin = begin,
                   .end = end,
                   .resume = resume,
+                  .machines = machines,
                   .device = stand_in},
                  next_folder());
+  }
+  static std::vector<int> two_to_a_host(int workers) {
+    std::vector<int> hosts;
+    for (int worker = 0; worker < workers; ++worker) {
+      hosts.push_back(worker / 2);
+    }
+    return hosts;
   }
   std::filesystem::path next_folder() {
     return scratch_.path() / ("run" + std::to_string(runs_++));

@@ -27,7 +27,9 @@ TEST_P(EveryCudaJob, HasTheBitsOfTheCpusPath) {
     }
     named.job.layout.overlap = static_cast<Overlap>((GetParam() + workers) % 3);
     fake::dawdle(1 + GetParam() * 4 + workers);
-    const Outcome carried = on_devices(named.job, workers, 0, named.steps);
+    const Outcome carried =
+        on_devices(named.job, workers, 0, named.steps, {},
+                   GetParam() % 3 == 0 ? std::vector<int>() : two_to_a_host(workers));
     EXPECT_EQ(carried.digest, reference.digest) << workers << " workers";
     EXPECT_TRUE(same_losses(carried, reference)) << workers << " workers";
   }
@@ -36,6 +38,35 @@ TEST_P(EveryCudaJob, HasTheBitsOfTheCpusPath) {
 
 INSTANTIATE_TEST_SUITE_P(Breadth, EveryCudaJob, ::testing::Range(std::size_t{0}, gpu_jobs().size()),
                          [](const auto& instance) { return gpu_jobs()[instance.param].name; });
+
+TEST_F(CudaTraining, SendsOnceFromEachHostWithTheSameBits) {
+  JobSpec job = small_dcgan(images());
+  job.model.width = 48;
+  job.training.microbatches = 4;
+  job.layout.buckets = 8;
+  job.networks[NetworkId{0}].clip_norm = 0.5;
+  const auto sent_by_first_host = [&](const JobSpec& layout) {
+    (void)fake::take_bytes_sent();
+    fake::forget_most_device_bytes();
+    const Outcome carried = on_devices(layout, 4, 0, 2, {}, two_to_a_host(4));
+    EXPECT_EQ(carried.digest, on_cpu(job, 2).digest);
+    EXPECT_TRUE(same_losses(carried, on_cpu(job, 2)));
+    double bytes = 0.0;
+    for (const auto& [ends, sent] : fake::take_bytes_sent()) {
+      bytes += ends.first < 2 && ends.second >= 2 ? static_cast<double>(sent) : 0.0;
+    }
+    return bytes;
+  };
+  job.layout.transport = TransportKind::kNccl;
+  const double direct = sent_by_first_host(job);
+  const std::size_t memory = fake::most_device_bytes();
+  for (const TransportKind transport : {TransportKind::kAuto, TransportKind::kHierarchical}) {
+    job.layout.transport = transport;
+    // The squares of the norm's blocks go from each to each.
+    EXPECT_NEAR(sent_by_first_host(job) / direct, 0.5, 1e-3);
+    EXPECT_LT(fake::most_device_bytes(), memory) << "no more than the dry run says";
+  }
+}
 
 TEST_F(CudaTraining, GoesOnFromACheckpointOnAnotherNumberOfWorkers) {
   const JobSpec job = small_dcgan(images());

@@ -163,6 +163,10 @@ class OwnStep final : public gan::PythonStep {
     const gan::ComputePrecision precision(job_.networks[call.trained.front()].precision,
                                           device.type());
     Made made;
+    std::vector<std::int64_t> versions;
+    for (const auto& [name, tensor] : call.batch.entries()) {
+      versions.push_back(tensor._version());
+    }
     moved_ = {};
     with_python(spec_, [&] {
       for (const NetworkId id : blocks_.ids()) {
@@ -181,6 +185,14 @@ class OwnStep final : public gan::PythonStep {
         moved_.add(block->module().moved());
       }
     });
+    auto version = versions.begin();
+    for (const auto& [name, tensor] : call.batch.entries()) {
+      if (tensor._version() != *version++) {
+        refuse(spec_, fmt::format("{} writes to batch[\"{}\"], which other phases look at, too: "
+                                  "write to a clone()",
+                                  call.method, name));
+      }
+    }
     return made;
   }
 

@@ -71,6 +71,8 @@ def show_step(step, batch, seed):
     pictures = finite("pictures", made)
     if pictures.dim() != 4 or pictures.shape[1] not in (1, 3) or pictures.numel() == 0:
         raise Refused(f"show returns a tensor {list(pictures.shape)}; pictures are [N, C, H, W], of 1 or 3 channels")
+    if pictures.abs().max() > 2:
+        prints.tell(f"show returns values from {pictures.min():.3g} to {pictures.max():.3g}; pictures are in [-1, 1], and others are cut")
     return pictures.contiguous(), b""
 
 

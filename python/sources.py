@@ -73,13 +73,22 @@ def find_class(folder, files, name, class_name, base):
     return found
 
 
+def remedy(error):
+    """Of mistakes that every script of one process has, what helps here."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"; a job's own files lie beside the one that it names, and packages in {sys.prefix}"
+    if "NVIDIA driver" in str(error) or "not compiled with CUDA" in str(error):
+        return "; all tensors are where the job computes: take cuda() and the like out"
+    return ""
+
+
 def complaint(kind, error, trace, tell):
     """ "nets.py:41 in forward: RuntimeError: …", of the innermost place in the user's files. The whole trace is told."""
-    if isinstance(error, Refused):
-        return str(error)
-    for line in "".join(traceback.format_exception(kind, error, trace)).splitlines():
-        tell(line)
-    what = f"{kind.__name__}: {next(iter(str(error).splitlines()), '')[:400]}".removesuffix(": ")
+    what = str(error)
+    if not isinstance(error, Refused):
+        for line in "".join(traceback.format_exception(kind, error, trace)).splitlines():
+            tell(line)
+        what = f"{kind.__name__}: {next(iter(what.splitlines()), '')[:400]}".removesuffix(": ") + remedy(error)
     if isinstance(error, SyntaxError) and SOURCES.file_of(error.filename):
         return f"{SOURCES.file_of(error.filename)}:{error.lineno}: {what}"
     for frame in reversed(traceback.extract_tb(trace)):

@@ -4,6 +4,7 @@ else of their folders; seeds; looks at what a network keeps; says in one line wh
 import faulthandler
 import importlib.metadata
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -37,11 +38,26 @@ class Prints(io.TextIOBase):
 
 prints = None
 torch = None
+calls_phase = False  # now
 
 
 def no_fork(*_):
     raise OSError("networks of a job do not fork: the child would hold the worker's connections open; use "
                   "subprocess, or multiprocessing, which spawns here")
+
+
+def no_process_group(*_, **__):
+    raise Refused("init_process_group has no place here: the workers exchange gradients themselves; take it out")
+
+
+def outside_phases(backward):
+    """The function, which a phase may not call."""
+    def guarded(*words, **named):
+        if calls_phase:
+            raise Refused("a phase returns its loss, and calls no backward(): gradients and updates are made with it; take backward(), "
+                          "zero_grad() and step() out")
+        return backward(*words, **named)
+    return guarded
 
 
 def begin(tell, hides_gpus, step_text, place_signal):
@@ -59,6 +75,9 @@ def begin(tell, hides_gpus, step_text, place_signal):
     multiprocessing.set_start_method("spawn")
     import torch as imported
     torch = imported
+    torch.autograd.backward = outside_phases(torch.autograd.backward)
+    if torch.distributed.is_available():
+        torch.distributed.init_process_group = no_process_group
     sys.modules["gangway"] = types.ModuleType("gangway")
     exec(compile(step_text, "gangway/step.py", "exec"), sys.modules["gangway"].__dict__)
 
@@ -101,6 +120,14 @@ def put_back(before):
         raise Refused("initialises torch.distributed; the workers exchange gradients themselves")
 
 
+def require_arguments(found, arguments):
+    signature = inspect.signature(found)
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        raise Refused(f"{found.__name__}: {error}; it takes {signature}") from None
+
+
 def construct(folder, files, name, class_name, arguments, seed):
     """The network. LibTorch's generator has been seeded."""
     before = settings()
@@ -108,7 +135,10 @@ def construct(folder, files, name, class_name, arguments, seed):
     made = find_class(folder, files, name, class_name, torch.nn.Module)
     torch.manual_seed(seed)  # importing may have drawn, and is done once
     seed_others(seed)
-    network = made(**json.loads(arguments or "{}"))
+    given = json.loads(arguments or "{}")
+    if isinstance(made, type):
+        require_arguments(made, given)
+    network = made(**given)
     if not isinstance(network, torch.nn.Module):
         raise Refused(f"{class_name} makes a {type(network).__name__}, no torch.nn.Module")
     put_back(before)
@@ -188,16 +218,23 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
     before = settings()
     seed_others(seed)
     torch.manual_seed(seed)  # importing may have drawn, and is done once
-    step = sys.modules["gangway"].made(found, networks, json.loads(model), json.loads(arguments or "{}"))
+    given = json.loads(arguments or "{}")
+    require_arguments(found, given)
+    step = sys.modules["gangway"].made(found, networks, json.loads(model), given)
     put_back(before)
     return step
 
 
 def call_step(step, method, batch, number, seed, kept):
     """The loss and the figures that the method makes of a micro-batch. `kept`: what earlier phases have kept of it."""
+    global calls_phase
     seed_others(seed)
     vars(step)["kept"] = kept
-    made = getattr(step, method)(batch, number)
+    calls_phase = True
+    try:
+        made = getattr(step, method)(batch, number)
+    finally:
+        calls_phase = False
     loss, figures = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
         what = f"a tensor {list(loss.shape)}" if isinstance(loss, torch.Tensor) else f"a {type(loss).__name__}"

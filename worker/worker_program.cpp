@@ -46,6 +46,8 @@
 namespace gangway::worker {
 namespace {
 
+constexpr int kShownLines = 500;  // of what the user's Python prints
+
 /// The others may have to wait for their disks; the coordinator has deadlines for them.
 constexpr std::chrono::hours kOthersDeadline{24};
 
@@ -201,10 +203,11 @@ class LoggedWarnings {
 /// What the user's Python prints is in every worker's log; of the first one the terminal has it
 /// too.
 std::function<void(const std::string&)> python_lines(spdlog::logger& log, int rank) {
-  return [&log, is_first = rank == 1](const std::string& line) {
+  return [&log, is_first = rank == 1, shown = 0](const std::string& line) mutable {
     log.info("python: {}", line);
-    if (is_first) {
-      fmt::print("python  {}\n", line);
+    if (is_first && ++shown <= kShownLines) {
+      fmt::print("python  {}\n{}", line,
+                 shown == kShownLines ? "python  and more, which is in the log alone\n" : "");
     }
   };
 }

@@ -17,7 +17,15 @@ void describe_networks(const NetworksOptions& options) {
   gan::open_python(job, python_lines());
   gan::learn_own_step(job);
   (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
-  for (gan::Network& network : gan::build_networks(job)) {
+  PerNetwork<gan::Network> networks = gan::build_networks(job);
+  PerNetwork<gan::Network*> pointers;
+  for (gan::Network& network : networks) {
+    pointers.add(&network);
+  }
+  if (job.training.step.is_python()) {
+    (void)gan::make_python_step(job, pointers);  // its arguments are looked at
+  }
+  for (const gan::Network& network : networks) {
     std::int64_t count = 0;
     for (const gan::Network::NamedParameter& named : network.parameters()) {
       count += named.parameter->tensor.numel();

@@ -208,6 +208,12 @@ class OwnStep(Trainings):
         self.refuse(judge="return self.discriminator(batch['image'])", says=["judge returns a tensor [2, 3]"])
         self.refuse(judge="import time; return self.discriminator(batch['image']).mean() * (time.perf_counter_ns() % 997)",
                     says=["another loss of the same micro-batch"])
+        self.refuse(judge="batch['image'].mul_(0.5)", says=['judge writes to batch["image"]', "clone()"])
+        self.refuse(judge="self.discriminator(batch['image']).mean().backward()", says=["mixed.py:", "in judge: a phase returns its loss"])
+        self.refuse(judge="import torch.distributed as d; d.init_process_group('gloo')", says=["mixed.py:", "init_process_group has no"])
+        self.refuse(judge="h = self.discriminator(batch['image']).exp(); l = (h * h).mean(); h.add_(1); return l",
+                    says=["the loss of judge has no gradient", "inplace operation"])
+        self.refuse(judge="batch['image'].cuda()", says=["mixed.py:", "take cuda() and the like out"])
         self.refuse(judge="self.kept['other']", says=["mixed.py:", "no phase has kept 'other' in this step"])
         for show, says in BAD_SHOWS.items():
             self.refuse(text=f"{MIXED}    def show(self, batch): {show}\n", says=["training.step: ", says])
@@ -221,6 +227,8 @@ class OwnStep(Trainings):
     def test_bad_phases_are_refused_before_anything_starts(self):
         self.refuse(*DRY, "training.step=mixed.py:Nothing", says=["no class Nothing; it has Step"])
         self.refuse(*DRY, "training.step=mixed.py:Judge", says=["no class derived from gangway.Step"])
+        self.refuse(*DRY, "training.step={python: mixed.py:Step, gama: 1}", says=["unexpected keyword argument 'gama'; it takes ()"])
+        self.refuse(*DRY, text="import notthere\n" + MIXED, says=["No module named 'notthere'; a job's own files lie beside"])
         self.refuse(*DRY, "discriminator.steps=1", says=["takes 2 new batches a step, and the job has 1"])
         self.refuse(*DRY, "training.r1.gamma=1", says=["has no meaning beside training.step"])
         self.refuse(*DRY, "layout.recompute=true", says=["training.step chooses itself"])

@@ -2,8 +2,14 @@
 // The way back through a pass: losses, joins and applications, each from the gradients of what it
 // made to those of what it took.
 #include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
 
 #include "base/errors.hpp"
 #include "gan/precision.hpp"
@@ -21,6 +27,20 @@ using pipeline::Join;
 using pipeline::Loss;
 using pipeline::Penalty;
 using pipeline::Shown;
+
+namespace {
+
+/// Whether autograd finds fault with how a loss was made, and not with the machine.
+bool is_about_graph(const c10::Error& error) {
+  constexpr std::array<std::string_view, 4> kFaults{"modified by an inplace operation",
+                                                    "through the graph a second time",
+                                                    "does not require grad", "is not implemented"};
+  const std::string_view words = error.what_without_backtrace();
+  return std::ranges::any_of(
+      kFaults, [words](std::string_view fault) { return words.find(fault) != words.npos; });
+}
+
+}  // namespace
 
 void PassRun::recompute(const Instruction& at, StepLosses& losses) {
   enter(at);
@@ -140,8 +160,18 @@ void PassRun::pull(bool trains) {
   // Towards the inputs only, where its weights are not trained: their gradients are neither
   // computed nor touched.
   const gan::Tf32Products products(precision());
-  torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
-                            trains ? trained_apart() : taken_with_gradients());
+  const auto* application = std::get_if<Application>(&node());
+  try {
+    torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
+                              trains ? trained_apart() : taken_with_gradients());
+  } catch (const c10::Error& error) {
+    if (application == nullptr || application->method.empty() || !is_about_graph(error)) {
+      throw;
+    }
+    const std::string words = error.what_without_backtrace();
+    throw ConfigError(fmt::format("training.step: the loss of {} has no gradient: {}",
+                                  application->method, words.substr(0, words.find('\n'))));
+  }
 }
 
 void PassRun::pull(gan::BlockCheckpoints checkpoints) {

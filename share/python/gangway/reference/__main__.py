@@ -64,8 +64,11 @@ def replay(options) -> bool:
     step = options.step
     for wanted in (step, step + 1):
         if wanted not in run.steps and wanted != 0:
+            pairs = [one for one in [0, *run.steps] if one + 1 in run.steps]
             raise Failed(f"{run.folder}: has no checkpoint of step {wanted}; a replay needs two that are one step apart, as "
-                         f"checkpoint.every_steps=1 leaves them; there are {', '.join(map(str, run.steps)) or 'none'}")
+                         f"checkpoint.every_steps=1 leaves them; "
+                         + (f"STEP may be {', '.join(map(str, pairs))}" if pairs else
+                            f"there are {', '.join(map(str, run.steps)) or 'none'}"))
     after = run.checkpoint(step + 1)
     is_beginning = step not in run.steps  # nothing is saved before the first step: what it begins with follows from the job
     before = after if is_beginning else run.checkpoint(step)

@@ -14,6 +14,7 @@
 #include "launch/process/environment.hpp"
 #include "launch/process/quiet_machine.hpp"
 #include "launch/tune/bench_job.hpp"
+#include "launch/tune/bench_node.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -238,6 +239,7 @@ void add_job(CLI::App& bench, CommandLine& line) {
       ->add_option("--workers", options->workers,
                    "Numbers of workers, as 1,2,4; default: one, and as many as there are cores")
       ->delimiter(',')
+      ->allow_extra_args(false)  // keys may follow
       ->check(CLI::PositiveNumber);
   command->add_option("--rounds", options->rounds, "Rounds in which each number has its turn")
       ->capture_default_str()
@@ -261,6 +263,43 @@ void add_job(CLI::App& bench, CommandLine& line) {
   });
 }
 
+void add_node(CLI::App& bench, CommandLine& line) {
+  const auto options = std::make_shared<BenchNodeOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "node", "One report of this machine, to be sent to others: what it is, links, scaling");
+  command->add_option("overrides", options->overrides, "Keys of its job, as training.batch=64")
+      ->type_name("key=value");
+  command->add_option("--minutes", options->minutes, "It has ended by then")
+      ->capture_default_str()
+      ->check(CLI::Range(0.5, 120.0));
+  command
+      ->add_option("--workers", options->workers,
+                   "Numbers of workers; default: 1,2,4 and so on, up to GPUs or cores")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // keys may follow
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option_function<std::string>(
+          "--device",
+          [options](const std::string& word) {
+            options->device = word == "cuda"  ? DeviceKind::kCuda
+                              : word == "cpu" ? DeviceKind::kCpu
+                                              : DeviceKind::kAuto;
+          },
+          "What workers compute on; auto: GPUs where there are some")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->default_str("auto");
+  command->add_option("-o,--output", options->output, "Files to write, without their ending")
+      ->capture_default_str();
+  command->footer(
+      "Example:\n"
+      "  gangway bench node\n"
+      "docs/benchmarks.md says what is measured, and how it is fair.");
+  command->callback([options, &line] {
+    line.action = [options, &line] { return bench_node(*options, line.environment); };
+  });
+}
+
 }  // namespace
 
 void add_bench_commands(CLI::App& app, CommandLine& line) {
@@ -273,6 +312,7 @@ void add_bench_commands(CLI::App& app, CommandLine& line) {
   add_recovery(*bench, line);
   add_compute(*bench, line);
   add_job(*bench, line);
+  add_node(*bench, line);
 }
 
 }  // namespace gangway::launch

@@ -6,6 +6,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/errors.hpp"
 #include "comm/arena/arena_layout.hpp"
@@ -88,6 +89,17 @@ std::string table_text(const TableSetup& setup, const std::vector<Figure>& figur
     }
   }
   return table.text();
+}
+
+std::string figures_json(int num_workers, const std::vector<Figure>& figures) {
+  std::vector<std::string> rows;
+  for (const Figure& figure : figures) {
+    const double median = figure.samples.median();
+    rows.push_back(fmt::format(
+        R"({{"row":"{}","bytes":{},"median_seconds":{},"bytes_per_second":{}}})", figure.row,
+        figure.bytes, median, bus_bandwidth(num_workers, figure.bytes, median)));
+  }
+  return fmt::format(R"({{"workers":{},"rows":[{}]}})", num_workers, fmt::join(rows, ",")) + "\n";
 }
 
 }  // namespace gangway::bench

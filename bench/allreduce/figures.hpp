@@ -45,5 +45,8 @@ struct TableSetup {
 
 /// Rows in the order of sizes, then of `figures`.
 [[nodiscard]] std::string table_text(const TableSetup& setup, const std::vector<Figure>& figures);
+/// The same as one line of JSON, ended: {"workers": 2, "rows": [{"row": "shm", "bytes": 1048576,
+/// "median_seconds": …, "bytes_per_second": …}, …]}; the last is the bus bandwidth.
+[[nodiscard]] std::string figures_json(int num_workers, const std::vector<Figure>& figures);
 
 }  // namespace gangway::bench

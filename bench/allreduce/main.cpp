@@ -41,6 +41,7 @@ struct Options {
   double seconds = 2.0;
   int sleep_microseconds = 0;
   int corrupt_round = 0;
+  bool is_json = false;
 };
 
 Options parse(int argc, char** argv) {
@@ -54,6 +55,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--seconds", options.seconds);
   app.add_option("--sleep", options.sleep_microseconds);
   app.add_option("--corrupt-round", options.corrupt_round);
+  app.add_flag("--json", options.is_json);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -194,7 +196,9 @@ void work(const comm::MpiSession& session, const Options& options, MPI_Comm work
       figures.push_back({rows[i]->name(), bytes, samples[i]});
     }
   }
-  if (transport.worker() == 0) {
+  if (transport.worker() == 0 && options.is_json) {
+    std::cout << figures_json(place.num_workers(), figures) << std::flush;
+  } else if (transport.worker() == 0) {
     print(options, place, figures);
   }
 }

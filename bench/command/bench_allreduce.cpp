@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "gangway-bench-allreduce";
+constexpr const char* kNcclProgram = "gangway-bench-nccl";
 
 std::vector<std::string> arguments_of(const AllreduceOptions& options) {
   std::vector<std::string> words;
@@ -42,14 +44,51 @@ std::vector<std::string> arguments_of(const AllreduceOptions& options) {
   return words;
 }
 
-}  // namespace
-
-int bench_allreduce(const AllreduceOptions& options, const Environment& environment) {
-  const fs::path program = launch::program_folder() / kProgram;
+fs::path require_program(const char* name) {
+  const fs::path program = launch::program_folder() / name;
   if (!fs::exists(program)) {
     throw EnvironmentError(
         fmt::format("{} is missing: build all programs (./launch/build)", program.string()));
   }
+  return program;
+}
+
+nlohmann::json figures_of(const char* program, int workers,
+                          const std::vector<std::string>& arguments,
+                          const Environment& environment) {
+  launch::let_root_use_mpirun();
+  std::vector<std::string> command =
+      launch::measuring_command({.workers = workers,
+                                 .program = require_program(program),
+                                 .hostfile = {},
+                                 .exported_variables = launch::exported_variables(environment)},
+                                arguments);
+  command.insert(command.begin(), {"timeout", "120"});  // NCCL has hung where links were broken
+  const launch::ChildOutput output = launch::output_of_child(command, launch::ToldToEnd::kAtOnce);
+  const std::size_t end = output.text.find_last_not_of('\n') + 1;
+  const std::string said = output.text.substr(0, end);
+  const std::string last = said.substr(said.rfind('\n') + 1);
+  nlohmann::json figures = nlohmann::json::parse(last, nullptr, false);
+  if (output.code != 0 || !figures.is_object()) {
+    throw EnvironmentError(fmt::format("'{}' failed: {}", launch::shell_line(command), last));
+  }
+  return figures;
+}
+
+}  // namespace
+
+nlohmann::json measured_allreduce(const AllreduceOptions& options, const Environment& environment) {
+  std::vector<std::string> arguments = arguments_of(options);
+  arguments.emplace_back("--json");
+  return figures_of(kProgram, options.workers.front(), arguments, environment);
+}
+
+nlohmann::json measured_nccl(int gpus, const Environment& environment) {
+  return figures_of(kNcclProgram, gpus, {}, environment);
+}
+
+int bench_allreduce(const AllreduceOptions& options, const Environment& environment) {
+  const fs::path program = require_program(kProgram);
   const launch::TemporaryFolder folder;
   fs::path hostfile;
   if (!options.hostfile.empty()) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "launch/process/environment.hpp"
 
 namespace gangway::bench {
@@ -24,6 +26,14 @@ struct AllreduceOptions {
   bool anyway = false;
   int corrupt_round = 0;  ///< for the test of the check
 };
+
+/// What the measuring program tells of the first number of workers on this host (`figures_json` of
+/// bench/allreduce/figures.hpp), in silence. @throws Error; EnvironmentError with its last words
+[[nodiscard]] nlohmann::json measured_allreduce(const AllreduceOptions& options,
+                                                const Environment& environment);
+
+/// The same of NCCL's all-reduce between so many GPUs of this host; some seconds.
+[[nodiscard]] nlohmann::json measured_nccl(int gpus, const Environment& environment);
 
 /// @return exit code of the first measurement that failed, or 0. @throws Error.
 [[nodiscard]] int bench_allreduce(const AllreduceOptions& options, const Environment& environment);

@@ -62,12 +62,16 @@ double busy_share_over(std::chrono::milliseconds duration) {
   return busy_share(before, cpu_line());
 }
 
-void require_quiet_machine(bool anyway) {
+std::string work_of_others() {
   const double busy = busy_share_over(kBusyLook);
-  if (busy <= kMostBusy) {
+  return busy <= kMostBusy ? "" : fmt::format("others use {:.0f} % of this machine", 100.0 * busy);
+}
+
+void require_quiet_machine(bool anyway) {
+  const std::string what = work_of_others();
+  if (what.empty()) {
     return;
   }
-  const std::string what = fmt::format("others use {:.0f} % of this machine", 100.0 * busy);
   if (!anyway) {
     throw EnvironmentError(what + ": wait until it is quiet, or measure with --anyway");
   }

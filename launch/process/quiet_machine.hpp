@@ -17,6 +17,10 @@ inline constexpr double kMostBusy = 0.10;
 /// The same over the next `duration`, which it sleeps.
 [[nodiscard]] double busy_share_over(std::chrono::milliseconds duration);
 
+/// What others do on this machine, watched for two seconds: "others use 31 % of this machine".
+/// Empty: it is quiet.
+[[nodiscard]] std::string work_of_others();
+
 /// @param anyway  a busy machine is only told of, on standard error
 /// @throws EnvironmentError when this machine does other work.
 void require_quiet_machine(bool anyway);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -37,6 +38,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+/// Of what a time limit leaves, what trainings may take: the rest is for the recovery and
+/// for what comes behind this job.
+constexpr double kForTrainings = 0.5;
+/// At the pace of one worker: longer runs would tell no more.
+constexpr double kMostSecondsOfRun = 20.0;
+/// In a start of a run that is killed once, each start anew counted.
+constexpr int kStepsOfRecovery = 60;
+
 class JobBench {
  public:
   JobBench(const BenchJobOptions& options, const Environment& environment, const fs::path& folder)
@@ -46,7 +55,7 @@ class JobBench {
                 .typed = options.overrides,
                 .folder = folder / "runs",
                 .environment = environment,
-                .keeps_runs = true}),
+                .keeps_runs = options.is_scored}),
         job_(bench_.job_of({})) {
     std::vector<int> workers = options.workers;
     if (workers.empty()) {
@@ -70,6 +79,9 @@ class JobBench {
     train();
     json rows = json::array();
     for (const Trial& trial : trials_) {
+      if (trial.runs.empty()) {
+        continue;
+      }
       rows.push_back(row_of(trial));
       rows.back()["efficiency"] = rows.back()["images_per_second"].get<double>() *
                                   rows[0]["workers"].get<int>() /
@@ -80,30 +92,109 @@ class JobBench {
                 {"host", host_name()},
                 {"processor", this_processor().model},
                 {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
-                {"steps", options_.steps},
-                {"rounds", options_.rounds},
-                {"runs", static_cast<int>(trials_.size()) * options_.rounds},
+                {"steps", steps_},
+                {"rounds", rounds_},
+                {"runs", num_runs()},
                 {"digest", bench_.digest()},
                 {"rows", rows},
                 {"score", options_.is_scored ? score() : json()}};
-    all["recovery"] = options_.losses > 0 ? recovery() : json();
+    all["recovery"] = recovery();
+    if (options_.limit != nullptr) {
+      all["unequal_digests"] = unequal_digests_;
+      all["failures"] = failures();
+    }
     return all;
   }
 
  private:
+  [[nodiscard]] int num_runs() const {
+    std::size_t runs = 0;
+    for (const Trial& trial : trials_) {
+      runs += trial.runs.size();
+    }
+    return static_cast<int>(runs);
+  }
+
   void train() {
+    if (options_.limit != nullptr) {
+      guarded([&] { train_within(*options_.limit); });
+      return;
+    }
     MeasuringProgress progress(std::cout, terminal_width(),
                                static_cast<double>(trials_.size()) * options_.rounds);
-    for (int round = 0; round < options_.rounds; ++round) {
+    for (rounds_ = 0; rounds_ < options_.rounds; ++rounds_) {
       for (Trial& trial : trials_) {
         const std::string what =
-            fmt::format("round {} of {}, {}", round + 1, options_.rounds, trial.name);
+            fmt::format("round {} of {}, {}", rounds_ + 1, options_.rounds, trial.name);
         progress.advance(0.0, what);
-        bench_.run_steps(trial, options_.steps);
+        bench_.run_steps(trial, steps_);
         progress.advance(1.0, what);
       }
     }
     progress.finish();
+  }
+
+  /// A first run tells how long the others may be.
+  void train_within(const TimeLimit& limit) {
+    const double budget = kForTrainings * limit.seconds_left();
+    MeasuringProgress progress(std::cout, terminal_width(), 1.0);
+    Trial& first = trials_.front();
+    progress.advance(0.0, "a first run, " + first.name);
+    const double begin = limit.seconds_taken();
+    bench_.begin(first);
+    const double taken = limit.seconds_taken() - begin;
+    step_seconds_ = first.seconds();
+    start_seconds_ =
+        std::max(0.0, taken - step_seconds_ * static_cast<double>(first.runs.back().steps));
+    first.runs.clear();
+    const auto runs = static_cast<double>(trials_.size()) * options_.rounds;
+    const double each =
+        std::clamp((budget - taken) / runs - start_seconds_, 0.0, kMostSecondsOfRun);
+    double longest = 0.0;
+    for (int round = 0; round < options_.rounds; ++round) {
+      for (Trial& trial : trials_) {
+        if (round > 0 && limit.seconds_taken() - begin + longest > budget) {
+          return;
+        }
+        progress.advance_to(
+            (limit.seconds_taken() - begin) / budget,
+            fmt::format("round {} of {}, {}", round + 1, options_.rounds, trial.name));
+        if (trial.failure.empty()) {
+          const double before = limit.seconds_taken();
+          bench_.run(trial, each);
+          longest = std::max(longest, limit.seconds_taken() - before);
+          steps_ = trial.runs.empty() ? steps_ : trial.runs.back().steps;
+        }
+      }
+      rounds_ = round + 1;
+    }
+  }
+
+  /// Under a limit, what does not come off is one thing less that was measured.
+  void guarded(const std::function<void()>& measure) {
+    try {
+      measure();
+    } catch (const SignalledError&) {
+      if (!options_.limit->is_over()) {
+        throw;
+      }
+      failures_.emplace_back("the time was over before all was measured: give it more --minutes");
+    } catch (const Error& error) {
+      failures_.push_back(reason_in(error.what()));
+      if (error.code() == ExitCode::kInternal) {
+        unequal_digests_ = failures_.back();
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> failures() const {
+    std::vector<std::string> all = failures_;
+    for (const Trial& trial : trials_) {
+      if (!trial.failure.empty()) {
+        all.push_back(trial.name + ": " + trial.failure);
+      }
+    }
+    return all;
   }
 
   [[nodiscard]] json row_of(const Trial& trial) const {
@@ -128,17 +219,21 @@ class JobBench {
       const auto found = last.numbers.find(name);
       return found == last.numbers.end() ? 0.0 : found->second;
     };
-    return {{"workers", trial.workers},
-            {"images_per_second", images / step},
-            {"images_per_second_least", images / *std::ranges::max_element(seconds)},
-            {"milliseconds_per_image", 1e3 * step / images},
-            {"step_milliseconds", 1e3 * step},
-            {"computing", facts.computing()},
-            {"core_percent", number("core_percent")},
-            {"sent_mib_per_second", number("sent_mib_per_step") / step},
-            {"resident_gib", number("resident_gib")},
-            {"parts", parts},
-            {"round_seconds", seconds}};
+    json row{{"workers", trial.workers},
+             {"images_per_second", images / step},
+             {"images_per_second_least", images / *std::ranges::max_element(seconds)},
+             {"milliseconds_per_image", 1e3 * step / images},
+             {"step_milliseconds", 1e3 * step},
+             {"computing", facts.computing()},
+             {"core_percent", number("core_percent")},
+             {"sent_mib_per_second", number("sent_mib_per_step") / step},
+             {"resident_gib", number("resident_gib")},
+             {"parts", parts},
+             {"round_seconds", seconds}};
+    if (job_.numerics.device == DeviceKind::kCuda) {
+      row["device_gib"] = number("peak_gib");
+    }
+    return row;
   }
 
   /// What `gangway evaluate` says of the last run; nothing where its job cannot be scored.
@@ -160,7 +255,23 @@ class JobBench {
     return {};
   }
 
-  [[nodiscard]] json recovery() const {
+  [[nodiscard]] json recovery() {
+    if (options_.losses == 0) {
+      return {};
+    }
+    if (options_.limit == nullptr) {
+      return measured_recovery();
+    }
+    json found;
+    // Two starts, and what a run saves at its end.
+    const double needed = 3.0 * start_seconds_ + kStepsOfRecovery * step_seconds_;
+    if (failures_.empty() && options_.limit->seconds_left() > needed) {
+      guarded([&] { found = measured_recovery(); });
+    }
+    return found;
+  }
+
+  [[nodiscard]] json measured_recovery() const {
     const int workers = std::max(2, trials_.back().workers);
     std::cout << fmt::format("measures recovery with {} workers", workers) << std::endl;
     std::vector<std::string> overrides = options_.overrides;
@@ -199,9 +310,25 @@ class JobBench {
   TrialBench bench_;
   JobSpec job_;
   std::vector<Trial> trials_;
+  std::int64_t steps_ = options_.steps;
+  int rounds_ = 0;              // done
+  double step_seconds_ = 0.0;   // under a limit, of the first row
+  double start_seconds_ = 0.0;  // the same: what a run takes besides its steps
+  json unequal_digests_;        // what is to be said of them; null: they are equal
+  std::vector<std::string> failures_;
 };
 
 }  // namespace
+
+json measured_job(const BenchJobOptions& options, const Environment& environment,
+                  const fs::path& folder) {
+  return JobBench(options, environment, folder).report();
+}
+
+void write_report(const std::string& output, const json& report, const std::string& page) {
+  write_file_atomically(output + ".json", report.dump(2) + "\n");
+  write_file_atomically(output + ".html", page);
+}
 
 int bench_job(const BenchJobOptions& options, const Environment& environment) {
   require_programs(DeviceKind::kCpu);
@@ -212,8 +339,7 @@ int bench_job(const BenchJobOptions& options, const Environment& environment) {
   const json report = bench.report();
   const std::string output =
       options.output.empty() ? options.job.stem().string() + ".bench" : options.output.string();
-  write_file_atomically(output + ".json", report.dump(2) + "\n");
-  write_file_atomically(output + ".html", bench_page(report));
+  write_report(output, report, bench_page(report));
   std::cout << '\n'
             << bench_text(report) << fmt::format("{0}.json, {0}.html\n", output) << std::flush;
   return static_cast<int>(ExitCode::kDone);

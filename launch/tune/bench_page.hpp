@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The report of `gangway bench job` as people read it. Pure.
+// The reports of `gangway bench job` and `gangway bench node` as people read them. Pure.
 #pragma once
 
 #include <string>
@@ -13,5 +13,8 @@ namespace gangway::launch {
 /// One HTML file, which loads nothing: the same, and a bar a number of workers, of the parts of its
 /// step.
 [[nodiscard]] std::string bench_page(const nlohmann::json& report);
+/// Likewise of a whole machine. @param report  as bench_node writes it; parts may be null
+[[nodiscard]] std::string node_text(const nlohmann::json& report);
+[[nodiscard]] std::string node_page(const nlohmann::json& report);
 
 }  // namespace gangway::launch

@@ -57,5 +57,11 @@ TEST(Table, ComparesEachRowWithTheRivalOfItsSize) {
   EXPECT_THAT(text, ContainsRegex("16K +ours +1.000 +1.000 +0.02 +- +- +-"));
 }
 
+TEST(FiguresJson, HasARowEach) {
+  EXPECT_EQ(figures_json(2, {{"shm", 1U << 20U, {{0.5, 0.25, 0.75}}}}),
+            "{\"workers\":2,\"rows\":[{\"row\":\"shm\",\"bytes\":1048576,"
+            "\"median_seconds\":0.5,\"bytes_per_second\":2097152}]}\n");
+}
+
 }  // namespace
 }  // namespace gangway::bench

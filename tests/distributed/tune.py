@@ -92,13 +92,15 @@ class Killed(Trainings):
     COMMANDS = {"tune": ["tune", "job.yaml", *SLOW, "-n", "1", "--anyway"],
                 "fit": ["run", "job.yaml", *SLOW, "--fit", "-n", "1"],
                 "bench": ["bench", "job", "job.yaml", "--workers", "1", "--steps", "12", "--rounds", "1", "--no-score", "--losses", "9",
-                          "--anyway"]}
+                          "--anyway"],
+                "node": ["bench", "node", "--device", "cpu", "--workers", "1", *SLOW]}
+    LATER = {"bench": "^measures recovery", "node": "^measures a job"}
 
     def begin(self, name):
         """Its processes once one of its workers is there; of a benchmark, of the run whose workers it kills."""
         shutil.copy(EXAMPLES / "ring8.yaml", self.folder / "job.yaml")
         self.running = self.start(*self.COMMANDS[name], name=f"said-{name}", TMPDIR=str(self.folder))
-        self.running.wait_for("^measures recovery" if name == "bench" else "")
+        self.running.wait_for(self.LATER.get(name, ""))
         self.running.wait_until(lambda: any(is_worker(pid) for pid in descendants(self.running.process.pid)), "a worker")
         return descendants(self.running.process.pid)
 
@@ -150,6 +152,69 @@ class BenchJob(Trainings):
         code, _, err = self.call(GANGWAY, "bench", "job", EXAMPLES / "ring8.yaml", "--workers", "3")
         self.assertEqual(code, 2)
         self.assertIn("training.microbatches 2 cannot be shared", err)
+
+
+class BenchNode(Trainings):
+    WORDS = ["bench", "node", "--device", "cpu", "--workers", "1,2", "--minutes", "0.7", "model.width=8", "training.batch=16"]
+
+    def node(self, *words, program=GANGWAY):
+        return self.call(program, *self.WORDS, *words, TMPDIR=str(self.folder))
+
+    def report(self):
+        return json.loads((self.folder / "node.bench.json").read_text())
+
+    def test_one_report_of_a_machine(self):
+        code, out, err = self.node()
+        self.assertEqual(code, 0, out + err)
+        report = self.report()
+        self.assertEqual([row["workers"] for row in report["job"]["rows"]], [1, 2])
+        self.assertGreater(report["job"]["rows"][1]["efficiency"], 0)
+        self.assertIsNone(report["job"]["unequal_digests"])
+        self.assertIn("all ", out)
+        self.assertEqual({row["row"] for row in report["transports"]["rows"]}, {"shm", "mpi", "MPI_Allreduce", "copy"})
+        self.assertIn("cores", [finding["item"] for finding in report["findings"]])
+        self.assertGreater(report["machine"]["memory_gib"], 0)
+        self.assertLess(report["seconds"], 0.7 * 60)
+        page = (self.folder / "node.bench.html").read_text()
+        for wanted in (report["machine"]["processor"], "MPI_Allreduce", "<rect", "have one digest"):
+            self.assertIn(wanted, page)
+        for unwanted in ("<script", "style="):
+            self.assertNotIn(unwanted, page)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["err", "node.bench.html", "node.bench.json", "out"])
+
+    def test_unequal_digests_are_told(self):
+        """A `gangway run` that has another seed with two workers."""
+        for program in Path(GANGWAY).parent.iterdir():
+            (self.folder / program.name).symlink_to(program)
+        (self.folder / "gangway").unlink()
+        (self.folder / "gangway").write_text(f"""#!/bin/sh
+case " $* " in *" --workers 2 "*) exec {GANGWAY} "$@" training.seed=7 ;; esac
+exec {GANGWAY} "$@"
+""")
+        (self.folder / "gangway").chmod(0o755)
+        shutil.copy(GANGWAY, self.folder / "real")
+        code, out, err = self.node(program=self.folder / "real")
+        self.assertEqual(code, 1, out + err)
+        self.assertRegex(err, r"gangway: after \d+ steps '2 workers' has the digest [0-9a-f]+, and other ways")
+        self.assertIn("2 workers", self.report()["job"]["unequal_digests"])
+        self.assertIn("DIGESTS DIFFER", (self.folder / "node.bench.html").read_text())
+
+    def test_the_time_is_kept(self):
+        begin = time.monotonic()
+        code, out, err = self.node("model.width=64", "training.batch=256")
+        self.assertLess(time.monotonic() - begin, 0.7 * 60)
+        self.assertEqual(code, 6, out + err)
+        self.assertRegex(err, "(?m)^gangway: the time was over .*--minutes")
+        self.assertEqual(self.report()["job"]["rows"], [])
+        self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [])
+
+    def test_wrong_words(self):
+        for words, code, what in ((["--minutes", "0"], 2, "--minutes"), (["--workers", "0"], 2, "--workers"),
+                                  (["--device", "tpu"], 2, "--device"), (["model.widht=8"], 2, "did you mean"),
+                                  (["-o", "nowhere/node"], 6, "no file can be written there")):
+            ended, _, err = self.node(*words)
+            self.assertEqual((ended, len(err.splitlines())), (code, 1), err)
+            self.assertIn(what, err)
 
 
 if __name__ == "__main__":

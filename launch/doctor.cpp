@@ -29,6 +29,7 @@
 #include "launch/foreign_segments.hpp"
 #include "launch/hosts/ask_hosts.hpp"
 #include "launch/hosts/compare_hosts.hpp"
+#include "launch/hosts/gpus.hpp"
 #include "launch/hosts/host_facts.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -216,6 +217,8 @@ std::vector<Finding> examine(const Environment& environment) {
   findings.push_back(find_space("disk", fs::current_path(), kLeastDiskGib));
   findings.push_back(find_fashion_mnist());
   findings.push_back(find_user(environment));
+  std::ranges::move(examine_gpus(built_with().cuda_toolkit, environment),
+                    std::back_inserter(findings));
   if (const std::optional<Finding> binding = find_gpu_binding(environment)) {
     findings.push_back(*binding);
   }

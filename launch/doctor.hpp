@@ -14,8 +14,9 @@
 
 namespace gangway::launch {
 
-/// Looks; starts two ranks under mpirun for a moment, and removes the shared memory that killed
-/// workers left, and snapshots that nobody goes on from. Changes nothing else.
+/// Looks; starts two ranks under mpirun for a moment, and a worker a GPU where there are several,
+/// and removes the shared memory that killed workers left, and snapshots that nobody goes on from.
+/// Changes nothing else.
 [[nodiscard]] std::vector<Finding> examine(const Environment& environment);
 
 /// Removes from `folder` the segments whose worker no longer lives; runs in progress keep theirs.

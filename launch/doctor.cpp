@@ -136,7 +136,7 @@ Finding find_fashion_mnist() {
 Finding find_programs() {
   std::string missing;
   for (const char* name : {"gangway-coordinator", "gangway-worker", "gangway-worker-cuda",
-                           "gangway-model", "gangway-profile-cuda"}) {
+                           "gangway-model", "gangway-model-cuda"}) {
     if (!fs::exists(program_folder() / name)) {
       missing += std::string(missing.empty() ? "" : ", ") + name;
     }

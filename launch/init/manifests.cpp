@@ -257,7 +257,7 @@ std::string container_file(const Manifest& manifest) {
        {"IMAGE", manifest.image},
        {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
        {"SETUP", has_gpus ? "everything" : "training"},
-       {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda gangway-profile-cuda", programs)
+       {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda gangway-model-cuda", programs)
                           : fmt::format("--without cuda {}", programs)}});
 }
 

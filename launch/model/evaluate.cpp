@@ -359,11 +359,12 @@ void evaluate(const EvaluateOptions& options) {
   const std::string& source = run.job.data.source;
   if (run.job.compares_pictures()) {
     const EvaluationSpec& evaluation = run.job.evaluation;
-    evaluate_images(run,
-                    evaluation.features.empty()
-                        ? open_feature_network(options.lenet)
-                        : open_feature_network(evaluation.features, evaluation.resize),
-                    options);
+    evaluate_images(
+        run,
+        evaluation.features.empty()
+            ? open_feature_network(options.lenet)
+            : open_feature_network(evaluation.features, evaluation.resize, run.generator.device()),
+        options);
     return;
   }
   require_no_image_options(run, options);

@@ -71,8 +71,8 @@ at::Tensor levels_of(const at::Tensor& images, FeatureResize resize) {
 
 class ScriptFeatures {
  public:
-  ScriptFeatures(torch::jit::Module module, fs::path file, FeatureResize resize)
-      : module_(std::move(module)), file_(std::move(file)), resize_(resize) {
+  ScriptFeatures(torch::jit::Module module, fs::path file, FeatureResize resize, at::Device device)
+      : module_(std::move(module)), file_(std::move(file)), resize_(resize), device_(device) {
     module_.eval();
     const auto method = module_.find_method("forward");
     if (!method) {
@@ -97,7 +97,7 @@ class ScriptFeatures {
     const torch::jit::GraphOptimizerEnabledGuard as_written(false);
     c10::IValue result;
     try {
-      result = module_.forward({levels_of(images, resize_)}, switches_);
+      result = module_.forward({levels_of(images.to(device_), resize_)}, switches_);
     } catch (const std::exception& failure) {
       throw ConfigError(
           fmt::format("{}: fails: {}; {}", file_.string(), cause_of(failure), kWanted));
@@ -113,13 +113,14 @@ class ScriptFeatures {
                                     c10::toString(features.scalar_type()),
                                     fmt::join(features.sizes(), ", "), images.size(0), kWanted));
     }
-    return features.reshape({features.size(0), -1}).to(at::kFloat);
+    return features.reshape({features.size(0), -1}).to(at::kCPU, at::kFloat);
   }
 
  private:
   torch::jit::Module module_;
   fs::path file_;
   FeatureResize resize_;
+  at::Device device_;
   std::unordered_map<std::string, c10::IValue> switches_;
 };
 
@@ -136,7 +137,7 @@ FeatureNetwork lenet_of(const fs::path& file) {
       .lenet = lenet};
 }
 
-torch::jit::Module load_script(const fs::path& file) {
+torch::jit::Module load_script(const fs::path& file, at::Device device) {
   std::error_code failure;
   if (!fs::is_regular_file(file, failure)) {
     throw ConfigError(
@@ -145,7 +146,7 @@ torch::jit::Module load_script(const fs::path& file) {
   require_trusted(file);
   torch::jit::Module module;
   try {
-    module = torch::jit::load(file.string(), at::kCPU);
+    module = torch::jit::load(file.string(), device);
   } catch (const std::exception& error) {
     throw ConfigError(fmt::format("{}: {}", file.string(), gan::why_not_loaded(error.what())));
   }
@@ -196,11 +197,11 @@ std::string save_feature_weights(gan::LeNet& lenet, const std::filesystem::path&
       .xxh3_128;
 }
 
-FeatureNetwork open_feature_network(const fs::path& file, FeatureResize resize) {
+FeatureNetwork open_feature_network(const fs::path& file, FeatureResize resize, at::Device device) {
   if (file.extension() == ".safetensors") {
     return lenet_of(file);
   }
-  ScriptFeatures features(load_script(file), file, resize);
+  ScriptFeatures features(load_script(file, device), file, resize, device);
   std::string hash = sha256_of_file(file);
   const bool is_inception = hash == kInceptionHash;
   const std::string name =

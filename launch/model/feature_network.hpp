@@ -43,8 +43,11 @@ struct FeatureNetwork {
 /// `features`, when it fails or returns something else.
 /// @param resize  of pictures for TorchScript networks: done before them, they get floats from 0 to
 /// 255, [N, 3, 299, 299], and the names of the distances say so: "FID-clean"
+/// @param device  where a TorchScript network computes; the LeNet is too small to gain there.
+/// Features are on the CPU
 [[nodiscard]] FeatureNetwork open_feature_network(const std::filesystem::path& file,
-                                                  FeatureResize resize = FeatureResize::kOwn);
+                                                  FeatureResize resize = FeatureResize::kOwn,
+                                                  at::Device device = at::kCPU);
 
 /// Loads the weights into `lenet`. @throws ConfigError naming the file: missing, or with another
 /// hash.

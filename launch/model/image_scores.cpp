@@ -16,10 +16,11 @@ constexpr std::int64_t kNeighbourSamples = 5'000;
 constexpr std::int64_t kSlicedPictures = 2'048;
 constexpr std::int64_t kSlicedPatches = 32;
 
-gan::Network untrained_generator(const JobSpec& job) {
+gan::Network untrained_generator(const JobSpec& job, at::Device device) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   gan::Network& generator = networks[job.shown_network()];
   generator.initialise(job.training.seed);
+  place_on(device, generator);
   return std::move(generator);
 }
 
@@ -118,7 +119,7 @@ std::vector<checkpoint::NamedScore> ImageScorer::scores_of(TrainedRun& run,
 ImageScores ImageScorer::scores_of(TrainedRun& run) {
   look_at_reference();
   const at::Tensor generated = features_of(run.generator, run.job.model);
-  gan::Network untrained = untrained_generator(run.job);
+  gan::Network untrained = untrained_generator(run.job, run.generator.device());
   ImageScores scores{.ceiling = distance(features_of(untrained, run.job.model)),
                      .neighbour_samples = neighbour_samples()};
   if (data_.held_back_count > 0) {

@@ -134,7 +134,26 @@ TrainedJob open_trained_job(const RunChoice& choice) {
   TrainedJob trained =
       load_networks(choose_checkpoint(directory / kCheckpointsFolder, choice.step), std::nullopt);
   trained.directory = directory;
+  if (choice.device == DeviceKind::kCuda) {
+    if (trained.job.training.step.is_python()) {
+      throw ConfigError(
+          "--device cuda: the job has a step of its own, which shows and scores with tensors on "
+          "the "
+          "CPU; leave it out");
+    }
+    place_on(at::kCUDA, trained.networks[trained.job.shown_network()]);
+  }
   return trained;
+}
+
+void place_on(at::Device device, gan::Network& network) {
+  const at::NoGradGuard no_grad;
+  for (const gan::Network::NamedParameter& named : network.parameters()) {
+    named.parameter->tensor.set_data(named.parameter->tensor.to(device));
+  }
+  for (const gan::Network::NamedStatistic& named : network.statistics()) {
+    named.statistic->running.set_data(named.statistic->running.to(device));
+  }
 }
 
 bool makes_samples(TrainedJob& trained) {

@@ -16,7 +16,8 @@ namespace gangway::launch {
 struct RunChoice {
   std::string run;  ///< a run directory, or a run's name in `outdir`
   std::filesystem::path outdir = "runs";
-  std::optional<std::int64_t> step;  ///< of the checkpoint; nothing: the newest valid one
+  std::optional<std::int64_t> step;      ///< of the checkpoint; nothing: the newest valid one
+  DeviceKind device = DeviceKind::kCpu;  ///< where its networks compute; of GPUs the first
 };
 
 enum class WeightVersion {
@@ -79,6 +80,9 @@ struct TrainedRun {
 /// Whether the generator makes pictures of noise: where the step has a show() of its own it may
 /// take, and make, whatever that likes.
 [[nodiscard]] bool makes_samples(TrainedJob& trained);
+
+/// Moves what the network is made of. Compute thread.
+void place_on(at::Device device, gan::Network& network);
 
 /// The generator. @throws ConfigError where it draws no examples but changes pictures, or the above
 [[nodiscard]] TrainedRun samples_of(TrainedJob trained);

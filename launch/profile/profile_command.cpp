@@ -41,7 +41,7 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
     const Environment environment = read_environment();
     JobSpec job = profiled_job(*options, environment);
     if (job.numerics.device != program.device) {
-      become(program.device == DeviceKind::kCpu ? "gangway-profile-cuda" : "gangway-model",
+      become(program.device == DeviceKind::kCpu ? "gangway-model-cuda" : "gangway-model",
              program.typed);
     }
     gan::open_python(job,

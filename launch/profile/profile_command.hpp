@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway profile`, on the command line of gangway-model, or of gangway-profile-cuda.
+// `gangway profile`, on the command line of gangway-model, or of gangway-model-cuda.
 #pragma once
 
 #include <string>

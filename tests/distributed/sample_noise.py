@@ -52,6 +52,17 @@ class SampleNoise(unittest.TestCase):
         self.assertLess((seeds != noise).mean(), 0.001)
         self.assertGreater(seeds.std(), 1.0)
 
+    @unittest.skipIf(os.path.isdir("/proc/driver/nvidia/gpus"), "there is a GPU")
+    def test_a_device_that_is_not_there_is_refused(self):
+        for command in ("sample", "evaluate"):
+            code, out, err = self.call(command, "small", "--device", "cuda")
+            self.assertEqual((code, out, err.count("\n")), (6, "", 1), err)
+            self.assertIn("gangway: --device cuda: NVIDIA's driver shows no GPU", err)
+            self.assertEqual(self.call(command, "small", "--device", "tpu")[0], USAGE)
+        self.sample("--seeds", "0-3", "-o", "default.png")
+        self.sample("--seeds", "0-3", "-o", "cpu.png", "--device", "cpu")
+        self.assertEqual((self.folder / "default.png").read_bytes(), (self.folder / "cpu.png").read_bytes())
+
     def test_frames_go_from_one_seed_to_the_other_in_files_of_their_own(self):
         self.sample("--interpolate", "3,13", "--frames", "5", "--single", "frames")
         self.sample("--seeds", "3,13", "--single", "ends")

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// gangway-model: what the command line does with a trained model in one process. `gangway sample`
-// and `gangway evaluate` start it, so that `gangway` itself need not load LibTorch.
+#include "launch/model/program/model_program.hpp"
+
 #include <exception>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 
 #include <ATen/Parallel.h>
@@ -19,7 +18,6 @@
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"
 #include "launch/process/environment.hpp"
-#include "launch/profile/profile_command.hpp"
 
 namespace {
 
@@ -27,6 +25,7 @@ using gangway::Metric;
 using gangway::launch::ComputeOptions;
 using gangway::launch::EvaluateOptions;
 using gangway::launch::ExportOptions;
+using gangway::launch::ModelProgram;
 using gangway::launch::NetworksOptions;
 using gangway::launch::RunChoice;
 using gangway::launch::SampleOptions;
@@ -36,6 +35,23 @@ constexpr std::int64_t kFewestSamples = 100;
 constexpr std::int64_t kMostSamples = 1'000'000;
 constexpr std::int64_t kMostImages = 100'000'000;
 
+/// Where `device` is not that of `program`, this becomes the other one.
+void take_device(const ModelProgram& program, gangway::DeviceKind device) {
+  if (device == gangway::DeviceKind::kCpu) {
+    return;
+  }
+  if (gangway::launch::num_gpus() == 0) {
+    throw gangway::EnvironmentError(
+        "--device cuda: NVIDIA's driver shows no GPU on this host; leave it out, or type this "
+        "where "
+        "there is one");
+  }
+  if (program.device != device) {
+    gangway::launch::become("gangway-model-cuda", program.typed);
+  }
+  program.prepare();
+}
+
 void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("RUN", choice.run, "Run directory, or name of a run in --outdir")->required();
   command.add_option("--outdir", choice.outdir, "Where runs are kept")->capture_default_str();
@@ -44,6 +60,15 @@ void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
   command.add_option("--threads", threads, "Compute threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  command
+      .add_option_function<std::string>(
+          "--device",
+          [&choice](const std::string& word) {
+            choice.device = word == "cuda" ? gangway::DeviceKind::kCuda : gangway::DeviceKind::kCpu;
+          },
+          "What the networks compute on: cpu, or cuda, which gives other last bits")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->default_str("cpu");
 }
 
 template <typename Value>
@@ -55,7 +80,8 @@ std::map<std::string, Value> words_of(Value value) {
   return words;
 }
 
-void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
+void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads,
+                  const ModelProgram& program) {
   CLI::App* command = app.add_subcommand(
       "evaluate",
       "Print FD-LeNet of a run with floor and ceiling, KID, precision and recall; or the "
@@ -101,7 +127,8 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
       ->group("")
       ->needs("--step");
   follow->excludes("--step")->excludes("--json");
-  command->callback([&options, &threads, command] {
+  command->callback([&options, &threads, &program, command] {
+    take_device(program, options.run.device);
     for (const char* name : {"--features", "--resize", "--real", "--metric"}) {
       if (command->count(name) > 0) {
         options.of_images.emplace_back(name);
@@ -118,7 +145,7 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads) {
   });
 }
 
-void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
+void add_sample(CLI::App& app, SampleOptions& options, int& threads, const ModelProgram& program) {
   CLI::App* command =
       app.add_subcommand("sample", "Write a grid of generated pictures, one a seed");
   command->footer(
@@ -164,6 +191,7 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads) {
       ->capture_default_str()
       ->check(CLI::Range(-2.0, 2.0));
   command->callback([&] {
+    take_device(program, options.run.device);
     at::set_num_threads(threads);
     gangway::launch::sample(options);
   });
@@ -224,7 +252,7 @@ int report(const std::string& message, gangway::ExitCode code) {
   return static_cast<int>(code);
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, const ModelProgram& program) {
   CLI::App app("Gangway: samples and scores of trained models", "gangway-model");
   app.require_subcommand(1);
   EvaluateOptions evaluate;
@@ -235,19 +263,13 @@ int run(int argc, char** argv) {
   NetworksOptions networks;
   ComputeOptions compute;
   int threads = 2;
-  add_evaluate(app, evaluate, threads);
-  add_sample(app, sample, threads);
+  add_evaluate(app, evaluate, threads, program);
+  add_sample(app, sample, threads, program);
   add_train_features(app, train_features);
   add_export(app, export_options);
   add_networks(app, networks);
   int code = static_cast<int>(gangway::ExitCode::kDone);
-  gangway::launch::add_profile_command(
-      app,
-      {.device = gangway::DeviceKind::kCpu,
-       .make = [](const gangway::JobSpec& job, const gangway::worker::Neighbours& /*neighbours*/,
-                  int /*worker*/) { return std::make_unique<gangway::worker::CpuDevice>(job); },
-       .typed = {argv + 1, argv + argc}},
-      code);
+  gangway::launch::add_profile_command(app, program, code);
   add_compute(app, compute);
   try {
     app.parse(argc, argv);
@@ -261,13 +283,15 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+namespace gangway::launch {
+
+int run_model_program(int argc, char** argv, const ModelProgram& program) {
   gangway::gan::LibraryWarnings warnings(
       [](const std::string& line) { fmt::print(stderr, "note   {}\n", line); });
   warnings.listen();
   int code = 0;
   try {
-    code = run(argc, argv);
+    code = run(argc, argv, program);
   } catch (const gangway::Error& error) {
     code = report(error.what(), error.code());
   } catch (const std::exception& error) {
@@ -276,3 +300,5 @@ int main(int argc, char** argv) {
   gangway::gan::leave_with_python(code);
   return code;
 }
+
+}  // namespace gangway::launch

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// gangway-model-cuda: the commands of gangway-model on a GPU. A program of its own, since the
+// others load nothing of CUDA's.
+#include <cstdlib>
+#include <string>
+
+#include "launch/model/program/model_program.hpp"
+#include "worker/cuda/cuda_device.hpp"
+#include "worker/cuda/torch_cuda.hpp"
+
+int main(int argc, char** argv) {
+  // As a worker's (launch/run/train.cpp): sums in one order from run to run.
+  (void)::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  return gangway::launch::run_model_program(
+      argc, argv,
+      {{.device = gangway::DeviceKind::kCuda,
+        .make =
+            [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,
+               int /*worker*/) {
+              return gangway::worker::make_cuda_device(job, neighbours, [](const std::string&) {});
+            },
+        .typed = {argv + 1, argv + argc}},
+       [] { gangway::worker::choose_kernels(gangway::KernelChoice::kDeterministic); }});
+}

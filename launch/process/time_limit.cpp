@@ -2,23 +2,15 @@
 #include "launch/process/time_limit.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <csignal>
-#include <stop_token>
 
 #include <unistd.h>
-
-#include "base/guarded.hpp"
 
 namespace gangway::launch {
 
 TimeLimit::TimeLimit(std::chrono::duration<double> limit)
-    : end_(begin_ + std::chrono::duration_cast<Clock::duration>(limit)),
-      thread_([this](const std::stop_token& stopped) {
-        Mutex nobody_elses;
-        std::condition_variable_any waiting;
-        MutexLock lock(nobody_elses);
-        if (!waiting.wait_until(lock, stopped, end_, [&] { return stopped.stop_requested(); })) {
+    : end_(begin_ + std::chrono::duration_cast<Clock::duration>(limit)), thread_([this] {
+        if (!ended_.try_acquire_until(end_)) {
           is_over_ = true;
           (void)::kill(::getpid(), SIGTERM);
         }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <semaphore>
 #include <thread>
 
 namespace gangway::launch {
@@ -13,6 +14,7 @@ class TimeLimit {
  public:
   /// @pre EndRequests has been made: it and output_of_child() throw SignalledError from then on
   explicit TimeLimit(std::chrono::duration<double> limit);
+  ~TimeLimit() { ended_.release(); }
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
 
@@ -26,6 +28,7 @@ class TimeLimit {
   Clock::time_point begin_ = Clock::now();
   Clock::time_point end_;
   std::atomic<bool> is_over_ = false;
+  std::binary_semaphore ended_{0};
   std::jthread thread_;  // the last member: it uses the others
 };
 

@@ -25,7 +25,7 @@ void describe_networks(const NetworksOptions& options) {
   if (job.training.step.is_python()) {
     (void)gan::make_python_step(job, pointers);  // its arguments are looked at
   }
-  for (const gan::Network& network : networks) {
+  for (gan::Network& network : networks) {
     std::int64_t count = 0;
     for (const gan::Network::NamedParameter& named : network.parameters()) {
       count += named.parameter->tensor.numel();

@@ -189,32 +189,21 @@ class OwnStep(Trainings):
         code, out, err = self.call(GANGWAY, "plan", "mixed.yaml", *short)
         self.assertEqual(code, 0, out + err)
         self.assertRegex(out, r"(?m)^1 worker, overlap")
-        taken = "self.judge of Step is something else, and the job has a network judge"
-        for word, (other, says) in {"takes =": ("other =", "`takes` of the step's class"), "def learn": ("def judge", taken),
-                                    "def show": ("def other", "wanted is forward")}.items():
-            (self.folder / "mixed.py").write_text(AUTOENCODER.replace(word, other))
+        for word, says in {" takes": "`takes` of the step's class", " show": "wanted is forward"}.items():
+            (self.folder / "mixed.py").write_text(AUTOENCODER.replace(word, " other"))
             code, out, err = self.call(GANGWAY, "run", "mixed.yaml", "-n", 1, *short, SIX, *DRY)
             self.assertEqual(code, 2, out + err)
             self.assertIn(says, err)
 
     def test_bad_steps_are_refused_in_a_line(self):
-        self.refuse(judge="self.calls = 1", says=["judge changes self.calls"])
+        """Whatever calls and losses can be found at fault by: tests/python/python_block_test.cpp."""
         self.refuse(judge="torch.ones(2, 3) @ torch.ones(2, 3)", says=["mixed.py:", "in judge: RuntimeError"])
         self.refuse(judge="""class Bad(torch.autograd.Function):
             forward = staticmethod(lambda ctx, x: x.clone())
             def backward(ctx, gradient): raise ValueError("no slope")
         return Bad.apply(self.discriminator(batch["image"])).mean()""", says=["mixed.py:", "in backward: ValueError: no slope"])
-        self.refuse(judge="return batch['image'].mean()", says=["depends on no weights"])
-        self.refuse(judge="return self.discriminator(batch['image'])", says=["judge returns a tensor [2, 3]"])
-        self.refuse(judge="import time; return self.discriminator(batch['image']).mean() * (time.perf_counter_ns() % 997)",
-                    says=["another loss of the same micro-batch"])
-        self.refuse(judge="batch['image'].mul_(0.5)", says=['judge writes to batch["image"]', "clone()"])
-        self.refuse(judge="self.discriminator(batch['image']).mean().backward()", says=["mixed.py:", "in judge: a phase returns its loss"])
-        self.refuse(judge="import torch.distributed as d; d.init_process_group('gloo')", says=["mixed.py:", "init_process_group has no"])
         self.refuse(judge="h = self.discriminator(batch['image']).exp(); l = (h * h).mean(); h.add_(1); return l",
                     says=["the loss of judge has no gradient", "inplace operation"])
-        self.refuse(judge="batch['image'].cuda()", says=["mixed.py:", "take cuda() and the like out"])
-        self.refuse(judge="self.kept['other']", says=["mixed.py:", "no phase has kept 'other' in this step"])
         for show, says in BAD_SHOWS.items():
             self.refuse(text=f"{MIXED}    def show(self, batch): {show}\n", says=["training.step: ", says])
 
@@ -225,17 +214,13 @@ class OwnStep(Trainings):
         running.kill_all()
 
     def test_bad_phases_are_refused_before_anything_starts(self):
-        self.refuse(*DRY, "training.step=mixed.py:Nothing", says=["no class Nothing; it has Step"])
-        self.refuse(*DRY, "training.step=mixed.py:Judge", says=["no class derived from gangway.Step"])
         self.refuse(*DRY, "training.step={python: mixed.py:Step, gama: 1}", says=["unexpected keyword argument 'gama'; it takes ()"])
-        self.refuse(*DRY, text="import notthere\n" + MIXED, says=["No module named 'notthere'; a job's own files lie beside"])
         self.refuse(*DRY, "discriminator.steps=1", says=["takes 2 new batches a step, and the job has 1"])
         self.refuse(*DRY, "training.r1.gamma=1", says=["has no meaning beside training.step"])
         self.refuse(*DRY, "layout.recompute=true", says=["training.step chooses itself"])
         self.refuse(*DRY, "model.discriminator=none", "model.family=infogan", says=["give model.discriminator a class"])
         self.refuse(*DRY, text=MIXED.replace('trains="generator"', 'trains="painter"'),
                     says=["phase small trains painter; the job has generator, discriminator"])
-        self.refuse(*DRY, text=MIXED.replace("@gangway.phase", "#"), says=["Step has no phase"])
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class OwnPython(Trainings):
         self.train("job.yaml", *SHORT, *R1, EIGHT, "checkpoint.every_steps=1", "checkpoint.every_kimg=0", "checkpoint.keep=10",
                    run="on3", workers=3)
         self.assertEqual(self.digest("on1"), self.digest("on3"))
-        for step in ("0", "7"):  # the first one has the penalty
+        for step in (0, 7):  # the first one has the penalty
             self.replay("on3", step)
 
     def test_a_killed_run_goes_on_from_its_own_copy_and_needs_the_file_no_more(self):

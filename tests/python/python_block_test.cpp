@@ -3,7 +3,6 @@
 // same classes in plain PyTorch, in a process of its own (tests/python/plain.py).
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,13 +12,10 @@
 
 #include "base/errors.hpp"
 #include "gan/blocks/build_networks.hpp"
-#include "gan/random_tensors.hpp"
 #include "gan/script/called_network.hpp"
-#include "gan/script/python_library.hpp"
-#include "gan/script/python_step.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/python/with_python.hpp"
 
 namespace gangway::gan {
 namespace {
@@ -33,9 +29,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-constexpr std::int64_t kExamples = 4;
-constexpr const char* kNets = "tests/python/nets.py";
-
 class KeptStatistics final : public StatisticSink {
  public:
   void take(const Statistic& statistic, const at::Tensor& value) override {
@@ -44,28 +37,8 @@ class KeptStatistics final : public StatisticSink {
   std::map<std::string, at::Tensor> values;
 };
 
-class PythonNetworks : public ::testing::Test {
+class PythonNetworks : public WithPython {
  protected:
-  PythonNetworks() {
-    job_.model.latent = 16;
-    job_.training.seed = 7;
-    job_.layout.python = ".venv";
-    for (NetworkSpec& network : job_.networks) {
-      network.module.file = kNets;
-      network.module.python_class = network.name == "generator" ? "Generator" : "Discriminator";
-    }
-    open_python(job_, [](const std::string& line) { printed().push_back(line); });
-    printed().clear();
-  }
-
-  /// The interpreter is one for all tests.
-  static std::vector<std::string>& printed() {
-    static std::vector<std::string> lines;
-    return lines;
-  }
-  [[nodiscard]] static at::Tensor image() {
-    return keyed_normal({.seed = 3}, {kExamples, 1, 32, 32}, at::kCPU);
-  }
   /// A discriminator of a class of tests/python/nets.py.
   Network discriminator(const std::string& name) {
     job_.network("discriminator").module.python_class = name;
@@ -97,9 +70,6 @@ class PythonNetworks : public ::testing::Test {
         construct + "\n    def forward(self, image):\n        x = image.flatten(1)\n        " +
         body + "\n        return self.judge(x)\n");
   }
-
-  const gangway::testing::ScratchFolder folder_;
-  JobSpec job_;
 };
 
 TEST_F(PythonNetworks, HaveTheBitsOfPlainPyTorch) {
@@ -290,103 +260,6 @@ TEST_F(PythonNetworks, WithoutSecondDerivativesAreRefusedWhereAPenaltyTakesThem)
   job_.training.penalty.r1_gamma = 1.0;
   EXPECT_THAT(complaint(text),
               HasSubstr("second derivatives, which a penalty takes, cannot be taken"));
-}
-
-class PythonSteps : public PythonNetworks {
- protected:
-  /// What is said of a step whose phase does `body` before it returns a loss.
-  std::string complaint_of_phase(const std::string& body, const std::string& capture = "False") {
-    return complaint_of_step(
-        "class Step(gangway.Step):\n    @gangway.phase(trains='discriminator', capture=" + capture +
-        ")\n    def judge(self, batch, step):\n        " + body +
-        "\n        return self.discriminator(batch['image']).mean()\n");
-  }
-  /// What is said of the class Step of a file with this text, and of its phase `judge`.
-  std::string complaint_of_step(const std::string& text, const std::string& arguments = {}) {
-    static int number = 0;
-    const std::string name = "step" + std::to_string(number++) + ".py";
-    job_.training.step =
-        ModuleFile{{.file = folder_.write(name, "import gangway, torch\n" + text).string()},
-                   "Step",
-                   arguments};
-    try {
-      judge();
-    } catch (const ConfigError& error) {
-      EXPECT_THAT(error.what(), AllOf(StartsWith("training.step: step"), Not(HasSubstr("\n"))));
-      return error.what();
-    }
-    return "";
-  }
-
- private:
-  void judge() {
-    learn_own_step(job_);
-    PerNetwork<Network> networks = build_networks(job_);
-    PerNetwork<Network*> pointers;
-    PerNetwork<StatisticSink*> nobody;
-    for (Network& network : networks) {
-      network.initialise(job_.training.seed);
-      pointers.add(&network);
-      nobody.add(nullptr);
-    }
-    const std::unique_ptr<PythonStep> step = make_python_step(job_, pointers);
-    step->begin_step(3);
-    (void)step->call({.method = "judge",
-                      .batch = {{"image", image()}},
-                      .key = {.seed = 1},
-                      .sinks = nobody,
-                      .trained = {kDiscriminator}});
-  }
-};
-
-TEST_F(PythonSteps, ThatCannotBeMadeAreRefusedInALine) {
-  const std::string phase =
-      "    @gangway.phase(trains='discriminator')\n    def judge(self, batch, step):\n"
-      "        return self.discriminator(batch['image']).mean()\n";
-  const std::string whole = "class Step(gangway.Step):\n" + phase;
-  EXPECT_THAT(complaint_of_step(whole), IsEmpty());
-  EXPECT_THAT(complaint_of_step(whole, R"({"gama": 1})"),
-              HasSubstr("got an unexpected keyword argument 'gama'; it takes ()"));
-  EXPECT_THAT(complaint_of_step("class Other(gangway.Step):\n" + phase),
-              HasSubstr("has no class Step; it has Other"));
-  EXPECT_THAT(complaint_of_step("class Step:\n" + phase),
-              HasSubstr("Step is no class derived from gangway.Step"));
-  EXPECT_THAT(complaint_of_step("class Step(gangway.Step):\n    pass\n"),
-              HasSubstr("Step has no phase"));
-  EXPECT_THAT(complaint_of_step("class Step(gangway.Step):\n    generator = 3\n" + phase),
-              HasSubstr("self.generator of Step is something else"));
-  EXPECT_THAT(complaint_of_step("import notthere\n" + whole),
-              HasSubstr("No module named 'notthere'; a job's own files lie beside"));
-}
-
-TEST_F(PythonSteps, ThatDoWhatIsNotTheirsAreRefusedInALine) {
-  EXPECT_THAT(complaint_of_phase("pass"), IsEmpty());
-  EXPECT_THAT(complaint_of_phase("self.calls = 1"), HasSubstr("judge changes self.calls"));
-  EXPECT_THAT(complaint_of_phase("return batch['image'].mean()"),
-              HasSubstr("depends on no weights"));
-  EXPECT_THAT(complaint_of_phase("return self.discriminator(batch['image'])"),
-              HasSubstr("judge returns a tensor [4, 1]"));
-  EXPECT_THAT(complaint_of_phase("import time; return self.discriminator(batch['image']).mean() * "
-                                 "(time.perf_counter_ns() % 997)"),
-              HasSubstr("another loss of the same micro-batch"));
-  EXPECT_THAT(complaint_of_phase("self.kept['other']"),
-              HasSubstr(".py:5 in judge: LookupError: no phase has kept 'other' in this step"));
-  EXPECT_THAT(complaint_of_phase("batch['image'].mul_(0.5)"),
-              AllOf(HasSubstr("judge writes to batch[\"image\"]"), HasSubstr("clone()")));
-  EXPECT_THAT(complaint_of_phase("self.discriminator(batch['image']).mean().backward()"),
-              HasSubstr(".py:5 in judge: a phase returns its loss, and calls no backward()"));
-  EXPECT_THAT(complaint_of_phase("torch.distributed.init_process_group('gloo')"),
-              HasSubstr(".py:5 in judge: init_process_group has no place here"));
-  EXPECT_THAT(complaint_of_phase("batch['image'].cuda()"), HasSubstr("take cuda() and the like"));
-}
-
-TEST_F(PythonSteps, ThatMayBeRecordedHaveTheirNumbersInTensors) {
-  const std::string looks = "assert isinstance(step, torch.Tensor) and step.item() == 3";
-  EXPECT_THAT(complaint_of_phase(looks, "True"), IsEmpty());
-  EXPECT_THAT(complaint_of_phase(looks), HasSubstr("AssertionError"));
-  const std::string shows = "return self.discriminator(batch['image']).mean(), {'three': 3.0}";
-  EXPECT_THAT(complaint_of_phase(shows), IsEmpty());
-  EXPECT_THAT(complaint_of_phase(shows, "True"), HasSubstr("judge returns a float for three"));
 }
 
 TEST_F(PythonNetworks, OfOtherPeopleAreNotRun) {

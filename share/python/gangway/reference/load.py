@@ -37,10 +37,10 @@ def require_replayed(job: dict, numerics: str) -> None:
     def keys(section, **wanted):
         return [(f"{section}.{name}", _at(job, section).get(name, value), value) for name, value in wanted.items()]
 
-    names_its_networks = isinstance(job["training"].get("recipe"), list)
-    wanted = [*([] if names_its_networks else keys("training", recipe="adversarial")), *keys("training", orthogonal_weight=0),
+    of_recipe = [] if isinstance(job["training"].get("recipe"), list) else [
+        *keys("training", recipe="adversarial"), *keys("generator", frozen=False), *keys("discriminator", frozen=False)]
+    wanted = [*of_recipe, *keys("training", orthogonal_weight=0),
               *keys("training.augment", policy="none"), *keys("training.path_length", weight=0),
-              *(key for name in network_names(job) if not names_its_networks for key in keys(name, frozen=False)),
               *keys("numerics", device="cpu", precision="fp32"), *keys("model", codes=0, categories=0, library="none")]
     for key, value, replayed in wanted:
         if value != replayed:

@@ -60,8 +60,10 @@ constexpr std::array<Choice<FeatureResize>, 3> choices(FeatureResize) {
            {"bilinear", FeatureResize::kBilinear},
            {"clean", FeatureResize::kClean}}};
 }
-constexpr std::array<Choice<ScorePlace>, 2> choices(ScorePlace) {
-  return {{{"beside", ScorePlace::kBeside}, {"spare", ScorePlace::kSpare}}};
+constexpr std::array<Choice<ScorePlace>, 3> choices(ScorePlace) {
+  return {{{"beside", ScorePlace::kBeside},
+           {"device", ScorePlace::kDevice},
+           {"spare", ScorePlace::kSpare}}};
 }
 constexpr std::array<Choice<FakeLabels>, 2> choices(FakeLabels) {
   return {{{"uniform", FakeLabels::kUniform}, {"data", FakeLabels::kData}}};

@@ -28,6 +28,7 @@ enum class FeatureResize {
 /// Who takes the scores of a run.
 enum class ScorePlace {
   kBeside,  ///< the coordinator's host, at the lowest priority
+  kDevice,  ///< the same, whose generator and features compute on that host's first GPU
   kSpare,   ///< a machine that does not train: gangway evaluate RUN --follow
 };
 

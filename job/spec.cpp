@@ -41,12 +41,14 @@ std::vector<ScriptInput> inputs_of(const std::vector<OwnStepFacts::Input>& takes
 
 bool DataSpec::has_two_sides() const {
   const std::string_view text = source;
-  return text.starts_with("pairs:") || text.starts_with("unpaired:") ||
+  return takes == ExampleKind::kPair || takes == ExampleKind::kTwoPictures ||
+         text.starts_with("pairs:") || text.starts_with("unpaired:") ||
          text.starts_with("edges:") || text.starts_with("classes:");
 }
 
 bool DataSpec::has_pairs() const {
-  return source.starts_with("pairs:") || source.starts_with("edges:");
+  return takes == ExampleKind::kPair || source.starts_with("pairs:") ||
+         source.starts_with("edges:");
 }
 
 PerNetwork<NetworkSpec> networks_of(const Recipe& recipe) {

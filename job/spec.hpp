@@ -42,6 +42,13 @@ enum class DeviceKind { kCpu, kCuda, kAuto };
 enum class WireFormat { kFp32, kBf16, kFp16 };
 /// Of pairs: which picture the other one is made of.
 enum class PairDirection { kAToB, kBToA };
+/// What a job makes of an example that is the user's Python.
+enum class ExampleKind {
+  kPicture,
+  kPair,         ///< two pictures that belong together
+  kTwoPictures,  ///< one of each side
+  kAny,          ///< what a step of the user's own makes of it
+};
 
 /// How real pictures are changed by chance each time that they are shown (gan/data/augment/).
 struct AugmentSpec {
@@ -90,8 +97,8 @@ struct DataSpec {
   /// Whose class has the examples, where they are the user's Python (docs/own-data.md); `source` is
   /// "data.py:Faces" then.
   ModuleFile module;
-  std::string python;      ///< layout.python, whose interpreter reads them
-  bool takes_any = false;  ///< whether a step of the user's own gets them, pictures or not
+  std::string python;                         ///< layout.python, whose interpreter reads them
+  ExampleKind takes = ExampleKind::kPicture;  ///< of `module`
   bool operator==(const DataSpec&) const = default;
 };
 

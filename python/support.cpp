@@ -63,8 +63,9 @@ void require(const PyStatus& status, const std::string& executable) {
 }
 
 /// As its own `bin/python` would find it, but for what the caller's environment says: the same on
-/// every worker. Sets have one order, and nothing is written beside the files.
-void initialise(const std::string& executable) {
+/// every worker. Sets have one order; what the user's files compile to is never written
+/// (python/sources.py).
+void initialise(const std::string& executable, bool keeps_bytecode) {
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
   before.utf8_mode = 1;
@@ -73,7 +74,7 @@ void initialise(const std::string& executable) {
   PyConfig_InitIsolatedConfig(&config);
   config.use_hash_seed = 1;
   config.hash_seed = 0;
-  config.write_bytecode = 0;
+  config.write_bytecode = keeps_bytecode ? 1 : 0;
   config.install_signal_handlers = 0;
   for (wchar_t** text : {&config.executable, &config.program_name}) {
     require(PyConfig_SetBytesString(&config, text, executable.c_str()), executable);
@@ -86,7 +87,7 @@ void initialise(const std::string& executable) {
 }  // namespace
 
 void begin_interpreter(const gan::PythonStart& start) {
-  initialise(start.executable);
+  initialise(start.executable, start.keeps_bytecode);
   try {
     py::dict functions;
     functions["__name__"] = "gangway_support";

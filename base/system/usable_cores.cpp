@@ -43,10 +43,11 @@ int quota_cores(const fs::path& root, std::string_view groups) {
 }
 
 int usable_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  const int cores =
-      ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
+  static const int cores = [] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    return ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? std::max(1, CPU_COUNT(&mask)) : 1;
+  }();
   const int quota = quota_cores(kControlGroups, own_groups());
   return quota > 0 ? std::min(cores, quota) : cores;
 }

@@ -8,7 +8,8 @@
 
 namespace gangway {
 
-/// At least 1.
+/// At least 1. As it was when it was asked first: threads that were bound to fewer since do not
+/// count (base/system/near_cores.hpp).
 [[nodiscard]] int usable_cores();
 
 /// Cores that the quotas of a control group and of all above it allow, rounded up; 0: any number.

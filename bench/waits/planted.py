@@ -4,10 +4,12 @@
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/planted.py [--rounds 3] [--only NAME] [--all]
 
-Each job runs without and with the wait, in turns. Waits of one rank are sleeps of its compute thread, a third as long as the
-step that was measured without; slow reads are sleeps of whoever opens a picture; the others come from the job itself.
+One training has ticks without and with the wait, in turns. Waits of one rank are sleeps of its compute thread, a third as long as
+the step that was measured without; slow reads, which go through whole trainings in turns, are sleeps of whoever opens a picture; the
+others come from the job itself, in every second tick.
 `planted`: the sleep, or where the job brings the wait, by how much the step is longer; `told`: by how much its part is; `longer`:
-by how much the step is. All in percent of the longer step, medians over the rounds. --all: by how much each part is longer.
+by how much the step is. All in percent of the longer step, medians over all pairs of ticks; `scatter`: how far half of the pairs
+are from that, planted and told apart. --all: by how much each part is longer.
 """
 import os
 import statistics
@@ -17,20 +19,24 @@ from short_runs import clothes_with, measure
 
 SHIM = Path(os.environ["GANGWAY_BIN"]).resolve().parent / "bench/libplanted_wait.so"
 BATCH = 64
-# name of the part, workers, rank that sleeps (0: none), keys of both, keys with the wait
+TURN = 10  # steps of a tick
+IN_TURNS = ["training.kimg=12.8", "output.tick_kimg=0.64"]
+STEP_BY_STEP = ["training.kimg=6.4", "output.tick_kimg=0.064"]
+# name of the part, workers, rank that sleeps (0: none), rank whose parts are told, keys. Behind an exchange that nothing hides, none
+# of a wait hides another part; in stages the first one has nothing to wait for that would hide its sleep.
 CASES = [
-    ("workers", 2, 2, [], []),
-    ("messages", 2, 2, ["layout.transport=mpi"], []),
-    ("tensors", 2, 2, ["layout.stages=2"], []),
-    ("other", 1, 1, [], []),
-    ("data", 1, 0, ["data.prefetch=1"], []),
-    ("pictures", 1, 0, [], ["output.pictures_kimg=0.064", "output.grid=8"]),
-    ("discriminator_penalty", 1, 0, [], ["training.r1.gamma=1", "training.r1.interval=2"]),
+    ("workers", 2, 2, 1, ["layout.overlap=none"]),
+    ("messages", 2, 2, 1, ["layout.overlap=none", "layout.transport=mpi"]),
+    ("tensors", 2, 1, 2, ["layout.stages=2"]),
+    ("other", 1, 1, 1, []),
+    ("data", 1, 0, 1, ["data.prefetch=1"]),
+    ("pictures", 1, 0, 1, ["output.pictures_kimg=0.128", "output.grid=16"]),
+    ("discriminator_penalty", 1, 0, 1, ["training.r1.gamma=1", "training.r1.interval=2"]),
 ]
 
 
 def sleeping(rank, seconds):
-    return {"LD_PRELOAD": str(SHIM), "PLANTED_RANK": str(rank), "PLANTED_SECONDS": str(seconds)}
+    return {"LD_PRELOAD": str(SHIM), "PLANTED_RANK": str(rank), "PLANTED_SECONDS": str(seconds), "PLANTED_TURN": str(TURN)}
 
 
 def slow_reads(seconds):
@@ -44,28 +50,45 @@ def read_seconds(runs, job, base):
     return 4 / 3 * base / BATCH - decoding
 
 
-def case(runs, options, part, workers, rank, keys, planted):
-    job = clothes_with(keys)
+def pairs(runs, options, part, workers, rank, teller, job):
+    """(seconds that a step sleeps, [(a step's parts, the same with the wait)]) over all rounds."""
     if part == "data":
-        job.append(f"data.source=images:{runs.photos(32)}")
-    rows, all_parts = [], []
-    seconds = read_seconds(runs, job, runs.step(job, workers)[0]) if part == "data" else 0.0
+        job = [*job, f"data.source=images:{runs.photos(32)}"]
+        slow = slow_reads(read_seconds(runs, job, runs.step(job, workers)[0]))
+        return 0.0, [(runs.step(job, workers)[1], runs.step(job, workers, **slow)[1]) for _ in range(options.rounds)]
+    job = [*job, *(IN_TURNS if rank else STEP_BY_STEP)]
+    sleep = runs.step(job, workers)[0] / 3 if rank else 0.0
+    found = []
     for _ in range(options.rounds):
-        base, base_parts = runs.step(job, workers)
-        how = sleeping(rank, base / 3) if rank else slow_reads(seconds) if seconds else {}
-        longer, parts = runs.step([*job, *planted], workers, **how)
+        ticks = [parts for _, parts in runs.ticks(job, workers, teller, **(sleeping(rank, sleep) if sleep else {}))]
+        halves = ticks[::2], ticks[1::2]
+        longer = max(halves, key=lambda half: statistics.median(map(step_of, half)))
+        found += zip(halves[longer is halves[0]], longer)
+    return sleep, found
+
+
+def step_of(parts):
+    """A sleep lies at the begin of a step, behind the end of the one before, and its tick a little later."""
+    return sum(parts.values())
+
+
+def case(runs, options, part, workers, rank, teller, keys):
+    rows, all_parts = [], []
+    sleep, found = pairs(runs, options, part, workers, rank, teller, clothes_with(keys))
+    for base_parts, parts in found:
+        base, longer = step_of(base_parts), step_of(parts)
         grown = {name: 100 * (parts.get(name, 0.0) - base_parts.get(name, 0.0)) / longer
                  for name in parts.keys() | base_parts.keys()}
         all_parts.append(grown)
-        rows.append((100 * (base / 3 if rank else longer - base) / longer, grown[part], 100 * (longer - base) / longer))
+        rows.append((100 * (sleep or longer - base) / longer, grown[part], 100 * (longer - base) / longer))
     was, told, more = (statistics.median(column) for column in zip(*rows))
-    spread = max(abs(a - b) for a, b, _ in rows)
-    print(f"{part:24} {was:7.1f} % {told:7.1f} % {told - was:+7.1f} {spread:7.1f} {more:7.1f} %", flush=True)
+    scatter = statistics.median(abs(b - a - told + was) for a, b, _ in rows)
+    print(f"{part:24} {was:7.1f} % {told:7.1f} % {told - was:+7.1f} {scatter:7.1f} {more:7.1f} %", flush=True)
     if options.all:
         for name in sorted(all_parts[0]):
-            print(f"    {name:30}", *(f"{grown.get(name, 0.0):+6.1f}" for grown in all_parts), flush=True)
+            print(f"    {name:30} {statistics.median(grown.get(name, 0.0) for grown in all_parts):+6.1f}", flush=True)
 
 
 if __name__ == "__main__":
-    measure(__doc__, CASES, f"{'part':24} {'planted':>9} {'told':>9} {'apart':>7} {'at most':>7} {'longer':>9}", case,
+    measure(__doc__, CASES, f"{'part':24} {'planted':>9} {'told':>9} {'apart':>7} {'scatter':>7} {'longer':>9}", case,
             lambda parser: parser.add_argument("--all", action="store_true"))

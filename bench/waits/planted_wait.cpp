@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Preloaded into the ranks of a job (LD_PRELOAD). The compute thread of one of them, PLANTED_RANK,
-// sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core. Whoever opens
-// a PNG file to read it sleeps for PLANTED_READ_SECONDS.
+// sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core: at the begin
+// of a step. It sleeps in every second PLANTED_TURN steps. Whoever opens a PNG file to read it
+// sleeps for PLANTED_READ_SECONDS.
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -42,7 +45,9 @@ extern "C" int getrusage(__rusage_who_t who, rusage* usage) noexcept {
   using Function = int(int, rusage*);
   static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "getrusage"));
   static const double seconds = planted_seconds();
-  if (who == RUSAGE_THREAD) {
+  static const auto turn = static_cast<long>(std::max(1.0, number("PLANTED_TURN")));
+  static std::atomic<long> step = 0;
+  if (who == RUSAGE_THREAD && step++ / turn % 2 == 1) {
     sleep_for(seconds);
   }
   return real(who, usage);

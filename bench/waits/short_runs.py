@@ -3,6 +3,7 @@
 import argparse
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -66,23 +67,34 @@ class ShortRuns:
 
     def step(self, job, workers, **variables):
         """(seconds of a step, seconds of each part of the first worker's step), behind the warm-up."""
+        return mean_of(self.ticks(job, workers, **variables))
+
+    def ticks(self, job, workers, teller=1, **variables):
+        """The same of each tick, its parts those of the worker `teller`."""
         run = self.train(job, workers, **variables)
-        found = step_of(run)
+        found = ticks_of(run, teller)
         shutil.rmtree(run)
         return found
 
 
-def step_of(run):
+def ticks_of(run, teller=1):
     ticks = [json.loads(line) for line in (run / "stats.jsonl").read_text().splitlines()]
-    counted, before = ticks[WARM_UP:], ticks[WARM_UP - 1]["step"]
-    steps = counted[-1]["step"] - before
-    parts = {}
-    for tick in counted:
+    found = []
+    for tick, former in zip(ticks[WARM_UP:], ticks[WARM_UP - 1:]):
         rows = tick.get("parts_by_rank") or {part: [value] for part, value in tick["parts"].items()}
-        for part, values in rows.items():
-            parts[part] = parts.get(part, 0.0) + values[0] * (tick["step"] - before) / steps
-        before = tick["step"]
-    return sum(tick["seconds_tick"] for tick in counted) / steps, parts
+        found.append((tick["seconds_tick"] / (tick["step"] - former["step"]), {part: values[teller - 1] for part, values in rows.items()}))
+    return found
+
+
+def mean_of(ticks):
+    """Of ticks that are as long as each other."""
+    names = {part for _, parts in ticks for part in parts}
+    return (statistics.fmean(seconds for seconds, _ in ticks),
+            {name: statistics.fmean(parts.get(name, 0.0) for _, parts in ticks) for name in names})
+
+
+def step_of(run):
+    return mean_of(ticks_of(run))
 
 
 def measure(doc, cases, heading, case, add_options=lambda parser: None):

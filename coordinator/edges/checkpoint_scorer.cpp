@@ -133,6 +133,9 @@ std::string CheckpointScorer::start(std::int64_t step, Time now) {
                                  "--threads",
                                  "1",
                                  settings_.where == ScorePlace::kSpare ? "--await" : "--record"};
+  if (settings_.where == ScorePlace::kDevice) {
+    words.insert(words.end(), {"--device", "cuda"});
+  }
   std::vector<char*> arguments;
   for (std::string& word : words) {
     arguments.push_back(word.data());

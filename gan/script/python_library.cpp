@@ -65,7 +65,8 @@ void* opened(const fs::path& file, int flags) {
 
 }  // namespace
 
-void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell) {
+void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell,
+                 bool keeps_bytecode) {
   if (!job.computes_in_python() || open_plugin != nullptr) {
     return;
   }
@@ -82,10 +83,12 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
     throw EnvironmentError(fmt::format("{} is of another build", kPluginName));
   }
   const PythonPlugin& plugin = function();
-  plugin.begin({.executable = home.executable.string(),
-                .hides_gpus = job.numerics.device == DeviceKind::kCpu,
-                .slow_seconds = job.layout.timeout_seconds / 4.0,
-                .tell = tell});
+  plugin.begin(
+      {.executable = home.executable.string(),
+       .hides_gpus = job.numerics.device == DeviceKind::kCpu,
+       .keeps_bytecode = keeps_bytecode && !environment.contains("PYTHONDONTWRITEBYTECODE"),
+       .slow_seconds = job.layout.timeout_seconds / 4.0,
+       .tell = tell});
   open_plugin = &plugin;
 }
 

@@ -23,6 +23,7 @@ namespace gangway::gan {
 struct PythonStart {
   std::string executable;  ///< of the environment: "/home/me/.venv/bin/python"
   bool hides_gpus = false;
+  bool keeps_bytecode = false;  ///< of packages, beside them, as Python does by itself
   /// A call that takes longer has its place in the user's files written to standard error.
   double slow_seconds = 0.0;
   /// Told each line that the user's files print, and the whole of what is said of an error.
@@ -46,7 +47,9 @@ struct PythonPlugin {
 /// @throws ConfigError of one line: the environment that layout.python, $VIRTUAL_ENV or Gangway's
 /// own LibTorch names is none of CPython 3.11 with the LibTorch that this program computes with, or
 /// others could have written to it. EnvironmentError: the plug-in or libpython is not there
-void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell);
+/// @param keeps_bytecode  for the processes to come: one of them does, before workers begin
+void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell,
+                 bool keeps_bytecode = false);
 
 /// @throws InvariantError before open_python; ConfigError as python/python_module.hpp
 [[nodiscard]] std::unique_ptr<Block> make_python_block(const ScriptSpec& spec);

@@ -64,7 +64,7 @@ bool records_steps(const JobSpec& spec) {
       !(penalty.gradient_schedule == ScheduleSpec{}) ||
       (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData);
   const bool is_captured =  // where nobody has looked into the step, it is not known
-      !spec.data.takes_any && !training.own.phases.empty() &&
+      spec.data.takes != ExampleKind::kAny && !training.own.phases.empty() &&
       std::ranges::all_of(training.own.phases, &OwnPhase::is_captured);
   const bool is_the_users =
       !spec.model.library.file.empty() ||

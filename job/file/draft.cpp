@@ -67,6 +67,18 @@ void settle_family(Draft& draft) {
   }
 }
 
+/// What a class of the user's has to make its examples of.
+void settle_examples(JobSpec& job) {
+  const Recipe& recipe = *job.training.recipe;
+  job.data.takes = ExampleKind::kPicture;
+  if (job.data.module.is_python()) {
+    job.data.takes = job.training.step.is_python() ? ExampleKind::kAny
+                     : !recipe.translates          ? ExampleKind::kPicture
+                     : recipe.is_cyclic            ? ExampleKind::kTwoPictures
+                                                   : ExampleKind::kPair;
+  }
+}
+
 /// Defaults that depend on other keys.
 void settle(Draft& draft) {
   ModelSpec& model = draft.spec.model;
@@ -130,6 +142,7 @@ void check_rules(Draft& draft) {
 Draft draft_of(const std::vector<Setting>& settings, JobSpec begun) {
   Draft draft = apply(settings, std::move(begun));
   settle_family(draft);
+  settle_examples(draft.spec);
   refuse_misplaced(draft);
   settle(draft);
   check_rules(draft);

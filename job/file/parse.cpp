@@ -49,7 +49,6 @@ SettledPlaces resolve(const JobSources& sources) {
   }
   JobSpec& spec = settled.draft.spec;
   spec.data.python = spec.layout.python;
-  spec.data.takes_any = spec.training.step.is_python();
   return settled;
 }
 

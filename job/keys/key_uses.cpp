@@ -79,9 +79,9 @@ Key for_style(Key key) { return for_recipes(&Recipe::has_style, std::move(key));
 
 Key for_pairs(Key key) {
   key.why_refused = [](const JobSpec& job) -> std::string {
-    return job.data.has_pairs()
-               ? ""
-               : "has a meaning for data.source pairs: and edges: alone; leave it out";
+    return job.data.has_pairs() ? ""
+                                : "has a meaning for pairs alone, of which training.recipe pix2pix "
+                                  "learns; leave it out";
   };
   return key;
 }

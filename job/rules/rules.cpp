@@ -209,8 +209,23 @@ std::string check_decides(const JobSpec& job) {
              : "";
 }
 
+std::string check_score_place(const JobSpec& job) {
+  if (job.evaluation.where != ScorePlace::kDevice) {
+    return {};
+  }
+  return job.numerics.device == DeviceKind::kCpu
+             ? "device takes scores on a GPU, and numerics.device is cpu; use beside, or spare"
+         : job.training.step.is_python()
+             ? "training.step scores with tensors on the CPU; use beside, or spare"
+             : "";
+}
+
 std::vector<Rule> score_rules() {
   return {
+      {{"evaluation.where", "numerics.device", "training.step"},
+       "`evaluation.where` device needs `numerics.device` cuda, and goes without `training.step`.",
+       check_score_place,
+       {"evaluation.where"}},
       {{"evaluation.decides", "evaluation.metrics"},
        "`evaluation.decides` is one of `evaluation.metrics`, of which one at least is not pr.",
        check_decides,

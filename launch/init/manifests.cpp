@@ -222,7 +222,7 @@ std::string kubernetes_job(const Manifest& manifest) {
   std::ranges::copy(page_words(manifest), std::back_inserter(first));
   const int cpus = manifest.workers_per_node() * std::max(1, manifest.spec.numerics.threads);
   const bool scores =
-      manifest.spec.is_scored() && manifest.spec.evaluation.where == ScorePlace::kBeside;
+      manifest.spec.is_scored() && manifest.spec.evaluation.where != ScorePlace::kSpare;
   return fill_template(
       kubernetes_template(),
       {{"NAME", kubernetes_name(manifest.name)},
@@ -257,8 +257,10 @@ std::string container_file(const Manifest& manifest) {
        {"IMAGE", manifest.image},
        {"DEVICE", has_gpus ? "GPUs" : "CPUs"},
        {"SETUP", has_gpus ? "everything" : "training"},
-       {"BUILD", has_gpus ? fmt::format("{} gangway-worker-cuda gangway-model-cuda", programs)
-                          : fmt::format("--without cuda {}", programs)}});
+       {"BUILD",
+        has_gpus
+            ? fmt::format("{} gangway-worker-cuda gangway-model-cuda gangway-bench-nccl", programs)
+            : fmt::format("--without cuda {}", programs)}});
 }
 
 std::string kubernetes_name(const std::string& run_name) {

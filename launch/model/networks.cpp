@@ -14,7 +14,7 @@ void describe_networks(const NetworksOptions& options) {
   JobSpec job =
       load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
           .spec;
-  gan::open_python(job, python_lines());
+  gan::open_python(job, python_lines(), /*keeps_bytecode=*/true);
   gan::learn_own_step(job);
   (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
   PerNetwork<gan::Network> networks = gan::build_networks(job);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "gan/data/open_dataset.hpp"
 #include "gan/data/sides/side_datasets.hpp"
 #include "gan/data/two_sides.hpp"
 #include "gan/evaluation/class_shares.hpp"
@@ -36,6 +37,9 @@ void divide(LikenessScores& scores, std::int64_t pairs) {
 }  // namespace
 
 ShownPairs open_shown_pairs(const JobSpec& job) {
+  if (job.data.module.is_python()) {
+    return {.dataset = data::open_dataset(job.data, job.model, job.training.seed)};
+  }
   ShownPairs shown{.dataset =
                        data::open_two_sides(job.data, job.model, data::SourcePart::kHeldOut)};
   shown.is_held_out = shown.dataset != nullptr;

@@ -68,6 +68,17 @@ TEST_F(Scorer, WaitsForAScoreThatIsTakenElsewhere) {
             "evaluate " + folder_.path().string() + " --step 7 --threads 1 --await\n");
 }
 
+TEST_F(Scorer, TakesScoresOnTheDevice) {
+  ScorerSettings on_device = settings("echo \"$@\" > \"$2/words\"");
+  on_device.where = ScorePlace::kDevice;
+  CheckpointScorer scorer(on_device);
+  (void)scorer.want(7);
+  EXPECT_EQ(wait_for_end(scorer).error, "");
+  EXPECT_EQ(
+      read_small_file(folder_.path() / "words", kMostBytes),
+      "evaluate " + folder_.path().string() + " --step 7 --threads 1 --record --device cuda\n");
+}
+
 TEST_F(Scorer, SaysWhyThereIsNone) {
   CheckpointScorer scorer(settings("echo first >&2; echo 'gangway-model: no data' >&2; exit 6"));
   (void)scorer.want(3);

@@ -4,10 +4,13 @@
 
     GANGWAY_BIN=build/release/bin own_data.py [unittest arguments]
 """
+import json
 import os
 import shutil
 import subprocess
 import unittest
+
+from PIL import Image
 
 from train_command import EXAMPLES, GANGWAY, Trainings
 
@@ -29,6 +32,17 @@ class Garments:
         return len(self.images)
     def __getitem__(self, index):
         return self.images[index], int(self.labels[index])
+"""
+PAIRS = """
+import numpy
+
+class Pairs:
+    def __init__(self, size=12):
+        self.pictures = numpy.random.RandomState(0).randint(0, 256, (size, 2, 1, 32, 32), dtype=numpy.uint8)
+    def __len__(self):
+        return len(self.pictures)
+    def __getitem__(self, index):
+        return dict(zip("ab", self.pictures[index]))
 """
 # Tensors of several types and ranks, put together by the class itself, and all that may draw.
 SOUNDS = """
@@ -123,6 +137,22 @@ class OwnData(Trainings):
         self.assertEqual(self.digest("python"), self.digest("files"))
         self.assertEqual(len(list(self.folder.glob("runs/*-python/reals.png"))), 1)
 
+    def test_two_pictures_an_example_train_as_the_same_ones_from_files_do(self):
+        (self.folder / "pairs.py").write_text(PAIRS)
+        made = {}
+        exec(PAIRS, made)  # the pictures that the class has
+        for side, name in enumerate("ab"):
+            (self.folder / "files" / name).mkdir(parents=True)
+            for number, pictures in enumerate(made["Pairs"]().pictures):
+                Image.fromarray(pictures[side, 0]).save(self.folder / "files" / name / f"{number:02}.png")
+        for example, keys in {"pix2pix": ["data.direction=b-to-a"], "cyclegan": []}.items():
+            job = [EXAMPLES / f"{example}.yaml", *SHORT, "training.kimg=0.024", "model.width=8", *keys]
+            self.train(*job, "data.source=pairs:files", run=f"{example}-files", workers=1)
+            self.train(*job, "data.source=pairs.py:Pairs", run=f"{example}-python", workers=2)
+            self.assertEqual(self.digest(f"{example}-python"), self.digest(f"{example}-files"))
+        scores = [self.call(GANGWAY, "evaluate", f"pix2pix-{source}", "--json") for source in ("python", "files")]
+        self.assertEqual(*(json.loads(out)["score"] for _, out, _ in scores))
+
     def test_tensors_of_any_kind_are_exact_on_any_workers_and_after_a_kill(self):
         self.write()
         self.train("sounds.yaml", *SHORT, *EACH, run="whole", workers=2)
@@ -161,6 +191,8 @@ class OwnData(Trainings):
         self.write_garments()
         self.refuse("model.resolution=32", job="garments.yaml", says=["has examples of image [1, 28, 28] uint8", "image [1, 32, 32]"])
         self.refuse("model.classes=5", job="garments.yaml", says=["has 10 classes, but model.classes is 5"])
+        self.refuse("data.source=garments.py:Garments", job=EXAMPLES / "pix2pix.yaml",
+                    says=["has examples of image [1, 28, 28] uint8 and label", 'return {"a": picture, "b": picture}, each [1, 32, 32]'])
         self.refuse("data.cache=auto", "--dry-run", job="garments.yaml", says=["leave it out with examples in Python"])
 
 

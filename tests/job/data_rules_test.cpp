@@ -93,8 +93,8 @@ TEST(DataRules, PairsKeepTheirShadesAndMayGoTheOtherWay) {
                           "belong together; leave it out (crop, zoom, rotation and mirror change "
                           "both alike)"));
   EXPECT_THAT(problems_of("data: {direction: b-to-a}"),
-              ElementsAre("job.yaml:1:8: data.direction: has a meaning for data.source pairs: and "
-                          "edges: alone; leave it out"));
+              ElementsAre("job.yaml:1:8: data.direction: has a meaning for pairs alone, of which "
+                          "training.recipe pix2pix learns; leave it out"));
   EXPECT_THAT(problems_of("model: {family: cyclegan}\ntraining: {recipe: cyclegan}\n"
                           "data: {source: 'unpaired:/x', contrast: 0.1}"),
               ElementsAre());

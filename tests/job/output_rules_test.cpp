@@ -70,5 +70,13 @@ TEST(OutputRules, LeaveTheFingerprintAsItWas) {
             job_fingerprint(testing::spec_of("", {"output.control=off"})));
 }
 
+TEST(ScoreRules, WantADeviceThatThereIs) {
+  const std::string job = "checkpoint: {keep_best: 1}\nevaluation: {where: device}\n";
+  EXPECT_THAT(problems_of(job + "numerics: {device: cuda}"), IsEmpty());
+  EXPECT_THAT(problems_of(job),
+              ElementsAre("job.yaml:2:14: evaluation.where: device takes scores on a GPU, and "
+                          "numerics.device is cpu; use beside, or spare"));
+}
+
 }  // namespace
 }  // namespace gangway

@@ -192,7 +192,7 @@ std::string trial_bits(const JobSpec& job, ComputeDevice& device) {
   }
   const std::vector<pipeline::Phase> phases = gan::phases_of(trial, TORCH_VERSION);
   // A step of the user's own takes what his data are made of, which nobody else knows.
-  const bool is_own = trial.data.takes_any && trial.data.module.is_python();
+  const bool is_own = trial.data.takes == ExampleKind::kAny;
   const std::unique_ptr<data::Dataset> examples =
       is_own ? data::open_dataset(trial.data, trial.model, trial.training.seed)
              : std::make_unique<KeyedExamples>(trial);

@@ -8,6 +8,7 @@
 
 #include "base/errors.hpp"
 #include "base/system/control_groups.hpp"
+#include "base/system/near_cores.hpp"
 #include "comm/nccl/connect_peers.hpp"
 #include "comm/nccl/shared_device.hpp"
 #include "comm/nccl/unique_id.hpp"
@@ -280,8 +281,10 @@ void CudaDevice::finish() {
 
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
                                                 CudaDevice::PretendHost pretend) {
-  return std::make_unique<CudaDevice>(job, neighbours.place_on_machine % num_devices(),
-                                      std::move(pretend));
+  const int device = neighbours.place_on_machine % num_devices();
+  // Before it has readers, and pages of the host that it copies from.
+  (void)stay_near(kPciDevices, comm::bus_of(device));
+  return std::make_unique<CudaDevice>(job, device, std::move(pretend));
 }
 
 }  // namespace gangway::worker

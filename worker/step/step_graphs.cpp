@@ -53,7 +53,7 @@ std::string reason_in(const pipeline::Node& node) {
 }
 
 std::string why_own_step_is_not(const JobSpec& job) {
-  if (job.data.takes_any) {
+  if (job.data.takes == ExampleKind::kAny) {
     return "the examples of training.step are tensors of your own, which the host brings";
   }
   for (const OwnPhase& phase : job.training.own.phases) {

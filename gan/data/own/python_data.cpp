@@ -38,6 +38,15 @@ std::string executable_of(const DataSpec& spec) {
       .executable.string();
 }
 
+/// Of what one example is made of, in the order in which the recipe takes them.
+std::vector<std::string> picture_names(const DataSpec& spec) {
+  if (!spec.has_two_sides()) {
+    return {"image"};
+  }
+  return spec.direction == PairDirection::kAToB ? std::vector<std::string>{"a", "b"}
+                                                : std::vector<std::string>{"b", "a"};
+}
+
 const NamedTensor* find(const NamedBatch& batch, const std::string& name) {
   const auto found = std::ranges::find(batch.tensors, name, &NamedTensor::name);
   return found == batch.tensors.end() ? nullptr : &*found;
@@ -63,8 +72,11 @@ bool is_picture(const NamedTensor& tensor, const ModelSpec& model) {
 }
 
 /// Pictures of 8 bits come to lie in [-1, 1], as those of files do.
-void copy_values(const NamedBatch& batch, const NamedTensor& tensor, std::span<float> out) {
-  const std::byte* from = batch.bytes.data() + tensor.at;
+/// @param out  of one example, the one behind `first` values
+void copy_values(const NamedBatch& batch, const NamedTensor& tensor, std::size_t first,
+                 std::span<float> out) {
+  const std::size_t bytes = tensor.type == "float32" ? sizeof(float) : 1;
+  const std::byte* from = batch.bytes.data() + tensor.at + first * bytes;
   if (tensor.type == "float32") {
     std::memcpy(out.data(), from, out.size_bytes());
     return;
@@ -89,7 +101,7 @@ std::string hash_of(const NamedBatch& batch) {
 
 PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
                        const ContentsCheck* check)
-    : script_(script_of(spec, seed)), most_classes_(model.classes) {
+    : script_(script_of(spec, seed)), most_classes_(model.classes), pictures_(picture_names(spec)) {
   const std::string executable = executable_of(spec);
   for (int i = 0; i < std::max(spec.threads, 1); ++i) {
     readers_.push_back(std::make_unique<ReaderProcess>(script_, executable));
@@ -133,17 +145,12 @@ void PythonData::refuse(const std::string& what) const {
 
 void PythonData::look_at(const NamedBatch& first, bool collates, const DataSpec& spec,
                          const ModelSpec& model) {
-  const NamedTensor* image = find(first, "image");
   const NamedTensor* label = find(first, "label");
-  const auto count = static_cast<std::size_t>(1 + (label != nullptr ? 1 : 0));
-  const bool has_pictures =
-      !collates && image != nullptr && is_picture(*image, model) && first.tensors.size() == count &&
-      (label == nullptr || (label->type == "int64" && label->shape.size() == 1));
-  if (has_pictures) {
+  if (!collates && has_pictures(first, model)) {
     reads_ = Reads::kPictures;
     first_text_ = text_of(first);
     const std::vector<std::int64_t> shape = example_shape(model);
-    shape_.channels = static_cast<int>(shape.front());
+    shape_.channels = static_cast<int>(shape.front() * std::ssize(pictures_));
     if (shape.size() == 3) {
       shape_.height = static_cast<int>(shape[1]);
       shape_.width = static_cast<int>(shape[2]);
@@ -163,17 +170,38 @@ void PythonData::look_at(const NamedBatch& first, bool collates, const DataSpec&
     }
     return;
   }
-  if (!spec.takes_any) {
-    refuse(fmt::format(
-        "has examples of {}{}; the job's recipe trains with image [{}] float32 (or uint8), and "
-        "label [] int64 where model.classes is above 0: anything else needs a training.step",
-        text_of(first), collates ? " that it collates" : "",
-        fmt::join(example_shape(model), ", ")));
+  if (spec.takes != ExampleKind::kAny) {
+    refuse(fmt::format("has examples of {}{}; {}", text_of(first),
+                       collates ? " that it collates" : "", remedy(model)));
   }
   if (spec.mirror || spec.augment != AugmentSpec{}) {
     refuse(fmt::format("has examples of {}: data.mirror and data.augment are for pictures",
                        text_of(first)));
   }
+}
+
+bool PythonData::has_pictures(const NamedBatch& first, const ModelSpec& model) const {
+  const NamedTensor* label = pictures_.size() == 1 ? find(first, "label") : nullptr;
+  const bool are_all = std::ranges::all_of(pictures_, [&](const std::string& name) {
+    const NamedTensor* picture = find(first, name);
+    return picture != nullptr && is_picture(*picture, model);
+  });
+  return are_all && first.tensors.size() == pictures_.size() + (label != nullptr ? 1 : 0) &&
+         (label == nullptr || (label->type == "int64" && label->shape.size() == 1));
+}
+
+std::string PythonData::remedy(const ModelSpec& model) const {
+  const std::string shape = fmt::format("[{}]", fmt::join(example_shape(model), ", "));
+  return pictures_.size() == 1
+             ? fmt::format(
+                   "the job's recipe trains with image {} float32 (or uint8), and label [] "
+                   "int64 where model.classes is above 0: anything else needs a "
+                   "training.step",
+                   shape)
+             : fmt::format(
+                   "the job's recipe makes pictures of pictures: return {{\"a\": picture, "
+                   "\"b\": picture}}, each {} float32 (or uint8)",
+                   shape);
 }
 
 std::string PythonData::fingerprint_of(const std::string& own, ReaderProcess& reader) {
@@ -219,7 +247,11 @@ void PythonData::read_pictures(std::span<const SeededExample> examples, std::spa
     refuse(fmt::format("has {} in example {}, and {} in example 0", text_of(batch),
                        examples.front().index, first_text_));
   }
-  copy_values(batch, *find(batch, "image"), images);
+  const std::size_t values = shape_.elements() / pictures_.size();
+  for (std::size_t i = 0; i < examples.size() * pictures_.size(); ++i) {
+    copy_values(batch, *find(batch, pictures_[i % pictures_.size()]), i / pictures_.size() * values,
+                images.subspan(i * values, values));
+  }
   std::ranges::fill(labels, 0);
   if (const NamedTensor* label = find(batch, "label")) {
     std::memcpy(labels.data(), batch.bytes.data() + label->at, labels.size_bytes());

@@ -41,13 +41,17 @@ class PythonData : public Dataset {
   /// What one example is made of decides what all are.
   void look_at(const NamedBatch& first, bool collates, const DataSpec& spec,
                const ModelSpec& model);
+  [[nodiscard]] bool has_pictures(const NamedBatch& first, const ModelSpec& model) const;
+  /// What an example that is no picture, or not two, needs.
+  [[nodiscard]] std::string remedy(const ModelSpec& model) const;
   [[nodiscard]] std::string fingerprint_of(const std::string& own, ReaderProcess& reader);
 
   ScriptSpec script_;
   std::int64_t size_ = 0;
   ExampleShape shape_;
   int num_classes_ = 0;
-  int most_classes_ = 0;  // of the job
+  int most_classes_ = 0;                 // of the job
+  std::vector<std::string> pictures_{};  // names of those that an example is made of
   Reads reads_ = Reads::kNamed;
   std::string first_text_;  // of its first example, where they are pictures
   std::string fingerprint_;

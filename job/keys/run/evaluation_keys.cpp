@@ -101,11 +101,12 @@ void add_evaluation_keys(std::vector<Key>& keys) {
       &EvaluationSpec::resize));
   keys.push_back(whole_key({"evaluation.images", "", "Generated examples of a score"},
                            &EvaluationSpec::images, {100, 1'000'000}));
-  keys.push_back(choice_key(
-      {"evaluation.where", "",
-       "Who takes the scores of a run: the coordinator's host, beside the training; or gangway "
-       "evaluate RUN --follow, on a machine that is spare"},
-      &EvaluationSpec::where));
+  keys.push_back(choice_key({"evaluation.where", "",
+                             "Who takes the scores of a run: the coordinator's host, beside the "
+                             "training, on a core or on "
+                             "its first GPU (device); or gangway evaluate RUN --follow, on a "
+                             "machine or GPU that is spare"},
+                            &EvaluationSpec::where));
 }
 
 }  // namespace gangway

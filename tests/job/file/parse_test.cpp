@@ -170,6 +170,21 @@ teacher: {frozen: true}
               ElementsAre(::testing::HasSubstr("has no meaning")));
 }
 
+TEST(Parse, SettlesWhatTheUsersExamplesAreMadeOf) {
+  const auto taken = [](const std::string& job, const std::string& source) {
+    return parse_job(job + "\ndata: {source: '" + source + "'}", "job.yaml").data.takes;
+  };
+  const std::string step =
+      "model: {net: net.py:Net}\ntraining: {recipe: [net], step: step.py:Step, batch: 8}";
+  EXPECT_EQ(taken("model: {family: dense}", "data.py:Faces"), ExampleKind::kPicture);
+  EXPECT_EQ(taken("model: {family: unet}\ntraining: {recipe: pix2pix}", "data.py:Faces"),
+            ExampleKind::kPair);
+  EXPECT_EQ(taken("model: {family: cyclegan}\ntraining: {recipe: cyclegan}", "data.py:Faces"),
+            ExampleKind::kTwoPictures);
+  EXPECT_EQ(taken(step, "data.py:Faces"), ExampleKind::kAny);
+  EXPECT_EQ(taken(step, "fashion-mnist"), ExampleKind::kPicture);
+}
+
 TEST(Parse, RefusesNamesOfNetworksThatCannotBe) {
   const auto problem = [](const std::string& names, const std::string& other = "training.batch=8") {
     return problems_of("", {"training.recipe=" + names, other});

@@ -144,7 +144,8 @@ export function createOverview() {
     element,
     update(view) {
       const keys = view.job.keys;
-      job.textContent = [keys["model.family"], keys["model.resolution"] ? `${keys["model.resolution"]} px` : null, keys["data.source"],
+      const family = keys["model.family"] === "torchscript" ? "own networks" : keys["model.family"];  // the family that is none
+      job.textContent = [family, keys["model.resolution"] ? `${keys["model.resolution"]} px` : null, keys["data.source"],
         keys["training.batch"] ? `batch ${keys["training.batch"]} in ${keys["training.microbatches"]}` : null,
         keys["training.seed"] ? `seed ${keys["training.seed"]}` : null,
         view.run.incarnation > 1 ? `start ${view.run.incarnation} of this run` : null].filter(Boolean).join(" · ");

@@ -7,12 +7,13 @@ pause is seen, a lost connection is said and comes back, and so does a run that 
 """
 import json
 import re
+import shutil
 import sys
 import unittest
 
 from browser import AXE, CHROMIUM, WINDOWS, Browser
 from page_client import ENDLESS, RING, Page
-from train_command import GANGWAY, Trainings
+from train_command import EXAMPLES, GANGWAY, Trainings
 
 SKIPPED = 77
 NUM_TICKS = "document.querySelector('.plot').getAttribute('aria-valuemax')"
@@ -40,6 +41,18 @@ class LivePage(Trainings):
 
     def text(self, page, selector):
         return page.run(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def test_has_the_sounds_that_a_generator_makes(self):
+        shutil.copytree(EXAMPLES / "own-step", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        job = self.start("run", "hifigan.yaml", "-n", "1", "--run", "heard", "training.batch=6", "training.microbatches=1", ENDLESS,
+                         "model.generator.width=16", "output.grid=2", "output.tick_kimg=0.012", "output.pictures_kimg=0.024")
+        job.wait_for("^page ")
+        page = self.look(f"http://127.0.0.1:{Page(job, next((self.folder / 'runs').glob('*-heard'))).port}/", 390)
+        page.wait("document.querySelector('.picture-sound')?.hidden === false")
+        page.run("(sound => { sound.preload = 'auto'; sound.load(); })(document.querySelector('.picture-sound'))")
+        page.wait("document.querySelector('.picture-sound').duration > 0")
+        self.assertEqual(page.problems, [])
+        self.assertEqual(page.serious_faults() if AXE else [], [])
 
     def test_follows_the_job(self):
         job = self.begin("said")

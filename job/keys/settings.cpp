@@ -11,6 +11,7 @@
 #include "base/text/utf8.hpp"
 #include "job/keys/per_recipe.hpp"
 #include "job/schema/key_types.hpp"
+#include "job/schema/other_names.hpp"
 
 namespace gangway {
 namespace {
@@ -267,9 +268,12 @@ void SettingCollector::report_unknown(const Source& source, const std::string& p
     left_out_.push_back({.path = path, .layer = source.layer});
     return;
   }
-  const std::string otherwise = "; see docs/job-file.md";
+  auto meant = key_called_otherwise(path, index_.known);
+  if (!meant) {
+    meant = nearest_path(path, index_.known);
+  }
   problems_.add(fmt::format("{}: unknown key{}", place_of(source, path, at),
-                            suggestion_text(nearest_path(path, index_.known), otherwise)));
+                            suggestion_text(meant, "; see docs/job-file.md")));
 }
 
 }  // namespace gangway

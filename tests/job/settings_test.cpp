@@ -25,6 +25,19 @@ TEST(Settings, NamesAnUnknownKeyWithItsPlaceAndTheNearestOne) {
                           "'GANGWAY_TRAINING_KIMG'?"));
 }
 
+TEST(Settings, KnowsWhatOthersCallAKey) {
+  const auto meant = [](const std::string& path, const std::string& key) {
+    EXPECT_THAT(problems_of("", {path + "=1"}),
+                ElementsAre(::testing::HasSubstr("unknown key; did you mean '" + key + "'?")));
+  };
+  meant("training.batch_size", "training.batch");
+  meant("batch_size", "training.batch");
+  meant("discriminator.learning_rate", "discriminator.optimizer.adam.lr");
+  meant("learning_rate", "generator.optimizer.adam.lr");
+  meant("training.epochs", "training.kimg");
+  meant("data.num_workers", "data.threads");
+}
+
 TEST(Settings, PointsToThePageWhenNothingIsNear) {
   EXPECT_THAT(problems_of("training: {colour: red}"),
               ElementsAre("job.yaml:1:12: training.colour: unknown key; see docs/job-file.md"));

@@ -221,8 +221,13 @@ std::string kubernetes_job(const Manifest& manifest) {
   std::vector<std::string> first{"gangway", "run", "/job/job.yaml"};
   std::ranges::copy(page_words(manifest), std::back_inserter(first));
   const int cpus = manifest.workers_per_node() * std::max(1, manifest.spec.numerics.threads);
-  const bool scores =
-      manifest.spec.is_scored() && manifest.spec.evaluation.where != ScorePlace::kSpare;
+  const ScorePlace where = manifest.spec.evaluation.where;
+  if (where == ScorePlace::kDevice) {
+    throw ConfigError(
+        "evaluation.where: device: the launcher's pod, where scores are taken, has no GPU; use "
+        "beside, or spare");
+  }
+  const bool scores = manifest.spec.is_scored() && where != ScorePlace::kSpare;
   return fill_template(
       kubernetes_template(),
       {{"NAME", kubernetes_name(manifest.name)},

@@ -152,6 +152,8 @@ class Kubernetes(unittest.TestCase):
         scores = "evaluation.every_kimg=1"
         self.assertEqual(memory(scores) - memory(), 4096)
         self.assertEqual(memory(scores, "evaluation.where=spare"), memory())
+        self.assertIn("the launcher's pod, where scores are taken, has no GPU", init(
+            "k8s", RING, "numerics.device=cuda", "--gpus-per-node", "2", "-n", "2", scores, "evaluation.where=device", code=CONFIG))
 
     def test_the_launchers_words_are_a_script(self):
         *_, job = self.documents(RING, "-n", "2")

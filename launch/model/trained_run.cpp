@@ -137,9 +137,8 @@ TrainedJob open_trained_job(const RunChoice& choice) {
   if (choice.device == DeviceKind::kCuda) {
     if (trained.job.training.step.is_python()) {
       throw ConfigError(
-          "--device cuda: the job has a step of its own, which shows and scores with tensors on "
-          "the "
-          "CPU; leave it out");
+          "--device cuda: the job's own step shows and scores with tensors on the CPU; leave it "
+          "out");
     }
     place_on(at::kCUDA, trained.networks[trained.job.shown_network()]);
   }

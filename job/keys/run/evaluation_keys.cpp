@@ -103,9 +103,8 @@ void add_evaluation_keys(std::vector<Key>& keys) {
                            &EvaluationSpec::images, {100, 1'000'000}));
   keys.push_back(choice_key({"evaluation.where", "",
                              "Who takes the scores of a run: the coordinator's host, beside the "
-                             "training, on a core or on "
-                             "its first GPU (device); or gangway evaluate RUN --follow, on a "
-                             "machine or GPU that is spare"},
+                             "training, on a core or on its first GPU (device); or gangway "
+                             "evaluate RUN --follow, on a machine or GPU that is spare"},
                             &EvaluationSpec::where));
 }
 

@@ -76,11 +76,19 @@ std::vector<pipeline::Phase> in_every_step(std::vector<pipeline::Phase> phases) 
   return phases;
 }
 
-JobSpec without_end(JobSpec job) {
+/// The job without an end, all of it on this worker, whatever layout it names.
+JobSpec of_one_worker(JobSpec job) {
   constexpr double kEndless = 1e6;
   job.training.kimg = kEndless;
   job.layout.check_steps = 0;
   job.layout.audit = false;
+  job.layout.data = 0;
+  job.layout.shares.clear();
+  job.layout.stages = 1;
+  job.layout.in_flight = 0;
+  for (NetworkPlacement& network : job.layout.networks) {
+    network = {};
+  }
   return job;
 }
 
@@ -95,7 +103,7 @@ std::unique_ptr<worker::ComputeDevice> make_lone_device(const JobSpec& job,
 }
 
 OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> device)
-    : job_(without_end(job)),
+    : job_(of_one_worker(job)),
       all_{0, job.training.microbatches},
       phases_(gan::phases_of(job_, TORCH_VERSION)),
       scheduled_(in_every_step(phases_)),

@@ -87,6 +87,10 @@ class Planning(Trainings):
         self.assertIn(f"plan: {best['layout']}\n", said)
         self.assertIn(f"overlap: {best['overlap']}", next((self.folder / "runs").glob("*-planned/job.yaml")).read_text())
 
+    def test_a_profile_is_of_one_worker_whatever_layout_the_job_names(self):
+        for layout in (["layout.stages=2"], ["layout.generator=[0]", "layout.discriminator=[1]"], ["layout.shares=[3,1]"]):
+            self.assertIn("written to ", self.profile(*layout, "-o", f"{layout[0]}.json"))
+
     def test_stages_that_a_plan_chooses_train_to_one_workers_digest(self):
         self.have_profile()
         file = self.folder / "ring8.profile.json"

@@ -60,7 +60,7 @@ def pairs(runs, options, part, workers, rank, teller, job):
     sleep = runs.step(job, workers)[0] / 3 if rank else 0.0
     found = []
     for _ in range(options.rounds):
-        ticks = [parts for _, parts in runs.ticks(job, workers, teller, **(sleeping(rank, sleep) if sleep else {}))]
+        ticks = [parts for *_, parts in runs.ticks(job, workers, teller, **(sleeping(rank, sleep) if sleep else {}))]
         halves = ticks[::2], ticks[1::2]
         longer = max(halves, key=lambda half: statistics.median(map(step_of, half)))
         found += zip(halves[longer is halves[0]], longer)

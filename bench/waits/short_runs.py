@@ -70,7 +70,7 @@ class ShortRuns:
         return mean_of(self.ticks(job, workers, **variables))
 
     def ticks(self, job, workers, teller=1, **variables):
-        """The same of each tick, its parts those of the worker `teller`."""
+        """(steps, seconds of a step, seconds of each part) of each tick behind the warm-up, the parts those of the worker `teller`."""
         run = self.train(job, workers, **variables)
         found = ticks_of(run, teller)
         shutil.rmtree(run)
@@ -82,15 +82,16 @@ def ticks_of(run, teller=1):
     found = []
     for tick, former in zip(ticks[WARM_UP:], ticks[WARM_UP - 1:]):
         rows = tick.get("parts_by_rank") or {part: [value] for part, value in tick["parts"].items()}
-        found.append((tick["seconds_tick"] / (tick["step"] - former["step"]), {part: values[teller - 1] for part, values in rows.items()}))
+        steps = tick["step"] - former["step"]
+        found.append((steps, tick["seconds_tick"] / steps, {part: values[teller - 1] for part, values in rows.items()}))
     return found
 
 
 def mean_of(ticks):
-    """Of ticks that are as long as each other."""
-    names = {part for _, parts in ticks for part in parts}
-    return (statistics.fmean(seconds for seconds, _ in ticks),
-            {name: statistics.fmean(parts.get(name, 0.0) for _, parts in ticks) for name in names})
+    """(seconds of a step, seconds of each part), over all steps: the last tick may be a short one."""
+    steps, seconds, parts = zip(*ticks)
+    return (statistics.fmean(seconds, steps),
+            {name: statistics.fmean([one.get(name, 0.0) for one in parts], steps) for name in set().union(*parts)})
 
 
 def step_of(run):

@@ -58,25 +58,18 @@ TEST_F(Scorer, AsksForTheScoreOfTheStepAtTheLowestPriority) {
   EXPECT_EQ(read_small_file(folder_.path() / "nice", kMostBytes), "19\n");
 }
 
-TEST_F(Scorer, WaitsForAScoreThatIsTakenElsewhere) {
-  ScorerSettings elsewhere = settings("echo \"$@\" > \"$2/words\"");
-  elsewhere.where = ScorePlace::kSpare;
-  CheckpointScorer scorer(elsewhere);
-  (void)scorer.want(7);
-  EXPECT_EQ(wait_for_end(scorer).error, "");
-  EXPECT_EQ(read_small_file(folder_.path() / "words", kMostBytes),
-            "evaluate " + folder_.path().string() + " --step 7 --threads 1 --await\n");
-}
-
-TEST_F(Scorer, TakesScoresOnTheDevice) {
-  ScorerSettings on_device = settings("echo \"$@\" > \"$2/words\"");
-  on_device.where = ScorePlace::kDevice;
-  CheckpointScorer scorer(on_device);
-  (void)scorer.want(7);
-  EXPECT_EQ(wait_for_end(scorer).error, "");
-  EXPECT_EQ(
-      read_small_file(folder_.path() / "words", kMostBytes),
-      "evaluate " + folder_.path().string() + " --step 7 --threads 1 --record --device cuda\n");
+TEST_F(Scorer, WaitsForAScoreThatIsTakenElsewhereOrTakesItOnTheDevice) {
+  const auto expect_words = [this](ScorePlace where, const std::string& last) {
+    ScorerSettings placed = settings("echo \"$@\" > \"$2/words\"");
+    placed.where = where;
+    CheckpointScorer scorer(placed);
+    (void)scorer.want(7);
+    EXPECT_EQ(wait_for_end(scorer).error, "");
+    EXPECT_EQ(read_small_file(folder_.path() / "words", kMostBytes),
+              "evaluate " + folder_.path().string() + " --step 7 --threads 1 " + last + "\n");
+  };
+  expect_words(ScorePlace::kSpare, "--await");
+  expect_words(ScorePlace::kDevice, "--record --device cuda");
 }
 
 TEST_F(Scorer, SaysWhyThereIsNone) {

@@ -4,6 +4,7 @@
 
 #include "base/errors.hpp"
 #include "comm/cuda/figure_kernels.hpp"
+#include "comm/cuda/slice_kernels.hpp"
 
 namespace gangway::comm {
 namespace {
@@ -84,6 +85,14 @@ void check_figures(const char* what) {
 }
 
 }  // namespace
+
+void load_figure_kernels() {
+  cudaFuncAttributes asked{};
+  (void)cudaFuncGetAttributes(&asked, reinterpret_cast<const void*>(difference_kernel));
+  (void)cudaFuncGetAttributes(&asked, reinterpret_cast<const void*>(count_kernel));
+  check_figures("loading kernels onto the GPU");
+  load_mean_kernels();
+}
 
 void launch_difference(const float* from, float* values, std::int64_t elements,
                        cudaStream_t stream) {

@@ -10,7 +10,11 @@
 
 namespace gangway::comm {
 
-/// values[i] = from[i] - values[i]. @throws EnvironmentError when a launch fails; so does the other
+/// CUDA loads a kernel when it is first asked about it, and may wait for all that is on the device
+/// then: from now on no launch of those that show updates does.
+void load_figure_kernels();
+
+/// values[i] = from[i] - values[i]. @throws EnvironmentError when a launch fails; so do the others
 void launch_difference(const float* from, float* values, std::int64_t elements,
                        cudaStream_t stream);
 /// Adds `values` to `counts`. By one block of threads: a millisecond or so for a million values.

@@ -264,6 +264,13 @@ void launch_update(const SliceUpdate& update, cudaStream_t stream) {
   check_launch("updating a slice on the GPU");
 }
 
+void load_mean_kernels() {
+  cudaFuncAttributes asked{};
+  (void)cudaFuncGetAttributes(&asked, reinterpret_cast<const void*>(mean_kernel));
+  (void)cudaFuncGetAttributes(&asked, reinterpret_cast<const void*>(block_squares_kernel));
+  check_launch("loading kernels onto the GPU");
+}
+
 void launch_mean(const SliceUpdate& update, float* out, cudaStream_t stream) {
   if (update.elements == 0) {
     return;

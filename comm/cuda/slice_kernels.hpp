@@ -13,6 +13,8 @@ namespace gangway::comm {
 /// @throws EnvironmentError when a launch fails; so do the others.
 void launch_update(const SliceUpdate& update, cudaStream_t stream);
 void launch_sum(const SliceSum& sum, cudaStream_t stream);
+/// As load_figure_kernels, of the next two.
+void load_mean_kernels();
 /// out[i] = the mean gradient that `update` is made of, as its optimiser takes it: clipped where it
 /// clips.
 void launch_mean(const SliceUpdate& update, float* out, cudaStream_t stream);

@@ -32,6 +32,17 @@ __global__ void kept_labels_kernel(const std::int64_t* kept, const std::int64_t*
 
 }  // namespace
 
+void load_input_kernels() {
+  cudaFuncAttributes asked{};
+  for (const void* kernel : {reinterpret_cast<const void*>(input_kernel<std::uint8_t>),
+                             reinterpret_cast<const void*>(input_kernel<float>),
+                             reinterpret_cast<const void*>(keep_kernel),
+                             reinterpret_cast<const void*>(kept_labels_kernel)}) {
+    (void)cudaFuncGetAttributes(&asked, kernel);
+  }
+  check_launch("loading kernels onto the GPU");
+}
+
 void launch_input(const InputConversion& conversion, cudaStream_t stream) {
   const std::int64_t elements = conversion.shape.elements();
   if (elements == 0) {

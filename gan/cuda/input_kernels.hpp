@@ -20,6 +20,10 @@ struct InputConversion {
   float* out = nullptr;
 };
 
+/// CUDA loads a kernel when it is first asked about it, and may wait for all that is on the device
+/// then: from now on no launch below does. @throws EnvironmentError when the driver fails
+void load_input_kernels();
+
 /// Asynchronous: ordered by `stream`. Any thread whose current device owns the memory.
 /// @throws EnvironmentError when the launch fails.
 void launch_input(const InputConversion& conversion, cudaStream_t stream);

@@ -17,6 +17,10 @@ using comm::check;
 constexpr std::size_t kSlotsAhead = 3;
 /// Of the device's memory that kept examples may take.
 constexpr std::size_t kShareOfKept = 10;
+/// Batches that are neither the loader's nor in a slot: one on its way from there to here, and one
+/// back.
+constexpr std::size_t kBatchesBetween = 2;
+constexpr std::size_t kPageBytes = 4096;
 
 comm::CudaStream make_copy_stream(int device) {
   check(cudaSetDevice(device), "choosing the GPU");
@@ -31,6 +35,12 @@ cuda::InputShape shape_of(const std::vector<std::int64_t>& sizes) {
     shape.pixels *= sizes[i];
   }
   return shape;
+}
+
+std::shared_ptr<std::byte> lock_pages(std::size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, bytes), "allocating page-locked memory");
+  return {static_cast<std::byte*>(memory), [](std::byte* pages) { (void)cudaFreeHost(pages); }};
 }
 
 at::Tensor over(const comm::CudaMemory& memory, const std::vector<std::int64_t>& sizes,
@@ -50,7 +60,12 @@ CudaStaging::CudaStaging(const StagingSetup& setup, Device device)
       count_(static_cast<std::size_t>(setup.shape.front())),
       values_(static_cast<std::size_t>(shape_of(setup.shape).elements())),
       copies_(make_copy_stream(device.index)),
-      slots_(setup.num_places + kSlotsAhead) {
+      slots_(setup.num_places + kSlotsAhead),
+      block_bytes_((data::packed_capacity(count_, values_) + kPageBytes - 1) / kPageBytes *
+                   kPageBytes),
+      num_blocks_(setup.num_read + slots_.size() + kBatchesBetween),
+      blocks_(lock_pages(num_blocks_ * block_bytes_)) {
+  cuda::load_input_kernels();
   for (Slot& slot : slots_) {
     slot.memory = comm::allocate_on_device(data::packed_capacity(count_, values_));
     slot.arrived = comm::make_event();
@@ -114,10 +129,13 @@ void CudaStaging::add_place() {
 }
 
 std::shared_ptr<std::byte> CudaStaging::allocate(std::size_t bytes) {
+  if (bytes <= block_bytes_) {
+    if (const std::size_t block = num_given_++; block < num_blocks_) {
+      return {blocks_, blocks_.get() + block * block_bytes_};
+    }
+  }
   check(cudaSetDevice(device_.index), "choosing the GPU");  // of the loader's thread
-  void* memory = nullptr;
-  check(cudaMallocHost(&memory, bytes), "allocating page-locked memory");
-  return {static_cast<std::byte*>(memory), [](std::byte* pages) { (void)cudaFreeHost(pages); }};
+  return lock_pages(bytes);
 }
 
 bool CudaStaging::is_free(Slot& slot) {

@@ -7,7 +7,9 @@
 //   compute stream   wait until it has arrived | take in | taken in
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "comm/cuda/cuda_handles.hpp"
@@ -83,6 +85,10 @@ class CudaStaging final : public BatchStaging {
   std::vector<Slot> slots_;
   std::deque<std::size_t> staged_;  // slots, oldest first
   std::vector<data::Batch> copied_;
+  std::size_t block_bytes_;  // of a batch
+  std::size_t num_blocks_;
+  std::shared_ptr<std::byte> blocks_;  // page-locked
+  std::atomic<std::size_t> num_given_ = 0;
   std::vector<Place> places_;
   std::optional<Kept> kept_;
 };

@@ -54,6 +54,7 @@ void NcclCarrier::send(int peer, const comm::TensorKey& key, const at::Tensor& t
                        std::as_bytes(std::span(notice.get(), 1)), notice);
   number = after(number);
   if (notice->is_staged) {
+    held_.push_back(tensor);
     staged_.send(peer, key, tensor);
   } else if (shape.bytes > 0) {
     edges_.send(peer, {.bytes = const_cast<void*>(tensor.const_data_ptr()),
@@ -76,7 +77,7 @@ at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
   }
   const Coming one = std::move(incoming.coming.extract(key).mapped());
   if (one.is_staged) {
-    return staged_.receive(peer, key);
+    return held_.emplace_back(staged_.receive(peer, key));
   }
   if (one.ticket) {
     edges_.await(*one.ticket);
@@ -111,6 +112,7 @@ void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) 
 void NcclCarrier::finish() {
   staged_.finish();
   edges_.finish_sending();
+  held_.clear();
 }
 
 }  // namespace gangway::worker

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "comm/nccl/tensor_edges.hpp"
 #include "worker/cuda/staged_carrier.hpp"
@@ -65,7 +66,10 @@ class NcclCarrier final : public TensorCarrier {
   CarrierDevice device_;
   StagedCarrier staged_;  // whose messages the notices are among
   comm::TensorEdges edges_;
-  bool is_staged_ = false;            // what is sent in this step
+  bool is_staged_ = false;  // what is sent in this step
+  // Of a step through memory of the hosts, until it ends: as long as over NCCL they are kept at the
+  // most, so that the allocator's memory is what later steps need.
+  std::vector<at::Tensor> held_;
   std::map<int, std::int32_t> sent_;  // notices, by peer
   std::map<int, Incoming> incoming_;  // by peer
 };

@@ -27,13 +27,15 @@ struct StagingSetup {
   std::vector<std::int64_t> shape;  ///< of a batch's images
   MemoryFormat format = MemoryFormat::kContiguous;
   std::size_t num_places = 1;  ///< batches that are looked at at once
+  std::size_t num_read = 1;    ///< batches that the loader has at once at the most
   std::size_t examples = 0;    ///< places of KeptExamples, if they are to be kept; 0: they are not
 };
 
 class BatchStaging {
  public:
   virtual ~BatchStaging() = default;
-  /// Memory that the device copies from by itself. Any thread. Outlives this.
+  /// Memory that the device copies from by itself. Any thread. Outlives this. Asks CUDA for nothing
+  /// once this is made: what page-locks memory may wait for all that is on the device.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
   /// Whether another batch may be staged without waiting.
   [[nodiscard]] virtual bool has_room() = 0;

@@ -87,6 +87,7 @@ RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
         {.shape = shape_,
          .format = job.numerics.memory_format,
          .num_places = held_.size() * static_cast<std::size_t>(job.real_batches_per_step()),
+         .num_read = static_cast<std::size_t>(job.data.prefetch),
          .examples =
              are_kept ? static_cast<std::size_t>(dataset.size()) * (job.data.mirror ? 2 : 1) : 0});
   }
@@ -187,16 +188,17 @@ void RealBatches::show_staged(Held& held, std::int64_t step) {
 }
 
 void RealBatches::stage_ahead() {
-  while (staging_->has_room()) {
-    std::optional<data::Batch> batch = loader_->try_next();
-    if (!batch) {
-      break;
+  std::optional<data::Batch> batch;
+  do {
+    const bool has_room = staging_->has_room();
+    while (std::optional<data::Batch> copied = staging_->take_copied()) {
+      loader_->recycle(std::move(*copied));  // before the loader makes more
     }
-    staging_->stage(std::move(*batch));
-  }
-  while (std::optional<data::Batch> copied = staging_->take_copied()) {
-    loader_->recycle(std::move(*copied));
-  }
+    batch = has_room ? loader_->try_next() : std::nullopt;
+    if (batch) {
+      staging_->stage(std::move(*batch));
+    }
+  } while (batch);
 }
 
 std::size_t RealBatches::place_of(const data::BatchRequest& request) const {

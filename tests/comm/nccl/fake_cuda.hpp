@@ -34,6 +34,8 @@ void forget_most_device_bytes();
 /// Counts `bytes` of a device that come, or go where they are negative.
 void count_device_bytes(std::int64_t bytes);
 
+/// How often page-locked memory was asked for, by anybody.
+[[nodiscard]] int times_locked();
 /// How often an event was recorded outside of captures, by anybody.
 [[nodiscard]] int num_records();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Device memory and page-locked memory of the stand-in for CUDA: the host's, counted.
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -25,6 +26,7 @@ struct DeviceMemory {
   }
 };
 DeviceMemory g_memory;
+std::atomic<int> g_times_locked = 0;
 
 void* allocate(std::size_t bytes) { return std::aligned_alloc(256, (bytes + 255) / 256 * 256); }
 
@@ -40,6 +42,7 @@ void forget_most_device_bytes() {
   const std::scoped_lock lock(g_memory.mutex);
   g_memory.most = g_memory.bytes;
 }
+int times_locked() { return g_times_locked; }
 void count_device_bytes(std::int64_t bytes) {
   const std::scoped_lock lock(g_memory.mutex);
   g_memory.count(bytes);
@@ -76,6 +79,7 @@ cudaError_t cudaFree(void* memory) {
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  ++g_times_locked;
   *memory = allocate(bytes);
   return cudaSuccess;
 }

@@ -98,6 +98,19 @@ TEST_F(FirstSteps, WaitForTheWholeDeviceAndForNobodyElse) {
   EXPECT_EQ(on_devices(job, 2, 0, kSteps).digest, reference.digest);
 }
 
+/// Whoever page-locks memory may wait for the whole device, on which messages stand later on.
+TEST_F(FirstSteps, HaveAllPageLockedMemoryOfBatches) {
+  const JobSpec job = small_dcgan(images());
+  const auto locked_in = [&](std::int64_t steps) {
+    const int before = fake::times_locked();
+    (void)on_devices(job, 1, 0, steps);
+    return fake::times_locked() - before;
+  };
+  const int locked = locked_in(1);
+  fake::dawdle(1);  // the host runs ahead, and batches wait for the device
+  EXPECT_EQ(locked_in(12), locked);
+}
+
 TEST_F(CudaTraining, GoesOnInStagesAndApartFromWhatOneWorkerLeft) {
   JobSpec job = small_dcgan(images());
   const Outcome one_go = on_cpu(job, 6);

@@ -46,6 +46,7 @@ ShownUpdates::ShownUpdates(NetworkState& state, int worker, std::size_t largest)
       worker_(worker),
       num_changed_(1 + state.moments().size() + (state.average() == nullptr ? 0U : 1U)),
       made_(comm::make_event()) {
+  comm::load_figure_kernels();
   const std::size_t most = std::max<std::size_t>(largest, 1) * sizeof(float);
   const std::size_t squares = std::max<std::size_t>(num_blocks(), 1) * kKinds * sizeof(double);
   const std::size_t counts =

@@ -164,6 +164,9 @@ void train(const Environment& environment, const std::vector<std::string>& argum
     // Without it cuBLAS may add in another order from run to run (its documentation, "Results
     // reproducibility"), and LibTorch refuses to be deterministic.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+    // cuDNN's better rules for choosing a kernel, which are as fixed as its quick ones
+    // (docs/measurements.md, On a GPU).
+    ::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
     become("gangway-worker-cuda", {tether});
   }
   become("gangway-worker", {tether});

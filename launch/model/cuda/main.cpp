@@ -9,8 +9,9 @@
 #include "worker/cuda/torch_cuda.hpp"
 
 int main(int argc, char** argv) {
-  // As a worker's (launch/run/train.cpp): sums in one order from run to run.
+  // As a worker's (launch/run/train.cpp): sums in one order from run to run, cuDNN's better rules.
   (void)::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  (void)::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
   return gangway::launch::run_model_program(
       argc, argv,
       {{.device = gangway::DeviceKind::kCuda,

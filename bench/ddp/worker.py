@@ -175,7 +175,8 @@ class BranchedTrainer(Trainer):
         for more in gradients[1:]:
             torch._foreach_add_(total, more)
         for parameter, gradient in zip(parameters, total):
-            parameter.grad = gradient
+            same = gradient.stride() == parameter.stride()  # a fused optimiser wants it so
+            parameter.grad = gradient if same else torch.empty_like(parameter).copy_(gradient)
         optimizer.step()
 
 

@@ -11,6 +11,7 @@ from harness import Failure, Skip, Step
 
 WORKER_LOST = 3
 TIMEOUT = 5  # seconds that a worker waits for another
+PATIENCE = 20  # the same, where nobody is to be lost: what hangs says where
 # Which way tensors of passes go from worker to worker. Workers that share a GPU take the way through the hosts' memory
 # unless the job says nccl.
 STAGED, OVER_NCCL = "through memory of the hosts", "over NCCL"
@@ -28,15 +29,15 @@ DIVIDED = {
     "2 stages over NCCL on 4 workers": (4, OVER_NCCL, STAGES),
     "4 stages over NCCL": (4, OVER_NCCL, ("layout.stages=4", NCCL)),
 }
-CUT = {  # jobs with arithmetic of their own, in two stages; the first hung in its first step
-    "R1, clipping": ("training.r1.gamma=2", "model.activation=softplus", "generator.clip_norm=0.05",
+CUT = {  # jobs with arithmetic of their own, so often in two stages; the first hung in its first step
+    "R1, clipping": (5, "training.r1.gamma=2", "model.activation=softplus", "generator.clip_norm=0.05",
                      "discriminator.clip_norm=0.05"),
-    "gradient penalty": ("training.loss=wasserstein",),
-    "R3GAN": ("model.family=r3gan", "model.width=32", "model.latent=64", "training.loss=relativistic",
+    "gradient penalty": (1, "training.loss=wasserstein",),
+    "R3GAN": (1, "model.family=r3gan", "model.width=32", "model.latent=64", "training.loss=relativistic",
               "training.r1.gamma=0.5", "training.r2.gamma=0.5"),
-    "StyleGAN2": ("model.family=stylegan2", "model.width=16", "model.latent=64", "training.r1.gamma=0.1",
+    "StyleGAN2": (1, "model.family=stylegan2", "model.width=16", "model.latent=64", "training.r1.gamma=0.1",
                   "training.path_length.weight=2", "training.path_length.interval=2"),
-    "labels, dropout, bf16": ("model.classes=10", "model.dropout=0.3", "numerics.precision=bf16"),
+    "labels, dropout, bf16": (1, "model.classes=10", "model.dropout=0.3", "numerics.precision=bf16"),
 }
 LOSSES = {  # the dead first: who is named for them was wrong once
     "one of 2 stages is killed": (2, STAGES, signal.SIGKILL),
@@ -62,8 +63,8 @@ def layout_steps(trainings):
         *(Step("B", "divided", f"training: {what}", 5 + 3 * workers, divided(trainings, workers, way, *overrides))
           for what, (workers, way, overrides) in DIVIDED.items()),
         Step("B", "divided", "training: begun in 2 stages, gone on with networks apart", 20, moved(trainings), needs),
-        *(Step("B", "cut", f"training in 2 stages over NCCL: {what}", 18, cut(trainings, *overrides), needs)
-          for what, overrides in CUT.items()),
+        *(Step("B", "cut", f"training in 2 stages over NCCL: {what}", 10 + 8 * times, cut(trainings, times, *overrides), needs)
+          for what, (times, *overrides) in CUT.items()),
         *(Step("B", "losses", f"run: {what}", 12, lost(trainings, *loss), needs) for what, loss in LOSSES.items()),
         *(Step("B", "memory", f"memory: {what}", 15, memory(trainings, *layout), needs)
           for what, layout in MEMORY.items()),
@@ -96,13 +97,15 @@ def moved(trainings):
     return show
 
 
-def cut(trainings, *overrides):
+def cut(trainings, times, *overrides):
     """A job of its own on one worker, and in two stages."""
     def show(bench):
-        digests = [trainings.digest_of(bench, workers, *overrides, *layout) for workers, layout in ((1, ()), (2, STAGES))]
-        if digests[0] != digests[1]:
-            raise Failure(f"digest {digests[0]} on one worker, {digests[1]} in two stages")
-        return f"digest {digests[0]}"
+        alone = trainings.digest_of(bench, 1, *overrides)
+        for _ in range(times):
+            digest = trainings.digest_of(bench, 2, *overrides, *STAGES, f"layout.timeout_seconds={PATIENCE}")
+            if digest != alone:
+                raise Failure(f"digest {alone} on one worker, {digest} in two stages")
+        return f"digest {alone}, {times} of {times} times"
     return show
 
 
@@ -119,7 +122,7 @@ def lost(trainings, workers, layout, how):
                 lost_at.append(time.monotonic())
             return False
 
-        _, done = trainings.start(bench, workers, *layout, "training.kimg=100000", f"layout.timeout_seconds={TIMEOUT}",
+        _, done = trainings.start(bench, workers, *layout, "training.kimg=100000", f"layout.timeout_seconds={TIMEOUT}", "layout.restarts=0",
                                   run=run, stop_at=lose, seconds=60)
         if not lost_at:
             raise Failure(f"exit code {done.code} before anybody was lost")

@@ -8,7 +8,8 @@
 The programs, the libraries that they load, and Open MPI's plugins and launcher are taken along, stripped; glibc's, LibTorch's
 and NVIDIA's libraries are not: those are there, at the same versions, beside python3's torch. FOLDER/env names what was brought
 ahead of an Open MPI of the machine's own, of which it changes nothing. With --images the training images of Fashion-MNIST, or
-of a folder like it.
+of a folder like it. With --python the Python that runs this, and what its PyTorch has of Python, for jobs that name networks in
+it: where the machine's own is another version.
 """
 import argparse
 import os
@@ -16,13 +17,15 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tempfile
 from pathlib import Path
 
-from steps import PROGRAMS, find_programs
+from steps import PROGRAMS, SOURCE, find_programs
 
-STARTED = ("gangway", "gangway-coordinator", "gangway-worker-cuda")
+STARTED = ("gangway", "gangway-coordinator", "gangway-worker-cuda", "gangway-model", "gangway-model-cuda", "gangway-bench-allreduce",
+           "gangway-bench-nccl", "gangway-control", "libgangway-python.so")
 LAUNCHERS = ("mpirun", "orted")
 THERE = re.compile(r"/(torch|nvidia)/|/cuda|/(libc|libm|libstdc\+\+|libgcc_s|libdl|libpthread|librt|libutil|libresolv"
                    r"|ld-linux-x86-64|libcuda|libnvidia-ml)\.so")
@@ -39,10 +42,27 @@ export OPAL_PKGLIBDIR=$gangway_brought/plugins OPAL_PKGDATADIR=$gangway_brought/
 export OPAL_DATADIR=$gangway_brought/share OPAL_SYSCONFDIR=$gangway_brought/etc
 export OMPI_MCA_mca_base_component_path=$gangway_brought/plugins OMPI_MCA_orte_launch_agent=$gangway_brought/bin/orted
 export PMIX_INSTALL_PREFIX=$gangway_brought/pmix2 PMIX_MCA_mca_base_component_path=$gangway_brought/pmix2/lib/pmix
+export PMIX_MCA_pcompress_base_silence_warning=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader,tcp OMPI_MCA_rmaps_base_oversubscribe=1
 [ ! -d $gangway_brought/images ] || export GANGWAY_FASHION_MNIST=$gangway_brought/images
 """
+# The rest of PyTorch is the machine's. Gangway takes for its own PyTorch the one beside whose Python libtorch_cpu.so lies.
+PYTHON_ENVIRONMENT = """
+export GANGWAY_BROUGHT_PYTHON=$gangway_brought/python
+gangway_packages=$GANGWAY_BROUGHT_PYTHON/lib/%(version)s/site-packages
+if [ ! -e $gangway_packages/nvidia ]; then
+  cp $gangway_site/torch/lib/libtorch_cpu.so $gangway_packages/torch/lib
+  for gangway_file in $gangway_site/torch/lib/*; do
+    [ -e $gangway_packages/torch/lib/${gangway_file##*/} ] || ln -s $gangway_file $gangway_packages/torch/lib
+  done
+  ln -s $gangway_site/torch/bin $gangway_packages/torch
+  printf 'home = %%s\ninclude-system-site-packages = false\n' $gangway_brought/python-base/bin > $GANGWAY_BROUGHT_PYTHON/pyvenv.cfg
+  ln -s $gangway_site/nvidia $gangway_packages
+fi
+"""
+PACKAGES = ("torch", "torchgen", "functorch", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "filelock", "fsspec")
+OF_TORCH = ("libtorch_python.so", "libshm.so")  # that go with a version of Python
 
 
 def libraries_of(file):
@@ -73,6 +93,7 @@ def gather(folder, programs, images):
     shutil.copytree(plugins.parents[2] / "pmix2", folder / "pmix2", ignore=shutil.ignore_patterns("include", "*.a"))
     shutil.copytree("/usr/share/openmpi", folder / "share/openmpi", symlinks=False)
     shutil.copytree("/etc/openmpi", folder / "etc", dirs_exist_ok=True)
+    shutil.copytree(SOURCE / "share", folder / "share/gangway", ignore=shutil.ignore_patterns("__pycache__"))
     for file in [*taken, *(folder / "plugins").iterdir(), *(folder / "pmix2").rglob("*.so")]:
         for name, path in libraries_of(file).items():
             shutil.copy(path, folder / "lib" / name)
@@ -85,8 +106,41 @@ def gather(folder, programs, images):
     (folder / "env").write_text(ENVIRONMENT)
 
 
+def gather_python(folder):
+    """This interpreter as folder/python-base, an environment of it as folder/python."""
+    version = f"python{sysconfig.get_python_version()}"
+    packages, stdlib = Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))
+    base, ours = folder / "python-base", folder / "python/lib" / version / "site-packages"
+    (base / "bin").mkdir(parents=True)
+    needless = shutil.ignore_patterns("__pycache__", "test", "tests", "config-*", "idlelib", "tkinter", "lib2to3", "ensurepip", "*.pyi")
+    shutil.copytree(stdlib, base / "lib" / version, ignore=needless)
+    shutil.copy(Path(sys.executable).resolve(), base / "bin" / version)
+    library = sysconfig.get_config_var("INSTSONAME")
+    shutil.copy(Path(sysconfig.get_config_var("LIBDIR")) / library, base / "lib" / library)
+
+    def of_torch(place, names):
+        built = Path(place) == packages / "torch" and {"lib", "include", "bin", "share"}
+        return {*needless(place, names), *(built or ())}
+
+    for name in PACKAGES:
+        shutil.copytree(packages / name, ours / name, ignore=of_torch)
+    shutil.copy(packages / "typing_extensions.py", ours)
+    (ours / "torch/lib").mkdir()
+    for name in OF_TORCH:
+        shutil.copy(packages / "torch/lib" / name, ours / "torch/lib")
+    (folder / "python/bin").mkdir()
+    (folder / "python/bin/python").symlink_to(Path("../../python-base/bin") / version)
+    extensions = [*(base / "lib").rglob("*.so*"), *ours.glob("torch/lib/*")]
+    for file in extensions:
+        for name, path in libraries_of(file).items():
+            shutil.copy(path, folder / "lib" / name)
+    subprocess.run(["strip", "--strip-unneeded", *extensions], stderr=subprocess.DEVNULL, check=False)
+    with open(folder / "env", "a", encoding="utf-8") as file:
+        file.write(PYTHON_ENVIRONMENT % {"version": version})
+
+
 def pack(folder, archive):
-    with tarfile.open(archive, "w:xz", preset=3) as file:
+    with tarfile.open(archive, "w:xz", preset=9) as file:
         for entry in sorted(folder.iterdir()):
             file.add(entry, entry.name)
 
@@ -109,11 +163,14 @@ def main(arguments):
     parser.add_argument("--programs", nargs="+", type=Path, default=[], metavar="DIR",
                         help="where they are, if not in build/release")
     parser.add_argument("--images", type=Path, metavar="DIR", help="with train-images-idx3-ubyte.gz and train-labels-...")
+    parser.add_argument("--python", action="store_true", help="this Python and what its PyTorch has of it")
     parser.add_argument("archive", type=Path)
     options = parser.parse_args(arguments)
     try:
         with tempfile.TemporaryDirectory(prefix="gangway-pack-") as scratch:
             gather(Path(scratch), find_all(options.programs), options.images)
+            if options.python:
+                gather_python(Path(scratch))
             pack(Path(scratch), options.archive)
     except FileNotFoundError as error:
         parser.error(str(error))

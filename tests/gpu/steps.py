@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import trainings as whole
+from features import feature_steps
 from harness import Failure, Skip, Step
 from layouts import layout_steps
 
@@ -77,7 +78,7 @@ def find_programs(folder):
 
 def all_steps(programs, trainings):
     return [*first_steps(programs, trainings), *nccl_steps(programs, trainings), *bandwidth_steps(programs),
-            *more_steps(trainings), *rival_steps(trainings)]
+            *more_steps(trainings), *rival_steps(trainings), *feature_steps(trainings)]
 
 
 # --- A: one worker ----------------------------------------------------------------------------------------------------

@@ -230,9 +230,9 @@ def rate_of_pytorch(trainings, bench, steps, flags, seconds=None, **environment)
     return steps * batch / float(took[0]), re.findall(r"^ *\d+\.\d % .*$", done.output, re.MULTILINE)
 
 
-def speed(trainings, *overrides, seconds=None):
+def speed(trainings, *overrides, seconds=None, **environment):
     def show(bench):
-        rate, kimg, shares = rate_of_run(trainings, bench, overrides, seconds)
+        rate, kimg, shares = rate_of_run(trainings, bench, overrides, seconds, **environment)
         told = ", ".join(f"{key.removesuffix('_percent')} {value:.1f} %" for key, value in shares.items())
         return f"{rate:.0f} images/s over {kimg:.0f} kimg{beside_eager(bench, rate)}; {told}", {"images_per_second": rate, **shares}
     return show

@@ -52,7 +52,8 @@ def call_beside(step, method, batch, seed):
     before = settings()
     seed_others(seed)
     vars(step)["kept"] = no_tensors()
-    made = getattr(step, method)(batch)
+    with beside(batch):
+        made = getattr(step, method)(batch)
     put_back(before)
     return made
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What libgangway-python.so does in Python: runs the user's modules from the texts that the job's hash is over, and nothing
 else of their folders; seeds; looks at what a network keeps; says in one line what went wrong. Compute thread only."""
+import contextlib
 import faulthandler
 import importlib.metadata
 import importlib.util
@@ -225,6 +226,12 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
     return step
 
 
+def beside(batch):
+    """Tensors that are made without a word about where come to lie on the batch's device."""
+    device = next(iter(batch.values())).device
+    return contextlib.nullcontext() if device.type == "cpu" else device
+
+
 def call_step(step, method, batch, number, seed, kept):
     """The loss and the figures that the method makes of a micro-batch. `kept`: what earlier phases have kept of it."""
     global calls_phase
@@ -232,7 +239,8 @@ def call_step(step, method, batch, number, seed, kept):
     vars(step)["kept"] = kept
     calls_phase = True
     try:
-        made = getattr(step, method)(batch, number)
+        with beside(batch):
+            made = getattr(step, method)(batch, number)
     finally:
         calls_phase = False
     loss, figures = made if isinstance(made, tuple) and len(made) == 2 else (made, {})

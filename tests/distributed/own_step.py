@@ -146,7 +146,7 @@ class OwnStep(Trainings):
         self.train("mixed.yaml", *SHORT, TWELVE, *EACH, run="whole", workers=2)
         for step in (0, 3, 4):  # the second has a phase less
             self.replay("whole", step, every=2)
-        words = ["run", "mixed.yaml", *SHORT, TWELVE, "--run", "killed", "checkpoint.every_steps=4", "checkpoint.every_kimg=0",
+        words = ["run", "mixed.yaml", *SHORT, TWELVE, "--run", "killed", "checkpoint.every_steps=1", "checkpoint.every_kimg=0",
                  "checkpoint.keep_best=1"]
         running = self.start(*words, "-n", 3)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")

@@ -165,8 +165,11 @@ constexpr std::array<Choice<InstructionSet>, 4> choices(InstructionSet) {
            {"avx2", InstructionSet::kAvx2},
            {"avx512", InstructionSet::kAvx512}}};
 }
-constexpr std::array<Choice<GraphChoice>, 3> choices(GraphChoice) {
-  return {{{"auto", GraphChoice::kAuto}, {"on", GraphChoice::kOn}, {"off", GraphChoice::kOff}}};
+constexpr std::array<Choice<GraphChoice>, 4> choices(GraphChoice) {
+  return {{{"auto", GraphChoice::kAuto},
+           {"on", GraphChoice::kOn},
+           {"branches", GraphChoice::kBranches},
+           {"off", GraphChoice::kOff}}};
 }
 constexpr std::array<Choice<Balance>, 2> choices(Balance) {
   return {{{"auto", Balance::kAuto}, {"off", Balance::kOff}}};

@@ -31,8 +31,8 @@ enum class StageOrder {
   kZeroBubble,
 };
 
-/// Whether steps are recorded as CUDA graphs.
-enum class GraphChoice { kAuto, kOn, kOff };
+/// Whether steps are recorded as CUDA graphs; with branches, micro-batches beside one another.
+enum class GraphChoice { kAuto, kOn, kBranches, kOff };
 /// Of workers that compute other bits than the others do (docs/numerics.md).
 enum class MixedProcessors { kRefuse, kAllow };
 

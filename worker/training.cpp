@@ -21,10 +21,6 @@
 namespace gangway::worker {
 namespace {
 
-/// Kernels that add in any order differ in the last bits of 16-bit numbers; work that is missing
-/// from a graph leaves no numbers at all.
-constexpr double kToleranceOfInexactSteps = 0.1;
-
 std::chrono::milliseconds timeout_of(const JobSpec& job) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
 }
@@ -191,16 +187,14 @@ void Training::begin_graphs() {
   }
   const std::string why_not = why_not_recorded(job_, phases_);
   if (why_not.empty()) {
-    graphs_.emplace(StepGraphs::Setup{
-        .recorder = *recorder_,
-        .operations = operations_,
-        .say = exchange_.on_stall,
-        .tolerance =
-            job_.numerics.kernels == KernelChoice::kFastest ? kToleranceOfInexactSteps : 0.0,
-        .prove_every = operations_.own_step() != nullptr ? job_.layout.check_steps : 0});
-  } else if (job_.layout.cuda_graph == GraphChoice::kOn && exchange_.on_stall) {
+    graphs_.emplace(StepGraphs::Setup{.recorder = *recorder_,
+                                      .operations = operations_,
+                                      .job = job_,
+                                      .local = local_,
+                                      .say = exchange_.on_stall});
+  } else if (job_.layout.cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
     exchange_.on_stall(
-        fmt::format("numerics.cuda_graph: on, but steps are not recorded: {}", why_not));
+        fmt::format("numerics.cuda_graph: wished for, but steps are not recorded: {}", why_not));
   }
 }
 

@@ -40,6 +40,9 @@ void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& p
   const int sums = device_sums(part.range, spec.training.microbatches);
   memory.gradients_bytes +=
       kFloat * part.held * gradient_buffers(part.range, spec.training.microbatches);
+  if (const int branches = recorded_at_once(spec, part.range); branches > 1) {  // a leaf of each
+    memory.gradients_bytes += kFloat * part.parameters * branches;
+  }
   if (is_tree) {
     const bool rounds = own.wire != WireFormat::kFp32;
     memory.gradients_bytes += (rounds ? kHalf : kFloat) * updated * part.other_sums;
@@ -73,6 +76,14 @@ bool records_steps(const JobSpec& spec) {
       }));
   return spec.numerics.device == DeviceKind::kCuda && spec.layout.cuda_graph != GraphChoice::kOff &&
          !is_left_to_the_host && !is_the_users;
+}
+
+int recorded_at_once(const JobSpec& spec, MicrobatchRange range) {
+  if (!records_steps(spec)) {
+    return 0;
+  }
+  return spec.layout.cuda_graph == GraphChoice::kBranches ? std::min(kMostBranches, range.size())
+                                                          : 1;
 }
 
 }  // namespace gangway

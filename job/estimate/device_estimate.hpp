@@ -21,6 +21,9 @@ inline constexpr std::int64_t kDeviceProcessBytes = 2816LL << 20U;
 inline constexpr std::int64_t kMostBuckets = 8;
 inline constexpr std::int64_t kLeastBucketBytes = 4LL << 20U;
 
+/// Micro-batches of a recorded step that `numerics.cuda_graph: branches` computes at once at most.
+inline constexpr int kMostBranches = 4;
+
 /// What a worker has of a network on its GPU, in numbers of the network.
 struct DevicePart {
   std::int64_t parameters = 0;  ///< of the whole network
@@ -38,5 +41,8 @@ void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& p
 /// Whether steps are recorded as CUDA graphs, which have memory of their own: as
 /// worker/step/step_graphs.hpp says of the job's phases.
 [[nodiscard]] bool records_steps(const JobSpec& spec);
+/// Of its micro-batches `range`, those that a worker's recorded step computes at once; 0: steps are
+/// not recorded.
+[[nodiscard]] int recorded_at_once(const JobSpec& spec, MicrobatchRange range);
 
 }  // namespace gangway

@@ -290,7 +290,8 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   }
   memory.process_bytes = kProcessBytes;
   if (spec.numerics.device == DeviceKind::kCuda) {
-    memory.recorded_bytes = records_steps(spec) ? memory.activations_bytes : 0;
+    memory.recorded_bytes =
+        memory.activations_bytes * recorded_at_once(spec, groups.range_of(worker));
     memory.process_bytes = kDeviceContextBytes;
     memory.host_bytes += kDeviceProcessBytes;
   }

@@ -20,7 +20,8 @@ int kept_at_once(const JobSpec& job, const Layout& layout) {
 
 std::string next_exact_rung(const JobSpec& job, const Layout& layout) {
   if (job.numerics.device == DeviceKind::kCuda && job.layout.cuda_graph != GraphChoice::kOff) {
-    return "numerics.cuda_graph=off";
+    return job.layout.cuda_graph == GraphChoice::kBranches ? "numerics.cuda_graph=on"
+                                                           : "numerics.cuda_graph=off";
   }
   if (job.layout.cuts_networks()) {
     if (job.layout.schedule == StageOrder::kByPhase) {

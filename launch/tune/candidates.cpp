@@ -103,6 +103,9 @@ std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores) 
   if (job.numerics.device == DeviceKind::kCuda) {
     const bool is_off = job.layout.cuda_graph == GraphChoice::kOff;
     variants.add({fmt::format("numerics.cuda_graph={}", is_off ? "auto" : "off")});
+    if (job.training.microbatches > 1) {
+      variants.add({"numerics.cuda_graph=branches"});
+    }
   }
   return variants.taken();
 }

@@ -347,7 +347,8 @@ constexpr std::array kStepRules = {
              [](Facts facts) {
                return std::string(facts.key("numerics.cuda_graph", "auto") == "off"
                                       ? "recorded steps launch at once"
-                                      : "numerics.cuda_graph=on says why steps are not recorded; "
+                                      : "numerics.cuda_graph=branches computes micro-batches at "
+                                        "once, and says why steps are not recorded; "
                                         "fewer training.microbatches launch less often");
              }},
     Rule{.name = "penalties",

@@ -172,7 +172,8 @@ class Programs(unittest.TestCase):
         plan = self.run_harness("--plan", "--parts", "visit", "--deadline", str(VISIT_SECONDS)).stdout.splitlines()
         self.assertIn(" 0 without time", plan[-1])
         groups = list(dict.fromkeys(line.split()[1] for line in plan[:-1]))
-        self.assertEqual(groups, ["warm", "smoke", "digests", "divided", "cut", "memory", "next", "streams", "python", "losses"])
+        self.assertEqual(groups, ["warm", "smoke", "digests", "divided", "cut", "branches", "next", "streams", "memory", "python",
+                                  "losses"])
         smoke = sum(int(line.split()[2]) for line in plan[:-1] if line.split()[1] in ("smoke", "digests", "divided"))
         self.assertLessEqual(smoke, 75)
         self.assertIn("R1, clipping", next(line for line in plan if line.split()[1] == "cut"))

@@ -137,17 +137,17 @@ def equal_digest(trainings, workers, *overrides, **environment):
     return show
 
 
-def recorded(trainings):
+def recorded(trainings, choice, *overrides):
     """Steps are played, not only allowed to be, with the bits of plain ones. Eight steps: two plain, one recorded, one
     computed both ways, four played."""
     def show(bench):
-        expected = trainings.reference(bench)
-        run = trainings.train(bench, 1, "numerics.cuda_graph=on", "layout.overlap=none")
-        if said := trainings.said(run, "steps are not recorded"):
+        plain = trainings.digest_of(bench, 1, "numerics.cuda_graph=off", *overrides) if overrides else trainings.reference(bench)
+        run = trainings.train(bench, 1, f"numerics.cuda_graph={choice}", "layout.overlap=none", *overrides)
+        if said := trainings.said(run, "numerics.cuda_graph:"):
             raise Failure(said)
         digest = trainings.digest(bench, run)
-        if digest != expected:
-            raise Failure(f"digest {digest} with numerics.cuda_graph=on, {expected} without saying so")
+        if digest != plain:
+            raise Failure(f"digest {digest} with numerics.cuda_graph={choice}, {plain} without")
         return f"digest {digest}"
     return show
 

@@ -12,10 +12,8 @@ from steps import SMOKE_KERNELS, googletest
 FP32 = ("--microbatches", 4, "--contiguous", "--graph")
 BF16 = ("--microbatches", 4, "--autocast", "bf16", "--graph")
 PLAIN = ("--deterministic", "--no-benchmark")  # what Gangway's default computes with
-# Gangway's workers have cuDNN choose by it; without it, it goes by quicker rules.
-MODE_B = {"TORCH_CUDNN_USE_HEURISTIC_MODE_B": "1"}
-QUICK_RULES = {"TORCH_CUDNN_USE_HEURISTIC_MODE_B": "0"}
-STREAMS = {  # PyTorch's steps: its best in fp32, and what recorded micro-batches as branches of a graph would gain
+MODE_B = {"TORCH_CUDNN_USE_HEURISTIC_MODE_B": "1"}  # Gangway's workers have cuDNN choose by it
+STREAMS = {  # PyTorch's steps: its best in fp32, and what micro-batches as branches of a graph gain there
     "fp32, kernels timed": (FP32, {}),
     "fp32, deterministic": ((*FP32, *PLAIN), MODE_B),
     "fp32, deterministic, 4 streams": ((*FP32, *PLAIN, "--streams", 4), MODE_B),
@@ -24,18 +22,20 @@ STREAMS = {  # PyTorch's steps: its best in fp32, and what recorded micro-batche
 }
 NEXT = {  # ours, played
     "fp32, contiguous": ("numerics.memory_format=contiguous",),
-    "fp32, channels-last": (),
-    "TF32, channels-last": ("numerics.precision=tf32",),
+    "fp32, contiguous, in branches": ("numerics.memory_format=contiguous", "numerics.cuda_graph=branches"),
+    "TF32, channels-last, in branches": ("numerics.precision=tf32", "numerics.cuda_graph=branches"),
     "bf16 in 4 pieces": ("numerics.precision=bf16",),
-    "bf16 in one batch": ("numerics.precision=bf16", "training.microbatches=1"),
-    "fastest, contiguous": ("numerics.kernels=fastest", "numerics.memory_format=contiguous"),
+    "bf16 in 4 pieces, in branches": ("numerics.precision=bf16", "numerics.cuda_graph=branches"),
+    "fastest, contiguous, in branches": ("numerics.kernels=fastest", "numerics.memory_format=contiguous",
+                                         "numerics.cuda_graph=branches"),
 }
 CONTIGUOUS = ("numerics.memory_format=contiguous",)
-# The model of examples/published/stylegan2-ada-paper1024.yaml; pictures are enlarged.
-LARGE = ("model.family=stylegan2", "model.resolution=1024", "model.width=32", "model.latent=512",
-         "model.half_precision_sizes=4", "training.batch=8", "training.microbatches=1", "training.r1.gamma=2",
-         "training.path_length.weight=2", "training.path_length.interval=2", "numerics.cuda_graph=off", "output.grid=1",
-         "output.tick_kimg=0.008", "training.kimg=0.04")
+BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the reference
+    "as it is": (),
+    "R1 in every other step, bf16": ("training.r1.gamma=1", "training.r1.interval=2", "numerics.precision=bf16"),
+    "StyleGAN2 with path lengths": ("model.family=stylegan2", "training.path_length.weight=2", "training.path_length.interval=2"),
+    "8 micro-batches": ("training.microbatches=8",),
+}
 TRACED = "20:24"
 KERNELS_TOLD = 12
 RATE_SECONDS = 11  # of a training whose rate is measured
@@ -43,32 +43,22 @@ RATE_SECONDS = 11  # of a training whose rate is measured
 KILLED = [f"run: {what}" for what in LOSSES if what.endswith("killed")]
 CUT_FIRST = f"training in 2 stages over NCCL: {next(iter(CUT))}"
 # Groups and steps in the order in which they are taken.
-ORDER = ["warm", "smoke", whole.REFERENCE, "training: 2 stages over NCCL", CUT_FIRST, "memory", "next", "streams", "python",
+ORDER = ["warm", "smoke", whole.REFERENCE, "training: 2 stages over NCCL", CUT_FIRST, "branches", "next", "streams", "memory", "python",
          *KILLED]
 
 
 def visit_steps(programs, trainings):
     steps = [Step("F", "smoke", f"smoke: {what}", seconds, googletest(programs, name))
              for what, name, seconds in SMOKE_KERNELS]
+    steps += [Step("F", "branches", f"training in branches: {what}", 12 if overrides else 6,
+                   whole.recorded(trainings, "branches", *overrides)) for what, overrides in BRANCHED.items()]
     steps += [Step("F", "streams", f"PyTorch, {what}", 16, whole.pytorch_speed(trainings, 200, *flags, **environment))
               for what, (flags, environment) in STREAMS.items()]
     steps += [Step("F", "next", f"next: {what}", RATE_SECONDS, whole.speed(trainings, *overrides, seconds=RATE_SECONDS))
               for what, overrides in NEXT.items()]
     return steps + [
-        Step("F", "next", "next: fp32, contiguous, by cuDNN's quick rules", RATE_SECONDS,
-             whole.speed(trainings, *CONTIGUOUS, seconds=RATE_SECONDS, **QUICK_RULES)),
-        Step("F", "next", "next: StyleGAN2 of 1024 pixels, 8 images at once", 25, large(trainings)),
         Step("F", "next", "next: kernels of plain steps, fp32, contiguous", 14, kernels(trainings)),
     ]
-
-
-def large(trainings):
-    """What LibTorch's allocator had at most, in five steps with regularisers."""
-    def show(bench):
-        tick = trainings.ticks(trainings.train(bench, 1, *LARGE))[-1]
-        return (f"{tick['peak_gib']:.1f} GiB at most, {tick['allocation_retries']} retries",
-                {key: tick[key] for key in ("peak_gib", "allocated_gib", "allocation_retries")})
-    return show
 
 
 def kernels(trainings):

@@ -89,6 +89,19 @@ TEST(DryRun, EstimatesLessMemoryWithoutTheAverageAndOnMoreWorkers) {
   EXPECT_GT(one.total_bytes(), four.total_bytes());
 }
 
+TEST(DryRun, EstimatesWhatMicrobatchesThatAreComputedAtOnceKeep) {
+  const auto estimate = [](const char* graphs, int workers) {
+    return estimate_memory(spec_of("training: {microbatches: 8}\ngenerator: {ema_kimg: 0}",
+                                   {"numerics.device=cuda", std::string(graphs)}),
+                           workers);
+  };
+  const MemoryEstimate one = estimate("numerics.cuda_graph=on", 1);
+  const MemoryEstimate beside = estimate("numerics.cuda_graph=branches", 1);
+  EXPECT_EQ(beside.recorded_bytes, 4 * one.recorded_bytes);
+  EXPECT_EQ(beside.gradients_bytes - one.gradients_bytes, 4 * one.weights_bytes) << "four leaves";
+  EXPECT_EQ(estimate("numerics.cuda_graph=branches", 4).recorded_bytes, 2 * one.recorded_bytes);
+}
+
 TEST(DryRun, EstimatesWhatEachResidualBlockKeeps) {
   const auto activations = [](const std::string& model) {
     return estimate_memory(spec_of("model: {family: r3gan, " + model + "}"), 1).activations_bytes;

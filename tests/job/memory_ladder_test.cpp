@@ -25,6 +25,8 @@ std::string rung_of(std::vector<std::string> overrides, int workers) {
 }
 
 TEST(MemoryLadder, LeavesGraphsOfAGpuFirst) {
+  EXPECT_EQ(rung_of({"numerics.device=cuda", "numerics.cuda_graph=branches"}, 1),
+            "numerics.cuda_graph=on");
   EXPECT_EQ(rung_of({"numerics.device=cuda"}, 1), "numerics.cuda_graph=off");
   EXPECT_EQ(rung_of({"numerics.device=cuda", "numerics.cuda_graph=off"}, 1),
             "layout.stages=2 and 2 workers");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,6 +36,7 @@ struct Calls {
   int recorded = 0;
   int played = 0;
   int given_back = 0;
+  int most_beside = 0;
 };
 
 /// Plays by computing again what it has computed when it recorded.
@@ -47,6 +49,16 @@ class ComputingRecorder : public worker::GraphRecorder {
     ++calls_.recorded;
     return bodies_.size() - 1;
   }
+  /// The last one first: they are of one another's order as little as of one another's time.
+  void side_by_side(const std::vector<std::function<void()>>& bodies) override {
+    calls_.most_beside = std::max(calls_.most_beside, static_cast<int>(bodies.size()));
+    for (const std::function<void()>& body : bodies | std::views::reverse) {
+      if (body) {
+        body();
+      }
+    }
+  }
+  void forget_from(std::size_t graph) override { bodies_.resize(graph); }
   void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
   void give_back() override { ++calls_.given_back; }
   void play(std::size_t graph) override {
@@ -69,6 +81,15 @@ class FailingRecorder final : public ComputingRecorder {
       throw std::runtime_error("an operation is not permitted when a stream is capturing\nmore");
     }
     return graph;
+  }
+};
+
+/// Has no memory for micro-batches beside one another.
+class NarrowRecorder final : public ComputingRecorder {
+ public:
+  using ComputingRecorder::ComputingRecorder;
+  void side_by_side(const std::vector<std::function<void()>>& /*bodies*/) override {
+    throw std::runtime_error("out of memory");
   }
 };
 
@@ -101,7 +122,7 @@ class StepGraphs : public ::testing::Test {
   }
   template <typename Recorder>
   Outcome recorded(JobSpec job, std::int64_t steps, int workers = 1) {
-    if (job.layout.cuda_graph != GraphChoice::kOff) {
+    if (job.layout.cuda_graph == GraphChoice::kAuto) {
       job.layout.cuda_graph = GraphChoice::kOn;
     }
     return train({.job = job,
@@ -160,9 +181,15 @@ TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
   const Outcome found = recorded<ComputingRecorder>(named.job, kSteps, workers);
   EXPECT_EQ(found.digest, reference.digest) << workers << " workers";
   EXPECT_TRUE(same_losses(found, reference)) << workers << " workers";
+  const int before = calls_[0].recorded;
+  named.job.layout.cuda_graph = GraphChoice::kBranches;
+  const Outcome branched = recorded<ComputingRecorder>(named.job, kSteps);
+  EXPECT_EQ(branched.digest, reference.digest) << "in branches";
+  EXPECT_TRUE(same_losses(branched, reference)) << "in branches";
   const bool is_recorded =
       worker::why_not_recorded(named.job, gan::phases_of(named.job, TORCH_VERSION)).empty();
-  EXPECT_EQ(calls_[0].recorded > 0, is_recorded);
+  EXPECT_EQ(calls_[0].recorded > before, is_recorded);
+  EXPECT_EQ(calls_[0].most_beside > 1, is_recorded && named.job.training.microbatches > 1);
   EXPECT_EQ(calls_[0].played > 0, is_recorded);
   named.job.numerics.device = DeviceKind::kCuda;
   EXPECT_EQ(records_steps(named.job), is_recorded) << "by the estimate of its memory";
@@ -185,6 +212,18 @@ TEST_F(StepGraphs, GoesOnInPlainStepsWhereRecordingFails) {
   const JobSpec job = small_dcgan(images());
   EXPECT_EQ(recorded<FailingRecorder>(job, kSteps).digest, plain(job, kSteps).digest);
   EXPECT_EQ(calls_[0].played, 0);
+}
+
+TEST_F(StepGraphs, HaveNoMoreBranchesThanTheDryRunCountsAndNoneWhereThatFails) {
+  JobSpec job = small_dcgan(images());
+  job.training.microbatches = 8;
+  const std::string expected = plain(job, kSteps + 1).digest;
+  job.layout.cuda_graph = GraphChoice::kBranches;
+  EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps + 1).digest, expected);
+  EXPECT_EQ(calls_[0].most_beside, kMostBranches);
+  calls_[0] = {};
+  EXPECT_EQ(recorded<NarrowRecorder>(job, kSteps + 1).digest, expected);
+  EXPECT_GT(calls_[0].played, 0);
 }
 
 TEST_F(StepGraphs, GoesOnInPlainStepsWhereWhatIsPlayedLeavesOtherGradients) {

@@ -245,7 +245,8 @@ std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup
 }
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
-  return std::make_unique<CudaRecorder>(stream_.get());
+  return std::make_unique<CudaRecorder>(
+      stream_.get(), job_.layout.cuda_graph == GraphChoice::kBranches ? kMostBranches : 0);
 }
 
 void CudaDevice::require_own_kernels() const {

@@ -3,6 +3,8 @@
 // waits for their end. Compute thread.
 #pragma once
 
+#include <vector>
+
 #include "comm/cuda/cuda_handles.hpp"
 #include "gan/cuda/step_place.hpp"
 #include "worker/cuda/torch_graphs.hpp"
@@ -13,13 +15,16 @@ namespace gangway::worker {
 class CudaRecorder final : public GraphRecorder {
  public:
   /// @param stream  of all computing; outlives this
-  explicit CudaRecorder(cudaStream_t stream);
+  /// @param most_branches  bodies that are recorded side by side at the most
+  explicit CudaRecorder(cudaStream_t stream, int most_branches = 0);
   /// Waits for what was played.
   ~CudaRecorder() override;
   CudaRecorder(const CudaRecorder&) = delete;
   CudaRecorder& operator=(const CudaRecorder&) = delete;
 
   std::size_t record(const std::function<void()>& body) override;
+  void side_by_side(const std::vector<std::function<void()>>& bodies) override;
+  void forget_from(std::size_t graph) override { graphs_.forget_from(graph); }
   void begin_step(std::uint64_t seed, std::int64_t step) override;
   void give_back() override { TorchGraphs::give_back(); }
   void play(std::size_t graph) override { graphs_.play(graph); }
@@ -29,7 +34,15 @@ class CudaRecorder final : public GraphRecorder {
     return static_cast<cuda::StepPlace*>(place_.get());
   }
 
+  /// Of a graph: a stream beside the others, and what orders it among them.
+  struct Branch {
+    comm::CudaStream stream;
+    comm::CudaEvent is_over;
+  };
+
   cudaStream_t stream_;
+  std::vector<Branch> branches_;
+  comm::CudaEvent has_forked_;
   comm::CudaMemory place_;  // of the seed and the step, for draws that were recorded
   TorchGraphs graphs_;
 };

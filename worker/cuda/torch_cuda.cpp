@@ -22,6 +22,13 @@ void compute_on(int index, cudaStream_t stream) {
       c10::cuda::getStreamFromExternal(stream, static_cast<c10::DeviceIndex>(index)));
 }
 
+ComputingOn::ComputingOn(cudaStream_t stream)
+    : before_(c10::cuda::getCurrentCUDAStream().stream()) {
+  compute_on(c10::cuda::current_device(), stream);
+}
+
+ComputingOn::~ComputingOn() { compute_on(c10::cuda::current_device(), before_); }
+
 void choose_kernels(KernelChoice choice) {
   at::Context& context = at::globalContext();
   const bool deterministic = choice == KernelChoice::kDeterministic;

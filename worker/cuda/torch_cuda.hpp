@@ -21,6 +21,20 @@ namespace gangway::worker {
 /// thread, and on autograd's for what this thread began.
 void compute_on(int index, cudaStream_t stream);
 
+/// LibTorch computes on another stream of the same device until this goes. On this thread, as
+/// above.
+class ComputingOn {
+ public:
+  /// @param stream  outlives its last use
+  explicit ComputingOn(cudaStream_t stream);
+  ~ComputingOn();
+  ComputingOn(const ComputingOn&) = delete;
+  ComputingOn& operator=(const ComputingOn&) = delete;
+
+ private:
+  cudaStream_t before_;
+};
+
 /// Which kernels LibTorch chooses, and float32 as it is: no TF32.
 void choose_kernels(KernelChoice choice);
 

@@ -53,4 +53,10 @@ void TorchGraphs::give_back() { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
 void TorchGraphs::play(std::size_t graph) { graphs_->captured.at(graph).replay(); }
 
+void TorchGraphs::forget_from(std::size_t graph) {
+  while (graphs_->captured.size() > graph) {
+    graphs_->captured.pop_back();
+  }
+}
+
 }  // namespace gangway::worker

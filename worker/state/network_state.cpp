@@ -313,6 +313,17 @@ void NetworkState::bind_gradients(float* leaf) {
   leaf_statistics_.open(found->second.sums);
 }
 
+void NetworkState::prepare_leaves_beside(std::size_t places) {
+  while (!is_frozen_ && leaves_beside_.size() < places) {
+    leaves_beside_.push_back(
+        at::empty({static_cast<std::int64_t>(layout_.size())}, at::TensorOptions(device())));
+  }
+}
+
+void NetworkState::bind_gradients_beside(std::size_t place) {
+  bind_gradients(leaves_beside_.at(place).zero_().mutable_data_ptr<float>());
+}
+
 void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {
   // On the CPU it is the arena itself.
   const at::Tensor placed =

@@ -125,6 +125,14 @@ class NetworkState {
   /// From now on backward adds to `leaf`, zeroed arena-sized memory of device(), and so does
   /// statistics().
   void bind_gradients(float* leaf);
+  /// Memory for leaves of micro-batches that are computed beside one another, `places` at a time.
+  void prepare_leaves_beside(std::size_t places);
+  /// The same as bind_gradients(), with that of `place`, which it zeroes.
+  void bind_gradients_beside(std::size_t place);
+  /// What lies in `place` comes to the leaf that is bound.
+  void take_leaf_beside(std::size_t place) {
+    tensor_over(leaf_, layout_.size(), device()).copy_(leaves_beside_.at(place));
+  }
   /// Takes what training passes see.
   [[nodiscard]] LeafStatistics& statistics() { return leaf_statistics_; }
   /// A trained tensor, in the order of layout().parameters().
@@ -186,6 +194,7 @@ class NetworkState {
   };
   [[nodiscard]] LeafViews views_of(float* leaf) const;
   std::map<float*, LeafViews> leaves_;
+  std::vector<at::Tensor> leaves_beside_;
 };
 
 }  // namespace gangway::worker

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace gangway::worker {
 
@@ -18,6 +19,13 @@ class GraphRecorder {
   /// @throws whatever `body` throws, and Error where the device cannot record what it does; nothing
   /// has been recorded then, and the device computes on.
   virtual std::size_t record(const std::function<void()>& body) = 0;
+  /// Of a body that is being recorded: runs `bodies`, whose work waits for what was recorded before
+  /// and for nothing of one another's; what is recorded next waits for all of it. The n-th is put
+  /// on the same stream each time, and may be null.
+  virtual void side_by_side(const std::vector<std::function<void()>>& bodies) = 0;
+  /// Graphs of that number and above are played no more; the next one that is recorded has it.
+  /// @pre nothing of theirs is on the device
+  virtual void forget_from(std::size_t graph) = 0;
   /// Names the step of what is played from now on.
   virtual void begin_step(std::uint64_t seed, std::int64_t step) = 0;
   /// Gives back memory that nothing uses: graphs have their own, and what plain steps left is not

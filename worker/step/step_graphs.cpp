@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 #include <variant>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/estimate/device_estimate.hpp"
 #include "job/families/families.hpp"
 #include "job/layout/layout.hpp"
 #include "pipeline/unarmed.hpp"
@@ -28,6 +30,9 @@ namespace {
 constexpr int kPlainSteps = 2;
 /// Lists of instructions: lazy penalties make a few. Steps of further ones are plain.
 constexpr std::size_t kMostLists = 8;
+/// Kernels that add in any order differ in the last bits of 16-bit numbers; work that is missing
+/// from a graph leaves no numbers at all.
+constexpr double kToleranceOfInexactSteps = 0.1;
 
 bool is_of_an_exchange(Operation operation) {
   return operation == Operation::kReduce || operation == Operation::kAwait;
@@ -65,6 +70,13 @@ std::string why_own_step_is_not(const JobSpec& job) {
 }
 
 }  // namespace
+
+StepGraphs::StepGraphs(Setup setup)
+    : setup_(std::move(setup)),
+      branches_(setup_.job.layout.cuda_graph == GraphChoice::kBranches &&
+                        setup_.operations.own_step() == nullptr
+                    ? std::min(kMostBranches, setup_.local.size())
+                    : 1) {}
 
 std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
   std::set<NetworkId> networks;
@@ -160,14 +172,18 @@ void StepGraphs::record(Known& known) {
   StepOperations& operations = setup_.operations;
   operations.finish_exchanges();  // a recorder may compute: nobody else looks at gradients then
   operations.prepare_reals();
+  const std::size_t first_graph = num_graphs_;
   try {
+    if (branches_ > 1) {
+      operations.prepare_beside(static_cast<std::size_t>(branches_));
+    }
     for (Part& part : known.parts) {
       if (part.is_call) {
         operations.seed_call(part.instructions.front());
       }
       if (part.is_recorded) {
-        part.graph = setup_.recorder.record(
-            [&operations, &list = part.instructions] { pipeline::execute(list, operations); });
+        part.graph = setup_.recorder.record([this, &part] { compute(part); });
+        num_graphs_ = part.graph + 1;
       }
     }
     known.losses = operations.exchange_losses(operations.no_losses());
@@ -175,19 +191,56 @@ void StepGraphs::record(Known& known) {
   } catch (const CommError&) {
     throw;  // of a peer, whatever was recorded
   } catch (const std::exception& error) {
-    give_up(error.what());
+    num_graphs_ = first_graph;
+    setup_.recorder.forget_from(first_graph);
+    give_up(known, error.what());
   }
   operations.begin_again();
+}
+
+void StepGraphs::compute(const Part& part) {
+  StepOperations& operations = setup_.operations;
+  if (branches_ <= 1) {
+    return pipeline::execute(part.instructions, operations);
+  }
+  std::map<int, std::vector<Instruction>> by_microbatch;
+  for (const Instruction& instruction : part.instructions) {
+    by_microbatch[instruction.microbatch - setup_.local.begin].push_back(instruction);
+  }
+  for (auto next = by_microbatch.begin(); next != by_microbatch.end();) {
+    // By place: what a micro-batch has left in one part it finds in the next on the same branch.
+    std::vector<std::function<void()>> bodies(static_cast<std::size_t>(branches_));
+    std::vector<std::pair<Instruction, std::size_t>> closed;
+    for (const int wave = next->first / branches_;
+         next != by_microbatch.end() && next->first / branches_ == wave; ++next) {
+      const auto place = static_cast<std::size_t>(next->first % branches_);
+      bodies[place] = [&operations, &list = next->second, place] {
+        for (const Instruction& instruction : list) {
+          operations.perform_beside(instruction, place);
+        }
+      };
+      for (const Instruction& instruction : next->second) {
+        if (instruction.operation == Operation::kCloseLeaf) {
+          closed.emplace_back(instruction, place);
+        }
+      }
+    }
+    setup_.recorder.side_by_side(bodies);
+    for (const auto& [instruction, place] : closed) {
+      operations.take_in(instruction, place);
+    }
+  }
 }
 
 void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
   StepOperations& operations = setup_.operations;
   operations.prepare_reals();
   setup_.recorder.begin_step(operations.seed(), operations.step());
+  known.is_proven = true;
   std::size_t begin = 0;  // of what was computed and not compared yet
   for (std::size_t i = 0; i < known.parts.size(); ++i) {
     const Part& part = known.parts[i];
-    if (!is_off_ && part.instructions.front().operation == Operation::kReduce && begin < i) {
+    if (known.is_proven && part.instructions.front().operation == Operation::kReduce && begin < i) {
       if (!leave_the_same(std::span(known.parts).subspan(begin, i - begin))) {
         if (known.was_played) {
           throw ConfigError(fmt::format(
@@ -196,13 +249,13 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
               "out, or numerics.cuda_graph=off, and begin anew",
               operations.step()));
         }
-        give_up("a recorded step leaves other gradients than a plain one");
+        known.is_proven = false;
+        give_up(known, "a recorded step leaves other gradients than a plain one");
       }
       begin = i;
     }
     pipeline::execute(part.instructions, marked);
   }
-  known.is_proven = !is_off_;
 }
 
 bool StepGraphs::leave_the_same(std::span<const Part> parts) {
@@ -223,9 +276,11 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
     }
   }
   (void)operations.exchange_losses(std::move(losses));
+  const double tolerance =
+      setup_.job.numerics.kernels == KernelChoice::kFastest ? kToleranceOfInexactSteps : 0.0;
   bool are_equal = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    are_equal = are_equal && agree(plain[i], sums[i], setup_.tolerance);
+    are_equal = are_equal && agree(plain[i], sums[i], tolerance);
   }
   for (std::size_t i = 0; !are_equal && i < sums.size(); ++i) {
     sums[i].copy_(plain[i]);
@@ -234,7 +289,9 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 }
 
 bool StepGraphs::is_proven_anew() const {
-  return setup_.prove_every > 0 && setup_.operations.step() % setup_.prove_every == 0;
+  const std::int64_t every =
+      setup_.operations.own_step() != nullptr ? setup_.job.layout.check_steps : 0;
+  return every > 0 && setup_.operations.step() % every == 0;
 }
 
 void StepGraphs::play(const Part& part) {
@@ -264,13 +321,20 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   operations.take_up(known.losses);
 }
 
-void StepGraphs::give_up(const std::string& why) {
-  is_off_ = true;
+void StepGraphs::give_up(Known& known, const std::string& why) {
+  const bool had_branches = branches_ > 1;
+  if (had_branches) {
+    branches_ = 1;
+    known.is_recorded = false;
+  } else {
+    is_off_ = true;
+  }
   if (setup_.say) {
-    setup_.say(
-        fmt::format("numerics.cuda_graph: steps are not recorded ({}); launches are plain, "
-                    "with the same bits",
-                    why.substr(0, why.find('\n'))));
+    setup_.say(fmt::format(
+        "numerics.cuda_graph: {} ({}); {}, with the same bits",
+        had_branches ? "micro-batches are not computed at once" : "steps are not recorded",
+        why.substr(0, why.find('\n')),
+        had_branches ? "a recorded step has one after another" : "launches are plain"));
   }
 }
 

@@ -9,6 +9,9 @@
 // are compared bit by bit, so that a number of one step that a graph has kept, or work that it
 // lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
 //
+// Micro-batches meet where their gradients are added up, and nowhere else. So some of them may be
+// branches of a graph: each has a leaf of its own, and the additions come behind, in their order.
+//
 // A step of the user's own (training.step) is cut before each call, too: LibTorch's generator is
 // seeded for each. What its phases keep on the host, a recording repeats: so they are compared
 // again from time to time, and what is found then ends the training. Compute thread.
@@ -41,13 +44,11 @@ class StepGraphs {
   struct Setup {
     GraphRecorder& recorder;
     StepOperations& operations;
+    const JobSpec& job;
+    MicrobatchRange local;                             ///< this worker's micro-batches
     std::function<void(const std::string&)> say = {};  ///< a line for the user; null: nobody hears
-    /// How far a played step's gradients may be from a plain one's: agree().
-    double tolerance = 0.0;
-    /// Steps from one comparison to the next of a step of the user's own; 0: there is the first.
-    std::int64_t prove_every = 0;
   };
-  explicit StepGraphs(Setup setup) : setup_(std::move(setup)) {}
+  explicit StepGraphs(Setup setup);
 
   /// Performs a step that operations have begun. @param marked  the same operations, for what is no
   /// part of a graph
@@ -75,6 +76,8 @@ class StepGraphs {
   /// Null: there are too many already.
   [[nodiscard]] Known* known_as(const std::vector<pipeline::Instruction>& schedule);
   void record(Known& known);
+  /// What of a part is put on the device while it is recorded.
+  void compute(const Part& part);
   [[nodiscard]] bool is_proven_anew() const;
   /// Of a recorded part.
   void play(const Part& part);
@@ -85,10 +88,13 @@ class StepGraphs {
   /// they are others, those of the plain parts lie there again.
   [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
   void play(Known& known, pipeline::Operations& marked);
-  void give_up(const std::string& why);
+  /// Branches first, and where there are none recordings.
+  void give_up(Known& known, const std::string& why);
 
   Setup setup_;
+  int branches_;  // micro-batches that are recorded beside one another
   std::deque<Known> known_;
+  std::size_t num_graphs_ = 0;
   bool is_off_ = false;
 };
 

@@ -121,7 +121,8 @@ void StepOperations::begin_again() {
 void StepOperations::perform(const Instruction& instruction) {
   switch (instruction.operation) {
     case Operation::kOpenLeaf:
-      return open_leaf(instruction);
+      exchanges_[instruction.network]->open_leaf();
+      return begin_leaf(instruction);
     case Operation::kForward:
       return pass_.forward(instruction);
     case Operation::kBackward:
@@ -157,8 +158,18 @@ void StepOperations::perform(const Instruction& instruction) {
   }
 }
 
-void StepOperations::open_leaf(const Instruction& at) {
-  exchanges_[at.network]->open_leaf();
+void StepOperations::perform_beside(const Instruction& at, std::size_t place) {
+  if (at.operation == Operation::kOpenLeaf) {
+    networks_[at.network]->bind_gradients_beside(place);
+    begin_leaf(at);
+  } else if (at.operation == Operation::kCloseLeaf) {
+    settle_statistics(at);
+  } else {
+    perform(at);
+  }
+}
+
+void StepOperations::begin_leaf(const Instruction& at) {
   (void)loss_exponent(at);  // of what follows
   if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
     // It is the same whatever the examples are: once an update, in the leaf of the job's first
@@ -249,8 +260,7 @@ void StepOperations::settle_update(NetworkId network) {
         fmt::format(
             "step {}: the gradient of the {} was not finite in {} updates in a row, which were "
             "skipped: lower its lr or clip_norm, look for values that are not finite in the data, "
-            "or "
-            "try another seed",
+            "or try another seed",
             update->step + 1, job_.networks[network].name, counts.in_a_row),
         update->step + 1);
   }

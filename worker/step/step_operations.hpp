@@ -59,6 +59,22 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {
     return exchanges_[network]->gradient_sums();
   }
+  /// Memory for the leaves of micro-batches that are computed beside one another.
+  void prepare_beside(std::size_t places) {
+    for (NetworkState* state : networks_) {
+      state->prepare_leaves_beside(places);
+    }
+  }
+  /// As perform(), of a micro-batch that others are computed beside: its leaves lie in memory of
+  /// their own until take_in(). Of each place one micro-batch at a time.
+  void perform_beside(const pipeline::Instruction& at, std::size_t place);
+  /// What its leaf of a network has become in its place is the micro-batch's, and closed. In
+  /// ascending order, as leaves are. @param at  the kCloseLeaf
+  void take_in(const pipeline::Instruction& at, std::size_t place) {
+    exchanges_[at.network]->open_leaf();
+    networks_[at.network]->take_leaf_beside(place);
+    exchanges_[at.network]->close_leaf(at.microbatch);
+  }
   /// Puts `losses` in the place of those of the step so far.
   StepLosses exchange_losses(StepLosses losses) {
     return std::exchange(losses_, std::move(losses));
@@ -86,8 +102,8 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] std::vector<messages::SkippedUpdate> take_skips();
 
  private:
-  /// The micro-batch's leaf, with what is in it that no pass computes.
-  void open_leaf(const pipeline::Instruction& at);
+  /// What is in the micro-batch's leaf that no pass computes. @pre it was opened
+  void begin_leaf(const pipeline::Instruction& at);
   void penalty_backward(const pipeline::Instruction& at);
   /// All forwards of the micro-batch are over.
   void settle_statistics(const pipeline::Instruction& at);

@@ -14,6 +14,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tests/comm/nccl/fake_graph.hpp"
+
 namespace {
 
 std::atomic<std::uint64_t> g_dawdle_seed = 0;
@@ -35,13 +37,7 @@ void dawdle_a_little() {
   }
 }
 
-/// Work that was captured instead of run, in an order that respects its events.
-struct Capture {
-  std::mutex mutex;  // guards all below
-  bool is_over = false;
-  std::vector<std::function<void()>> work;
-  std::vector<cudaStream_t> streams;  // that take part
-};
+using gangway::fake::Capture;
 
 /// How often an event was recorded, and up to which of these its streams have come.
 struct EventState {
@@ -52,6 +48,7 @@ struct EventState {
   std::chrono::steady_clock::time_point reached_at;
   cudaStream_t late = nullptr;       ///< where it was recorded, if that one lags
   std::shared_ptr<Capture> capture;  ///< where it was recorded, if that was captured
+  std::size_t captured = 0;          ///< its piece there
 
   void reach(std::uint64_t record) {
     const std::scoped_lock lock(mutex);
@@ -94,7 +91,7 @@ struct CUstream_st {
     const std::scoped_lock lock(mutex);
     if (capture) {
       const std::scoped_lock capture_lock(capture->mutex);
-      capture->work.push_back(std::move(work));
+      capture->graph.add(this, std::move(work));
       return;
     }
     queue.push_back(std::move(work));
@@ -278,7 +275,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     const std::scoped_lock lock(member->mutex);
     member->capture.reset();
   }
-  *graph = new CUgraph_st{std::move(capture->work)};
+  std::vector<std::function<void()>> work = capture->graph.take_in_an_order();
+  if (!capture->graph.is_joined_by(stream)) {
+    return cudaErrorStreamCaptureUnjoined;
+  }
+  *graph = new CUgraph_st{std::move(work)};
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
@@ -327,6 +328,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const std::scoped_lock lock(state->mutex);
     state->capture = capture;
     if (capture) {
+      const std::scoped_lock capture_lock(capture->mutex);
+      state->captured = capture->graph.add(stream, [] {});
       return cudaSuccess;
     }
     state->late = stream->lags ? stream : nullptr;
@@ -374,6 +377,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
       stream->capture->streams.push_back(stream);
     }
     if (stream->capture) {
+      const std::scoped_lock capture_lock(state->capture->mutex);
+      stream->capture->graph.add(
+          stream, [] {}, static_cast<std::ptrdiff_t>(state->captured));
       return cudaSuccess;
     }
     record = state->recorded;

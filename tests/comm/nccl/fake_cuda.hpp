@@ -39,8 +39,8 @@ void count_device_bytes(std::int64_t bytes);
 /// How often an event was recorded outside of captures, by anybody.
 [[nodiscard]] int num_records();
 
-/// Whether what is put on `stream` becomes a part of a graph. Graphs run their work in the order in
-/// which it was captured.
+/// Whether what is put on `stream` becomes a part of a graph. Graphs run what was
+/// captured last as early as its events allow.
 [[nodiscard]] bool is_capturing(cudaStream_t stream);
 
 /// The device that this thread sees lies at that PCI bus from now on; a literal.

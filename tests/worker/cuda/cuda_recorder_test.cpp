@@ -28,13 +28,17 @@ class CudaRecorderTest : public ::testing::Test {
   void add(int number) {
     fake::enqueue(stream_.get(), [this, number] { value_ = 10 * value_ + number; });
   }
-  [[nodiscard]] int value() {
+  /// The same, on the stream that LibTorch would compute on.
+  void add_where_computed(int number) {
+    fake::enqueue(fake::computed_on(), [this, number] { value_ = 10 * value_ + number; });
+  }
+  [[nodiscard]] std::int64_t value() {
     comm::check(cudaStreamSynchronize(stream_.get()), "a test's stream");
     return value_;
   }
 
   comm::CudaStream stream_;
-  int value_ = 0;
+  std::int64_t value_ = 0;
 };
 
 TEST_F(CudaRecorderTest, RecordsWithoutDoingAndPlaysInTheOrderOfTheStream) {
@@ -52,6 +56,32 @@ TEST_F(CudaRecorderTest, RecordsWithoutDoingAndPlaysInTheOrderOfTheStream) {
   EXPECT_EQ(value(), 1293);
   recorder.play(second);
   EXPECT_EQ(value(), 12933);
+}
+
+/// On stand-ins what nothing waits for comes last, and what was recorded last comes first.
+TEST_F(CudaRecorderTest, OrdersBranchesBehindWhatCameBeforeAndNotAmongThemselves) {
+  CudaRecorder recorder(stream_.get(), 3);
+  const std::size_t graph = recorder.record([&] {
+    add(1);
+    for (int wave = 0; wave < 2; ++wave) {
+      recorder.side_by_side({[this] {
+                               add_where_computed(2);
+                               add_where_computed(3);
+                             },
+                             nullptr, [this] { add_where_computed(4); }});
+      add(5);
+    }
+  });
+  recorder.play(graph);
+  EXPECT_EQ(value(), 142354235);
+  EXPECT_THROW((void)recorder.record([&] {
+    recorder.side_by_side({[] { throw std::runtime_error("cannot be captured"); }});
+  }),
+               std::runtime_error);
+  recorder.forget_from(graph);
+  EXPECT_EQ(recorder.record([this] { add(6); }), graph);
+  recorder.play(graph);
+  EXPECT_EQ(value(), 1423542356);
 }
 
 TEST_F(CudaRecorderTest, ComputesOnWhereARecordingWasGivenUp) {

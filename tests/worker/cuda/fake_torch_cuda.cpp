@@ -8,6 +8,7 @@
 #include "tests/worker/cuda/fake_torch_cuda.hpp"
 
 #include <atomic>
+#include <utility>
 #include <vector>
 
 #include <ATen/record_function.h>
@@ -58,6 +59,9 @@ void compute_on(int /*index*/, cudaStream_t stream) {
   at::addThreadLocalCallback(at::RecordFunctionCallback(catch_up));
 }
 
+ComputingOn::ComputingOn(cudaStream_t stream) : before_(std::exchange(t_compute, stream)) {}
+ComputingOn::~ComputingOn() { t_compute = before_; }
+
 void choose_kernels(KernelChoice /*choice*/) {}
 
 struct TorchGraphs::Graphs {
@@ -89,6 +93,8 @@ void TorchGraphs::abandon() noexcept {
 
 void TorchGraphs::give_back() {}
 
+void TorchGraphs::forget_from(std::size_t graph) { graphs_->captured.resize(graph); }
+
 void TorchGraphs::play(std::size_t graph) {
   comm::check(cudaGraphLaunch(graphs_->captured.at(graph).get(), t_compute), "a graph");
 }
@@ -97,6 +103,7 @@ void TorchGraphs::play(std::size_t graph) {
 
 namespace gangway::fake {
 
+cudaStream_t computed_on() { return worker::t_compute; }
 void wait_in_calls(bool does) { worker::g_waits_in_calls = does; }
 void fail_requests(int count) { worker::g_failed_requests = count; }
 

@@ -69,9 +69,19 @@ void TensorEdges::await(Ticket ticket) {
     const MutexLock lock(mutex_);
     return launched_.contains(ticket);
   });
-  const MutexLock lock(mutex_);
-  const auto launched = launched_.extract(ticket);
-  check(cudaStreamWaitEvent(setup_.compute, launched.mapped()->get(), 0), kReceiving);
+  std::shared_ptr<CudaEvent> coming;
+  {
+    const MutexLock lock(mutex_);
+    coming = launched_.extract(ticket).mapped();
+  }
+  check(cudaStreamWaitEvent(setup_.compute, coming->get(), 0), kReceiving);
+  awaited_.push_back(std::move(coming));
+  if (awaited_.size() > kMostAhead) {
+    lane_.wait_until([&before = *awaited_.front()] {
+      return cudaEventQuery(before.get()) != cudaErrorNotReady;  // the lane reports what failed
+    });
+    awaited_.pop_front();
+  }
 }
 
 void TensorEdges::finish_sending() {

@@ -45,6 +45,7 @@ class TensorEdges final : public Exchange {
     std::shared_ptr<const void> owner;
   };
   using Ticket = std::uint64_t;
+  static constexpr std::size_t kMostAhead = 2;
 
   /// @param lane  to which this is attached; outlives it
   TensorEdges(Lane& lane, Setup setup);
@@ -60,7 +61,10 @@ class TensorEdges final : public Exchange {
   /// What comes next from `peer` goes there, when the compute stream has done what it was asked for
   /// by now. Never waits.
   [[nodiscard]] Ticket receive(int peer, Memory memory);
-  /// Has the compute stream wait until it is there; waits itself until it is launched. Once.
+  /// Has the compute stream wait until it is there; waits itself until it is launched, and until
+  /// the tensor is there that was awaited kMostAhead before: a host that ran further ahead of its
+  /// device would have memory for what backwards of micro-batches need that are not computed yet.
+  /// Once.
   void await(Ticket ticket);
   /// Until all that was sent has left.
   void finish_sending();
@@ -90,8 +94,9 @@ class TensorEdges final : public Exchange {
 
   Lane& lane_;
   Setup setup_;
-  std::atomic<int> num_under_way_ = 0;  // asked for and not over, awaited or not
-  Ticket next_ = 0;                     // compute thread
+  std::atomic<int> num_under_way_ = 0;              // asked for and not over, awaited or not
+  Ticket next_ = 0;                                 // compute thread
+  std::deque<std::shared_ptr<CudaEvent>> awaited_;  // compute thread; the last kMostAhead
   Mutex mutex_;
   std::deque<Operation> asked_ GANGWAY_GUARDED_BY(mutex_);
   /// Of receives that are not yet awaited.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/cuda/nccl_carrier.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "base/errors.hpp"
 #include "comm/transport/peer_error.hpp"
+#include "worker/cuda/torch_cuda.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -17,6 +19,9 @@ namespace {
 /// Of each list of instructions. Libraries choose kernels and take their memory in the first, and
 /// the second has the host ahead of the device.
 constexpr int kStagedSteps = 2;
+/// Of what the allocator has then. Later steps ask for the same sizes in other orders, and not all
+/// fit what is free.
+constexpr std::size_t kShareInReserve = 4;
 
 /// Numbers of notices come again: far fewer are under way.
 std::int32_t after(std::int32_t number) {
@@ -38,7 +43,10 @@ comm::TensorKey NcclCarrier::key_of_notice(std::int64_t step, std::int32_t numbe
   return {.step = step, .node = kNoNode, .reserved = number};
 }
 
-void NcclCarrier::begin_step(int performed) { is_staged_ = performed < kStagedSteps; }
+void NcclCarrier::begin_step(int performed) {
+  is_staged_ = performed < kStagedSteps;
+  is_last_staged_ = performed == kStagedSteps - 1;
+}
 
 void NcclCarrier::expect(int peer, int count) {
   incoming_[peer].num_announced += count;
@@ -54,7 +62,8 @@ void NcclCarrier::send(int peer, const comm::TensorKey& key, const at::Tensor& t
                        std::as_bytes(std::span(notice.get(), 1)), notice);
   number = after(number);
   if (notice->is_staged) {
-    held_.push_back(tensor);
+    Sent& sent = held_[peer];
+    sent.held.push_back({tensor, sent.received});
     staged_.send(peer, key, tensor);
   } else if (shape.bytes > 0) {
     edges_.send(peer, {.bytes = const_cast<void*>(tensor.const_data_ptr()),
@@ -77,7 +86,14 @@ at::Tensor NcclCarrier::receive(int peer, const comm::TensorKey& key) {
   }
   const Coming one = std::move(incoming.coming.extract(key).mapped());
   if (one.is_staged) {
-    return held_.emplace_back(staged_.receive(peer, key));
+    at::Tensor tensor = staged_.receive(peer, key);
+    Sent& sent = held_[peer];
+    ++sent.received;
+    while (!sent.held.empty() &&
+           sent.held.front().received + comm::TensorEdges::kMostAhead < sent.received) {
+      sent.held.pop_front();
+    }
+    return tensor;
   }
   if (one.ticket) {
     edges_.await(*one.ticket);
@@ -113,6 +129,19 @@ void NcclCarrier::finish() {
   staged_.finish();
   edges_.finish_sending();
   held_.clear();
+  if (is_last_staged_) {
+    take_room();
+  }
+}
+
+void NcclCarrier::take_room() const {
+  messages::MemoryFigures has;
+  tell_allocator(device_.index, has);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  comm::check(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+  const std::size_t more = std::min<std::size_t>(has.reserved_bytes / kShareInReserve, free / 2);
+  (void)at::empty({static_cast<std::int64_t>(more)}, at::device(device_.torch).dtype(at::kByte));
 }
 
 }  // namespace gangway::worker

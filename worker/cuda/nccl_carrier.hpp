@@ -2,7 +2,8 @@
 // Tensors of passes from device to device over NCCL. Which tensor comes next on an edge, and its
 // shape, its sender says ahead by a message of the host, numbered along the edge: receives are
 // asked for in the order of the sends, whatever the order in which the passes here take them.
-// Nobody waits for a device. Compute thread; the lane carries the messages and launches.
+// The host is ahead of its device by some tensors, and no more. Compute thread; the lane carries
+// the messages and launches.
 //
 // A send or receive stands on its device until the other end has come to it. What loads itself at
 // a first call, or allocates, may wait for all that is on the device, and two workers who do would
@@ -12,10 +13,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "comm/nccl/tensor_edges.hpp"
 #include "worker/cuda/staged_carrier.hpp"
@@ -63,13 +64,25 @@ class NcclCarrier final : public TensorCarrier {
   /// Reads the next notice from `peer` and asks for what it is about.
   void ask_for_next(int peer, std::int64_t step, Incoming& incoming);
 
+  /// Has LibTorch's allocator take more than it needs so far, which it keeps.
+  void take_room() const;
+
   CarrierDevice device_;
   StagedCarrier staged_;  // whose messages the notices are among
   comm::TensorEdges edges_;
   bool is_staged_ = false;  // what is sent in this step
-  // Of a step through memory of the hosts, until it ends: as long as over NCCL they are kept at the
-  // most, so that the allocator's memory is what later steps need.
-  std::vector<at::Tensor> held_;
+  bool is_last_staged_ = false;
+  /// What was sent in a step through memory of the hosts, until as much has come from that peer
+  /// since as over NCCL may have before it has passed: so the allocator has what later steps need.
+  struct Held {
+    at::Tensor tensor;
+    std::size_t received;  // from the peer, before
+  };
+  struct Sent {
+    std::deque<Held> held;
+    std::size_t received = 0;
+  };
+  std::map<int, Sent> held_;          // by peer, of this step
   std::map<int, std::int32_t> sent_;  // notices, by peer
   std::map<int, Incoming> incoming_;  // by peer
 };

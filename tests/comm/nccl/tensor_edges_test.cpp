@@ -4,9 +4,12 @@
 #include "comm/nccl/tensor_edges.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -153,6 +156,33 @@ TEST_F(TensorEdgesTest, LetGoOfMemoryThatHasPassed) {
       own.edges().await(own.edges().receive(0, memory_of(values)));
       check(cudaStreamSynchronize(own.compute()), "a test's stream");
       EXPECT_THAT(*values, ::testing::Each(0.0F));
+    }
+    own.finish();
+  });
+}
+
+TEST_F(TensorEdgesTest, HaveTheHostAheadOfTheDeviceByNoMoreThanSomeTensors) {
+  LoopbackHub hub(2);
+  std::atomic<bool> is_ahead = false;
+  spawn_ranks(2, [&](int worker) {
+    Edges own(hub, worker);
+    std::vector<std::pair<std::shared_ptr<Values>, TensorEdges::Ticket>> coming;
+    for (std::size_t i = 0; worker == 1 && i <= TensorEdges::kMostAhead; ++i) {
+      const auto place = values_of(10, -1.0F);
+      coming.emplace_back(place, own.edges().receive(0, memory_of(place)));
+    }
+    while (worker == 0 && !is_ahead) {
+      std::this_thread::yield();
+    }
+    for (std::size_t i = 0; worker == 0 && i <= TensorEdges::kMostAhead; ++i) {
+      own.edges().send(1, memory_of(values_of(10, static_cast<float>(i))));
+    }
+    for (const auto& [place, ticket] : coming) {
+      is_ahead = ticket == coming.back().second;  // nothing has been sent before that
+      own.edges().await(ticket);
+    }
+    if (worker == 1) {
+      EXPECT_THAT(*coming.front().first, ::testing::Each(0.0F));
     }
     own.finish();
   });

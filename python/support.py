@@ -228,7 +228,7 @@ def make_step(folder, files, name, class_name, arguments, seed, networks, model)
 
 def beside(batch):
     """Tensors that are made without a word about where come to lie on the batch's device."""
-    device = next(iter(batch.values())).device
+    device = next((tensor.device for tensor in batch.values()), torch.device("cpu"))
     return contextlib.nullcontext() if device.type == "cpu" else device
 
 

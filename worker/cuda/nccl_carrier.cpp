@@ -45,7 +45,10 @@ comm::TensorKey NcclCarrier::key_of_notice(std::int64_t step, std::int32_t numbe
 
 void NcclCarrier::begin_step(int performed) {
   is_staged_ = performed < kStagedSteps;
-  is_last_staged_ = performed == kStagedSteps - 1;
+  held_.clear();
+  if (performed == kStagedSteps) {
+    take_room();
+  }
 }
 
 void NcclCarrier::expect(int peer, int count) {
@@ -128,10 +131,6 @@ void NcclCarrier::ask_for_next(int peer, std::int64_t step, Incoming& incoming) 
 void NcclCarrier::finish() {
   staged_.finish();
   edges_.finish_sending();
-  held_.clear();
-  if (is_last_staged_) {
-    take_room();
-  }
 }
 
 void NcclCarrier::take_room() const {

@@ -71,7 +71,6 @@ class NcclCarrier final : public TensorCarrier {
   StagedCarrier staged_;  // whose messages the notices are among
   comm::TensorEdges edges_;
   bool is_staged_ = false;  // what is sent in this step
-  bool is_last_staged_ = false;
   /// What was sent in a step through memory of the hosts, until as much has come from that peer
   /// since as over NCCL may have before it has passed: so the allocator has what later steps need.
   struct Held {

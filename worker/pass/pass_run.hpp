@@ -64,6 +64,8 @@ class PassRun {
   /// What the call of a kForward draws by LibTorch's generator is from now on what it draws in this
   /// step, also where the call was recorded in another one. @pre the job has a step of its own
   void seed_call(const pipeline::Instruction& at) const;
+  /// As PassWorks'.
+  void keep_microbatches() { works_.keep_microbatches(); }
   /// Forgets what was carried out of the step.
   void begin_again();
   /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.

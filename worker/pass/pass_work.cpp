@@ -64,7 +64,9 @@ PassWork& PassWorks::enter(const pipeline::Instruction& at) {
     }
   }
   if (shares_ == nullptr) {
-    works_.clear();
+    std::erase_if(works_, [&](const auto& one) {
+      return !keeps_microbatches_ || one.second.at.microbatch == at.microbatch;
+    });
   }
   PassWork& work = works_[key_of(at)];
   work.at = at;

@@ -63,7 +63,8 @@ struct PassWork {
   void add_gradient(const std::string& name, const at::Tensor& gradient);
 };
 
-/// All that are in work: one where this worker does whole passes, else any number.
+/// All that are in work: one where this worker does whole passes, or one of each micro-batch where
+/// they are computed beside one another; else any number.
 class PassWorks {
  public:
   /// Borrows both. @param shares  null: all is this worker's
@@ -72,6 +73,8 @@ class PassWorks {
 
   /// The pass that `at` is an instruction of; begins it where it is the first.
   [[nodiscard]] PassWork& enter(const pipeline::Instruction& at);
+  /// From now on a pass of one micro-batch goes on though one of another has begun.
+  void keep_microbatches() { keeps_microbatches_ = true; }
   /// Nothing of what has begun goes on.
   void clear() { works_.clear(); }
   /// An instruction of `work` is carried out: a share whose last one it was is let go of.
@@ -86,6 +89,7 @@ class PassWorks {
 
   const std::vector<pipeline::Phase>& phases_;
   const pipeline::PassShares* shares_;
+  bool keeps_microbatches_ = false;
   std::map<Key, PassWork> works_;
 };
 

@@ -129,6 +129,10 @@ class NetworkState {
   void prepare_leaves_beside(std::size_t places);
   /// The same as bind_gradients(), with that of `place`, which it zeroes.
   void bind_gradients_beside(std::size_t place);
+  /// Whether the leaf that is bound is that of `place`.
+  [[nodiscard]] bool is_bound_beside(std::size_t place) const {
+    return leaf_ == leaves_beside_.at(place).const_data_ptr<float>();
+  }
   /// What lies in `place` comes to the leaf that is bound.
   void take_leaf_beside(std::size_t place) {
     tensor_over(leaf_, layout_.size(), device()).copy_(leaves_beside_.at(place));

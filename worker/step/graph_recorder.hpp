@@ -19,9 +19,9 @@ class GraphRecorder {
   /// @throws whatever `body` throws, and Error where the device cannot record what it does; nothing
   /// has been recorded then, and the device computes on.
   virtual std::size_t record(const std::function<void()>& body) = 0;
-  /// Of a body that is being recorded: runs `bodies`, whose work waits for what was recorded before
-  /// and for nothing of one another's; what is recorded next waits for all of it. The n-th is put
-  /// on the same stream each time, and may be null.
+  /// Of a body that is being recorded: runs `bodies` in their order, but their work waits for what
+  /// was recorded before and for nothing of one another's; what is recorded next waits for all of
+  /// it. The n-th is put on the same stream each time, and may be null.
   virtual void side_by_side(const std::vector<std::function<void()>>& bodies) = 0;
   /// Graphs of that number and above are played no more; the next one that is recorded has it.
   /// @pre nothing of theirs is on the device

@@ -76,7 +76,11 @@ StepGraphs::StepGraphs(Setup setup)
       branches_(setup_.job.layout.cuda_graph == GraphChoice::kBranches &&
                         setup_.operations.own_step() == nullptr
                     ? std::min(kMostBranches, setup_.local.size())
-                    : 1) {}
+                    : 1) {
+  if (branches_ > 1) {
+    setup_.operations.prepare_beside(static_cast<std::size_t>(branches_));
+  }
+}
 
 std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
   std::set<NetworkId> networks;
@@ -174,9 +178,6 @@ void StepGraphs::record(Known& known) {
   operations.prepare_reals();
   const std::size_t first_graph = num_graphs_;
   try {
-    if (branches_ > 1) {
-      operations.prepare_beside(static_cast<std::size_t>(branches_));
-    }
     for (Part& part : known.parts) {
       if (part.is_call) {
         operations.seed_call(part.instructions.front());
@@ -243,11 +244,7 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
     if (known.is_proven && part.instructions.front().operation == Operation::kReduce && begin < i) {
       if (!leave_the_same(std::span(known.parts).subspan(begin, i - begin))) {
         if (known.was_played) {
-          throw ConfigError(fmt::format(
-              "training.step: step {} as it was recorded leaves other gradients than its phases do "
-              "now: they depend on numbers of the host, which a recording repeats; leave capture "
-              "out, or numerics.cuda_graph=off, and begin anew",
-              operations.step()));
+          end_training();
         }
         known.is_proven = false;
         give_up(known, "a recorded step leaves other gradients than a plain one");
@@ -289,9 +286,23 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 }
 
 bool StepGraphs::is_proven_anew() const {
-  const std::int64_t every =
-      setup_.operations.own_step() != nullptr ? setup_.job.layout.check_steps : 0;
-  return every > 0 && setup_.operations.step() % every == 0;
+  const std::int64_t every = setup_.job.layout.check_steps;
+  return (setup_.operations.own_step() != nullptr || branches_ > 1) && every > 0 &&
+         setup_.operations.step() % every == 0;
+}
+
+void StepGraphs::end_training() const {
+  if (setup_.operations.own_step() == nullptr) {
+    throw InvariantError(fmt::format(
+        "step {} with its micro-batches computed at once leaves other gradients than a plain one; "
+        "please report this, and begin anew with numerics.cuda_graph=on",
+        setup_.operations.step()));
+  }
+  throw ConfigError(fmt::format(
+      "training.step: step {} as it was recorded leaves other gradients than its phases do now: "
+      "they depend on numbers of the host, which a recording repeats; leave capture out, or "
+      "numerics.cuda_graph=off, and begin anew",
+      setup_.operations.step()));
 }
 
 void StepGraphs::play(const Part& part) {

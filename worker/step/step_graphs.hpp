@@ -13,8 +13,9 @@
 // branches of a graph: each has a leaf of its own, and the additions come behind, in their order.
 //
 // A step of the user's own (training.step) is cut before each call, too: LibTorch's generator is
-// seeded for each. What its phases keep on the host, a recording repeats: so they are compared
-// again from time to time, and what is found then ends the training. Compute thread.
+// seeded for each. What its phases keep on the host, a recording repeats; and a wait that branches
+// lack may show late. So both are compared again from time to time, and what is found then ends the
+// training. Compute thread.
 #pragma once
 
 #include <deque>
@@ -78,7 +79,10 @@ class StepGraphs {
   void record(Known& known);
   /// What of a part is put on the device while it is recorded.
   void compute(const Part& part);
+  /// Whether this step is compared again, though it was proven.
   [[nodiscard]] bool is_proven_anew() const;
+  /// What was played since it was compared last may have left other gradients than plain steps.
+  [[noreturn]] void end_training() const;
   /// Of a recorded part.
   void play(const Part& part);
   void prove(Known& known, pipeline::Operations& marked);

@@ -163,6 +163,9 @@ void StepOperations::perform_beside(const Instruction& at, std::size_t place) {
     networks_[at.network]->bind_gradients_beside(place);
     begin_leaf(at);
   } else if (at.operation == Operation::kCloseLeaf) {
+    if (!networks_[at.network]->is_bound_beside(place)) {
+      throw InvariantError("another micro-batch's leaf was opened in between");
+    }
     settle_statistics(at);
   } else {
     perform(at);

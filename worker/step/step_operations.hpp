@@ -59,8 +59,9 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {
     return exchanges_[network]->gradient_sums();
   }
-  /// Memory for the leaves of micro-batches that are computed beside one another.
+  /// From now on micro-batches may be computed beside one another, `places` at a time.
   void prepare_beside(std::size_t places) {
+    pass_.keep_microbatches();
     for (NetworkState* state : networks_) {
       state->prepare_leaves_beside(places);
     }

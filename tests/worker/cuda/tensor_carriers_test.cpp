@@ -381,9 +381,13 @@ TEST_P(TensorsOverNccl, LetNothingStandOnADeviceInTheFirstSteps) {
     return [own](End& end) {
       end.carrier().begin_step(0);
       end.carrier().expect(1 - own, 1);
-      end.carrier().send(1 - own, key_of(0), numbers(7.0F));
+      const at::Tensor sent = numbers(7.0F);
+      end.carrier().send(1 - own, key_of(0), sent);
       fake::wait_for_device();
-      EXPECT_TRUE(end.seen(end.carrier().receive(1 - own, key_of(0))).equal(numbers(7.0F)));
+      EXPECT_TRUE(end.seen(end.carrier().receive(1 - own, key_of(0))).equal(sent));
+      end.carrier().finish();
+      end.carrier().begin_step(kLater);
+      EXPECT_EQ(sent.use_count(), 1) << "another step needs its memory";
       end.finish();
     };
   };

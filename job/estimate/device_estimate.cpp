@@ -82,8 +82,9 @@ int recorded_at_once(const JobSpec& spec, MicrobatchRange range) {
   if (!records_steps(spec)) {
     return 0;
   }
-  return spec.layout.cuda_graph == GraphChoice::kBranches ? std::min(kMostBranches, range.size())
-                                                          : 1;
+  const bool has_branches =
+      spec.layout.cuda_graph == GraphChoice::kBranches && spec.training.own.phases.empty();
+  return has_branches ? std::min(kMostBranches, range.size()) : 1;
 }
 
 }  // namespace gangway

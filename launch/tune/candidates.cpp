@@ -103,7 +103,7 @@ std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores) 
   if (job.numerics.device == DeviceKind::kCuda) {
     const bool is_off = job.layout.cuda_graph == GraphChoice::kOff;
     variants.add({fmt::format("numerics.cuda_graph={}", is_off ? "auto" : "off")});
-    if (job.training.microbatches > 1) {
+    if (job.training.microbatches > 1 && job.layout.cuda_graph != GraphChoice::kBranches) {
       variants.add({"numerics.cuda_graph=branches"});
     }
   }

@@ -355,8 +355,11 @@ constexpr std::array kStepRules = {
          .threshold = 0.3,
          .share =
              [](Facts facts) {
+               // A gradient penalty has no interval: its loss is none without it.
+               const bool has_interval = std::atof(facts.key("training.r1.gamma").c_str()) > 0.0 ||
+                                         std::atof(facts.key("training.r2.gamma").c_str()) > 0.0;
                const bool is_lazy = facts.key("training.r1.interval", "1") != "1";
-               return is_lazy ? 0.0 : facts.share_ending("_penalty");
+               return is_lazy || !has_interval ? 0.0 : facts.share_ending("_penalty");
              },
          .evidence =
              [](Facts facts) {

@@ -101,7 +101,7 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"pictures", {{"parts", {{"pictures", 0.05}}}}, {{"output.pictures_kimg", "1"}}},
       {"checks", {{"parts", {{"checks", 0.02}}}}, {{"layout.check_steps", "1"}}},
       {"launch-bound", {{"device_starved_percent", 40.0}}},
-      {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}},
+      {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}, {{"training.r1.gamma", "0.5"}}},
       {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
       {"cpu-quota", {{"throttled_percent", 30.0}}},
       {"low-clock",
@@ -118,6 +118,13 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
     EXPECT_THAT(advice_line(found.front()), HasSubstr(planted.rule + ": "));
     EXPECT_FALSE(found.front().remedy.empty());
   }
+}
+
+TEST(Advice, LeavesPenaltiesAloneThatHaveNoInterval) {
+  json tick = healthy();
+  tick.merge_patch({{"parts", {{"discriminator_penalty", 0.8}}}});
+  const Keys gradient_penalty{{"training.gradient_penalty", "10"}, {"training.r1.gamma", "0"}};
+  EXPECT_THAT(after(4, tick, gradient_penalty), IsEmpty());
 }
 
 TEST(Advice, NamesKeysThatAProgramCanTake) {

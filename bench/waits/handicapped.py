@@ -5,8 +5,8 @@ handicapped one is tuned, and what comes back runs in turns with the best by han
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/handicapped.py [--rounds 3] [--only NAME]
 
-`handicap` and `tuned`: the step, over the step of the best by hand, medians of rounds in turns. `again`: what a second tune of the
-tuned job does; it should leave it alone.
+`handicap` and `tuned`: the step, over the step of the best by hand, medians of rounds in turns. `found`: the keys that tune found, and what
+a second one finds in the tuned job, which it should leave alone.
 """
 import json
 import statistics
@@ -23,16 +23,18 @@ CASES = [
 
 
 def tune(runs, job, workers, output):
-    """(whether something faster was found, the file of it)"""
+    """The keys that make it faster, where there are any."""
     runs.gangway("tune", *job, "-n", workers, "--output", output, "--anyway")
-    return json.loads(output.with_suffix(".json").read_text())["taken"], output
+    record = json.loads(output.with_suffix(".json").read_text())
+    return record["best"]["keys"] if record["taken"] else []
 
 
 def case(runs, options, name, workers, keys, by_hand, handicap):
     both = clothes_with(keys)
     if name == "decoding":
         both.append(f"data.source=images:{runs.photos(500)}")
-    found, file = tune(runs, [*both, *handicap], workers, runs.folder / f"{name}.tuned.yaml")
+    file = runs.folder / f"{name}.tuned.yaml"
+    found = tune(runs, [*both, *handicap], workers, file)
     tuned = [file] if found else [*both, *handicap]
     runs.step([*both, *by_hand], workers)  # whose kept pictures the next one finds
     rows = []
@@ -40,9 +42,9 @@ def case(runs, options, name, workers, keys, by_hand, handicap):
         best = runs.step([*both, *by_hand], workers)[0]
         rows.append((runs.step([*both, *handicap], workers)[0] / best, runs.step(tuned, workers)[0] / best))
     slower, back = (statistics.median(column) for column in zip(*rows))
-    again, _ = tune(runs, tuned, workers, runs.folder / f"{name}.again.yaml")
-    print(f"{name:12} {slower:9.3f} {back:7.3f}  {'tuned further' if again else 'left alone'}", flush=True)
+    again = tune(runs, tuned, workers, runs.folder / f"{name}.again.yaml")
+    print(f"{name:12} {slower:9.3f} {back:7.3f}  {', '.join(found)}; {', '.join(again) or 'left alone'}", flush=True)
 
 
 if __name__ == "__main__":
-    measure(__doc__, CASES, f"{'job':12} {'handicap':>9} {'tuned':>7}  again", case)
+    measure(__doc__, CASES, f"{'job':12} {'handicap':>9} {'tuned':>7}  found", case)

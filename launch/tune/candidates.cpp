@@ -63,7 +63,11 @@ std::vector<Trial> layout_trials(const plan::Search& search, const plan::PlanInp
                                  const Trial& typed, int slots, std::size_t most) {
   std::vector<Trial> trials;
   for (const plan::Prediction& one : search.ranking) {
-    const plan::Candidate candidate = runnable(one.candidate, input.job, input.cluster);
+    plan::Candidate candidate = runnable(one.candidate, input.job, input.cluster);
+    if (input.job.layout.transport == TransportKind::kAuto &&
+        traits_of(candidate.choice.transport).sharing == MemorySharing::kEverybody) {
+      candidate.choice.transport = TransportKind::kAuto;  // which measures both, and is no key
+    }
     Trial trial{.name = describe(candidate),
                 .workers = candidate.workers,
                 .keys = layout_keys(candidate, input.job)};

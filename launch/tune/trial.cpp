@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <tuple>
 
+#include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +57,13 @@ TrialRun trial_run(std::string_view stats, std::int64_t steps) {
   return run;
 }
 
+double Trial::seconds() const {
+  const double logs =
+      std::accumulate(runs.begin(), runs.end(), 0.0,
+                      [](double sum, const TrialRun& run) { return sum + std::log(run.seconds); });
+  return std::exp(logs / static_cast<double>(runs.size()));
+}
+
 double Trial::share(std::initializer_list<std::string_view> parts) const {
   const std::map<std::string, double>& all = runs.back().parts;
   double sum = 0.0;
@@ -75,20 +85,33 @@ Trial joined(Trial best, const Trial& more) {
   return best;
 }
 
-Speedup speedup_of(const RoundSeconds& before, const RoundSeconds& after) {
-  constexpr auto kRounds = static_cast<double>(kProofRounds);
-  // 95 %, one-sided, of four degrees of freedom (Student, 1908).
-  constexpr double kQuantile = 2.132;
-  RoundSeconds logs{};
+Speedup speedup_of(std::span<const double> before, std::span<const double> after) {
+  const auto rounds = static_cast<double>(before.size());
+  std::vector<double> logs(before.size());
   std::ranges::transform(before, after, logs.begin(),
                          [](double first, double second) { return std::log(first / second); });
-  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / kRounds;
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / rounds;
   double squares = 0.0;
   for (const double value : logs) {
     squares += (value - mean) * (value - mean);
   }
-  const double error = std::sqrt(squares / (kRounds - 1.0) / kRounds);
-  return {.gain = std::exp(mean), .least = std::exp(mean - kQuantile * error)};
+  const double error = std::sqrt(squares / (rounds - 1.0) / rounds);
+  const double quantile = boost::math::quantile(boost::math::students_t(rounds - 1.0), 0.95);
+  return {.gain = std::exp(mean), .least = std::exp(mean - quantile * error)};
+}
+
+const Trial& simplest_of_fastest(const std::vector<Trial>& trials) {
+  const auto seconds_of = [](const Trial& trial) {
+    std::vector<double> seconds;
+    std::ranges::transform(trial.runs, std::back_inserter(seconds), &TrialRun::seconds);
+    return seconds;
+  };
+  const std::vector<double> best =
+      seconds_of(*std::ranges::min_element(trials, {}, &Trial::seconds));
+  return *std::ranges::min_element(trials, {}, [&](const Trial& trial) {
+    const bool is_beaten = speedup_of(seconds_of(trial), best).least > kWorthIt;
+    return std::tuple(is_beaten, trial.keys.size(), trial.seconds());
+  });
 }
 
 std::string parts_table(const Trial& before, const Trial& after) {

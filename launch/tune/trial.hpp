@@ -3,7 +3,6 @@
 // bench job`. Pure.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -35,8 +34,9 @@ struct Trial {
   std::vector<TrialRun> runs = {};
   std::string failure = {};  ///< why it cannot be run; empty: it can
 
-  /// Seconds of a step in the last run. @pre there is one
-  [[nodiscard]] double seconds() const { return runs.back().seconds; }
+  /// Seconds of a step, geometric mean of its runs: of trials that ran in turns, what one turn had
+  /// the machine do besides meets all alike. @pre there is a run
+  [[nodiscard]] double seconds() const;
   /// Share of a step of its last run that these parts are.
   [[nodiscard]] double share(std::initializer_list<std::string_view> parts) const;
 };
@@ -50,10 +50,15 @@ struct Speedup {
   double least = 1.0;  ///< with a confidence of 95 %
 };
 
-inline constexpr std::size_t kProofRounds = 5;
-using RoundSeconds = std::array<double, kProofRounds>;
 /// One-sided, by Student's distribution of the rounds' logarithms.
-[[nodiscard]] Speedup speedup_of(const RoundSeconds& before, const RoundSeconds& after);
+/// @param before, after  seconds of a step in each round, of which there are at least two
+[[nodiscard]] Speedup speedup_of(std::span<const double> before, std::span<const double> after);
+
+/// How many times as fast as another a trial has to be: what is less is not worth a key.
+inline constexpr double kWorthIt = 1.01;
+/// The trial with the fewest keys of those that the fastest does not beat by that beyond doubt.
+/// @param trials  at least one; they have run in turns, at least twice
+[[nodiscard]] const Trial& simplest_of_fastest(const std::vector<Trial>& trials);
 
 /// Milliseconds a step of each part, the largest first, before and after; each line ended.
 [[nodiscard]] std::string parts_table(const Trial& before, const Trial& after);

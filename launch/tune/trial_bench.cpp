@@ -108,6 +108,7 @@ void TrialBench::run(Trial& trial, double seconds) {
   try {
     if (trial.fills_cache && trial.runs.empty()) {
       run_steps(trial, steps);  // whose pictures the next one finds
+      trial.runs.clear();
     }
     run_steps(trial, steps);
   } catch (const SignalledError&) {

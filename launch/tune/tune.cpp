@@ -2,11 +2,13 @@
 #include "launch/tune/tune.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -42,8 +44,7 @@ constexpr std::size_t kLayouts = 8;
 /// Of the plan: it knows the cores of hosts, and not how many slots of them are this user's.
 constexpr std::size_t kRows = 64;
 constexpr int kRounds = 3;  // of successive halving
-/// What is less is not worth another job file.
-constexpr double kWorthIt = 1.01;
+constexpr std::size_t kProofRounds = 5;
 
 class Tuner {
  public:
@@ -174,7 +175,7 @@ class Tuner {
       return {best};
     }
     more.insert(more.begin(), best);
-    measure("one change each", more, options_.seconds);
+    measure("one change each", more);
     const auto known = std::ranges::find(more, best.name, &Trial::name);
     const double now = known == more.end() ? HUGE_VAL : known->seconds();
     Trial all = best;
@@ -214,16 +215,22 @@ class Tuner {
            });
   }
 
-  /// Each once, and the fastest first; those that cannot be run are told, and left out.
-  void measure(const std::string& what, std::vector<Trial>& trials, double seconds) {
-    MeasuringProgress progress(std::cout, terminal_width(), static_cast<double>(trials.size()));
-    for (Trial& trial : trials) {
-      progress.advance(0.0, fmt::format("{}, {:g} s each: {}", what, seconds, trial.name));
-      bench_.run(trial, seconds);
+  /// There and back, so that what changes on the machine meanwhile meets all alike; the fastest
+  /// first. Those that cannot be run are told, and left out.
+  void measure(const std::string& what, std::vector<Trial>& trials) {
+    MeasuringProgress progress(std::cout, terminal_width(),
+                               2.0 * static_cast<double>(trials.size()));
+    const auto run = [&](Trial& trial) {
+      progress.advance(0.0, fmt::format("{}, {:g} s each: {}", what, options_.seconds, trial.name));
+      if (trial.failure.empty()) {
+        bench_.run(trial, options_.seconds);
+      }
       progress.advance(1.0, what);
-    }
+    };
+    std::ranges::for_each(trials, run);
+    std::ranges::for_each(trials | std::views::reverse, run);
     progress.finish();
-    tried_.insert(tried_.end(), trials.begin(), trials.end());
+    remember(trials);
     std::erase_if(trials, [](const Trial& trial) {
       if (!trial.failure.empty()) {
         std::cout << fmt::format("         -           {}: {}\n", trial.name, trial.failure);
@@ -240,22 +247,45 @@ class Tuner {
     std::cout << std::flush;
   }
 
-  /// Successive halving (Karnin, Koren, Somekh, 2013): the faster half runs for twice as long.
+  /// Successive halving (Karnin, Koren, Somekh, 2013): the faster half runs again, and is judged by
+  /// all its runs. The simplest that may be as fast stays.
   [[nodiscard]] Trial fastest(const std::string& what, std::vector<Trial> trials) {
-    double seconds = options_.seconds;
-    for (int round = 0; round < kRounds && trials.size() > 1; ++round) {
-      measure(fmt::format("{}, round {}", what, round + 1), trials, seconds);
-      trials.resize((trials.size() + 1) / 2);
-      seconds *= 2.0;
+    if (trials.size() == 1) {
+      return trials.front();
     }
-    return trials.front();
+    for (Trial& trial : trials) {
+      trial.runs.clear();  // which were beside other trials
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      measure(fmt::format("{}, round {}", what, round + 1), trials);
+      const Trial simplest = simplest_of_fastest(trials);
+      if (round + 1 < kRounds && trials.size() > 2) {
+        trials.resize((trials.size() + 1) / 2);
+      }
+      if (std::ranges::find(trials, simplest.name, &Trial::name) == trials.end()) {
+        trials.push_back(simplest);
+      }
+    }
+    return simplest_of_fastest(trials);
+  }
+
+  /// For the record, in the place of what is known of them.
+  void remember(const std::vector<Trial>& trials) {
+    for (const Trial& trial : trials) {
+      const auto known = std::ranges::find(tried_, trial.name, &Trial::name);
+      if (known == tried_.end()) {
+        tried_.push_back(trial);
+      } else {
+        *known = trial;
+      }
+    }
   }
 
   /// Both in turns, as ABBA, so that what changes on the machine meanwhile meets both alike.
   [[nodiscard]] Speedup proved(Trial& best) {
     const double seconds = 2.0 * options_.seconds;
-    RoundSeconds before{};
-    RoundSeconds after{};
+    std::array<double, kProofRounds> before{};
+    std::array<double, kProofRounds> after{};
     MeasuringProgress progress(std::cout, terminal_width(), 4.0 * kProofRounds);
     for (std::size_t round = 0; round < kProofRounds; ++round) {
       for (Trial* const trial : {&typed_, &best, &best, &typed_}) {
@@ -263,7 +293,7 @@ class Tuner {
         if (!trial->failure.empty()) {
           throw EnvironmentError(fmt::format("{}: {}", trial->name, trial->failure));
         }
-        (trial == &typed_ ? before : after)[round] += trial->seconds() / 2.0;
+        (trial == &typed_ ? before : after)[round] += trial->runs.back().seconds / 2.0;
         progress.advance(1.0, fmt::format("as typed beside '{}', round {} of {}", best.name,
                                           round + 1, kProofRounds));
       }

@@ -29,7 +29,7 @@ void add_tune_command(CLI::App& app, CommandLine& line) {
       "Try what changes the numbers as well: micro-batches, memory format, precision");
   command
       ->add_option("--seconds", options->seconds,
-                   "Of a run in the first round; twice as long in the next")
+                   "Of each run; of those that prove what is found, twice as long")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 600.0));
   command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "launch/tune/trial.hpp"
 
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,6 +39,28 @@ TEST(Trial, KnowsTheShareOfParts) {
   EXPECT_DOUBLE_EQ(trial.share({"data", "device"}), 0.25);
 }
 
+/// A trial whose runs took so many seconds a step.
+Trial trial_of(std::vector<std::string> keys, std::initializer_list<double> seconds) {
+  Trial trial{.name = std::to_string(keys.size()), .keys = std::move(keys)};
+  for (const double one : seconds) {
+    trial.runs.push_back({.steps = 12, .seconds = one, .parts = {}});
+  }
+  return trial;
+}
+
+TEST(Trial, ComparesAsItsRunsDoWhateverATurnWasBesetWith) {
+  const Trial slow = trial_of({}, {1.1, 4.4});
+  const Trial fast = trial_of({}, {1.0, 4.0});
+  EXPECT_NEAR(slow.seconds() / fast.seconds(), 1.1, 1e-12);
+}
+
+TEST(Trial, WithFewestKeysIsChosenOfThoseAsFast) {
+  const std::vector<Trial> trials{
+      trial_of({}, {1.1, 2.2, 3.3}), trial_of({"a", "b"}, {1.0, 2.0, 3.0}),
+      trial_of({"a"}, {1.2, 1.9, 3.2}), trial_of({"c"}, {1.1, 2.0, 3.2})};
+  EXPECT_EQ(simplest_of_fastest(trials).keys, std::vector<std::string>{"c"});
+}
+
 TEST(Trial, JoinsKeys) {
   const Trial both =
       joined({.name = "2 workers", .workers = 2, .keys = {"layout.overlap=none"}},
@@ -43,7 +70,7 @@ TEST(Trial, JoinsKeys) {
 }
 
 TEST(Speedup, IsCertainWhereRoundsAgree) {
-  const Speedup speedup = speedup_of({2, 4, 6, 8, 10}, {1, 2, 3, 4, 5});
+  const Speedup speedup = speedup_of(std::array{2.0, 4.0, 6.0}, std::array{1.0, 2.0, 3.0});
   EXPECT_NEAR(speedup.gain, 2.0, 1e-12);
   EXPECT_NEAR(speedup.least, 2.0, 1e-12);
 }
@@ -51,7 +78,8 @@ TEST(Speedup, IsCertainWhereRoundsAgree) {
 TEST(Speedup, DoubtsRoundsThatDiffer) {
   // Logarithms -0.1, 0, 0.1, 0.2, 0.3: mean 0.1, standard error 0.0707, times 2.132.
   const Speedup speedup =
-      speedup_of({0.904837418, 1.0, 1.105170918, 1.221402758, 1.349858808}, {1, 1, 1, 1, 1});
+      speedup_of(std::array{0.904837418, 1.0, 1.105170918, 1.221402758, 1.349858808},
+                 std::array{1.0, 1.0, 1.0, 1.0, 1.0});
   EXPECT_NEAR(std::log(speedup.gain), 0.1, 1e-6);
   EXPECT_NEAR(std::log(speedup.least), 0.1 - 0.150755, 1e-4);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "gan/augment/augmentation.hpp"
 
-#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,60 +25,75 @@ Statistic& augment_statistic(Network& judge, std::string_view name) {
   throw InvariantError(fmt::format("network {} has no statistic {}", judge.name(), name));
 }
 
-using Drawn = std::vector<DrawnAugmentation>;
-
-Drawn all_drawn(const AugmentationSpec& spec, double strength, const RandomKey& key,
-                const at::Tensor& pictures) {
-  Drawn drawn;
-  const PictureShape shape{.channels = pictures.size(1), .side = pictures.size(2)};
-  for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
-    drawn.push_back(drawn_augmentation(spec, strength, key, picture, shape));
-  }
-  return drawn;
+constexpr std::int64_t kNumbers = sizeof(DrawnAugmentation) / sizeof(double);
+constexpr std::int64_t number_at(std::size_t offset) {
+  return static_cast<std::int64_t>(offset / sizeof(double));
 }
 
-/// `transform` of those pictures for which `is_chosen` holds, with what `field` has of them; the
-/// others keep their bits.
-template <typename Field, typename Transform>
-at::Tensor transformed_where(const at::Tensor& pictures, const Drawn& drawn,
-                             bool (*is_chosen)(const DrawnAugmentation&), Field field,
-                             const Transform& transform) {
-  std::vector<std::int64_t> chosen;
-  std::vector<std::remove_cvref_t<decltype(field(drawn.front()))>> values;
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    if (is_chosen(drawn[i])) {
-      chosen.push_back(static_cast<std::int64_t>(i));
-      values.push_back(field(drawn[i]));
+/// [N, kNumbers], float64, where the pictures are: the fields of DrawnAugmentation.
+class Drawn {
+ public:
+  Drawn(const AugmentChances& chances, const at::Tensor& strength, const RandomKey& key,
+        const at::Tensor& pictures) {
+    const PictureShape shape{.channels = pictures.size(1), .side = pictures.size(2)};
+    const at::TensorOptions options = at::device(pictures.device()).dtype(at::kDouble);
+    if (!pictures.is_cpu() && draw_augmentations_on_device != nullptr) {
+      rows_ = at::empty({pictures.size(0), kNumbers}, options);
+      draw_augmentations_on_device(chances, strength, key, shape, rows_);
+      return;
     }
+    const at::Tensor rows = at::empty({pictures.size(0), kNumbers}, at::kDouble);
+    const auto p = strength.item<double>();
+    for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
+      const DrawnAugmentation drawn = drawn_augmentation(chances, p, key, picture, shape);
+      std::memcpy(rows.mutable_data_ptr<double>() + picture * kNumbers, &drawn, sizeof drawn);
+    }
+    rows_ = rows.to(options);
   }
-  if (chosen.empty()) {
+
+  [[nodiscard]] at::Tensor number(std::size_t offset) const {
+    return rows_.select(1, number_at(offset));
+  }
+  [[nodiscard]] at::Tensor numbers(std::size_t offset, std::size_t bytes) const {
+    return rows_.narrow(1, number_at(offset), number_at(bytes));
+  }
+  [[nodiscard]] at::Tensor geometry() const {
+    return numbers(offsetof(DrawnAugmentation, geometry), sizeof(Affine));
+  }
+
+ private:
+  at::Tensor rows_;
+};
+
+/// `transform` of those pictures that `is_chosen` [N] says, 1 or 0, with their rows of `numbers`;
+/// the others keep their bits. A CPU transforms no others; a device is not asked which they are.
+template <typename Transform>
+at::Tensor transformed_where(const at::Tensor& is_chosen, const at::Tensor& pictures,
+                             const at::Tensor& numbers, const Transform& transform) {
+  if (!pictures.is_cpu()) {
+    return at::where(is_chosen.reshape({-1, 1, 1, 1}) > 0.0, transform(pictures, numbers),
+                     pictures);
+  }
+  const at::Tensor index = is_chosen.nonzero().flatten();
+  if (index.numel() == 0) {
     return pictures;
   }
-  if (chosen.size() == drawn.size()) {
-    return transform(pictures, values);
+  if (index.numel() == pictures.size(0)) {
+    return transform(pictures, numbers);
   }
-  const at::Tensor index = at::tensor(chosen).to(pictures.device());
-  return pictures.index_copy(0, index, transform(pictures.index_select(0, index), values));
+  return pictures.index_copy(
+      0, index, transform(pictures.index_select(0, index), numbers.index_select(0, index)));
 }
 
-bool is_blitted(const DrawnAugmentation& drawn) { return drawn.moves_pixels && !drawn.resamples; }
-bool is_resampled(const DrawnAugmentation& drawn) { return drawn.resamples; }
-bool is_recolored(const DrawnAugmentation& drawn) { return drawn.changes_colors; }
-bool is_filtered(const DrawnAugmentation& drawn) { return drawn.filters; }
-bool is_cut_out(const DrawnAugmentation& drawn) { return drawn.cutout.has_value(); }
-
-at::Tensor with_noise(const at::Tensor& pictures, const Drawn& drawn, const RandomKey& key) {
-  if (std::ranges::all_of(drawn, [](const DrawnAugmentation& one) { return one.noise == 0.0; })) {
+at::Tensor with_noise(const at::Tensor& pictures, const at::Tensor& deviations,
+                      const RandomKey& key) {
+  if (pictures.is_cpu() && !deviations.any().item<bool>()) {
     return pictures;
-  }
-  std::vector<double> deviations;
-  for (const DrawnAugmentation& one : drawn) {
-    deviations.push_back(one.noise);
   }
   RandomKey of_field = key;
   of_field.draw = static_cast<std::int32_t>(RandomDraw::kAugmentNoise);
   of_field.block = 1;  // 0 says how strong it is
-  const at::Tensor deviation = at::tensor(deviations).reshape({-1, 1, 1, 1}).to(pictures.options());
+  const at::Tensor deviation = deviations.reshape({-1, 1, 1, 1}).to(pictures.scalar_type());
   const at::Tensor noise = keyed_normal(of_field, pictures.sizes(), pictures.device());
   return at::where(deviation != 0.0, pictures + noise * deviation, pictures);
 }
@@ -96,15 +111,15 @@ void add_augment_statistics(Network& judge, const AugmentationSpec& spec) {
   }
 }
 
-double next_strength(const AugmentationSpec& spec, double images, double strength, double signs) {
-  const double step = images / (spec.kimg * 1000.0);
-  const double direction = signs > spec.target ? 1.0 : signs < spec.target ? -1.0 : 0.0;
-  return std::max(strength + direction * step, 0.0);
+at::Tensor next_strength(const AugmentationSpec& spec, const at::Tensor& images,
+                         const at::Tensor& strength, const at::Tensor& signs) {
+  const at::Tensor step = images / (spec.kimg * 1000.0);
+  return (strength + (signs - spec.target).sign() * step).clamp_min(0.0);
 }
 
-double Augmentation::strength_of(const at::Tensor& statistic) {
+at::Tensor Augmentation::strength_of(const at::Tensor& statistic) {
   // Of an average that is off by a rounding.
-  return std::max(static_cast<double>(statistic.item<float>()), 0.0);
+  return statistic.to(at::kDouble).clamp_min(0.0);
 }
 
 void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const {
@@ -115,21 +130,23 @@ void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSi
   // Signs add up, and updates are counted, until the strength moves.
   const Statistic* updates =
       spec_.interval > 1 ? &augment_statistic(judge, kAugmentUpdates) : nullptr;
-  const double passed = updates != nullptr ? updates->running.item<float>() : 1.0;
-  const bool moves = passed >= spec_.interval;
-  const double now = strength_of(strength.running);
-  const double next = moves
-                          ? next_strength(spec_, passed * images_per_update_, now,
-                                          static_cast<double>(signs.running.item<float>()) / passed)
-                          : now;
-  sink.take(signs, moves ? seen : seen + signs.running);
-  sink.take(strength, at::full({1}, next, strength.running.options()));
+  const at::Tensor passed = updates != nullptr
+                                ? updates->running.to(at::kDouble)
+                                : at::ones({1}, signs.running.options().dtype(at::kDouble));
+  const at::Tensor moves = passed >= spec_.interval;
+  const at::Tensor now = strength_of(strength.running);
+  const at::Tensor next = at::where(moves,
+                                    next_strength(spec_, passed * images_per_update_, now,
+                                                  signs.running.to(at::kDouble) / passed),
+                                    now);
+  sink.take(signs, at::where(moves, seen, seen + signs.running));
+  sink.take(strength, next.to(strength.running.scalar_type()));
   if (updates != nullptr) {
-    sink.take(*updates, at::full({1}, moves ? 1.0 : passed + 1.0, updates->running.options()));
+    sink.take(*updates, at::where(moves, 1.0, passed + 1.0).to(updates->running.scalar_type()));
   }
 }
 
-at::Tensor Augmentation::augmented(const at::Tensor& pictures, double strength,
+at::Tensor Augmentation::augmented(const at::Tensor& pictures, const at::Tensor& strength,
                                    const RandomKey& key) {
   const at::Tensor result = spec_.policy == AugmentPolicy::kDiffAugment
                                 ? diff_augmented(pictures, spec_.kinds(), key)
@@ -139,26 +156,45 @@ at::Tensor Augmentation::augmented(const at::Tensor& pictures, double strength,
                                   : result.contiguous(pictures.suggest_memory_format());
 }
 
-at::Tensor Augmentation::ada_augmented(const at::Tensor& pictures, double strength,
+at::Tensor Augmentation::ada_augmented(const at::Tensor& pictures, const at::Tensor& strength,
                                        const RandomKey& key) {
-  const Drawn drawn = all_drawn(spec_, strength, key, pictures);
-  const auto geometry = [](const DrawnAugmentation& one) { return one.geometry; };
-  at::Tensor result = transformed_where(pictures, drawn, is_blitted, geometry, blitted);
-  result = transformed_where(result, drawn, is_resampled, geometry,
-                             [&](const at::Tensor& some, const std::vector<Affine>& inverses) {
-                               return resampled(some, inverses, filters_of(some));
-                             });
-  result = transformed_where(
-      result, drawn, is_recolored, [](const DrawnAugmentation& one) { return one.colors; },
-      recolored);
-  result = transformed_where(
-      result, drawn, is_filtered, [](const DrawnAugmentation& one) { return one.gains; },
-      [&](const at::Tensor& some, const std::vector<std::array<double, kNumBands>>& gains) {
-        return band_filtered(some, gains, filters_of(some));
-      });
-  result = with_noise(result, drawn, key);
-  return transformed_where(
-      result, drawn, is_cut_out, [](const DrawnAugmentation& one) { return *one.cutout; }, cut_out);
+  using enum AugmentKind;
+  const AugmentKinds kinds = spec_.kinds();
+  const Drawn drawn(chances_of(spec_), strength, key, pictures);
+  const at::Tensor resamples = drawn.number(offsetof(DrawnAugmentation, resamples));
+  at::Tensor result = pictures;
+  if (kinds.has(kBlit)) {
+    const at::Tensor moves = drawn.number(offsetof(DrawnAugmentation, moves_pixels));
+    result = transformed_where(moves - resamples, result, drawn.geometry(), blitted);
+  }
+  if (kinds.has(kGeometry)) {
+    result = transformed_where(resamples, result, drawn.geometry(),
+                               [&](const at::Tensor& some, const at::Tensor& geometry) {
+                                 return resampled(some, geometry, filters_of(some));
+                               });
+  }
+  if (kinds.has(kColor)) {
+    result = transformed_where(
+        drawn.number(offsetof(DrawnAugmentation, changes_colors)), result,
+        drawn.numbers(offsetof(DrawnAugmentation, colors), sizeof(ColorMatrix)), recolored);
+  }
+  if (kinds.has(kFilter)) {
+    result = transformed_where(
+        drawn.number(offsetof(DrawnAugmentation, filters)), result,
+        drawn.numbers(offsetof(DrawnAugmentation, gains), sizeof(DrawnAugmentation::gains)),
+        [&](const at::Tensor& some, const at::Tensor& gains) {
+          return band_filtered(some, gains, filters_of(some));
+        });
+  }
+  if (kinds.has(kNoise)) {
+    result = with_noise(result, drawn.number(offsetof(DrawnAugmentation, noise)), key);
+  }
+  if (kinds.has(kCutout)) {
+    result = transformed_where(drawn.number(offsetof(DrawnAugmentation, cuts_out)), result,
+                               drawn.numbers(offsetof(DrawnAugmentation, cutout), sizeof(Cutout)),
+                               cut_out);
+  }
+  return result;
 }
 
 const AxisFilters& Augmentation::filters_of(const at::Tensor& pictures) {

@@ -20,9 +20,18 @@ void add_augment_statistics(Network& judge, const AugmentationSpec& spec);
 
 /// p where updates that saw `images` real pictures began with `strength`, and the mean sign of
 /// logits in them was `signs` (Karras et al., 2020, section 3.1, r_t). At least 0, and as in the
-/// authors' code above 1 where they say so: then multipliers below 1 have their effect.
-[[nodiscard]] double next_strength(const AugmentationSpec& spec, double images, double strength,
-                                   double signs);
+/// authors' code above 1 where they say so: then multipliers below 1 have their effect. All of them
+/// float64 of one shape.
+[[nodiscard]] at::Tensor next_strength(const AugmentationSpec& spec, const at::Tensor& images,
+                                       const at::Tensor& strength, const at::Tensor& signs);
+
+/// Fills `out`, float64 [N, numbers of DrawnAugmentation] on a device, with what the CPU draws, but
+/// for the rounding of exp2. There in programs that compute on a GPU
+/// (gan/cuda/random_on_device.cpp), null in all others.
+/// @param strength  float64 [1], on that device
+[[gnu::weak]] void draw_augmentations_on_device(const AugmentChances& chances,
+                                                const at::Tensor& strength, const RandomKey& key,
+                                                const PictureShape& shape, const at::Tensor& out);
 
 class Augmentation {
  public:
@@ -31,13 +40,14 @@ class Augmentation {
       : spec_(spec), images_per_update_(images_per_update) {}
 
   /// `pictures` [N, C, S, S], C 1 or 3, in their memory format. With gradients where they
-  /// have some. @param strength  p, at least 0
+  /// have some. A device is told what to do and never asked: it may repeat that for other draws.
+  /// @param strength  p, at least 0; float64 [1], where the pictures are
   /// @param key  of the micro-batch; its `draw` and `block` are filled in here
-  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, double strength,
+  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, const at::Tensor& strength,
                                      const RandomKey& key);
 
-  /// The strength that a judge's statistic [1] says, at least 0.
-  [[nodiscard]] static double strength_of(const at::Tensor& statistic);
+  /// The strength that a judge's statistic [1] says, at least 0: float64 [1].
+  [[nodiscard]] static at::Tensor strength_of(const at::Tensor& statistic);
   /// The job's, where it does not adapt.
   [[nodiscard]] double fixed_strength() const { return spec_.strength.value_or(1.0); }
   /// Tells `sink` what `judge` has said of real pictures of a micro-batch, and the strength of the
@@ -47,7 +57,7 @@ class Augmentation {
   void harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const;
 
  private:
-  [[nodiscard]] at::Tensor ada_augmented(const at::Tensor& pictures, double strength,
+  [[nodiscard]] at::Tensor ada_augmented(const at::Tensor& pictures, const at::Tensor& strength,
                                          const RandomKey& key);
   [[nodiscard]] const AxisFilters& filters_of(const at::Tensor& pictures);
 

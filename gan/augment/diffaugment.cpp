@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: MIT
 #include "gan/augment/diffaugment.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "gan/augment/drawn_augmentation.hpp"
 #include "gan/augment/picture_transforms.hpp"
+#include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
 namespace {
 
+/// What each picture draws: PictureDraws' uniform numbers, [N, 1, 1, 1] and float64 each.
+class DrawnUniforms {
+ public:
+  DrawnUniforms(const at::Tensor& pictures, const RandomKey& key, RandomDraw draw)
+      : eights_(keyed_uniform(PictureDraws::placed_at(key, draw), {pictures.size(0), 8},
+                              pictures.device())) {}
+  [[nodiscard]] at::Tensor number(std::int64_t which) const {
+    return eights_.select(1, which).to(at::kDouble).reshape({-1, 1, 1, 1});
+  }
+  /// Whole numbers from `low`, one of `count`.
+  [[nodiscard]] at::Tensor whole(std::int64_t which, std::int64_t low, std::int64_t count) const {
+    return (number(which) * static_cast<double>(count)).to(at::kLong).clamp_max(count - 1) + low;
+  }
+
+ private:
+  at::Tensor eights_;
+};
+
 /// One number a picture, [N, 1, 1, 1]: low + uniform * range.
 at::Tensor drawn_numbers(const at::Tensor& pictures, const RandomKey& key, RandomDraw draw,
                          double low, double range) {
-  std::vector<double> values;
-  for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
-    values.push_back(low + PictureDraws(key, draw, picture).uniform(0) * range);
-  }
-  return at::tensor(values).reshape({-1, 1, 1, 1}).to(pictures.options());
+  return (DrawnUniforms(pictures, key, draw).number(0) * range + low).to(pictures.scalar_type());
+}
+
+/// 0, 1, … of `side` pixels of a row: int64 [1, 1, 1, S].
+at::Tensor pixels_of(const at::Tensor& pictures) {
+  const std::int64_t side = pictures.size(2);
+  return at::arange(side, at::device(pictures.device()).dtype(at::kLong)).reshape({1, 1, 1, side});
 }
 
 at::Tensor with_random_colors(const at::Tensor& pictures, const RandomKey& key) {
@@ -31,62 +49,30 @@ at::Tensor with_random_colors(const at::Tensor& pictures, const RandomKey& key) 
          mean;
 }
 
-/// Whole numbers from `low`, one of `count`.
-std::int64_t drawn_whole(const PictureDraws& draws, int which, std::int64_t low,
-                         std::int64_t count) {
-  return low + std::min(count - 1, static_cast<std::int64_t>(draws.uniform(which) *
-                                                             static_cast<double>(count)));
-}
-
 at::Tensor translated(const at::Tensor& pictures, const RandomKey& key) {
   const std::int64_t side = pictures.size(2);
   const std::int64_t most = (side + 4) / 8;  // an eighth, to the nearest
-  const at::Tensor from = at::empty({pictures.size(0), side * side}, at::kLong);
-  const at::Tensor kept = at::empty({pictures.size(0), 1, side, side}, at::kFloat);
-  auto* next = from.mutable_data_ptr<std::int64_t>();
-  auto* keep = kept.mutable_data_ptr<float>();
-  for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
-    const PictureDraws draws(key, RandomDraw::kAugmentShift, picture);
-    const std::int64_t right = drawn_whole(draws, 0, -most, 2 * most + 1);
-    const std::int64_t down = drawn_whole(draws, 1, -most, 2 * most + 1);
-    for (std::int64_t row = 0; row < side; ++row) {
-      for (std::int64_t column = 0; column < side; ++column) {
-        const std::int64_t y = row + down;
-        const std::int64_t x = column + right;
-        const bool is_there = y >= 0 && y < side && x >= 0 && x < side;
-        *next++ = is_there ? y * side + x : 0;
-        *keep++ = is_there ? 1.0F : 0.0F;
-      }
-    }
-  }
-  return rearranged(pictures, from.to(pictures.device())) * kept.to(pictures.options());
+  const DrawnUniforms draws(pictures, key, RandomDraw::kAugmentShift);
+  const at::Tensor x = pixels_of(pictures) + draws.whole(0, -most, 2 * most + 1);
+  const at::Tensor y = pixels_of(pictures).transpose(2, 3) + draws.whole(1, -most, 2 * most + 1);
+  const auto is_inside = [side](const at::Tensor& place) { return (place >= 0) & (place < side); };
+  const at::Tensor is_there = is_inside(x) & is_inside(y);
+  const at::Tensor from = (y * side + x) * is_there;
+  return rearranged(pictures, from.flatten(1)) * is_there.to(pictures.scalar_type());
 }
 
 at::Tensor with_square_cut_out(const at::Tensor& pictures, const RandomKey& key) {
   const std::int64_t side = pictures.size(2);
   const std::int64_t size = (side + 1) / 2;
-  const at::Tensor kept = at::empty({pictures.size(0), 1, side, side}, at::kFloat);
-  auto* keep = kept.mutable_data_ptr<float>();
-  for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
-    const PictureDraws draws(key, RandomDraw::kAugmentCutout, picture);
-    const auto begin = [&](int which) {
-      return drawn_whole(draws, which, 0, side + 1 - size % 2) - size / 2;
-    };
-    const std::int64_t left = begin(0);
-    const std::int64_t top = begin(1);
-    // Where the square leaves the picture, the row or column at the edge stands for the rest of it.
-    const auto is_cut = [&](std::int64_t pixel, std::int64_t first) {
-      const std::int64_t low = std::clamp<std::int64_t>(first, 0, side - 1);
-      const std::int64_t high = std::clamp<std::int64_t>(first + size - 1, 0, side - 1);
-      return pixel >= low && pixel <= high;
-    };
-    for (std::int64_t row = 0; row < side; ++row) {
-      for (std::int64_t column = 0; column < side; ++column) {
-        *keep++ = is_cut(row, top) && is_cut(column, left) ? 0.0F : 1.0F;
-      }
-    }
-  }
-  return pictures * kept.to(pictures.options());
+  const DrawnUniforms draws(pictures, key, RandomDraw::kAugmentCutout);
+  // Where the square leaves the picture, the row or column at the edge stands for the rest of it.
+  const auto is_cut = [&](const at::Tensor& pixel, std::int64_t which) {
+    const at::Tensor first = draws.whole(which, 0, side + 1 - size % 2) - size / 2;
+    return (pixel >= first.clamp(0, side - 1)) & (pixel <= (first + size - 1).clamp(0, side - 1));
+  };
+  const at::Tensor x = pixels_of(pictures);
+  const at::Tensor is_in_square = is_cut(x.transpose(2, 3), 1) & is_cut(x, 0);
+  return pictures * (~is_in_square).to(pictures.scalar_type());
 }
 
 }  // namespace

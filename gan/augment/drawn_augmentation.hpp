@@ -2,18 +2,20 @@
 // What happens to one picture: drawn by the key of its micro-batch and its number in it, so the
 // same wherever that is computed. Distributions are those of StyleGAN2-ADA (Karras et al., 2020,
 // "Training generative adversarial networks with limited data", appendix B, figure 16 and table of
-// parameters). Pure.
+// parameters). Pure; the same source for CPU and GPU, whose numbers differ in the rounding of exp2
+// alone. Included by .cpp and .cu files.
 #pragma once
 
-#include <array>
+#include <cmath>
 #include <cstdint>
-#include <optional>
 
 #include "gan/augment/wavelets.hpp"
 #include "gan/random.hpp"
 #include "job/augmentation.hpp"
 
 namespace gangway::gan {
+
+// NOLINTBEGIN(modernize-avoid-c-arrays): device code has no std::array
 
 /// From a pixel of the result to the place in the picture that it shows, both in pixels from the
 /// picture's centre: x' = xx x + xy y + x0, y' = yx x + yy y + y0.
@@ -28,31 +30,39 @@ struct Affine {
 };
 
 /// First `last`, then `first` to what comes out: the matrix product first * last.
-[[nodiscard]] Affine product(const Affine& first, const Affine& last);
+[[nodiscard]] GANGWAY_HOST_DEVICE inline Affine product(const Affine& first, const Affine& last) {
+  return {.xx = first.xx * last.xx + first.xy * last.yx,
+          .xy = first.xx * last.xy + first.xy * last.yy,
+          .x0 = first.xx * last.x0 + first.xy * last.y0 + first.x0,
+          .yx = first.yx * last.xx + first.yy * last.yx,
+          .yy = first.yx * last.xy + first.yy * last.yy,
+          .y0 = first.yx * last.x0 + first.yy * last.y0 + first.y0};
+}
 
 /// Rows of 3 gains and a shift: red, green and blue of the result by those of the picture.
-using ColorMatrix = std::array<std::array<double, 4>, 3>;
-inline constexpr ColorMatrix kSameColors = {
-    {{1.0, 0.0, 0.0, 0.0}, {0.0, 1.0, 0.0, 0.0}, {0.0, 0.0, 1.0, 0.0}}};
+struct ColorMatrix {
+  double row[3][4] = {{1.0, 0.0, 0.0, 0.0}, {0.0, 1.0, 0.0, 0.0}, {0.0, 0.0, 1.0, 0.0}};
+};
 
 /// Centre of the square that is blacked out, in sides of the picture.
 struct Cutout {
   double x = 0.5;
   double y = 0.5;
-  bool operator==(const Cutout&) const = default;
 };
 inline constexpr double kCutoutSide = 0.5;  ///< of the square, in sides of the picture
 
+/// Numbers alone, so that pictures' are the rows of a tensor; what holds or not is 1 or 0.
 struct DrawnAugmentation {
   Affine geometry;
-  bool moves_pixels = false;  ///< to places of others: `geometry` is not the identity
-  bool resamples = false;     ///< not even to those
-  ColorMatrix colors = kSameColors;
-  bool changes_colors = false;
-  std::array<double, kNumBands> gains = {1.0, 1.0, 1.0, 1.0};  ///< by band of frequencies
-  bool filters = false;
+  double moves_pixels = 0.0;  ///< to places of others: `geometry` is not the identity
+  double resamples = 0.0;     ///< not even to those
+  ColorMatrix colors;
+  double changes_colors = 0.0;
+  double gains[kNumBands] = {1.0, 1.0, 1.0, 1.0};  ///< by band of frequencies
+  double filters = 0.0;
   double noise = 0.0;  ///< its standard deviation
-  std::optional<Cutout> cutout;
+  double cuts_out = 0.0;
+  Cutout cutout;
 };
 
 /// Of a picture of `side` pixels.
@@ -61,25 +71,286 @@ struct PictureShape {
   std::int64_t side = 32;
 };
 
-/// @param spec      its kinds, and their multipliers
-/// @param strength  p of ADA
-/// @param key       of the micro-batch; its `draw` and `block` are filled in here
-/// @param picture   its number in the micro-batch
-[[nodiscard]] DrawnAugmentation drawn_augmentation(const AugmentationSpec& spec, double strength,
-                                                   const RandomKey& key, std::int64_t picture,
-                                                   const PictureShape& shape);
+/// By kind, what p is multiplied by: 0 where a job has not chosen it.
+struct AugmentChances {
+  double of[kNumAugmentKinds] = {};
+  [[nodiscard]] GANGWAY_HOST_DEVICE double operator[](AugmentKind kind) const {
+    return of[static_cast<std::size_t>(kind)];
+  }
+};
+[[nodiscard]] inline AugmentChances chances_of(const AugmentationSpec& spec) {
+  AugmentChances chances;
+  for (std::size_t kind = 0; kind < kNumAugmentKinds; ++kind) {
+    const auto which = static_cast<AugmentKind>(kind);
+    chances.of[kind] = spec.kinds().has(which) ? spec.multiplier(which) : 0.0;
+  }
+  return chances;
+}
 
-/// The random numbers of one use and one picture: uniform ones, and four normal ones.
+/// The random numbers of one use and one picture: uniform ones, and four normal ones. As a tensor
+/// of eight numbers a picture, the first four and the last.
 class PictureDraws {
  public:
-  PictureDraws(RandomKey key, RandomDraw draw, std::int64_t picture);
+  GANGWAY_HOST_DEVICE PictureDraws(RandomKey key, RandomDraw draw, std::int64_t picture)
+      : random_(placed_at(key, draw)), first_(8 * static_cast<std::uint64_t>(picture)) {}
   /// In [0, 1). @param which  0 to 3
-  [[nodiscard]] double uniform(int which) const;
-  [[nodiscard]] std::array<double, 4> normals() const;
+  [[nodiscard]] GANGWAY_HOST_DEVICE double uniform(int which) const {
+    return static_cast<double>(random_.uniform(first_ + static_cast<std::uint64_t>(which)));
+  }
+  /// @param which  0 to 3
+  [[nodiscard]] GANGWAY_HOST_DEVICE double normal(int which = 0) const {
+    float four[4];
+    random_.normal4(first_ / 4 + 1, four);
+    return static_cast<double>(four[which]);
+  }
+  [[nodiscard]] GANGWAY_HOST_DEVICE static RandomKey placed_at(RandomKey key, RandomDraw draw) {
+    key.draw = static_cast<std::int32_t>(draw);
+    key.block = 0;
+    return key;
+  }
 
  private:
   KeyedRandom random_;
   std::uint64_t first_;  // of the eight indices that are the picture's
 };
+
+namespace detail {
+
+// Karras et al., 2020, appendix B: standard deviations, and the longest way.
+inline constexpr double kShiftShare = 0.125;    // of the side, by whole pixels; uniform
+inline constexpr double kScaleDeviation = 0.2;  // of the logarithm to base 2
+inline constexpr double kStretchDeviation = 0.2;
+inline constexpr double kFineShiftShare = 0.125;  // of the side; normal
+inline constexpr double kBrightnessDeviation = 0.2;
+inline constexpr double kContrastDeviation = 0.5;
+inline constexpr double kSaturationDeviation = 1.0;
+inline constexpr double kFilterDeviation = 1.0;
+inline constexpr double kNoiseDeviation = 0.1;
+
+/// Turns by (cosine, sine) what is right of the centre towards what is below it.
+GANGWAY_HOST_DEVICE inline Affine turned(double cosine, double sine) {
+  return {.xx = cosine, .xy = -sine, .yx = sine, .yy = cosine};
+}
+
+/// By an angle, uniform in (-pi, pi), of which `turn` in [0, 1) is the share.
+struct Angle {
+  GANGWAY_HOST_DEVICE explicit Angle(double turn) {
+    gangway::detail::sincos_of_turn(turn, &sine, &cosine);
+    sine = -sine;  // half a turn back
+    cosine = -cosine;
+  }
+  double sine = 0.0;
+  double cosine = 0.0;
+};
+
+GANGWAY_HOST_DEVICE inline ColorMatrix product_of(const ColorMatrix& last,
+                                                  const ColorMatrix& first) {
+  ColorMatrix result;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 4; ++column) {
+      double sum = 0.0;
+      for (int k = 0; k < 3; ++k) {
+        sum += last.row[row][k] * first.row[k][column];
+      }
+      result.row[row][column] = sum;
+    }
+    result.row[row][3] += last.row[row][3];
+  }
+  return result;
+}
+
+GANGWAY_HOST_DEVICE inline ColorMatrix gains_and_shift(double gain, double shift) {
+  return {{{gain, 0.0, 0.0, shift}, {0.0, gain, 0.0, shift}, {0.0, 0.0, gain, shift}}};
+}
+
+/// `along` times what of a colour lies on the axis of greys, `across` times the rest.
+GANGWAY_HOST_DEVICE inline ColorMatrix around_greys(double along, double across) {
+  ColorMatrix result;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 3; ++column) {
+      result.row[row][column] = (row == column ? across : 0.0) + (along - across) / 3.0;
+    }
+  }
+  return result;
+}
+
+/// A rotation around the axis of greys (Rodrigues' formula).
+GANGWAY_HOST_DEVICE inline ColorMatrix hue_rotation(const Angle& angle) {
+  ColorMatrix result = around_greys(1.0, angle.cosine);
+  const double s = angle.sine / sqrt(3.0);
+  result.row[0][1] -= s;
+  result.row[0][2] += s;
+  result.row[1][0] += s;
+  result.row[1][2] -= s;
+  result.row[2][0] -= s;
+  result.row[2][1] += s;
+  return result;
+}
+
+/// Draws for one picture, in the order in which its transformations are done.
+class Drawing {
+ public:
+  GANGWAY_HOST_DEVICE Drawing(const RandomKey& key, std::int64_t picture, const PictureShape& shape)
+      : key_(key), picture_(picture), shape_(shape) {}
+
+  /// Probability of each of those that are drawn from now on.
+  GANGWAY_HOST_DEVICE void set_strength(double strength) { strength_ = strength; }
+  [[nodiscard]] GANGWAY_HOST_DEVICE const DrawnAugmentation& drawn() const { return drawn_; }
+
+  GANGWAY_HOST_DEVICE void draw_blits() {
+    if (const PictureDraws flip = draws(RandomDraw::kAugmentFlip);
+        flip.uniform(0) < strength_ && flip.uniform(1) >= 0.5) {
+      move({.xx = -1.0});
+    }
+    if (const PictureDraws turn = draws(RandomDraw::kAugmentTurn); turn.uniform(0) < strength_) {
+      constexpr double kSines[4] = {0.0, 1.0, 0.0, -1.0};
+      if (const auto quarters = static_cast<int>(turn.uniform(1) * 4.0); quarters > 0) {
+        move(turned(kSines[(quarters + 1) % 4], kSines[quarters]));
+      }
+    }
+    if (const PictureDraws moved = draws(RandomDraw::kAugmentShift); moved.uniform(0) < strength_) {
+      move({.x0 = -whole_way(moved.uniform(1)), .y0 = -whole_way(moved.uniform(2))});
+    }
+  }
+
+  GANGWAY_HOST_DEVICE void draw_geometry() {
+    if (const PictureDraws scaled = draws(RandomDraw::kAugmentScale);
+        scaled.uniform(0) < strength_) {
+      const double factor = exp2(scaled.normal() * kScaleDeviation);
+      resample({.xx = 1.0 / factor, .yy = 1.0 / factor});
+    }
+    rotate(RandomDraw::kAugmentRotation);
+    if (const PictureDraws stretched = draws(RandomDraw::kAugmentStretching);
+        stretched.uniform(0) < strength_) {
+      const double factor = exp2(stretched.normal() * kStretchDeviation);
+      resample({.xx = 1.0 / factor, .yy = factor});
+    }
+    rotate(RandomDraw::kAugmentLateRotation);
+    if (const PictureDraws moved = draws(RandomDraw::kAugmentFineShift);
+        moved.uniform(0) < strength_) {
+      const double unit = kFineShiftShare * side();
+      resample({.x0 = -moved.normal(0) * unit, .y0 = -moved.normal(1) * unit});
+    }
+  }
+
+  GANGWAY_HOST_DEVICE void draw_colors() {
+    if (const PictureDraws lit = draws(RandomDraw::kAugmentBrightness);
+        lit.uniform(0) < strength_) {
+      recolor(gains_and_shift(1.0, lit.normal() * kBrightnessDeviation));
+    }
+    if (const PictureDraws contrast = draws(RandomDraw::kAugmentContrast);
+        contrast.uniform(0) < strength_) {
+      recolor(gains_and_shift(exp2(contrast.normal() * kContrastDeviation), 0.0));
+    }
+    if (const PictureDraws flip = draws(RandomDraw::kAugmentLumaFlip);
+        flip.uniform(0) < strength_ && flip.uniform(1) >= 0.5) {
+      recolor(around_greys(-1.0, 1.0));
+    }
+    if (shape_.channels == 1) {
+      return;
+    }
+    if (const PictureDraws hue = draws(RandomDraw::kAugmentHue); hue.uniform(0) < strength_) {
+      recolor(hue_rotation(Angle(hue.uniform(1))));
+    }
+    if (const PictureDraws saturated = draws(RandomDraw::kAugmentSaturation);
+        saturated.uniform(0) < strength_) {
+      recolor(around_greys(1.0, exp2(saturated.normal() * kSaturationDeviation)));
+    }
+  }
+
+  GANGWAY_HOST_DEVICE void draw_filter() {
+    // The share of a picture's power in each band, of a spectrum that falls with the square of the
+    // frequency.
+    constexpr double kPower[kNumBands] = {10.0 / 13, 1.0 / 13, 1.0 / 13, 1.0 / 13};
+    const PictureDraws filtered = draws(RandomDraw::kAugmentFilter);
+    for (int band = 0; band < kNumBands; ++band) {
+      if (filtered.uniform(band) >= strength_) {
+        continue;
+      }
+      const double gain = exp2(filtered.normal(band) * kFilterDeviation);
+      // The picture's power stays what it is to be expected.
+      const double power = 1.0 + kPower[band] * (gain * gain - 1.0);
+      for (int other = 0; other < kNumBands; ++other) {
+        drawn_.gains[other] *= (other == band ? gain : 1.0) / sqrt(power);
+      }
+      drawn_.filters = 1.0;
+    }
+  }
+
+  GANGWAY_HOST_DEVICE void draw_noise() {
+    if (const PictureDraws noisy = draws(RandomDraw::kAugmentNoise); noisy.uniform(0) < strength_) {
+      drawn_.noise = fabs(noisy.normal()) * kNoiseDeviation;
+    }
+  }
+
+  GANGWAY_HOST_DEVICE void draw_cutout() {
+    if (const PictureDraws cut = draws(RandomDraw::kAugmentCutout); cut.uniform(0) < strength_) {
+      drawn_.cutout = {cut.uniform(1), cut.uniform(2)};
+      drawn_.cuts_out = 1.0;
+    }
+  }
+
+ private:
+  [[nodiscard]] GANGWAY_HOST_DEVICE PictureDraws draws(RandomDraw draw) const {
+    return {key_, draw, picture_};
+  }
+  [[nodiscard]] GANGWAY_HOST_DEVICE double side() const { return static_cast<double>(shape_.side); }
+  [[nodiscard]] GANGWAY_HOST_DEVICE double whole_way(double uniform) const {
+    return nearbyint((2.0 * uniform - 1.0) * kShiftShare * side());
+  }
+  GANGWAY_HOST_DEVICE void move(const Affine& inverse) {
+    drawn_.geometry = product(drawn_.geometry, inverse);
+    drawn_.moves_pixels = 1.0;
+  }
+  GANGWAY_HOST_DEVICE void resample(const Affine& inverse) {
+    move(inverse);
+    drawn_.resamples = 1.0;
+  }
+  GANGWAY_HOST_DEVICE void rotate(RandomDraw draw) {
+    // One of two, before and behind the stretching, is done with probability p.
+    const double each = 1.0 - sqrt(fmin(fmax(1.0 - strength_, 0.0), 1.0));
+    if (const PictureDraws rotated = draws(draw); rotated.uniform(0) < each) {
+      const Angle angle(rotated.uniform(1));
+      resample(turned(angle.cosine, angle.sine));
+    }
+  }
+  GANGWAY_HOST_DEVICE void recolor(const ColorMatrix& last) {
+    drawn_.colors = product_of(last, drawn_.colors);
+    drawn_.changes_colors = 1.0;
+  }
+
+  double strength_ = 0.0;
+  const RandomKey& key_;
+  std::int64_t picture_;
+  const PictureShape& shape_;
+  DrawnAugmentation drawn_;
+};
+
+}  // namespace detail
+
+/// @param strength  p of ADA
+/// @param key       of the micro-batch; its `draw` and `block` are filled in here
+/// @param picture   its number in the micro-batch
+[[nodiscard]] GANGWAY_HOST_DEVICE inline DrawnAugmentation drawn_augmentation(
+    const AugmentChances& chances, double strength, const RandomKey& key, std::int64_t picture,
+    const PictureShape& shape) {
+  using enum AugmentKind;
+  detail::Drawing drawing(key, picture, shape);
+  drawing.set_strength(strength * chances[kBlit]);
+  drawing.draw_blits();
+  drawing.set_strength(strength * chances[kGeometry]);
+  drawing.draw_geometry();
+  drawing.set_strength(strength * chances[kColor]);
+  drawing.draw_colors();
+  drawing.set_strength(strength * chances[kFilter]);
+  drawing.draw_filter();
+  drawing.set_strength(strength * chances[kNoise]);
+  drawing.draw_noise();
+  drawing.set_strength(strength * chances[kCutout]);
+  drawing.draw_cutout();
+  return drawing.drawn();
+}
+
+// NOLINTEND(modernize-avoid-c-arrays)
 
 }  // namespace gangway::gan

@@ -12,15 +12,26 @@ at::Tensor tensor_of(const Matrix& matrix, at::Device device) {
   return at::tensor(matrix.values).reshape({matrix.rows, matrix.columns}).to(device);
 }
 
-/// [K, 1, 1], float64, of one number a transformation.
-at::Tensor column_of(const std::vector<Affine>& inverses, double Affine::*number,
-                     at::Device device) {
-  std::vector<double> values;
-  for (const Affine& inverse : inverses) {
-    values.push_back(inverse.*number);
-  }
-  return at::tensor(values).reshape({-1, 1, 1}).to(device);
+/// Where a field stands among the numbers of a row.
+template <typename Struct>
+std::int64_t place_of(double Struct::*field) {
+  const Struct one;
+  return &(one.*field) - reinterpret_cast<const double*>(&one);
 }
+
+/// [K, 1, 1], of one number a transformation.
+at::Tensor column_of(const at::Tensor& geometry, double Affine::*number) {
+  return geometry.select(1, place_of(number)).reshape({-1, 1, 1});
+}
+
+/// 0, 1, … along rows, and along columns, of a square of `side` pixels: [1, S, 1] and [1, 1, S].
+struct PixelPlaces {
+  PixelPlaces(std::int64_t side, at::Device device)
+      : x(at::arange(side, at::device(device).dtype(at::kDouble)).reshape({1, 1, side})),
+        y(x.transpose(1, 2)) {}
+  at::Tensor x;
+  at::Tensor y;
+};
 
 /// Places of neighbours along one axis.
 struct AxisPlaces {
@@ -51,29 +62,26 @@ at::Tensor rearranged(const at::Tensor& pictures, const at::Tensor& from) {
       .reshape(pictures.sizes());
 }
 
-at::Tensor blitted(const at::Tensor& pictures, const std::vector<Affine>& inverses) {
+at::Tensor blitted(const at::Tensor& pictures, const at::Tensor& geometry) {
   const std::int64_t side = pictures.size(2);
   const double centre = static_cast<double>(side - 1) / 2.0;
-  const auto count = static_cast<std::int64_t>(inverses.size());
-  const at::Tensor from = at::empty({count, side * side}, at::kLong);
-  auto* next = from.mutable_data_ptr<std::int64_t>();
-  for (const Affine& inverse : inverses) {
-    for (std::int64_t row = 0; row < side; ++row) {
-      for (std::int64_t column = 0; column < side; ++column) {
-        const double x = static_cast<double>(column) - centre;
-        const double y = static_cast<double>(row) - centre;
-        const auto pixel = [&](double place) {
-          return mirrored_index(std::llround(place + centre), side);
-        };
-        *next++ = pixel(inverse.yx * x + inverse.yy * y + inverse.y0) * side +
-                  pixel(inverse.xx * x + inverse.xy * y + inverse.x0);
-      }
-    }
-  }
-  return rearranged(pictures, from.to(pictures.device()));
+  const PixelPlaces places(side, pictures.device());
+  const at::Tensor x = places.x - centre;
+  const at::Tensor y = places.y - centre;
+  const auto pixels = [&](double Affine::*by_x, double Affine::*by_y, double Affine::*constant) {
+    const at::Tensor exact = column_of(geometry, by_x) * x + column_of(geometry, by_y) * y +
+                             column_of(geometry, constant) + centre;
+    // Reflected, as mirrored_index has it.
+    const std::int64_t period = 2 * (side - 1);
+    const at::Tensor within = exact.round().to(at::kLong).remainder(period);
+    return at::minimum(within, period - within);
+  };
+  const at::Tensor from = pixels(&Affine::yx, &Affine::yy, &Affine::y0) * side +
+                          pixels(&Affine::xx, &Affine::xy, &Affine::x0);
+  return rearranged(pictures, from.flatten(1));
 }
 
-at::Tensor resampled(const at::Tensor& pictures, const std::vector<Affine>& inverses,
+at::Tensor resampled(const at::Tensor& pictures, const at::Tensor& geometry,
                      const AxisFilters& filters) {
   const at::Device device = pictures.device();
   const std::int64_t count = pictures.size(0);
@@ -89,7 +97,7 @@ at::Tensor resampled(const at::Tensor& pictures, const std::vector<Affine>& inve
       at::arange(wide, at::device(device).dtype(at::kDouble)) * 0.5 + (kFirstPlace * 0.5 - centre);
   const at::Tensor x = steps.reshape({1, 1, wide});
   const at::Tensor y = steps.reshape({1, wide, 1});
-  const auto number = [&](double Affine::*which) { return column_of(inverses, which, device); };
+  const auto number = [&](double Affine::*which) { return column_of(geometry, which); };
   const auto axis = [&](double Affine::*by_x, double Affine::*by_y, double Affine::*constant) {
     const at::Tensor pixels = number(by_x) * x + number(by_y) * y + number(constant);
     return places_at((pixels + centre) * 2.0, period);
@@ -114,69 +122,46 @@ at::Tensor resampled(const at::Tensor& pictures, const std::vector<Affine>& inve
   return at::matmul(at::matmul(back, moved), back.t());
 }
 
-at::Tensor recolored(const at::Tensor& pictures, const std::vector<ColorMatrix>& colors) {
-  const bool is_grey = pictures.size(1) == 1;
-  const std::int64_t rows = is_grey ? 1 : 3;
-  std::vector<double> gains;
-  std::vector<double> shifts;
-  for (const ColorMatrix& color : colors) {
-    double sum = 0.0;
-    double shift = 0.0;
-    for (const auto& row : color) {
-      for (std::size_t column = 0; column < 3; ++column) {
-        sum += row[column];
-        if (!is_grey) {
-          gains.push_back(row[column]);
-        }
+at::Tensor recolored(const at::Tensor& pictures, const at::Tensor& colors) {
+  const at::Tensor rows = colors.reshape({-1, 3, 4});
+  at::Tensor gains = rows.narrow(2, 0, 3);
+  at::Tensor shifts = rows.narrow(2, 3, 1);
+  if (pictures.size(1) == 1) {
+    // One after the other: a sum by LibTorch has another order on each device.
+    const auto mean = [](const at::Tensor& values) {
+      const at::Tensor flat = values.flatten(1);
+      at::Tensor sum = flat.select(1, 0);
+      for (std::int64_t i = 1; i < flat.size(1); ++i) {
+        sum = sum + flat.select(1, i);
       }
-      shift += row[3];
-      if (!is_grey) {
-        shifts.push_back(row[3]);
-      }
-    }
-    if (is_grey) {
-      gains.push_back(sum / 3.0);
-      shifts.push_back(shift / 3.0);
-    }
+      return (sum / 3.0).reshape({-1, 1, 1});
+    };
+    gains = mean(gains);
+    shifts = mean(shifts);
   }
-  const auto like_pictures = [&](const std::vector<double>& values, std::int64_t columns) {
-    return at::tensor(values).reshape({-1, rows, columns}).to(pictures.options());
-  };
-  return (at::matmul(like_pictures(gains, rows), pictures.flatten(2)) + like_pictures(shifts, 1))
+  const auto type = pictures.scalar_type();
+  return (at::matmul(gains.to(type), pictures.flatten(2)) + shifts.to(type))
       .reshape(pictures.sizes());
 }
 
-at::Tensor band_filtered(const at::Tensor& pictures,
-                         const std::vector<std::array<double, kNumBands>>& gains,
+at::Tensor band_filtered(const at::Tensor& pictures, const at::Tensor& gains,
                          const AxisFilters& filters) {
-  std::vector<double> values;
-  for (const auto& of_picture : gains) {
-    values.insert(values.end(), of_picture.begin(), of_picture.end());
-  }
-  const at::Tensor by_band = at::tensor(values).reshape({-1, kNumBands}).to(pictures.device());
-  const at::Tensor matrices = at::matmul(by_band, filters.bands)
+  const at::Tensor matrices = at::matmul(gains, filters.bands)
                                   .reshape({-1, 1, filters.side, filters.side})
                                   .to(pictures.scalar_type());
   return at::matmul(at::matmul(matrices, pictures), matrices.transpose(2, 3));
 }
 
-at::Tensor cut_out(const at::Tensor& pictures, const std::vector<Cutout>& cutouts) {
+at::Tensor cut_out(const at::Tensor& pictures, const at::Tensor& centres) {
   const std::int64_t side = pictures.size(2);
-  const auto count = static_cast<std::int64_t>(cutouts.size());
-  const at::Tensor kept = at::ones({count, 1, side, side}, at::kFloat);
-  auto* next = kept.mutable_data_ptr<float>();
-  const auto is_near = [side](std::int64_t pixel, double centre) {
-    const double place = (static_cast<double>(pixel) + 0.5) / static_cast<double>(side);
-    return std::abs(place - centre) < kCutoutSide / 2.0;
+  const PixelPlaces places(side, pictures.device());
+  const auto is_near = [&](const at::Tensor& pixel, double Cutout::*centre) {
+    const at::Tensor place = (pixel + 0.5) / static_cast<double>(side);
+    return (place - centres.select(1, place_of(centre)).reshape({-1, 1, 1})).abs() <
+           kCutoutSide / 2.0;
   };
-  for (const Cutout& cutout : cutouts) {
-    for (std::int64_t row = 0; row < side; ++row) {
-      for (std::int64_t column = 0; column < side; ++column) {
-        *next++ = is_near(row, cutout.y) && is_near(column, cutout.x) ? 0.0F : 1.0F;
-      }
-    }
-  }
-  return pictures * kept.to(pictures.options());
+  const at::Tensor is_cut = is_near(places.y, &Cutout::y) & is_near(places.x, &Cutout::x);
+  return pictures * (~is_cut).unsqueeze(1).to(pictures.scalar_type());
 }
 
 }  // namespace gangway::gan

@@ -5,9 +5,7 @@
 // products, places in a picture are taken by at::gather. Compute thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "gan/augment/drawn_augmentation.hpp"
 #include "gan/torch.hpp"
@@ -26,25 +24,28 @@ struct AxisFilters {
 /// Pixel i of each channel is pixel `from`[k][i] of the picture. @param from  int64 [K, S * S]
 [[nodiscard]] at::Tensor rearranged(const at::Tensor& pictures, const at::Tensor& from);
 
+// What is drawn for the pictures is a row of numbers for each, float64, on their device: the fields
+// of DrawnAugmentation, in their order. Nothing here looks at them, so a device that is given these
+// operations once can repeat them for other draws.
+
 /// Pictures moved by whole pixels, flipped or turned by quarters: exact, by reflection beyond their
-/// edges. @pre every `inverses` leads from pixels to pixels
-[[nodiscard]] at::Tensor blitted(const at::Tensor& pictures, const std::vector<Affine>& inverses);
+/// edges. @param geometry  [K, 6]: Affine. @pre each leads from pixels to pixels
+[[nodiscard]] at::Tensor blitted(const at::Tensor& pictures, const at::Tensor& geometry);
 
 /// Pictures under affine transformations: twice as fine by sym6, there linear between four
 /// neighbours, back by sym6 (Karras et al., 2020, appendix B). By reflection beyond their edges.
-[[nodiscard]] at::Tensor resampled(const at::Tensor& pictures, const std::vector<Affine>& inverses,
+/// @param geometry  [K, 6]: Affine
+[[nodiscard]] at::Tensor resampled(const at::Tensor& pictures, const at::Tensor& geometry,
                                    const AxisFilters& filters);
 
-/// With one channel the mean of what the three would be.
-[[nodiscard]] at::Tensor recolored(const at::Tensor& pictures,
-                                   const std::vector<ColorMatrix>& colors);
+/// With one channel the mean of what the three would be. @param colors  [K, 12]: ColorMatrix
+[[nodiscard]] at::Tensor recolored(const at::Tensor& pictures, const at::Tensor& colors);
 
-/// Each band of frequencies times its gain, along both axes.
-[[nodiscard]] at::Tensor band_filtered(const at::Tensor& pictures,
-                                       const std::vector<std::array<double, kNumBands>>& gains,
+/// Each band of frequencies times its gain, along both axes. @param gains  [K, kNumBands]
+[[nodiscard]] at::Tensor band_filtered(const at::Tensor& pictures, const at::Tensor& gains,
                                        const AxisFilters& filters);
 
-/// A square of kCutoutSide around each centre is zero.
-[[nodiscard]] at::Tensor cut_out(const at::Tensor& pictures, const std::vector<Cutout>& cutouts);
+/// A square of kCutoutSide around each centre is zero. @param centres  [K, 2]: Cutout
+[[nodiscard]] at::Tensor cut_out(const at::Tensor& pictures, const at::Tensor& centres);
 
 }  // namespace gangway::gan

@@ -46,10 +46,6 @@ inline constexpr std::int64_t kFirstPlace = -5;
 [[nodiscard]] Matrix downsampling(std::int64_t side);
 
 inline constexpr std::int64_t kNumBands = 4;
-/// The share of a picture's power in each, of a spectrum that falls with the square of the
-/// frequency (Karras et al., 2020, appendix B).
-inline constexpr std::array<double, kNumBands> kBandPower = {10.0 / 13, 1.0 / 13, 1.0 / 13,
-                                                             1.0 / 13};
 /// By band, lowest frequencies first, the filter that keeps it, symmetric around its middle; all
 /// together they keep everything. By sym2, three levels of halving.
 [[nodiscard]] std::array<std::vector<double>, kNumBands> band_filters();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The device's side of gan/random_tensors.hpp. Linked as an object into programs that compute on a
-// GPU: nothing names it but a weak symbol.
+// The device's side of gan/random_tensors.hpp and gan/augment/augmentation.hpp. Linked as an object
+// into programs that compute on a GPU: nothing names it but a weak symbol.
 #include "gan/cuda/random_on_device.hpp"
 
 #include <c10/cuda/CUDAStream.h>
 
+#include "gan/augment/augmentation.hpp"
+#include "gan/cuda/augment_kernels.hpp"
 #include "gan/cuda/random_kernels.hpp"
 #include "gan/random_tensors.hpp"
 
@@ -18,6 +20,18 @@ thread_local const cuda::StepPlace* t_place = nullptr;
 
 DrawFromPlace::DrawFromPlace(const cuda::StepPlace* place) { t_place = place; }
 DrawFromPlace::~DrawFromPlace() { t_place = nullptr; }
+
+void draw_augmentations_on_device(const AugmentChances& chances, const at::Tensor& strength,
+                                  const RandomKey& key, const PictureShape& shape,
+                                  const at::Tensor& out) {
+  cuda::launch_augment_drawing({.chances = chances,
+                                .strength = strength.const_data_ptr<double>(),
+                                .shape = shape,
+                                .count = out.size(0)},
+                               {.key = key, .place = key.phase >= 0 ? t_place : nullptr},
+                               reinterpret_cast<DrawnAugmentation*>(out.mutable_data_ptr<double>()),
+                               c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
+}
 
 void draw_on_device(const RandomKey& key, const Distribution& distribution, const at::Tensor& out) {
   cudaStream_t stream = c10::cuda::getCurrentCUDAStream(out.device().index()).stream();

@@ -62,7 +62,7 @@ bool records_steps(const JobSpec& spec) {
   const bool is_left_to_the_host =
       spec.growth_level(0) != kFullyGrown || spec.layout.places_networks() ||
       spec.scales_losses() || training.recipe->has_pools ||
-      training.augment.policy != AugmentPolicy::kNone ||
+      !(training.augment.schedule == ScheduleSpec{}) ||
       !(penalty.gamma_course() == ScheduleSpec{}) ||
       !(penalty.gradient_schedule == ScheduleSpec{}) ||
       (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData);

@@ -272,12 +272,8 @@ class Tuner {
   /// For the record, in the place of what is known of them.
   void remember(const std::vector<Trial>& trials) {
     for (const Trial& trial : trials) {
-      const auto known = std::ranges::find(tried_, trial.name, &Trial::name);
-      if (known == tried_.end()) {
-        tried_.push_back(trial);
-      } else {
-        *known = trial;
-      }
+      std::erase_if(tried_, [&](const Trial& known) { return known.name == trial.name; });
+      tried_.push_back(trial);
     }
   }
 

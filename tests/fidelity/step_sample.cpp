@@ -185,6 +185,7 @@ void StepDraws::add(const pipeline::Augment& augment) {
   constexpr auto kFirst = static_cast<int>(RandomDraw::kAugmentFlip);
   constexpr int kKinds = static_cast<int>(RandomDraw::kAugmentCutout) - kFirst + 1;
   constexpr int kUniform = 4;
+  constexpr int kNormal = 4;
   const int count = job_.images_per_microbatch();
   const at::Tensor numbers = at::empty({count, kKinds, 8}, at::kFloat);
   auto* next = numbers.mutable_data_ptr<float>();
@@ -195,8 +196,8 @@ void StepDraws::add(const pipeline::Augment& augment) {
       for (int which = 0; which < kUniform; ++which) {
         *next++ = static_cast<float>(draws.uniform(which));
       }
-      for (const double normal : draws.normals()) {
-        *next++ = static_cast<float>(normal);
+      for (int which = 0; which < kNormal; ++which) {
+        *next++ = static_cast<float>(draws.normal(which));
       }
     }
   }

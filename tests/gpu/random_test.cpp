@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The GPU draws the bits that the CPU draws.
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gan/cuda/augment_kernels.hpp"
 #include "gan/cuda/random_kernels.hpp"
 #include "tests/gpu/device_memory.hpp"
 
@@ -82,6 +84,33 @@ TEST_F(GpuRandom, TakesSeedAndStepFromDeviceMemory) {
     const std::vector<float> drawn = device.on_host();
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       ASSERT_EQ(drawn[i], random.uniform(i)) << i;
+    }
+  }
+}
+
+TEST_F(GpuRandom, AugmentationIsThatOfTheCpuButForARounding) {
+  constexpr std::int64_t kCount = 5000;
+  constexpr std::size_t kNumbers = sizeof(gan::DrawnAugmentation) / sizeof(double);
+  const AugmentationSpec spec{.policy = AugmentPolicy::kAda,
+                              .chosen = available_kinds(AugmentPolicy::kAda)};
+  for (const std::int64_t channels : {1, 3}) {
+    const gan::PictureShape shape{.channels = channels, .side = 32};
+    DeviceArray<double> strength(std::vector<double>{0.5});
+    DeviceArray<double> device(kCount * kNumbers);
+    launch_augment_drawing({.chances = gan::chances_of(spec),
+                            .strength = strength.data(),
+                            .shape = shape,
+                            .count = kCount},
+                           {kKey}, reinterpret_cast<gan::DrawnAugmentation*>(device.data()),
+                           nullptr);
+    const std::vector<double> found = device.on_host();
+    for (std::int64_t picture = 0; picture < kCount; ++picture) {
+      const gan::DrawnAugmentation drawn =
+          gan::drawn_augmentation(gan::chances_of(spec), 0.5, kKey, picture, shape);
+      const auto expected = std::bit_cast<std::array<double, kNumbers>>(drawn);
+      for (std::size_t i = 0; i < kNumbers; ++i) {
+        ASSERT_NEAR(found[static_cast<std::size_t>(picture) * kNumbers + i], expected[i], 1e-12);
+      }
     }
   }
 }

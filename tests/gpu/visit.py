@@ -33,7 +33,8 @@ CONTIGUOUS = ("numerics.memory_format=contiguous",)
 BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the reference
     "as it is": (),
     "R1 in every other step, bf16": ("training.r1.gamma=1", "training.r1.interval=2", "numerics.precision=bf16"),
-    "StyleGAN2 with path lengths": ("model.family=stylegan2", "training.path_length.weight=2", "training.path_length.interval=2"),
+    "StyleGAN2-ADA with path lengths": ("model.family=stylegan2", "training.path_length.weight=2", "training.path_length.interval=2",
+                                        "training.augment.policy=ada", "training.augment.kimg=5"),
     "8 micro-batches": ("training.microbatches=8",),
 }
 TRACED = "20:24"

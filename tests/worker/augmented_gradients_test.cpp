@@ -100,7 +100,7 @@ class AugmentedGradients : public ::testing::Test {
   }
   [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, const RandomKey& key) const {
     return gan::Augmentation(job_.training.augment, 16.0)
-        .augmented(pictures, kAugmentedStrength, key);
+        .augmented(pictures, at::full({1}, kAugmentedStrength, at::kDouble), key);
   }
   [[nodiscard]] at::Tensor generated(const at::Tensor& noise) {
     return networks_[kGenerator].forward({{"noise", noise}}, {});

@@ -170,6 +170,9 @@ bool recalls(const JobSpec& job) {
 
 std::vector<NamedJob> jobs_to_compute_twice(const std::filesystem::path& images) {
   std::vector<NamedJob> jobs = job_breadth(images);
+  jobs.push_back({.name = "Adaptive", .job = adaptive_dcgan(images)});
+  jobs.push_back({.name = "DiffAugment", .job = small_dcgan(images)});
+  jobs.back().job.training.augment.policy = AugmentPolicy::kDiffAugment;
   // The phases of what is large are those of another.
   std::erase_if(jobs, [](const NamedJob& named) { return named.is_large || recalls(named.job); });
   return jobs;
@@ -209,8 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Breadth, EveryRecordedJob,
 
 TEST_F(StepGraphs, GivesBackWhatPlainStepsTookOnceAListIsPlayedAlone) {
   const JobSpec job = small_dcgan(images());
-  (void)recorded<ComputingRecorder>(job,
-                                    4);  // two plain ones, one recorded, one computed both ways
+  (void)recorded<ComputingRecorder>(job, 4);  // two plain ones, one recorded, one of both ways
   EXPECT_EQ(calls_[0].given_back, 0);
   EXPECT_EQ(recorded<ComputingRecorder>(job, 7).digest, plain(job, 7).digest);
   EXPECT_EQ(calls_[0].given_back, 1);
@@ -257,7 +259,8 @@ TEST_F(StepGraphs, RecordsNoStepInWhichTheHostDecidesOnNumbers) {
   };
   JobSpec job = small_dcgan(images());
   EXPECT_EQ(why_not(job), "");
-  job.training.augment.policy = AugmentPolicy::kDiffAugment;
+  job.training.augment = {
+      .policy = AugmentPolicy::kAda, .strength = 0.5, .schedule = {.decay = DecayKind::kCosine}};
   EXPECT_NE(why_not(job), "");
   job = small_dcgan(images());
   job.model.library.file = "libmine.so";

@@ -137,7 +137,7 @@ void PassRun::pull(const Loss& loss, StepLosses& losses) {
       judged.logits = work_->value(judged.tensor).detach();
       if (work_->has(kAugmentStrength)) {
         losses.set_figure(work_->at.microbatch, judged.network + "_augment_strength",
-                          gan::Augmentation::strength_of(work_->value(kAugmentStrength)));
+                          gan::Augmentation::strength_of(work_->value(kAugmentStrength)).squeeze());
       }
       if (const std::string examples = judged_examples(pass(), judged, setup_.job);
           !examples.empty() && work_->has(examples)) {

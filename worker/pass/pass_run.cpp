@@ -250,11 +250,13 @@ void PassRun::make(const Pool& pool) {
 
 void PassRun::make(const Augment& augment) {
   const at::AutoGradMode with_graph(has_gradient() || augment.is_looked_through);
-  const double strength =
-      augment.strength.empty()
-          ? value_of(augmentation_.fixed_strength(), setup_.job.training.augment.schedule)
-          : gan::Augmentation::strength_of(work_->value(augment.strength));
   at::Tensor original = work_->value(augment.input);
+  const at::Tensor strength =
+      augment.strength.empty()
+          ? at::full({1},
+                     value_of(augmentation_.fixed_strength(), setup_.job.training.augment.schedule),
+                     original.options().dtype(at::kDouble))
+          : gan::Augmentation::strength_of(work_->value(augment.strength));
   if (augment.is_looked_through) {
     original = original.detach().requires_grad_(true);
   }

@@ -16,6 +16,11 @@ void StepLosses::add_figure(const std::string& name, int microbatch, const at::T
   values_.push_back(value.to(at::kFloat));
 }
 
+void StepLosses::set_figure(int microbatch, const std::string& name, const at::Tensor& value) {
+  entries_.push_back({{}, microbatch, 0, name});
+  values_.push_back(value.to(at::kFloat));
+}
+
 StepLosses StepLosses::again() const {
   StepLosses others(local_, networks_);
   others.entries_ = entries_;
@@ -56,7 +61,12 @@ std::vector<messages::MicrobatchLoss> StepLosses::read() const {
   std::map<std::pair<int, std::string>, double> figures = figures_;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    const double share = on_host_.const_data_ptr<double>()[i] / entry.count;
+    const double value = on_host_.const_data_ptr<double>()[i];
+    if (entry.count == 0) {
+      figures[{entry.microbatch, entry.figure}] = value;
+      continue;
+    }
+    const double share = value / entry.count;
     if (!entry.figure.empty()) {
       figures[{entry.microbatch, entry.figure}] += share;
       continue;

@@ -30,10 +30,11 @@ class StepLosses {
   void add_logits(JudgedLogits logits) { logits_.add(std::move(logits)); }
   /// A figure of the micro-batch's, a scalar without a graph: one of `count` whose mean is shown.
   void add_figure(const std::string& name, int microbatch, const at::Tensor& value, int count);
-  /// A number that is known already; of several under one name the last counts.
+  /// A number that is known already, or a scalar; of several under one name the last counts.
   void set_figure(int microbatch, const std::string& name, double value) {
     figures_[{microbatch, name}] = value;
   }
+  void set_figure(int microbatch, const std::string& name, const at::Tensor& value);
   /// Whether nothing was added.
   [[nodiscard]] bool is_empty() const { return entries_.empty(); }
   /// Others that look at the same tensors. @pre not closed
@@ -51,7 +52,7 @@ class StepLosses {
   struct Entry {
     NetworkId network;
     int microbatch;
-    int count;
+    int count;                ///< 0: the last one counts
     std::string figure = {};  ///< empty: it is a loss
   };
   MicrobatchRange local_;

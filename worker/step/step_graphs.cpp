@@ -43,9 +43,6 @@ std::string reason_in(const pipeline::Node& node) {
   if (std::holds_alternative<pipeline::Pool>(node)) {
     return "pools of images are the host's";
   }
-  if (std::holds_alternative<pipeline::Augment>(node)) {
-    return "how pictures are augmented is drawn by the host";
-  }
   if (const auto* draw = std::get_if<pipeline::Draw>(&node);
       draw != nullptr && draw->kind == pipeline::Draw::Kind::kDataLabels) {
     return "labels of the data are looked up by the host";
@@ -103,6 +100,9 @@ std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Pha
   }
   if (job.scales_losses()) {
     return "losses are scaled by what the host has seen";
+  }
+  if (!(job.training.augment.schedule == ScheduleSpec{})) {
+    return "the strength of augmentation has a schedule";
   }
   if (!job.model.library.file.empty()) {
     return "blocks of a library may do anything";

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ExpandUtils.h>
 #include <gtest/gtest.h>
+#include <torch/library.h>
 
 #include "base/errors.hpp"
 #include "gan/blocks/build_networks.hpp"
@@ -23,6 +25,8 @@ at::Tensor some_pictures(std::int64_t channels = 3) {
   return keyed_normal({.seed = 21}, {8, channels, 16, 16}, at::kCPU);
 }
 
+at::Tensor strength_of(double p) { return at::full({1}, p, at::kDouble); }
+
 RandomKey at_microbatch(std::int32_t microbatch) {
   return {.seed = 22, .step = 3, .microbatch = microbatch};
 }
@@ -38,7 +42,7 @@ TEST(Augmentation, KeepsEveryBitWithStrengthZero) {
   Augmentation augmentation(kAllOfAda, 64.0);
   for (const std::int64_t channels : {1, 3}) {
     const at::Tensor pictures = some_pictures(channels);
-    const at::Tensor result = augmentation.augmented(pictures, 0.0, at_microbatch(0));
+    const at::Tensor result = augmentation.augmented(pictures, strength_of(0.0), at_microbatch(0));
     EXPECT_TRUE(at::equal(result, pictures));
     EXPECT_FALSE(result.is_same(pictures));
   }
@@ -47,16 +51,16 @@ TEST(Augmentation, KeepsEveryBitWithStrengthZero) {
 TEST(Augmentation, KeepsTheBitsOfPicturesThatNothingHappensTo) {
   Augmentation augmentation(kAllOfAda, 64.0);
   const at::Tensor pictures = keyed_normal({.seed = 21}, {64, 3, 16, 16}, at::kCPU);
-  const at::Tensor result = augmentation.augmented(pictures, 0.05, at_microbatch(0));
+  const at::Tensor result = augmentation.augmented(pictures, strength_of(0.05), at_microbatch(0));
   const at::Tensor is_same = result.eq(pictures).flatten(1).all(1);
   for (std::int64_t i = 0; i < 64; ++i) {
     const DrawnAugmentation drawn =
-        drawn_augmentation(kAllOfAda, 0.05, at_microbatch(0), i, {3, 16});
-    const bool has_other_values = drawn.resamples || drawn.changes_colors || drawn.filters ||
-                                  drawn.noise > 0.0 || drawn.cutout.has_value();
+        drawn_augmentation(chances_of(kAllOfAda), 0.05, at_microbatch(0), i, {3, 16});
+    const bool has_other_values =
+        drawn.resamples + drawn.changes_colors + drawn.filters + drawn.noise + drawn.cuts_out > 0.0;
     if (has_other_values) {
       EXPECT_FALSE(is_same[i].item<bool>()) << i;
-    } else if (!drawn.moves_pixels) {
+    } else if (drawn.moves_pixels == 0.0) {
       EXPECT_TRUE(is_same[i].item<bool>()) << i;
     }
   }
@@ -68,17 +72,19 @@ TEST(Augmentation, DependsOnTheKeyOfTheMicrobatchAlone) {
   const at::Tensor pictures = some_pictures();
   Augmentation one(kAllOfAda, 64.0);
   Augmentation other(kAllOfAda, 64.0);
-  (void)other.augmented(pictures, 1.0, at_microbatch(7));  // another worker has others before
-  const at::Tensor result = one.augmented(pictures, 1.0, at_microbatch(2));
-  EXPECT_TRUE(at::equal(other.augmented(pictures, 1.0, at_microbatch(2)), result));
-  EXPECT_FALSE(at::equal(one.augmented(pictures, 1.0, at_microbatch(3)), result));
+  (void)other.augmented(pictures, strength_of(1.0),
+                        at_microbatch(7));  // another worker has others before
+  const at::Tensor result = one.augmented(pictures, strength_of(1.0), at_microbatch(2));
+  EXPECT_TRUE(at::equal(other.augmented(pictures, strength_of(1.0), at_microbatch(2)), result));
+  EXPECT_FALSE(at::equal(one.augmented(pictures, strength_of(1.0), at_microbatch(3)), result));
 }
 
 TEST(Augmentation, KeepsTheMemoryFormat) {
   Augmentation augmentation(kAllOfAda, 64.0);
   const at::Tensor pictures = some_pictures().contiguous(at::MemoryFormat::ChannelsLast);
   for (const double strength : {0.0, 0.5, 1.0}) {
-    const at::Tensor result = augmentation.augmented(pictures, strength, at_microbatch(0));
+    const at::Tensor result =
+        augmentation.augmented(pictures, strength_of(strength), at_microbatch(0));
     EXPECT_TRUE(result.is_contiguous(at::MemoryFormat::ChannelsLast)) << strength;
   }
 }
@@ -89,7 +95,7 @@ TEST(Augmentation, LetsGradientsThrough) {
   const at::Tensor weights = keyed_normal({.seed = 23}, in.sizes(), at::kCPU).to(at::kDouble);
   const at::Tensor direction = keyed_normal({.seed = 24}, in.sizes(), at::kCPU).to(at::kDouble);
   const auto transform = [&](const at::Tensor& pictures) {
-    return augmentation.augmented(pictures, 0.5, at_microbatch(0));
+    return augmentation.augmented(pictures, strength_of(0.5), at_microbatch(0));
   };
   (transform(in) * weights).sum().backward();
   const at::NoGradGuard no_grad;
@@ -102,11 +108,15 @@ TEST(Augmentation, LetsGradientsThrough) {
 
 TEST(Augmentation, StrengthRisesAboveTheTargetAndFallsBelowIt) {
   const AugmentationSpec spec{.policy = AugmentPolicy::kAda, .target = 0.6, .kimg = 1.0};
-  EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.5, 0.7), 0.564);
-  EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.5, 0.5), 0.436);
-  EXPECT_EQ(next_strength(spec, 64.0, 0.5, 0.6), 0.5);
-  EXPECT_EQ(next_strength(spec, 64.0, 0.01, -1.0), 0.0);
-  EXPECT_DOUBLE_EQ(next_strength(spec, 64.0, 0.99, 1.0), 1.054);  // nothing holds it at 1
+  const auto next = [&](double strength, double signs) {
+    return next_strength(spec, strength_of(64.0), strength_of(strength), strength_of(signs))
+        .item<double>();
+  };
+  EXPECT_DOUBLE_EQ(next(0.5, 0.7), 0.564);
+  EXPECT_DOUBLE_EQ(next(0.5, 0.5), 0.436);
+  EXPECT_EQ(next(0.5, 0.6), 0.5);
+  EXPECT_EQ(next(0.01, -1.0), 0.0);
+  EXPECT_DOUBLE_EQ(next(0.99, 1.0), 1.054);  // nothing holds it at 1
 }
 
 TEST(Augmentation, AddsStatisticsToTheDiscriminatorOfAnAdaptiveJobAlone) {
@@ -139,7 +149,7 @@ TEST(Augmentation, HarvestsTheSignsAndMovesTheStrengthByThoseOfTheUpdateBefore) 
   const auto statistics = judge.statistics();
   Statistic& signs = *statistics[statistics.size() - 2].statistic;
   Statistic& strength = *statistics.back().statistic;
-  EXPECT_EQ(Augmentation::strength_of(strength.running), 0.0);
+  EXPECT_EQ(Augmentation::strength_of(strength.running).item<double>(), 0.0);
   signs.running.fill_(0.75);
   strength.running.fill_(0.25);
   StatisticSums seen;
@@ -147,7 +157,7 @@ TEST(Augmentation, HarvestsTheSignsAndMovesTheStrengthByThoseOfTheUpdateBefore) 
   EXPECT_EQ(seen.of(signs).item<float>(), 0.5F);
   EXPECT_FLOAT_EQ(seen.of(strength).item<float>(), 0.25F + 1.0F / 500.0F);
   strength.running.fill_(-1e-6F);  // of a rounding
-  EXPECT_EQ(Augmentation::strength_of(strength.running), 0.0);
+  EXPECT_EQ(Augmentation::strength_of(strength.running).item<double>(), 0.0);
 }
 
 TEST(Augmentation, MovesTheStrengthBehindEveryFewUpdatesByTheirMeanSign) {
@@ -188,5 +198,53 @@ TEST(Augmentation, ThatDoesNotAdaptHasTheStrengthOfTheJob) {
   EXPECT_EQ(Augmentation(spec, 64.0).fixed_strength(), 0.5);
 }
 
+// LibTorch has these in Python alone.
+at::Tensor where_of_no_numbers(const at::Tensor& condition, const at::Tensor& one,
+                               const at::Tensor& other) {
+  const auto shape = at::infer_size(condition.sizes(), at::infer_size(one.sizes(), other.sizes()));
+  return at::empty(shape, one.options());
+}
+at::Tensor& abs_of_no_numbers(const at::Tensor& of, at::Tensor& out) {
+  out.resize_(of.sizes());
+  return out;
+}
+TORCH_LIBRARY_IMPL(aten, Meta, library) {
+  library.impl("where.self", where_of_no_numbers);
+  library.impl("abs.out", abs_of_no_numbers);
+}
+
+/// What a device has no numbers of cannot be asked for any.
+TEST(Augmentation, AsksADeviceForNothing) {
+  JobSpec job = adaptive_job();
+  job.training.augment.interval = 4;
+  PerNetwork<Network> networks = build_networks(job);
+  Network& judge = networks[kDiscriminator];
+  for (const Network::NamedStatistic& named : judge.statistics()) {
+    named.statistic->running = named.statistic->running.to(at::kMeta);
+  }
+  StatisticSums seen;
+  const at::Tensor logits = at::empty({8, 1}, at::device(at::kMeta).dtype(at::kFloat));
+  EXPECT_NO_THROW(Augmentation(job.training.augment, 64.0).harvest(judge, logits, seen));
+  AugmentationSpec of_diffaugment{.policy = AugmentPolicy::kDiffAugment};
+  for (const AugmentationSpec& spec : {kAllOfAda, of_diffaugment}) {
+    for (const std::int64_t channels : {1, 3}) {
+      const at::Tensor pictures = some_pictures(channels).to(at::kMeta).requires_grad_(true);
+      const at::Tensor result =
+          Augmentation(spec, 64.0)
+              .augmented(pictures, strength_of(0.5).to(at::kMeta), at_microbatch(0));
+      EXPECT_EQ(result.sizes(), pictures.sizes());
+      EXPECT_NO_THROW(result.sum().backward());
+    }
+  }
+}
+
 }  // namespace
+
+// A device that has no numbers of anything: it draws none.
+void draw_augmentations_on_device(const AugmentChances& /*chances*/, const at::Tensor& /*strength*/,
+                                  const RandomKey& /*key*/, const PictureShape& /*shape*/,
+                                  const at::Tensor& out) {
+  ASSERT_TRUE(out.is_meta());
+}
+
 }  // namespace gangway::gan

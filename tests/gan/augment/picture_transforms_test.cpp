@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -83,6 +84,16 @@ at::Tensor plainly_resampled(const at::Tensor& plane, const Affine& inverse) {
   return result;
 }
 
+/// A row for each of them, float64: what they are made of is numbers alone.
+template <typename Struct>
+at::Tensor rows_of(const std::vector<Struct>& values) {
+  const auto columns = static_cast<std::int64_t>(sizeof(Struct) / sizeof(double));
+  const at::Tensor rows =
+      at::empty({static_cast<std::int64_t>(values.size()), columns}, at::kDouble);
+  std::memcpy(rows.mutable_data_ptr(), values.data(), values.size() * sizeof(Struct));
+  return rows;
+}
+
 double largest_difference(const at::Tensor& one, const at::Tensor& other) {
   return (one - other).abs().max().item<double>();
 }
@@ -113,7 +124,7 @@ TEST(PictureTransforms, ResamplesAsThePaperHasIt) {
       {.xx = -0.2, .xy = 1.7, .x0 = 11.3, .yx = -1.6, .yy = 0.1, .y0 = 30.0},  // far outside
       {.x0 = 0.25}};
   const AxisFilters filters(kSmallSide, at::kCPU);
-  const at::Tensor result = resampled(pictures, inverses, filters);
+  const at::Tensor result = resampled(pictures, rows_of(inverses), filters);
   ASSERT_EQ(result.sizes(), pictures.sizes());
   for (std::int64_t k = 0; k < 3; ++k) {
     for (std::int64_t channel = 0; channel < 2; ++channel) {
@@ -123,14 +134,16 @@ TEST(PictureTransforms, ResamplesAsThePaperHasIt) {
                 1e-11);
     }
   }
-  expect_gradient([&](const at::Tensor& in) { return resampled(in, inverses, filters); }, pictures);
+  expect_gradient([&](const at::Tensor& in) { return resampled(in, rows_of(inverses), filters); },
+                  pictures);
 }
 
 TEST(PictureTransforms, ResamplingWithoutAMoveGivesThePictureBackToARounding) {
   const at::Tensor pictures = pictures_of(2, 3);
+  const at::Tensor kept = rows_of<Affine>({{}, {}});
   const AxisFilters filters(kSmallSide, at::kCPU);
-  EXPECT_LE(largest_difference(resampled(pictures, {{}, {}}, filters), pictures), 1e-11);
-  const at::Tensor rounded = resampled(pictures.to(at::kFloat), {{}, {}}, filters);
+  EXPECT_LE(largest_difference(resampled(pictures, kept, filters), pictures), 1e-11);
+  const at::Tensor rounded = resampled(pictures.to(at::kFloat), kept, filters);
   ASSERT_EQ(rounded.scalar_type(), at::kFloat);
   EXPECT_LE(largest_difference(rounded, pictures), 1e-5);
 }
@@ -140,12 +153,12 @@ TEST(PictureTransforms, BlitsMovePixelsExactly) {
   const std::vector<Affine> inverses = {{.xx = -1.0},                                   // a flip
                                         {.xx = 0.0, .xy = -1.0, .yx = 1.0, .yy = 0.0},  // a turn
                                         {.x0 = -3.0, .y0 = 1.0}};                       // a move
-  const at::Tensor result = blitted(pictures, inverses);
+  const at::Tensor result = blitted(pictures, rows_of(inverses));
   EXPECT_TRUE(at::equal(result[0], pictures[0].flip({2})));
   EXPECT_TRUE(at::equal(result[1], pictures[1].rot90(1, {1, 2})));
   EXPECT_EQ(result[2][0][2][5].item<double>(), pictures[2][0][3][2].item<double>());
   EXPECT_EQ(result[2][0][0][1].item<double>(), pictures[2][0][1][2].item<double>());  // reflected
-  expect_gradient([&](const at::Tensor& in) { return blitted(in, inverses); }, pictures);
+  expect_gradient([&](const at::Tensor& in) { return blitted(in, rows_of(inverses)); }, pictures);
 }
 
 /// Flips and turns are not: sym6, by which a picture is made larger and small again, is not quite
@@ -154,7 +167,8 @@ TEST(PictureTransforms, AMoveByWholePixelsIsItsResamplingToo) {
   const at::Tensor pictures = pictures_of(1, 1);
   const std::vector<Affine> inverses = {{.x0 = -3.0, .y0 = 1.0}};
   const AxisFilters filters(kSmallSide, at::kCPU);
-  EXPECT_LE(largest_difference(blitted(pictures, inverses), resampled(pictures, inverses, filters)),
+  EXPECT_LE(largest_difference(blitted(pictures, rows_of(inverses)),
+                               resampled(pictures, rows_of(inverses), filters)),
             1e-11);
 }
 
@@ -162,16 +176,17 @@ TEST(PictureTransforms, ColorsAreAnAffineFunctionOfEachPixel) {
   const ColorMatrix colors = {
       {{0.5, 0.25, -0.125, 0.75}, {0.0, 1.5, 0.5, -0.25}, {1.0, -1.0, 0.5, 0.125}}};
   const at::Tensor pictures = pictures_of(2, 3);
-  const at::Tensor result = recolored(pictures, {kSameColors, colors});
+  const at::Tensor result = recolored(pictures, rows_of<ColorMatrix>({{}, colors}));
   EXPECT_TRUE(at::equal(result[0], pictures[0]));
   for (std::size_t row = 0; row < 3; ++row) {
-    const at::Tensor expected = pictures[1][0] * colors[row][0] + pictures[1][1] * colors[row][1] +
-                                pictures[1][2] * colors[row][2] + colors[row][3];
+    const at::Tensor expected = pictures[1][0] * colors.row[row][0] +
+                                pictures[1][1] * colors.row[row][1] +
+                                pictures[1][2] * colors.row[row][2] + colors.row[row][3];
     EXPECT_LE(largest_difference(result[1][static_cast<std::int64_t>(row)], expected), 1e-12);
   }
   expect_gradient(
       [&](const at::Tensor& in) {
-        return recolored(in, {kSameColors, colors});
+        return recolored(in, rows_of<ColorMatrix>({{}, colors}));
       },
       pictures);
 }
@@ -181,8 +196,9 @@ TEST(PictureTransforms, AGreyPictureHasTheMeanOfTheThreeColors) {
       {{0.5, 0.25, -0.125, 0.75}, {0.0, 1.5, 0.5, -0.25}, {1.0, -1.0, 0.5, 0.125}}};
   const at::Tensor grey = pictures_of(1, 1);
   const at::Tensor expected =
-      recolored(grey.expand({1, 3, kSmallSide, kSmallSide}), {colors}).mean(1, /*keepdim=*/true);
-  EXPECT_LE(largest_difference(recolored(grey, {colors}), expected), 1e-12);
+      recolored(grey.expand({1, 3, kSmallSide, kSmallSide}), rows_of<ColorMatrix>({colors}))
+          .mean(1, /*keepdim=*/true);
+  EXPECT_LE(largest_difference(recolored(grey, rows_of<ColorMatrix>({colors})), expected), 1e-12);
 }
 
 TEST(PictureTransforms, FiltersBandsAlongBothAxes) {
@@ -190,7 +206,7 @@ TEST(PictureTransforms, FiltersBandsAlongBothAxes) {
   const std::vector<std::array<double, kNumBands>> gains = {{1.0, 1.0, 1.0, 1.0},
                                                             {0.5, 2.0, 1.5, 0.25}};
   const AxisFilters filters(kSmallSide, at::kCPU);
-  const at::Tensor result = band_filtered(pictures, gains, filters);
+  const at::Tensor result = band_filtered(pictures, rows_of(gains), filters);
   EXPECT_LE(largest_difference(result[0], pictures[0]), 1e-11);
   const auto bands = band_filters();
   std::vector<double> taps(43);
@@ -212,20 +228,21 @@ TEST(PictureTransforms, FiltersBandsAlongBothAxes) {
       EXPECT_NEAR(result[1][1][row][column].item<double>(), sum, 1e-11);
     }
   }
-  expect_gradient([&](const at::Tensor& in) { return band_filtered(in, gains, filters); },
+  expect_gradient([&](const at::Tensor& in) { return band_filtered(in, rows_of(gains), filters); },
                   pictures);
 }
 
 TEST(PictureTransforms, CutsASquareOfHalfTheSideOut) {
   const at::Tensor pictures = at::ones({2, 1, kSmallSide, kSmallSide}, at::kDouble);
-  const at::Tensor result = cut_out(pictures, {{.x = 0.5, .y = 0.5}, {.x = 0.0, .y = 1.0}});
+  const at::Tensor result =
+      cut_out(pictures, rows_of<Cutout>({{.x = 0.5, .y = 0.5}, {.x = 0.0, .y = 1.0}}));
   EXPECT_EQ(result[0].sum().item<double>(), 64.0 - 16.0);
   EXPECT_EQ(result[0][0].narrow(0, 2, 4).narrow(1, 2, 4).sum().item<double>(), 0.0);
   EXPECT_EQ(result[1].sum().item<double>(), 64.0 - 4.0);  // what of it is inside
   EXPECT_EQ(result[1][0][kSmallSide - 1][0].item<double>(), 0.0);
   expect_gradient(
       [&](const at::Tensor& in) {
-        return cut_out(in, {{.x = 0.3, .y = 0.6}, {}});
+        return cut_out(in, rows_of<Cutout>({{.x = 0.3, .y = 0.6}, {}}));
       },
       pictures_of(2, 1));
 }

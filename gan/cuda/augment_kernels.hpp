@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Augmentation (gan/augment/drawn_augmentation.hpp) drawn on a CUDA device. No LibTorch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "gan/augment/drawn_augmentation.hpp"
+#include "gan/cuda/random_kernels.hpp"
+
+namespace gangway::cuda {
+
+/// What is drawn for the pictures of a micro-batch.
+struct AugmentDrawing {
+  gan::AugmentChances chances;
+  const double* strength = nullptr;  ///< p; device memory
+  gan::PictureShape shape;
+  std::int64_t count = 0;  ///< of pictures
+};
+
+/// Writes what happens to each picture to `out`, device memory. Asynchronous: ordered by `stream`,
+/// capturable. Any thread whose current device owns `out`.
+/// @throws EnvironmentError when the launch fails.
+void launch_augment_drawing(const AugmentDrawing& drawing, const DeviceKey& key,
+                            gan::DrawnAugmentation* out, cudaStream_t stream);
+
+}  // namespace gangway::cuda

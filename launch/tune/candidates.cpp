@@ -57,6 +57,24 @@ void add_data_keys(const JobSpec& job, int cores, Variants& variants) {
   }
 }
 
+std::string path_of(const std::string& key) { return key.substr(0, key.find('=')); }
+
+/// What `trial` has besides `best`.
+Trial without(const Trial& trial, const Trial& best) {
+  Trial more = trial;
+  more.name = trial.name.substr(std::min(trial.name.size(), best.name.size() + 2));
+  more.keys.erase(more.keys.begin(),
+                  more.keys.begin() + static_cast<std::ptrdiff_t>(best.keys.size()));
+  return more;
+}
+
+/// Whether `trial` has a key of `more`, of whatever value.
+bool has_one_of(const Trial& trial, const Trial& more) {
+  return std::ranges::any_of(more.keys, [&](const std::string& key) {
+    return std::ranges::find(trial.keys, path_of(key), path_of) != trial.keys.end();
+  });
+}
+
 }  // namespace
 
 std::vector<Trial> layout_trials(const plan::Search& search, const plan::PlanInput& input,
@@ -112,6 +130,32 @@ std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores) 
     }
   }
   return variants.taken();
+}
+
+std::vector<Trial> finalists(const std::string& best, const std::vector<Trial>& trials) {
+  constexpr std::size_t kMost = 3;
+  std::vector<Trial> chosen(
+      trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, trials.size())));
+  const auto known = std::ranges::find(trials, best, &Trial::name);
+  if (known == trials.end()) {
+    return chosen;
+  }
+  Trial all = *known;
+  int num_faster = 0;
+  for (const Trial& trial : trials) {
+    const Trial more = without(trial, *known);
+    if (trial.seconds() * kWorthIt < known->seconds() && !has_one_of(without(all, *known), more)) {
+      all = joined(all, more);
+      ++num_faster;
+    }
+  }
+  if (num_faster > 1) {
+    chosen.push_back(all);
+  }
+  if (std::ranges::find(chosen, best, &Trial::name) == chosen.end()) {
+    chosen.push_back(*known);
+  }
+  return chosen;
 }
 
 std::vector<Trial> number_trials(const JobSpec& job, const Trial& best, int most_workers) {

@@ -24,6 +24,12 @@ namespace gangway::launch {
 /// `best` has it. @param cores  of this host
 [[nodiscard]] std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores);
 
+/// Of trials that have run in turns, the fastest first: the first three, those together that are
+/// faster than the one called `best` by as much as is worth a key, and that one.
+/// @param trials  each has the keys of `best`, and more
+[[nodiscard]] std::vector<Trial> finalists(const std::string& best,
+                                           const std::vector<Trial>& trials);
+
 /// `best` with other numbers: micro-batches, memory format, precision, kernels.
 /// @param most_workers  as many as the user wants, or as this host has cores or devices for
 [[nodiscard]] std::vector<Trial> number_trials(const JobSpec& job, const Trial& best,

@@ -43,7 +43,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLayouts = 8;
 /// Of the plan: it knows the cores of hosts, and not how many slots of them are this user's.
 constexpr std::size_t kRows = 64;
-constexpr int kRounds = 3;  // of successive halving
+constexpr int kRounds = 3;               // of successive halving
+constexpr std::size_t kRunsOfRound = 2;  // there and back
 constexpr std::size_t kProofRounds = 5;
 
 class Tuner {
@@ -169,50 +170,15 @@ class Tuner {
     }
   }
 
-  /// `best`, each of `more`, and those of them together that turn out faster than it.
+  /// `best`, the fastest of `more`, each with one change, and those together that are faster.
   [[nodiscard]] std::vector<Trial> and_joined(const Trial& best, std::vector<Trial> more) {
     if (more.empty()) {
       return {best};
     }
     more.insert(more.begin(), best);
+    more.front().runs.clear();  // which were beside others
     measure("one change each", more);
-    const auto known = std::ranges::find(more, best.name, &Trial::name);
-    const double now = known == more.end() ? HUGE_VAL : known->seconds();
-    Trial all = best;
-    std::size_t num_faster = 0;
-    for (const Trial& trial : more) {
-      if (trial.seconds() * kWorthIt < now && adds_other_keys(best, all, trial)) {
-        all = joined(all, without(trial, best));
-        ++num_faster;
-      }
-    }
-    more.resize(std::min<std::size_t>(more.size(), 3));
-    if (num_faster > 1) {
-      more.push_back(all);
-    }
-    if (std::ranges::find(more, best.name, &Trial::name) == more.end()) {
-      more.push_back(best);
-    }
-    return more;
-  }
-
-  static std::string path_of(const std::string& key) { return key.substr(0, key.find('=')); }
-  /// What `trial` has besides `best`.
-  static Trial without(const Trial& trial, const Trial& best) {
-    Trial more = trial;
-    more.name = trial.name.substr(std::min(trial.name.size(), best.name.size() + 2));
-    more.keys.erase(more.keys.begin(),
-                    more.keys.begin() + static_cast<std::ptrdiff_t>(best.keys.size()));
-    return more;
-  }
-  /// Whether none of them stands in `all` already.
-  static bool adds_other_keys(const Trial& best, const Trial& all, const Trial& trial) {
-    const Trial more = without(trial, best);
-    return trial.name != best.name && std::ranges::none_of(more.keys, [&](const std::string& key) {
-             return std::any_of(
-                 all.keys.begin() + static_cast<std::ptrdiff_t>(best.keys.size()), all.keys.end(),
-                 [&](const std::string& has) { return path_of(has) == path_of(key); });
-           });
+    return finalists(best.name, more);
   }
 
   /// There and back, so that what changes on the machine meanwhile meets all alike; the fastest
@@ -253,10 +219,13 @@ class Tuner {
     if (trials.size() == 1) {
       return trials.front();
     }
+    // Of trials that have run in turns those runs are the first round.
+    const bool have_run = std::ranges::all_of(
+        trials, [](const Trial& trial) { return trial.runs.size() == kRunsOfRound; });
     for (Trial& trial : trials) {
-      trial.runs.clear();  // which were beside other trials
+      trial.runs.resize(have_run ? kRunsOfRound : 0);
     }
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = have_run ? 1 : 0; round < kRounds; ++round) {
       measure(fmt::format("{}, round {}", what, round + 1), trials);
       const Trial simplest = simplest_of_fastest(trials);
       if (round + 1 < kRounds && trials.size() > 2) {

@@ -62,6 +62,25 @@ TEST(KeyTrials, ChangeNoNumbers) {
   EXPECT_THAT(trials, Each(Field(&Trial::changes_numbers, false)));
 }
 
+TEST(Finalists, JoinWhatIsFasterAloneAndHasOtherKeys) {
+  const auto trial = [](const std::string& more, double seconds) {
+    Trial made{.name = "best", .workers = 2, .keys = {"layout.stages=1"}};
+    if (!more.empty()) {
+      made = joined(made, {.name = more, .workers = 2, .keys = {more}});
+    }
+    made.runs.push_back({.steps = 24, .seconds = seconds, .parts = {}});
+    return made;
+  };
+  const std::vector<Trial> chosen =
+      finalists("best", {trial("a=1", 1.0), trial("a=2", 1.1), trial("b=1", 1.2),
+                         trial("c=1", 1.295), trial("", 1.3)});
+  ASSERT_EQ(chosen.size(), 5U);
+  EXPECT_EQ(chosen[3].name, "best, a=1, b=1");
+  EXPECT_THAT(chosen[3].keys, ElementsAre("layout.stages=1", "a=1", "b=1"));
+  EXPECT_EQ(chosen[4].name, "best");
+  EXPECT_EQ(finalists("best", {trial("a=1", 1.0), trial("", 1.3)}).size(), 2U);
+}
+
 TEST(NumberTrials, KeepTheBatchAndSayThatNumbersChange) {
   const JobSpec job = job_with({"training.batch=16", "training.microbatches=2"});
   const std::vector<Trial> trials = number_trials(job, trial_with({}), 4);

@@ -28,7 +28,7 @@ void add_augment_statistics(Network& judge, const AugmentationSpec& spec);
 /// Fills `out`, float64 [N, numbers of DrawnAugmentation] on a device, with what the CPU draws, but
 /// for the rounding of exp2. There in programs that compute on a GPU
 /// (gan/cuda/random_on_device.cpp), null in all others.
-/// @param strength  float64 [1], on that device
+/// @param strength  float64, one number on that device
 [[gnu::weak]] void draw_augmentations_on_device(const AugmentChances& chances,
                                                 const at::Tensor& strength, const RandomKey& key,
                                                 const PictureShape& shape, const at::Tensor& out);
@@ -41,7 +41,7 @@ class Augmentation {
 
   /// `pictures` [N, C, S, S], C 1 or 3, in their memory format. With gradients where they
   /// have some. A device is told what to do and never asked: it may repeat that for other draws.
-  /// @param strength  p, at least 0; float64 [1], where the pictures are
+  /// @param strength  p, at least 0; float64, one number where the pictures are
   /// @param key  of the micro-batch; its `draw` and `block` are filled in here
   [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, const at::Tensor& strength,
                                      const RandomKey& key);

@@ -29,14 +29,6 @@ Statistic& path_length_of(Network& network) {
   throw InvariantError("network " + network.name() + " makes no styles, so it has no path lengths");
 }
 
-at::Tensor penalty_of(PenaltyKind kind, double weight, const at::Tensor& gradient) {
-  const at::Tensor squared_norms = gradient.flatten(1).square().sum(1);
-  if (kind == PenaltyKind::kR1) {
-    return squared_norms.mean() * (weight / 2.0);
-  }
-  return ((squared_norms + kNormFloor).sqrt() - 1.0).square().mean() * weight;
-}
-
 LookedAt looked_at(PenaltyKind kind) {
   return kind == PenaltyKind::kPathLength ? LookedAt{.name = kStyles, .is_inside = true}
                                           : LookedAt{.name = "image"};
@@ -95,9 +87,20 @@ at::Tensor BlockwisePenalty::measure(const ByName& cotangents, StatisticSink* si
                                    /*create_graph=*/true)
                  .front();
   }
-  penalty_ = kind_ == PenaltyKind::kPathLength ? path_length_penalty(looked, sink)
-                                               : penalty_of(kind_, weight_, looked);
+  const at::Tensor value = measured(looked, sink);
+  const double weight = kind_ == PenaltyKind::kR1 ? weight_ / 2.0 : weight_;
+  penalty_ =
+      factor_.defined() ? value * (factor_ * weight).to(value.scalar_type()) : value * weight;
   return penalty_.detach();
+}
+
+at::Tensor BlockwisePenalty::measured(const at::Tensor& gradient, StatisticSink* sink) {
+  if (kind_ == PenaltyKind::kPathLength) {
+    return path_length_penalty(gradient, sink);
+  }
+  const at::Tensor squared_norms = gradient.flatten(1).square().sum(1);
+  return kind_ == PenaltyKind::kR1 ? squared_norms.mean()
+                                   : ((squared_norms + kNormFloor).sqrt() - 1.0).square().mean();
 }
 
 BlockwisePenalty::ByName BlockwisePenalty::pulled(double loss_scale) {
@@ -125,7 +128,7 @@ at::Tensor BlockwisePenalty::path_length_penalty(const at::Tensor& gradient, Sta
     sink->take(statistic, lengths.detach().mean().reshape({1}).to(statistic.running.scalar_type()));
   }
   const at::Tensor mean = begin + (lengths.mean() - begin) * statistic.momentum;
-  return (lengths - mean).square().mean() * weight_;
+  return (lengths - mean).square().mean();
 }
 
 }  // namespace gangway::gan

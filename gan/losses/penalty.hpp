@@ -65,6 +65,10 @@ class BlockwisePenalty {
     made_ = std::move(made);
   }
 
+  /// From now on the weight is multiplied by `factor`: float64 [], where the network is, whose
+  /// value counts when the penalty is computed, and not when that is asked for.
+  void scale_by(at::Tensor factor) { factor_ = std::move(factor); }
+
   /// Of a network that is cut, the same in pieces: the sweeps through this chunk, as far as it has
   /// them. Between them tensors go from chunk to chunk by their names in the network.
   [[nodiscard]] BlockSweeps& sweeps() { return sweeps_; }
@@ -79,10 +83,13 @@ class BlockwisePenalty {
  private:
   /// Of path lengths: looks up their moving mean, and gives what is new of it to `sink`.
   [[nodiscard]] at::Tensor path_length_penalty(const at::Tensor& gradient, StatisticSink* sink);
+  /// What is penalised of `gradient`, without a weight.
+  [[nodiscard]] at::Tensor measured(const at::Tensor& gradient, StatisticSink* sink);
 
   Network& network_;
   PenaltyKind kind_;
   double weight_;
+  at::Tensor factor_;  // undefined: 1
   BlockSweeps sweeps_;
   at::Tensor original_;  // undefined: the first input itself is looked at
   at::Tensor made_;

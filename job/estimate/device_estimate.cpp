@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "job/augmentation.hpp"
 #include "job/blocks/progressive/growth.hpp"
 #include "job/estimate/device_sums.hpp"
 #include "job/models/recipes.hpp"
@@ -58,13 +57,9 @@ void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& p
 
 bool records_steps(const JobSpec& spec) {
   const TrainingSpec& training = spec.training;
-  const PenaltySpec& penalty = training.penalty;
   const bool is_left_to_the_host =
       spec.growth_level(0) != kFullyGrown || spec.layout.places_networks() ||
       spec.scales_losses() || training.recipe->has_pools ||
-      !(training.augment.schedule == ScheduleSpec{}) ||
-      !(penalty.gamma_course() == ScheduleSpec{}) ||
-      !(penalty.gradient_schedule == ScheduleSpec{}) ||
       (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData);
   const bool is_captured =  // where nobody has looked into the step, it is not known
       spec.data.takes != ExampleKind::kAny && !training.own.phases.empty() &&

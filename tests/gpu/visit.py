@@ -32,7 +32,8 @@ NEXT = {  # ours, played
 CONTIGUOUS = ("numerics.memory_format=contiguous",)
 BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the reference
     "as it is": (),
-    "R1 in every other step, bf16": ("training.r1.gamma=1", "training.r1.interval=2", "numerics.precision=bf16"),
+    "R1 in every other step on its way down, bf16": ("training.r1.gamma=1", "training.r1.interval=2", "numerics.precision=bf16",
+                                                    "training.r1.schedule={decay: linear, final_factor: 0.1}"),
     "StyleGAN2-ADA with path lengths": ("model.family=stylegan2", "training.path_length.weight=2", "training.path_length.interval=2",
                                         "training.augment.policy=ada", "training.augment.kimg=5"),
     "8 micro-batches": ("training.microbatches=8",),

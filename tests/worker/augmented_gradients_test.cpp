@@ -43,23 +43,78 @@ JobSpec augmented_dcgan(const std::filesystem::path& images) {
 /// Micro-batch 0 of an augmented job.
 class AugmentedGradients : public ::testing::Test {
  protected:
-  AugmentedGradients() {
+  /// @param change  of the job
+  explicit AugmentedGradients(void (*change)(JobSpec&) = [](JobSpec&) {}) {
+    change(job_);
+    phases_ = gan::phases_of(job_);
     for (gan::Network& network : networks_) {
       network.initialise(job_.training.seed);
     }
   }
 
-  /// What a pass leaves in the network that `phase` trains.
-  Gradients left_by(int phase, int pass) {
+  /// What a pass leaves in the network that `phase` trains, in the last of so many steps.
+  Gradients left_by(int phase, int pass, std::int64_t steps = 1) {
     PassRun run({.job = job_,
                  .phases = phases_,
                  .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
                  .sinks = {&seen_, &seen_},
                  .reals = reals_,
                  .device = at::kCPU});
-    run.begin_step(0);
-    StepLosses losses({0, 1}, 2);
+    for (step_ = 0; step_ < steps; ++step_) {
+      forget();
+      run.begin_step(step_);
+      perform(run, phase, pass);
+    }
+    --step_;
+    return gradients(phase);
+  }
+  /// R1 as the authors' code has it: of the gradient to pictures that are then augmented.
+  at::Tensor penalty_through(const at::Tensor& pictures, RandomKey augmentation, int pass) {
+    augmentation.pass += pass;
+    const at::Tensor original = pictures.detach().requires_grad_(true);
+    const at::Tensor logits = judged(augmented(original, augmentation));
+    const at::Tensor gradient =
+        torch::autograd::grad({logits.sum()}, {original}, {}, true, /*create_graph=*/true).front();
+    return gradient.square().sum({1, 2, 3}).mean() *
+           (kGamma / 2.0 * now(1.0, job_.training.penalty.gamma_course()));
+  }
+  Gradients of_loss(int phase, const at::Tensor& loss) {
     forget();
+    torch::autograd::backward({loss}, {});
+    return gradients(phase);
+  }
+
+  [[nodiscard]] RandomKey key(int phase, RandomDraw draw, int stream) const {
+    return {.seed = job_.training.seed,
+            .step = step_,
+            .phase = phase,
+            .pass = stream << 16,
+            .draw = static_cast<std::int32_t>(draw)};
+  }
+  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, const RandomKey& key) const {
+    return gan::Augmentation(job_.training.augment, 16.0)
+        .augmented(
+            pictures,
+            at::full({1}, now(kAugmentedStrength, job_.training.augment.schedule), at::kDouble),
+            key);
+  }
+  [[nodiscard]] at::Tensor generated(const at::Tensor& noise) {
+    return networks_[kGenerator].forward({{"noise", noise}}, {});
+  }
+  [[nodiscard]] at::Tensor judged(const at::Tensor& pictures) {
+    return networks_[kDiscriminator].forward({{"image", pictures}}, {});
+  }
+  [[nodiscard]] const JobSpec& job() const { return job_; }
+  [[nodiscard]] at::Tensor reals() { return reals_.take(step_, 0, 0).images; }
+  /// What begins with `base`, at the end of the step.
+  [[nodiscard]] double now(double base, const ScheduleSpec& schedule) const {
+    return scheduled(base, schedule, static_cast<double>((step_ + 1) * job_.images_per_step()),
+                     job_.burn_in_images());
+  }
+
+ private:
+  void perform(PassRun& run, int phase, int pass) {
+    StepLosses losses({0, 1}, 2);
     for (const pipeline::Instruction& at :
          pipeline::one_stage_schedule(phases_, {0, 1}, 0, Overlap::kNone)) {
       if (at.phase != phase || at.pass != pass) {
@@ -75,43 +130,7 @@ class AugmentedGradients : public ::testing::Test {
         run.penalty_backward(at, losses, {});
       }
     }
-    return gradients(phase);
   }
-  /// R1 as the authors' code has it: of the gradient to pictures that are then augmented.
-  at::Tensor penalty_through(const at::Tensor& pictures, RandomKey augmentation, int pass) {
-    augmentation.pass += pass;
-    const at::Tensor original = pictures.detach().requires_grad_(true);
-    const at::Tensor logits = judged(augmented(original, augmentation));
-    const at::Tensor gradient =
-        torch::autograd::grad({logits.sum()}, {original}, {}, true, /*create_graph=*/true).front();
-    return gradient.square().sum({1, 2, 3}).mean() * (kGamma / 2.0);
-  }
-  Gradients of_loss(int phase, const at::Tensor& loss) {
-    forget();
-    torch::autograd::backward({loss}, {});
-    return gradients(phase);
-  }
-
-  [[nodiscard]] RandomKey key(int phase, RandomDraw draw, int stream) const {
-    return {.seed = job_.training.seed,
-            .phase = phase,
-            .pass = stream << 16,
-            .draw = static_cast<std::int32_t>(draw)};
-  }
-  [[nodiscard]] at::Tensor augmented(const at::Tensor& pictures, const RandomKey& key) const {
-    return gan::Augmentation(job_.training.augment, 16.0)
-        .augmented(pictures, at::full({1}, kAugmentedStrength, at::kDouble), key);
-  }
-  [[nodiscard]] at::Tensor generated(const at::Tensor& noise) {
-    return networks_[kGenerator].forward({{"noise", noise}}, {});
-  }
-  [[nodiscard]] at::Tensor judged(const at::Tensor& pictures) {
-    return networks_[kDiscriminator].forward({{"image", pictures}}, {});
-  }
-  [[nodiscard]] const JobSpec& job() const { return job_; }
-  [[nodiscard]] at::Tensor reals() { return reals_.take(0, 0, 0).images; }
-
- private:
   void forget() {
     for (gan::Network& network : networks_) {
       for (const auto& named : network.parameters()) {
@@ -132,7 +151,8 @@ class AugmentedGradients : public ::testing::Test {
 
   testing::ScratchFolder scratch_;
   JobSpec job_ = augmented_dcgan(scratch_.path() / "images");
-  std::vector<pipeline::Phase> phases_ = gan::phases_of(job_);
+  std::vector<pipeline::Phase> phases_;
+  std::int64_t step_ = 0;
   PerNetwork<gan::Network> networks_ = gan::build_networks(job_);
   gan::StatisticSums seen_;
   std::unique_ptr<data::Dataset> dataset_ =
@@ -172,6 +192,27 @@ TEST_F(AugmentedGradients, OfAPenaltyComeThroughTheAugmentationOfGeneratedPictur
       found,
       of_loss(0, penalty_through(generated(noise), key(0, RandomDraw::kAugmentFlip, 1), kR1 + 1)),
       kAugmentedTolerance);
+}
+
+class ScheduledGradients : public AugmentedGradients {
+ protected:
+  ScheduledGradients()
+      : AugmentedGradients([](JobSpec& job) {
+          const double kimg = static_cast<double>(job.images_per_step()) / 1000.0;
+          job.training.augment.schedule = {
+              .decay = DecayKind::kLinear, .end_kimg = 4 * kimg, .final_value = 1.0};
+          job.training.penalty.gamma_schedule = {
+              .decay = DecayKind::kLinear, .end_kimg = 4 * kimg, .final_value = 0.1};
+        }) {}
+};
+
+TEST_F(ScheduledGradients, HaveTheStrengthAndTheWeightOfTheirOwnStep) {
+  const Gradients found = left_by(/*phase=*/0, kR1, /*steps=*/3);
+  EXPECT_GT(now(kAugmentedStrength, job().training.augment.schedule), 0.8);
+  EXPECT_LT(now(1.0, job().training.penalty.gamma_course()), 0.5);
+  expect_close(found,
+               of_loss(0, penalty_through(reals(), key(0, RandomDraw::kAugmentFlip, 0), kR1)),
+               kAugmentedTolerance);
 }
 
 }  // namespace

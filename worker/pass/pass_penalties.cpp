@@ -18,9 +18,11 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
   const auto& penalty = std::get<Penalty>(node());
   if (!penalty.part || penalty.part->goes_forward) {
     work_->penalty = std::make_unique<gan::BlockwisePenalty>(
-        *setup_.networks[penalty.network], gan::penalty_named(penalty.function),
-        penalty.weight * value_of(1.0, penalty.schedule),
+        *setup_.networks[penalty.network], gan::penalty_named(penalty.function), penalty.weight,
         penalty.part ? std::optional(penalty.part->blocks) : std::nullopt);
+    if (!(penalty.schedule == ScheduleSpec{})) {
+      work_->penalty->scale_by(number_of(1.0, penalty.schedule));
+    }
   }
   if (penalty.looks_through && (!penalty.part || penalty.part->is_measured)) {
     work_->penalty->look_through(work_->through.first, work_->through.second);

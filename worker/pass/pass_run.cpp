@@ -68,6 +68,9 @@ void PassRun::begin_step(std::int64_t step, std::optional<std::uint64_t> seed) {
   for (gan::Network* network : setup_.networks) {
     network->grow_to(growth_);
   }
+  for (const Number& number : numbers_) {
+    number.value.fill_(value_of(number.base, number.schedule));
+  }
   if (own_step_) {
     own_step_->begin_step(step);
   }
@@ -253,9 +256,7 @@ void PassRun::make(const Augment& augment) {
   at::Tensor original = work_->value(augment.input);
   const at::Tensor strength =
       augment.strength.empty()
-          ? at::full({1},
-                     value_of(augmentation_.fixed_strength(), setup_.job.training.augment.schedule),
-                     original.options().dtype(at::kDouble))
+          ? number_of(augmentation_.fixed_strength(), setup_.job.training.augment.schedule)
           : gan::Augmentation::strength_of(work_->value(augment.strength));
   if (augment.is_looked_through) {
     original = original.detach().requires_grad_(true);
@@ -318,6 +319,18 @@ Precision PassRun::precision() const {
 
 const Pass& PassRun::pass() const {
   return phase().passes[static_cast<std::size_t>(work_->at.pass)];
+}
+
+at::Tensor PassRun::number_of(double base, const ScheduleSpec& schedule) {
+  const auto known = std::ranges::find_if(numbers_, [&](const Number& number) {
+    return number.base == base && number.schedule == schedule;
+  });
+  if (known != numbers_.end()) {
+    return known->value;
+  }
+  const at::TensorOptions options = at::device(setup_.device).dtype(at::kDouble);
+  return numbers_.emplace_back(base, schedule, at::full({}, value_of(base, schedule), options))
+      .value;
 }
 
 double PassRun::value_of(double base, const ScheduleSpec& schedule) const {

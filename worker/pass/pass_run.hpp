@@ -194,7 +194,9 @@ class PassRun {
   [[nodiscard]] const pipeline::Node& node() const;
   /// That the node at hand computes in: a network's, or fp32.
   [[nodiscard]] Precision precision() const;
-  /// What begins with `base`, in this step.
+  /// What begins with `base`, in this step: float64 [] on the device, where each step puts its own.
+  /// So work that is recorded in one step finds the number of the step that it is done in.
+  [[nodiscard]] at::Tensor number_of(double base, const ScheduleSpec& schedule);
   [[nodiscard]] double value_of(double base, const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(const pipeline::Instruction& at, RandomDraw draw, int stream) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const {
@@ -220,6 +222,12 @@ class PassRun {
   PassWork* work_ = nullptr;                   // that is at hand
   std::map<Place, std::map<int, Kept>> kept_;  // by node
   at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
+  struct Number {
+    double base = 0.0;
+    ScheduleSpec schedule;
+    at::Tensor value;
+  };
+  std::vector<Number> numbers_;  // that were asked for
 };
 
 }  // namespace gangway::worker

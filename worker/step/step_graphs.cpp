@@ -47,10 +47,6 @@ std::string reason_in(const pipeline::Node& node) {
       draw != nullptr && draw->kind == pipeline::Draw::Kind::kDataLabels) {
     return "labels of the data are looked up by the host";
   }
-  if (const auto* penalty = std::get_if<pipeline::Penalty>(&node);
-      penalty != nullptr && !(penalty->schedule == ScheduleSpec{})) {
-    return "a penalty's weight has a schedule";
-  }
   return {};
 }
 
@@ -100,9 +96,6 @@ std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Pha
   }
   if (job.scales_losses()) {
     return "losses are scaled by what the host has seen";
-  }
-  if (!(job.training.augment.schedule == ScheduleSpec{})) {
-    return "the strength of augmentation has a schedule";
   }
   if (!job.model.library.file.empty()) {
     return "blocks of a library may do anything";

@@ -13,6 +13,7 @@
 #include "base/errors.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
+#include "job/estimate/device_estimate.hpp"
 #include "pipeline/cut_phases.hpp"
 #include "pipeline/lists/list_checks.hpp"
 #include "pipeline/microbatches_with_reals.hpp"
@@ -185,7 +186,7 @@ void Training::begin_graphs() {
   if (!recorder_) {
     return;
   }
-  const std::string why_not = why_not_recorded(job_, phases_);
+  const std::string why_not = why_not_recorded(job_);
   if (why_not.empty()) {
     graphs_.emplace(StepGraphs::Setup{.recorder = *recorder_,
                                       .operations = operations_,

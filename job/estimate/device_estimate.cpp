@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "job/blocks/progressive/growth.hpp"
 #include "job/estimate/device_sums.hpp"
 #include "job/models/recipes.hpp"
@@ -17,6 +19,22 @@ std::int64_t num_buckets(const JobSpec& spec, std::int64_t parameters) {
   return spec.layout.buckets > 0
              ? spec.layout.buckets
              : std::clamp<std::int64_t>(kFloat * parameters / kLeastBucketBytes, 1, kMostBuckets);
+}
+
+/// @pre it has a step of its own
+std::string why_own_step_is_not_recorded(const JobSpec& spec) {
+  if (spec.data.takes == ExampleKind::kAny) {
+    return "the examples of training.step are tensors of your own, which the host brings";
+  }
+  if (spec.training.own.phases.empty()) {
+    return "nobody has looked into training.step";
+  }
+  for (const OwnPhase& phase : spec.training.own.phases) {
+    if (!phase.is_captured) {
+      return fmt::format("phase {} of training.step is not marked capture=True", phase.name);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -55,22 +73,37 @@ void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& p
   }
 }
 
-bool records_steps(const JobSpec& spec) {
+std::string why_not_recorded(const JobSpec& spec) {
   const TrainingSpec& training = spec.training;
-  const bool is_left_to_the_host =
-      spec.growth_level(0) != kFullyGrown || spec.layout.places_networks() ||
-      spec.scales_losses() || training.recipe->has_pools ||
-      (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData);
-  const bool is_captured =  // where nobody has looked into the step, it is not known
-      spec.data.takes != ExampleKind::kAny && !training.own.phases.empty() &&
-      std::ranges::all_of(training.own.phases, &OwnPhase::is_captured);
-  const bool is_the_users =
-      !spec.model.library.file.empty() ||
-      (!is_captured && std::ranges::any_of(spec.networks, [](const NetworkSpec& network) {
-        return !network.module.file.empty();
-      }));
+  if (spec.growth_level(0) != kFullyGrown) {
+    return "its networks grow";
+  }
+  if (spec.layout.places_networks()) {
+    return "tensors come from other workers and go to them";
+  }
+  if (spec.scales_losses()) {
+    return "losses are scaled by what the host has seen";
+  }
+  if (training.recipe->has_pools) {
+    return "pools of images are the host's";
+  }
+  if (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData) {
+    return "labels of the data are looked up by the host";
+  }
+  if (!spec.model.library.file.empty()) {
+    return "blocks of a library may do anything";
+  }
+  if (training.step.is_python()) {
+    return why_own_step_is_not_recorded(spec);
+  }
+  const bool has_own = std::ranges::any_of(
+      spec.networks, [](const NetworkSpec& network) { return !network.module.file.empty(); });
+  return has_own ? "a network of the user's may do anything" : "";
+}
+
+bool records_steps(const JobSpec& spec) {
   return spec.numerics.device == DeviceKind::kCuda && spec.layout.cuda_graph != GraphChoice::kOff &&
-         !is_left_to_the_host && !is_the_users;
+         why_not_recorded(spec).empty();
 }
 
 int recorded_at_once(const JobSpec& spec, MicrobatchRange range) {

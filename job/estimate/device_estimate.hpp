@@ -38,8 +38,10 @@ struct DevicePart {
 void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& part,
                      MemoryEstimate& memory);
 
-/// Whether steps are recorded as CUDA graphs, which have memory of their own: as
-/// worker/step/step_graphs.hpp says of the job's phases.
+/// Why steps of this job are not recorded as CUDA graphs (worker/step/step_graphs.hpp): numbers of
+/// one step that the host decides on. Empty: nothing speaks against it.
+[[nodiscard]] std::string why_not_recorded(const JobSpec& spec);
+/// Whether they are, on a GPU and as the job wants it. Graphs have memory of their own.
 [[nodiscard]] bool records_steps(const JobSpec& spec);
 /// Of its micro-batches `range`, those that a worker's recorded step computes at once; 0: steps are
 /// not recorded.

@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
@@ -38,30 +37,6 @@ bool is_of_an_exchange(Operation operation) {
   return operation == Operation::kReduce || operation == Operation::kAwait;
 }
 
-/// What of a node the host decides on from step to step; empty: nothing.
-std::string reason_in(const pipeline::Node& node) {
-  if (std::holds_alternative<pipeline::Pool>(node)) {
-    return "pools of images are the host's";
-  }
-  if (const auto* draw = std::get_if<pipeline::Draw>(&node);
-      draw != nullptr && draw->kind == pipeline::Draw::Kind::kDataLabels) {
-    return "labels of the data are looked up by the host";
-  }
-  return {};
-}
-
-std::string why_own_step_is_not(const JobSpec& job) {
-  if (job.data.takes == ExampleKind::kAny) {
-    return "the examples of training.step are tensors of your own, which the host brings";
-  }
-  for (const OwnPhase& phase : job.training.own.phases) {
-    if (!phase.is_captured) {
-      return fmt::format("phase {} of training.step is not marked capture=True", phase.name);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 StepGraphs::StepGraphs(Setup setup)
@@ -85,39 +60,6 @@ std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
     }
   }
   return networks;
-}
-
-std::string why_not_recorded(const JobSpec& job, const std::vector<pipeline::Phase>& phases) {
-  if (job.growth_level(0) != kFullyGrown) {
-    return "its networks grow";
-  }
-  if (job.layout.places_networks()) {
-    return "tensors come from other workers and go to them";
-  }
-  if (job.scales_losses()) {
-    return "losses are scaled by what the host has seen";
-  }
-  if (!job.model.library.file.empty()) {
-    return "blocks of a library may do anything";
-  }
-  if (job.training.step.is_python()) {
-    return why_own_step_is_not(job);
-  }
-  for (const NetworkSpec& network : job.networks) {
-    if (!network.module.file.empty()) {
-      return "a network of the user's may do anything";
-    }
-  }
-  for (const pipeline::Phase& phase : phases) {
-    for (const pipeline::Pass& pass : phase.passes) {
-      for (const pipeline::Node& node : pass.nodes) {
-        if (std::string reason = reason_in(node); !reason.empty()) {
-          return reason;
-        }
-      }
-    }
-  }
-  return {};
 }
 
 bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance) {

@@ -31,11 +31,6 @@
 
 namespace gangway::worker {
 
-/// Why steps of this job are not recorded: numbers of one step that the host decides on. Empty:
-/// nothing speaks against it.
-[[nodiscard]] std::string why_not_recorded(const JobSpec& job,
-                                           const std::vector<pipeline::Phase>& phases);
-
 /// Whether gradients are the same. @param tolerance  of the norm of their difference, over that of
 /// `plain`; 0: every bit is equal. Numbers that are none never agree.
 [[nodiscard]] bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Which jobs' steps are recorded as CUDA graphs; that they have the bits of plain ones is
+// tests/worker/step_graphs_test.cpp's.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "job/estimate/device_estimate.hpp"
+#include "job/file/parse.hpp"
+
+namespace gangway {
+namespace {
+
+JobSpec job_with(const std::vector<std::string>& keys) {
+  return load_job({.file = {}, .text = std::nullopt, .overrides = keys, .environment = {}}).spec;
+}
+
+std::string why_not(const std::vector<std::string>& keys) {
+  return why_not_recorded(job_with(keys));
+}
+
+TEST(RecordedSteps, AreOfWhatADeviceDoesByItself) {
+  EXPECT_EQ(why_not({}), "");
+  EXPECT_EQ(why_not({"training.augment.policy=ada"}), "");
+  EXPECT_EQ(why_not({"training.augment={policy: ada, strength: 0.1}",
+                     "training.augment.schedule={decay: linear, end_kimg: 1, final: 0.3}"}),
+            "");
+  EXPECT_EQ(why_not({"training.r1.gamma=1",
+                     "training.r1.schedule={decay: linear, end_kimg: 1, final_factor: 0.1}"}),
+            "");
+}
+
+TEST(RecordedSteps, AreNoneWhereTheHostDecidesOnNumbers) {
+  EXPECT_NE(why_not({"layout.stages=2"}), "");
+  EXPECT_NE(why_not({"numerics.precision=fp16"}), "");
+  EXPECT_NE(why_not({"model.classes=10", "training.fake_labels=data"}), "");
+  JobSpec job = job_with({});
+  job.model.library.file = "libmine.so";
+  EXPECT_NE(why_not_recorded(job), "");
+  job = job_with({});
+  job.networks[NetworkId{}].module.file = "mine.pt";
+  EXPECT_NE(why_not_recorded(job), "");
+}
+
+TEST(RecordedSteps, AreOfGpusWhereTheJobWantsThem) {
+  JobSpec job = job_with({});
+  EXPECT_FALSE(records_steps(job));
+  job.numerics.device = DeviceKind::kCuda;
+  EXPECT_TRUE(records_steps(job));
+  job.layout.cuda_graph = GraphChoice::kOff;
+  EXPECT_FALSE(records_steps(job));
+}
+
+}  // namespace
+}  // namespace gangway

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gan/augment/augmentation.hpp"
 
-#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -26,47 +25,34 @@ Statistic& augment_statistic(Network& judge, std::string_view name) {
 }
 
 constexpr std::int64_t kNumbers = sizeof(DrawnAugmentation) / sizeof(double);
-constexpr std::int64_t number_at(std::size_t offset) {
-  return static_cast<std::int64_t>(offset / sizeof(double));
+/// [N, kNumbers], float64, where the pictures are: a DrawnAugmentation each.
+at::Tensor drawn_rows(const AugmentChances& chances, const at::Tensor& strength,
+                      const RandomKey& key, const at::Tensor& pictures) {
+  const PictureShape shape{.channels = pictures.size(1), .side = pictures.size(2)};
+  const at::TensorOptions options = at::device(pictures.device()).dtype(at::kDouble);
+  if (!pictures.is_cpu() && draw_augmentations_on_device != nullptr) {
+    const at::Tensor rows = at::empty({pictures.size(0), kNumbers}, options);
+    draw_augmentations_on_device(chances, strength, key, shape, rows);
+    return rows;
+  }
+  const at::Tensor rows = at::empty({pictures.size(0), kNumbers}, at::kDouble);
+  const auto p = strength.item<double>();
+  for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
+    const DrawnAugmentation drawn = drawn_augmentation(chances, p, key, picture, shape);
+    std::memcpy(rows.mutable_data_ptr<double>() + picture * kNumbers, &drawn, sizeof drawn);
+  }
+  return rows.to(options);
 }
 
-/// [N, kNumbers], float64, where the pictures are: the fields of DrawnAugmentation.
-class Drawn {
- public:
-  Drawn(const AugmentChances& chances, const at::Tensor& strength, const RandomKey& key,
-        const at::Tensor& pictures) {
-    const PictureShape shape{.channels = pictures.size(1), .side = pictures.size(2)};
-    const at::TensorOptions options = at::device(pictures.device()).dtype(at::kDouble);
-    if (!pictures.is_cpu() && draw_augmentations_on_device != nullptr) {
-      rows_ = at::empty({pictures.size(0), kNumbers}, options);
-      draw_augmentations_on_device(chances, strength, key, shape, rows_);
-      return;
-    }
-    const at::Tensor rows = at::empty({pictures.size(0), kNumbers}, at::kDouble);
-    const auto p = strength.item<double>();
-    for (std::int64_t picture = 0; picture < pictures.size(0); ++picture) {
-      const DrawnAugmentation drawn = drawn_augmentation(chances, p, key, picture, shape);
-      std::memcpy(rows.mutable_data_ptr<double>() + picture * kNumbers, &drawn, sizeof drawn);
-    }
-    rows_ = rows.to(options);
-  }
+/// [N, numbers of the field].
+template <typename Field>
+at::Tensor field_of(const at::Tensor& rows, Field DrawnAugmentation::*field) {
+  return rows.narrow(1, place_of(field), sizeof(Field) / sizeof(double));
+}
 
-  [[nodiscard]] at::Tensor number(std::size_t offset) const {
-    return rows_.select(1, number_at(offset));
-  }
-  [[nodiscard]] at::Tensor numbers(std::size_t offset, std::size_t bytes) const {
-    return rows_.narrow(1, number_at(offset), number_at(bytes));
-  }
-  [[nodiscard]] at::Tensor geometry() const {
-    return numbers(offsetof(DrawnAugmentation, geometry), sizeof(Affine));
-  }
-
- private:
-  at::Tensor rows_;
-};
-
-/// `transform` of those pictures that `is_chosen` [N] says, 1 or 0, with their rows of `numbers`;
-/// the others keep their bits. A CPU transforms no others; a device is not asked which they are.
+/// `transform` of those pictures that `is_chosen` [N, 1] says, 1 or 0, with their rows of
+/// `numbers`; the others keep their bits. A CPU transforms no others; a device is not asked which
+/// they are.
 template <typename Transform>
 at::Tensor transformed_where(const at::Tensor& is_chosen, const at::Tensor& pictures,
                              const at::Tensor& numbers, const Transform& transform) {
@@ -74,7 +60,7 @@ at::Tensor transformed_where(const at::Tensor& is_chosen, const at::Tensor& pict
     return at::where(is_chosen.reshape({-1, 1, 1, 1}) > 0.0, transform(pictures, numbers),
                      pictures);
   }
-  const at::Tensor index = is_chosen.nonzero().flatten();
+  const at::Tensor index = is_chosen.flatten().nonzero().flatten();
   if (index.numel() == 0) {
     return pictures;
   }
@@ -160,39 +146,38 @@ at::Tensor Augmentation::ada_augmented(const at::Tensor& pictures, const at::Ten
                                        const RandomKey& key) {
   using enum AugmentKind;
   const AugmentKinds kinds = spec_.kinds();
-  const Drawn drawn(chances_of(spec_), strength, key, pictures);
-  const at::Tensor resamples = drawn.number(offsetof(DrawnAugmentation, resamples));
+  const at::Tensor rows = drawn_rows(chances_of(spec_), strength, key, pictures);
+  const auto drawn = [&](auto field) { return field_of(rows, field); };
+  const at::Tensor resamples = drawn(&DrawnAugmentation::resamples);
+  const at::Tensor geometries = drawn(&DrawnAugmentation::geometry);
   at::Tensor result = pictures;
   if (kinds.has(kBlit)) {
-    const at::Tensor moves = drawn.number(offsetof(DrawnAugmentation, moves_pixels));
-    result = transformed_where(moves - resamples, result, drawn.geometry(), blitted);
+    result = transformed_where(drawn(&DrawnAugmentation::moves_pixels) - resamples, result,
+                               geometries, blitted);
   }
   if (kinds.has(kGeometry)) {
-    result = transformed_where(resamples, result, drawn.geometry(),
+    result = transformed_where(resamples, result, geometries,
                                [&](const at::Tensor& some, const at::Tensor& geometry) {
                                  return resampled(some, geometry, filters_of(some));
                                });
   }
   if (kinds.has(kColor)) {
-    result = transformed_where(
-        drawn.number(offsetof(DrawnAugmentation, changes_colors)), result,
-        drawn.numbers(offsetof(DrawnAugmentation, colors), sizeof(ColorMatrix)), recolored);
+    result = transformed_where(drawn(&DrawnAugmentation::changes_colors), result,
+                               drawn(&DrawnAugmentation::colors), recolored);
   }
   if (kinds.has(kFilter)) {
-    result = transformed_where(
-        drawn.number(offsetof(DrawnAugmentation, filters)), result,
-        drawn.numbers(offsetof(DrawnAugmentation, gains), sizeof(DrawnAugmentation::gains)),
-        [&](const at::Tensor& some, const at::Tensor& gains) {
-          return band_filtered(some, gains, filters_of(some));
-        });
+    result = transformed_where(drawn(&DrawnAugmentation::filters), result,
+                               drawn(&DrawnAugmentation::gains),
+                               [&](const at::Tensor& some, const at::Tensor& gains) {
+                                 return band_filtered(some, gains, filters_of(some));
+                               });
   }
   if (kinds.has(kNoise)) {
-    result = with_noise(result, drawn.number(offsetof(DrawnAugmentation, noise)), key);
+    result = with_noise(result, drawn(&DrawnAugmentation::noise), key);
   }
   if (kinds.has(kCutout)) {
-    result = transformed_where(drawn.number(offsetof(DrawnAugmentation, cuts_out)), result,
-                               drawn.numbers(offsetof(DrawnAugmentation, cutout), sizeof(Cutout)),
-                               cut_out);
+    result = transformed_where(drawn(&DrawnAugmentation::cuts_out), result,
+                               drawn(&DrawnAugmentation::cutout), cut_out);
   }
   return result;
 }

@@ -65,6 +65,13 @@ struct DrawnAugmentation {
   Cutout cutout;
 };
 
+/// Where a field stands among the numbers of a struct that has numbers alone.
+template <typename Struct, typename Field>
+[[nodiscard]] std::int64_t place_of(Field Struct::*field) {
+  const Struct one;
+  return reinterpret_cast<const double*>(&(one.*field)) - reinterpret_cast<const double*>(&one);
+}
+
 /// Of a picture of `side` pixels.
 struct PictureShape {
   std::int64_t channels = 3;  ///< with one, hue and saturation have no meaning and are not drawn
@@ -187,84 +194,80 @@ GANGWAY_HOST_DEVICE inline ColorMatrix hue_rotation(const Angle& angle) {
   return result;
 }
 
-/// Draws for one picture, in the order in which its transformations are done.
+/// Draws for one picture, in the order in which its transformations are done: each of a kind with
+/// probability p.
 class Drawing {
  public:
   GANGWAY_HOST_DEVICE Drawing(const RandomKey& key, std::int64_t picture, const PictureShape& shape)
       : key_(key), picture_(picture), shape_(shape) {}
 
-  /// Probability of each of those that are drawn from now on.
-  GANGWAY_HOST_DEVICE void set_strength(double strength) { strength_ = strength; }
   [[nodiscard]] GANGWAY_HOST_DEVICE const DrawnAugmentation& drawn() const { return drawn_; }
 
-  GANGWAY_HOST_DEVICE void draw_blits() {
+  GANGWAY_HOST_DEVICE void draw_blits(double p) {
     if (const PictureDraws flip = draws(RandomDraw::kAugmentFlip);
-        flip.uniform(0) < strength_ && flip.uniform(1) >= 0.5) {
+        flip.uniform(0) < p && flip.uniform(1) >= 0.5) {
       move({.xx = -1.0});
     }
-    if (const PictureDraws turn = draws(RandomDraw::kAugmentTurn); turn.uniform(0) < strength_) {
+    if (const PictureDraws turn = draws(RandomDraw::kAugmentTurn); turn.uniform(0) < p) {
       constexpr double kSines[4] = {0.0, 1.0, 0.0, -1.0};
       if (const auto quarters = static_cast<int>(turn.uniform(1) * 4.0); quarters > 0) {
         move(turned(kSines[(quarters + 1) % 4], kSines[quarters]));
       }
     }
-    if (const PictureDraws moved = draws(RandomDraw::kAugmentShift); moved.uniform(0) < strength_) {
+    if (const PictureDraws moved = draws(RandomDraw::kAugmentShift); moved.uniform(0) < p) {
       move({.x0 = -whole_way(moved.uniform(1)), .y0 = -whole_way(moved.uniform(2))});
     }
   }
 
-  GANGWAY_HOST_DEVICE void draw_geometry() {
-    if (const PictureDraws scaled = draws(RandomDraw::kAugmentScale);
-        scaled.uniform(0) < strength_) {
+  GANGWAY_HOST_DEVICE void draw_geometry(double p) {
+    if (const PictureDraws scaled = draws(RandomDraw::kAugmentScale); scaled.uniform(0) < p) {
       const double factor = exp2(scaled.normal() * kScaleDeviation);
       resample({.xx = 1.0 / factor, .yy = 1.0 / factor});
     }
-    rotate(RandomDraw::kAugmentRotation);
+    rotate(RandomDraw::kAugmentRotation, p);
     if (const PictureDraws stretched = draws(RandomDraw::kAugmentStretching);
-        stretched.uniform(0) < strength_) {
+        stretched.uniform(0) < p) {
       const double factor = exp2(stretched.normal() * kStretchDeviation);
       resample({.xx = 1.0 / factor, .yy = factor});
     }
-    rotate(RandomDraw::kAugmentLateRotation);
-    if (const PictureDraws moved = draws(RandomDraw::kAugmentFineShift);
-        moved.uniform(0) < strength_) {
+    rotate(RandomDraw::kAugmentLateRotation, p);
+    if (const PictureDraws moved = draws(RandomDraw::kAugmentFineShift); moved.uniform(0) < p) {
       const double unit = kFineShiftShare * side();
       resample({.x0 = -moved.normal(0) * unit, .y0 = -moved.normal(1) * unit});
     }
   }
 
-  GANGWAY_HOST_DEVICE void draw_colors() {
-    if (const PictureDraws lit = draws(RandomDraw::kAugmentBrightness);
-        lit.uniform(0) < strength_) {
+  GANGWAY_HOST_DEVICE void draw_colors(double p) {
+    if (const PictureDraws lit = draws(RandomDraw::kAugmentBrightness); lit.uniform(0) < p) {
       recolor(gains_and_shift(1.0, lit.normal() * kBrightnessDeviation));
     }
     if (const PictureDraws contrast = draws(RandomDraw::kAugmentContrast);
-        contrast.uniform(0) < strength_) {
+        contrast.uniform(0) < p) {
       recolor(gains_and_shift(exp2(contrast.normal() * kContrastDeviation), 0.0));
     }
     if (const PictureDraws flip = draws(RandomDraw::kAugmentLumaFlip);
-        flip.uniform(0) < strength_ && flip.uniform(1) >= 0.5) {
+        flip.uniform(0) < p && flip.uniform(1) >= 0.5) {
       recolor(around_greys(-1.0, 1.0));
     }
     if (shape_.channels == 1) {
       return;
     }
-    if (const PictureDraws hue = draws(RandomDraw::kAugmentHue); hue.uniform(0) < strength_) {
+    if (const PictureDraws hue = draws(RandomDraw::kAugmentHue); hue.uniform(0) < p) {
       recolor(hue_rotation(Angle(hue.uniform(1))));
     }
     if (const PictureDraws saturated = draws(RandomDraw::kAugmentSaturation);
-        saturated.uniform(0) < strength_) {
+        saturated.uniform(0) < p) {
       recolor(around_greys(1.0, exp2(saturated.normal() * kSaturationDeviation)));
     }
   }
 
-  GANGWAY_HOST_DEVICE void draw_filter() {
+  GANGWAY_HOST_DEVICE void draw_filter(double p) {
     // The share of a picture's power in each band, of a spectrum that falls with the square of the
     // frequency.
     constexpr double kPower[kNumBands] = {10.0 / 13, 1.0 / 13, 1.0 / 13, 1.0 / 13};
     const PictureDraws filtered = draws(RandomDraw::kAugmentFilter);
     for (int band = 0; band < kNumBands; ++band) {
-      if (filtered.uniform(band) >= strength_) {
+      if (filtered.uniform(band) >= p) {
         continue;
       }
       const double gain = exp2(filtered.normal(band) * kFilterDeviation);
@@ -277,14 +280,14 @@ class Drawing {
     }
   }
 
-  GANGWAY_HOST_DEVICE void draw_noise() {
-    if (const PictureDraws noisy = draws(RandomDraw::kAugmentNoise); noisy.uniform(0) < strength_) {
+  GANGWAY_HOST_DEVICE void draw_noise(double p) {
+    if (const PictureDraws noisy = draws(RandomDraw::kAugmentNoise); noisy.uniform(0) < p) {
       drawn_.noise = fabs(noisy.normal()) * kNoiseDeviation;
     }
   }
 
-  GANGWAY_HOST_DEVICE void draw_cutout() {
-    if (const PictureDraws cut = draws(RandomDraw::kAugmentCutout); cut.uniform(0) < strength_) {
+  GANGWAY_HOST_DEVICE void draw_cutout(double p) {
+    if (const PictureDraws cut = draws(RandomDraw::kAugmentCutout); cut.uniform(0) < p) {
       drawn_.cutout = {cut.uniform(1), cut.uniform(2)};
       drawn_.cuts_out = 1.0;
     }
@@ -306,9 +309,9 @@ class Drawing {
     move(inverse);
     drawn_.resamples = 1.0;
   }
-  GANGWAY_HOST_DEVICE void rotate(RandomDraw draw) {
+  GANGWAY_HOST_DEVICE void rotate(RandomDraw draw, double p) {
     // One of two, before and behind the stretching, is done with probability p.
-    const double each = 1.0 - sqrt(fmin(fmax(1.0 - strength_, 0.0), 1.0));
+    const double each = 1.0 - sqrt(fmin(fmax(1.0 - p, 0.0), 1.0));
     if (const PictureDraws rotated = draws(draw); rotated.uniform(0) < each) {
       const Angle angle(rotated.uniform(1));
       resample(turned(angle.cosine, angle.sine));
@@ -319,7 +322,6 @@ class Drawing {
     drawn_.changes_colors = 1.0;
   }
 
-  double strength_ = 0.0;
   const RandomKey& key_;
   std::int64_t picture_;
   const PictureShape& shape_;
@@ -336,18 +338,12 @@ class Drawing {
     const PictureShape& shape) {
   using enum AugmentKind;
   detail::Drawing drawing(key, picture, shape);
-  drawing.set_strength(strength * chances[kBlit]);
-  drawing.draw_blits();
-  drawing.set_strength(strength * chances[kGeometry]);
-  drawing.draw_geometry();
-  drawing.set_strength(strength * chances[kColor]);
-  drawing.draw_colors();
-  drawing.set_strength(strength * chances[kFilter]);
-  drawing.draw_filter();
-  drawing.set_strength(strength * chances[kNoise]);
-  drawing.draw_noise();
-  drawing.set_strength(strength * chances[kCutout]);
-  drawing.draw_cutout();
+  drawing.draw_blits(strength * chances[kBlit]);
+  drawing.draw_geometry(strength * chances[kGeometry]);
+  drawing.draw_colors(strength * chances[kColor]);
+  drawing.draw_filter(strength * chances[kFilter]);
+  drawing.draw_noise(strength * chances[kNoise]);
+  drawing.draw_cutout(strength * chances[kCutout]);
   return drawing.drawn();
 }
 

@@ -12,13 +12,6 @@ at::Tensor tensor_of(const Matrix& matrix, at::Device device) {
   return at::tensor(matrix.values).reshape({matrix.rows, matrix.columns}).to(device);
 }
 
-/// Where a field stands among the numbers of a row.
-template <typename Struct>
-std::int64_t place_of(double Struct::*field) {
-  const Struct one;
-  return &(one.*field) - reinterpret_cast<const double*>(&one);
-}
-
 /// [K, 1, 1], of one number a transformation.
 at::Tensor column_of(const at::Tensor& geometry, double Affine::*number) {
   return geometry.select(1, place_of(number)).reshape({-1, 1, 1});

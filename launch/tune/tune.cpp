@@ -225,7 +225,7 @@ class Tuner {
     for (Trial& trial : trials) {
       trial.runs.resize(have_run ? kRunsOfRound : 0);
     }
-    for (int round = have_run ? 1 : 0; round < kRounds; ++round) {
+    for (int round = have_run ? 1 : 0; round < kRounds && trials.size() > 1; ++round) {
       measure(fmt::format("{}, round {}", what, round + 1), trials);
       const Trial simplest = simplest_of_fastest(trials);
       if (round + 1 < kRounds && trials.size() > 2) {

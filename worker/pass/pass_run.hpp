@@ -197,6 +197,7 @@ class PassRun {
   /// What begins with `base`, in this step: float64 [] on the device, where each step puts its own.
   /// So work that is recorded in one step finds the number of the step that it is done in.
   [[nodiscard]] at::Tensor number_of(double base, const ScheduleSpec& schedule);
+  /// The same, on the host.
   [[nodiscard]] double value_of(double base, const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(const pipeline::Instruction& at, RandomDraw draw, int stream) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const {

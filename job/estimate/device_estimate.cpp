@@ -87,8 +87,9 @@ std::string why_not_recorded(const JobSpec& spec) {
   if (training.recipe->has_pools) {
     return "pools of images are the host's";
   }
-  if (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData) {
-    return "labels of the data are looked up by the host";
+  if (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData &&
+      spec.data.module.is_python()) {
+    return "labels of examples in Python are looked up by the host";
   }
   if (!spec.model.library.file.empty()) {
     return "blocks of a library may do anything";

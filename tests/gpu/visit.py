@@ -35,7 +35,8 @@ BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the ref
     "R1 in every other step on its way down, bf16": ("training.r1.gamma=1", "training.r1.interval=2", "numerics.precision=bf16",
                                                     "training.r1.schedule={decay: linear, final_factor: 0.1}"),
     "StyleGAN2-ADA with path lengths": ("model.family=stylegan2", "training.path_length.weight=2", "training.path_length.interval=2",
-                                        "training.augment.policy=ada", "training.augment.kimg=5"),
+                                        "training.augment.policy=ada", "training.augment.kimg=5", "model.classes=10",
+                                        "training.fake_labels=data"),
     "8 micro-batches": ("training.microbatches=8",),
 }
 TRACED = "20:24"

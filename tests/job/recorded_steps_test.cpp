@@ -34,8 +34,12 @@ TEST(RecordedSteps, AreOfWhatADeviceDoesByItself) {
 TEST(RecordedSteps, AreNoneWhereTheHostDecidesOnNumbers) {
   EXPECT_NE(why_not({"layout.stages=2"}), "");
   EXPECT_NE(why_not({"numerics.precision=fp16"}), "");
-  EXPECT_NE(why_not({"model.classes=10", "training.fake_labels=data"}), "");
-  JobSpec job = job_with({});
+  JobSpec job = job_with({"model.classes=10", "training.fake_labels=data"});
+  EXPECT_EQ(why_not_recorded(job), "");
+  job.data.module.file = "faces.py";
+  job.data.module.python_class = "Faces";
+  EXPECT_NE(why_not_recorded(job), "");
+  job = job_with({});
   job.model.library.file = "libmine.so";
   EXPECT_NE(why_not_recorded(job), "");
   job = job_with({});

@@ -22,6 +22,7 @@
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/gan/statistic_sums.hpp"
 #include "tests/worker/gradients.hpp"
+#include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -332,6 +333,19 @@ TEST(PassRun, DrawsOtherNumbersFromEachStream) {
   const Gradients first = gradients_with(0);
   const Gradients other = gradients_with(1);
   EXPECT_FALSE(at::equal(first.begin()->second, other.begin()->second));
+}
+
+TEST(Draws, FindLabelsOfTheDataOnADeviceThatTheHostWouldFind) {
+  JobSpec job = fidelity::small_mlp();
+  job.data.limit = 100;
+  const auto data = data::open_dataset(job.data, job.model, job.training.seed);
+  const Draw draw{.kind = Draw::Kind::kDataLabels};
+  const RandomKey key{.seed = 1, .step = 2};
+  const at::Tensor by_host = drawn(draw, key, {.job = job, .data = data.get()});
+  const at::Tensor labels = all_labels(*data, at::kCPU);
+  EXPECT_EQ(labels.size(0), 100);
+  EXPECT_TRUE(at::equal(drawn(draw, key, {.job = job, .labels = labels}), by_host));
+  EXPECT_GT(std::get<0>(at::_unique(by_host)).numel(), 1) << "or it proves nothing";
 }
 
 TEST(PassRun, RefusesLossesAndPenaltiesThatNobodyKnows) {

@@ -176,9 +176,7 @@ bool recalls(const JobSpec& job) {
 bool takes_from_the_host(const JobSpec& job) {
   return any_pass(job, [](const pipeline::Pass& pass) {
     return std::ranges::any_of(pass.nodes, [](const pipeline::Node& node) {
-      const auto* draw = std::get_if<pipeline::Draw>(&node);
-      return std::holds_alternative<pipeline::Pool>(node) ||
-             (draw != nullptr && draw->kind == pipeline::Draw::Kind::kDataLabels);
+      return std::holds_alternative<pipeline::Pool>(node);
     });
   });
 }

@@ -10,7 +10,6 @@
 #include "job/families/families.hpp"
 
 namespace gangway::worker {
-
 namespace {
 
 /// Labels of uniformly chosen examples: the data's own distribution.
@@ -28,6 +27,15 @@ at::Tensor labels_of(const data::Dataset& data, const RandomKey& key, std::int64
 
 }  // namespace
 
+at::Tensor all_labels(const data::Dataset& data, at::Device device) {
+  const at::Tensor labels = at::empty({data.size()}, at::kLong);
+  auto* out = labels.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    out[i] = data.label(i);
+  }
+  return labels.to(device);
+}
+
 at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom) {
   using Kind = pipeline::Draw::Kind;
   const auto keyed = [&key](RandomDraw kind) {
@@ -42,6 +50,11 @@ at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom
     case Kind::kNoise:
       return gan::keyed_normal(keyed(RandomDraw::kNoise), {count, model.latent}, device);
     case Kind::kDataLabels:
+      if (whom.labels.defined()) {
+        const auto examples = static_cast<int>(whom.labels.size(0));
+        return whom.labels.index_select(
+            0, gan::keyed_labels(keyed(RandomDraw::kLabel), count, examples, device));
+      }
       if (whom.data != nullptr) {
         return labels_of(*whom.data, keyed(RandomDraw::kLabel), count, device);
       }

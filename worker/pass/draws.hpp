@@ -20,7 +20,13 @@ struct DrawnFor {
   at::Device device = at::kCPU;
   /// Whose labels are drawn; null: each is as likely, which costs the same.
   const data::Dataset* data = nullptr;
+  /// As all_labels() has them, where they are drawn on the device; undefined: the host looks them
+  /// up one by one.
+  at::Tensor labels;
 };
+
+/// Of all examples, int64 [examples], on the device.
+[[nodiscard]] at::Tensor all_labels(const data::Dataset& data, at::Device device);
 
 /// What `draw` asks for, for the examples of one micro-batch.
 /// @param key  of the place in the job; its draw is filled in

@@ -207,11 +207,17 @@ void PassRun::come_to(int end) {
 }
 
 void PassRun::make(const Draw& draw) {
+  // Python would have to read each example.
+  if (draw.kind == Draw::Kind::kDataLabels && !setup_.device.is_cpu() &&
+      !setup_.job.data.module.is_python() && !labels_.defined()) {
+    labels_ = all_labels(setup_.reals.dataset(), setup_.device);
+  }
   put(draw.output, drawn(draw, key(RandomDraw{}, draw.stream),
                          {.job = setup_.job,
                           .dimensions = setup_.reals.num_dimensions(),
                           .device = setup_.device,
-                          .data = &setup_.reals.dataset()}));
+                          .data = &setup_.reals.dataset(),
+                          .labels = labels_}));
 }
 
 void PassRun::make(const Reals& reals) {

@@ -223,6 +223,7 @@ class PassRun {
   PassWork* work_ = nullptr;                   // that is at hand
   std::map<Place, std::map<int, Kept>> kept_;  // by node
   at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
+  at::Tensor labels_;                          // of the data, on a GPU that draws some of them
   struct Number {
     double base = 0.0;
     ScheduleSpec schedule;

@@ -90,6 +90,7 @@ class Outlines : public Dataset {
   [[nodiscard]] std::int64_t size() const override { return pictures_->size(); }
   [[nodiscard]] ExampleShape shape() const override;
   [[nodiscard]] int num_classes() const override { return pictures_->num_classes(); }
+  [[nodiscard]] int label(std::int64_t index) const override { return pictures_->label(index); }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
   [[nodiscard]] std::string fingerprint() const override;
 
@@ -104,6 +105,7 @@ class OtherWay : public Dataset {
   [[nodiscard]] std::int64_t size() const override { return pairs_->size(); }
   [[nodiscard]] ExampleShape shape() const override { return pairs_->shape(); }
   [[nodiscard]] int num_classes() const override { return pairs_->num_classes(); }
+  [[nodiscard]] int label(std::int64_t index) const override { return pairs_->label(index); }
   [[nodiscard]] int read(std::int64_t index, std::span<float> out) const override;
   void expect(std::int64_t index) const override { pairs_->expect(index); }
   [[nodiscard]] DecodeTimes decode_times() const override { return pairs_->decode_times(); }

@@ -159,9 +159,10 @@ void Lane::run(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       finished_changed_.notify_all();
     } else {
-      // What looked for something and found nothing has waited for it.
+      // What looked for something and found nothing has waited for it, the pump too: it polls MPI.
       const std::size_t awaited = static_cast<std::size_t>(part_of(most_needed()));
-      ledger_.move(static_cast<std::size_t>(LanePart::kWork), awaited, (now - begin).count());
+      const auto looked = std::chrono::steady_clock::now() - begin;
+      ledger_.move(static_cast<std::size_t>(LanePart::kWork), awaited, looked.count());
       const PartScope part(awaited);
       rest(stop, bell, now - at_work < kIdleFor ? idle_period_ : idle_period_ * kLongerIdle);
     }

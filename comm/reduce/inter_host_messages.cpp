@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/system/time_ledger.hpp"
+#include "comm/lane.hpp"
+
 namespace gangway::comm {
 namespace {
 
@@ -10,6 +13,10 @@ namespace {
 // link and arrive together at the end; one after another, the first come back as new weights while
 // the last still go.
 constexpr std::size_t kBucketsInFlight = 2;
+
+/// The transport copies what it carries while it is called: that is the messages' time, until the
+/// end of the scope.
+PartScope carrying() { return PartScope(static_cast<std::size_t>(LanePart::kMessages)); }
 
 }  // namespace
 
@@ -59,6 +66,7 @@ MessageTag InterHostMessages::tag(MessageKind kind, std::size_t bucket, std::siz
 }
 
 void InterHostMessages::begin() {
+  const PartScope part = carrying();
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     // Posted before anybody can send: what comes early lands where it belongs.
     const ElementRange mine = own_slice(i);
@@ -99,6 +107,7 @@ void InterHostMessages::send_sums(std::size_t bucket) {
       const std::span<const std::byte> bytes =
           rounding_ ? std::as_bytes(rounding_->sums_out[part].range(theirs))
                     : std::as_bytes(values);
+      const PartScope carried = carrying();
       sums_out_.push_back(
           {transport_.start_send(owner, tag(MessageKind::kPartial, bucket, part), bytes), owner});
     }
@@ -106,6 +115,7 @@ void InterHostMessages::send_sums(std::size_t bucket) {
 }
 
 bool InterHostMessages::sums_are_here(std::size_t bucket) {
+  const PartScope part = carrying();
   return poll_all(transport_, buckets_[bucket].sums_in);
 }
 
@@ -138,6 +148,7 @@ void InterHostMessages::send_weights(std::size_t bucket) {
   const std::span<const std::byte> bytes = rounding_
                                                ? std::as_bytes(rounding_->weights_out.range(mine))
                                                : std::as_bytes(setup_.weights->range(mine));
+  const PartScope part = carrying();
   for (const int delegate : routes_.delegates) {
     weights_out_.push_back(
         {transport_.start_send(delegate, tag(MessageKind::kWeights, bucket, 0), bytes), delegate});
@@ -145,6 +156,7 @@ void InterHostMessages::send_weights(std::size_t bucket) {
 }
 
 void InterHostMessages::expect_weights(std::size_t bucket) {
+  const PartScope part = carrying();
   for (const int owner : routes_.served) {
     const ElementRange theirs = setup_.plan->slice(bucket, owner);
     if (!theirs.empty()) {
@@ -160,8 +172,11 @@ void InterHostMessages::expect_weights(std::size_t bucket) {
 }
 
 bool InterHostMessages::weights_are_here(std::size_t bucket) {
-  if (!poll_all(transport_, buckets_[bucket].weights_in)) {
-    return false;
+  {
+    const PartScope part = carrying();
+    if (!poll_all(transport_, buckets_[bucket].weights_in)) {
+      return false;
+    }
   }
   if (!buckets_[bucket].weights_added) {
     for (const int owner : routes_.served) {
@@ -174,6 +189,7 @@ bool InterHostMessages::weights_are_here(std::size_t bucket) {
 }
 
 bool InterHostMessages::poll_sends() {
+  const PartScope part = carrying();
   const std::size_t before = sums_out_.size() + weights_out_.size();
   (void)poll_all(transport_, sums_out_);
   (void)poll_all(transport_, weights_out_);

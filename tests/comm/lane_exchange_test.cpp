@@ -123,6 +123,36 @@ TEST(LaneExchange, DoesNotSilenceThePumpWhereItNeverStandsStill) {
   lane.detach(exchange);
 }
 
+TEST(LaneExchange, IsChargedForThePumpsOfAWait) {
+  constexpr int kPumps = 20;
+  std::promise<void> pumped;
+  int pumps = 0;
+  std::atomic<bool> waits = false;
+  Lane lane(
+      [&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+        while (waits && std::chrono::steady_clock::now() < end) {
+        }
+        if (waits && ++pumps == kPumps) {
+          pumped.set_value();
+        }
+      },
+      kLongIdle);
+  Countdown exchange(Exchange::Need::kMessages);
+  exchange.stuck = true;
+  lane.attach(exchange);
+  const TimeLedger::Nanoseconds before = lane.ledger().read();
+  exchange.begin(1);
+  waits = true;
+  lane.wake();
+  ASSERT_EQ(pumped.get_future().wait_for(kAtOnce), std::future_status::ready);
+  const TimeLedger::Nanoseconds after = lane.ledger().read();
+  const auto charged = [&](LanePart part) {
+    return after[static_cast<std::size_t>(part)] - before[static_cast<std::size_t>(part)];
+  };
+  EXPECT_LT(charged(LanePart::kWork), charged(LanePart::kMessages) / 2);
+}
+
 TEST(LaneExchange, IsLeftAloneOnceDetached) {
   Countdown exchange;
   Lane lane([] {});

@@ -1,66 +1,191 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether advice is worth what it says: jobs with a bottleneck are run, `gangway advise` is asked, its keys are taken, and the gain
-is set beside the bound that it gave (docs/advice.md).
+"""Whether advice names what a job suffers from, and is worth what it says: each case has one real bottleneck, `gangway advise` is
+asked, its keys are taken, and the gain is set beside the bound that it gave (docs/advice.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/advised.py [--rounds 3] [--only RULE]
 
-`gain`: the step before, over the step with the keys, medians of rounds in turns. It should lie under the bound, and above half of
-what the bound promises.
+`first`: in how many rounds, each of another seed, the planted rule is the first one. Where it advises keys, `gain`: the step before, over
+the step with the keys, median of the rounds; it should lie under the bound, and above half of what the bound promises. Behind them the
+keys, and what else was first. One case needs root, and hosts that are played by network namespaces (docs/cluster-tests.md); two need
+control groups.
 """
+import contextlib
 import json
+import os
 import shutil
 import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
 
-from short_runs import clothes_with, measure, step_of
+from short_runs import ROOT, clothes_with, measure, step_of
 
-# rule, workers, keys
+SHIM = Path(os.environ["GANGWAY_BIN"]).resolve().parent / "bench/libplanted_wait.so"
+LARGE = ["model.width=96", "training.batch=8", "training.microbatches=2"]
+# Much to update for what there is to compute.
+DENSE = ["model.family=dense", "model.width=4096", "training.batch=8", "training.microbatches=2"]
+
+
+def shim(**variables):
+    return {"LD_PRELOAD": str(SHIM), **{name: str(value) for name, value in variables.items()}}
+
+
+@contextlib.contextmanager
+def nothing(_runs, _job):
+    yield {}
+
+
+def sleeps(**variables):
+    @contextlib.contextmanager
+    def planted(_runs, _job):
+        yield shim(**variables)
+    return planted
+
+
+@contextlib.contextmanager
+def burners(_runs, _job):
+    """Others that want each core twice."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+    try:
+        yield {}
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+@contextlib.contextmanager
+def control_group(controller, limits):
+    """What runs a command in a new control group of the first version."""
+    group = Path("/sys/fs/cgroup") / controller / f"gangway-named-{os.getpid()}"
+    group.mkdir()
+    try:
+        for name, value in limits.items():
+            (group / name).write_text(str(value))
+        yield ("sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh")
+    finally:
+        group.rmdir()
+
+
+@contextlib.contextmanager
+def quota(_runs, _job):
+    with control_group("cpu", {"cpu.cfs_period_us": 100000, "cpu.cfs_quota_us": 60000}) as inside:
+        yield {"inside": inside}
+
+
+@contextlib.contextmanager
+def leak(_runs, _job):
+    """A training that is stopped after half a minute."""
+    yield {"inside": ("sh", "-c", 'timeout --signal TERM 30 "$@" || true', "sh"), **shim(PLANTED_LEAK_MIB=4)}
+
+
+@contextlib.contextmanager
+def full_memory(runs, job):
+    """Somebody else has most of the control group's memory: with a training 93 % of it."""
+    with control_group("memory", {"memory.limit_in_bytes": 1 << 30}) as inside:
+        run = runs.train(job, 1, inside=inside)
+        used = json.loads((run / "stats.jsonl").read_text().splitlines()[-1])["memory_used_gib"]
+        shutil.rmtree(run)
+    limit = 4  # GiB: a start needs for a moment more than a training
+    with control_group("memory", {"memory.limit_in_bytes": limit << 30}) as inside:
+        hold = f"import sys; held = b'1' * {int((0.93 * limit - used) * 2**30)}; print(flush=True); sys.stdin.read()"
+        with subprocess.Popen([*inside, sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            holder.stdout.readline()
+            yield {"inside": inside}
+            holder.stdin.close()
+
+
+@contextlib.contextmanager
+def drowsy_coordinator(_runs, _job):
+    """Most of the time it is stopped."""
+    over = threading.Event()
+
+    def stop_and_go():
+        while not over.wait(0.3):
+            for name in ("STOP", "CONT"):
+                subprocess.run(["pkill", f"-{name}", "-x", "gangway-coordin"], check=False)
+                time.sleep(1 if name == "STOP" else 0)
+
+    thread = threading.Thread(target=stop_and_go)
+    thread.start()
+    try:
+        yield {}
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def slow_hosts(_runs, _job):
+    """Two hosts, linked by 100 Mbit/s."""
+    script = 'exec "$@" --hostfile "$GANGWAY_CLUSTER_HOSTFILE"'
+    yield {"inside": (ROOT / "tests/cluster/run", "2", "100mbit", "--", "bash", "-c", script, "bash")}
+
+
+# rule, workers, keys, what is done to it. What is not here did not come about on two cores (snapshots, checkpoints, checks: nobody
+# waits for them there; exchange-bound: more workers have no core, which is said first; swapping), or needs a GPU.
 CASES = [
-    ("decode-bound", 1, ["data.prefetch=2"]),
-    ("pictures", 1, ["output.pictures_kimg=0.064", "output.grid=8"]),
-    ("checks", 2, ["layout.check_steps=1", "model.width=96", "training.batch=8"]),
-    ("penalties", 1, ["training.r1.gamma=1", "training.r1.interval=1"]),
-    ("tiny-microbatches", 1, ["training.microbatches=64"]),
-    ("overlap-off", 2, ["layout.transport=mpi", "layout.overlap=none", "model.width=128", "training.batch=8"]),
-    ("checkpoints", 1, ["checkpoint.every_steps=1", "checkpoint.keep=1", "model.width=96", "training.batch=8"]),
+    ("decode-bound", 1, ["data.prefetch=2", "data.source=photos:500"], nothing),
+    ("read-bound", 1, ["data.source=photos:32"], sleeps(PLANTED_READ_SECONDS=0.004)),
+    ("augment-bound", 1, ["model.width=8", "model.family=dense", "model.resolution=64", "model.channels=3", "data.source=photos:64",
+                          "data.cache=auto", "data.rotation=30", "data.zoom=2", "data.contrast=0.2"], nothing),
+    ("shallow-prefetch", 1, ["data.source=photos:32", "data.prefetch=1"],
+     sleeps(PLANTED_READ_SECONDS=0.2, PLANTED_READ_EVERY=256)),
+    ("oversubscribed", 1, [], burners),
+    ("oversubscribed", 2 * os.cpu_count(), [], nothing),
+    ("cpu-quota", 1, [], quota),
+    ("memory-nearly-full", 1, [], full_memory),
+    ("memory-growth", 1, ["training.kimg=1000000"], leak),
+    ("tiny-microbatches", 1, ["training.microbatches=64"], nothing),
+    ("overlap-off", 2, ["layout.overlap=none", "layout.transport=mpi", *LARGE], nothing),
+    ("straggler", 2, [], sleeps(PLANTED_RANK=2, PLANTED_SECONDS=0.1, PLANTED_TURN=1)),
+    ("slow-link", 2, LARGE, slow_hosts),
+    ("update-bound", 1, ["layout.overlap=within", *DENSE], nothing),
+    ("norm-wait", 2, ["generator.clip_norm=1", "discriminator.clip_norm=1", *DENSE], nothing),
+    ("bubble", 2, ["layout.stages=2", "training.microbatches=2"], nothing),
+    ("unbalanced-networks", 2, ["layout.generator=[0]", "layout.discriminator=[1]", "training.microbatches=1"], nothing),
+    ("pictures", 1, ["output.pictures_kimg=0.064", "output.grid=8"], nothing),
+    ("penalties", 1, ["training.r1.gamma=1", "training.r1.interval=1"], nothing),
+    ("coordinator", 1, ["checkpoint.every_steps=5", "checkpoint.keep=1"], drowsy_coordinator),
 ]
 
 
-def told(runs, run):
-    """What is advised by rule; the first one is the first."""
-    return {one["rule"]: one for one in json.loads(runs.gangway("advise", run, "--json"))["advice"]}
-
-
-def advised_step(runs, job, workers):
-    run = runs.train(job, workers)
-    found = step_of(run)[0], told(runs, run)
+def told(runs, job, workers, around):
+    """(seconds of a step, what is advised by rule, the first one first)."""
+    run = runs.train(job, workers, **around)
+    advice = json.loads(runs.gangway("advise", run, "--json"))["advice"]
+    step, _ = step_of(run)
     shutil.rmtree(run)
-    return found
+    return step, {one["rule"]: one for one in advice}
 
 
-def case(runs, options, rule, workers, keys):
-    job = clothes_with(keys)
-    if rule == "decode-bound":
-        job.append(f"data.source=images:{runs.photos(500)}")
-    _, advice = advised_step(runs, job, workers)
-    if rule not in advice:
-        print(f"{rule:20} not seen, but {', '.join(advice) or 'nothing'}", flush=True)
-        return
-    taken = advice[rule]["keys"]
-    if rule == "decode-bound":
-        advised_step(runs, [*job, *taken], workers)  # whose pictures the next one finds
-    gains, bounds, named_first = [], [], 0
-    for _ in range(options.rounds):
-        before, advice = advised_step(runs, job, workers)
-        after, _ = advised_step(runs, [*job, *taken], workers)
-        gains.append(before / after)
-        if rule in advice:
-            bounds.append(advice[rule]["gain"])
-            named_first += next(iter(advice)) == rule
-    gain, bound = statistics.median(gains), statistics.median(bounds)
-    verdict = "as told" if 1 + (bound - 1) / 2 <= gain <= bound else "OTHERWISE"
-    print(f"{rule:20} {bound:7.2f} {gain:7.2f}  {verdict:10} first {named_first}/{options.rounds}  {' '.join(taken)}", flush=True)
+def case(runs, options, rule, workers, keys, planted):
+    photos = "data.source=photos:"
+    job = clothes_with([f"data.source=images:{runs.photos(int(key[len(photos):]))}" if key.startswith(photos) else key for key in keys])
+    first, gains, bounds, taken = Counter(), [], [], []
+    with planted(runs, job) as around:
+        for seed in range(options.rounds):
+            seeded = [*job, f"training.seed={seed}"]
+            before, advice = told(runs, seeded, workers, around)
+            first[next(iter(advice), "nothing")] += 1
+            if rule in advice and advice[rule]["keys"]:
+                if not taken and "data.cache=auto" in advice[rule]["keys"]:
+                    told(runs, [*seeded, *advice[rule]["keys"]], workers, around)  # whose pictures the next one finds
+                taken = advice[rule]["keys"]
+                gains.append(before / told(runs, [*seeded, *taken], workers, around)[0])
+                bounds.append(advice[rule]["gain"])
+    row = f"{rule:20} {first[rule]}/{options.rounds}"
+    if gains:
+        gain, bound = statistics.median(gains), statistics.median(bounds)
+        verdict = "as told" if 1 + (bound - 1) / 2 <= gain <= bound else "OTHERWISE"
+        row += f" {bound:8.2f} {gain:7.2f}  {verdict:10} {' '.join(taken)}"
+    others = ", ".join(f"{other} {count}" for other, count in first.items() if other != rule)
+    print(f"{row}  {others}".rstrip(), flush=True)
 
 
 if __name__ == "__main__":
-    measure(__doc__, CASES, f"{'rule':20} {'bound':>7} {'gain':>7}", case)
+    measure(__doc__, CASES, f"{'planted':20} first  bound    gain", case)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Preloaded into the ranks of a job (LD_PRELOAD). The compute thread of one of them, PLANTED_RANK,
 // sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core: at the begin
-// of a step. It sleeps in every second PLANTED_TURN steps. Whoever opens a PNG file to read it
-// sleeps for PLANTED_READ_SECONDS.
+// of a step. It sleeps in every second PLANTED_TURN steps. Whoever opens a PNG file to read it, or
+// every PLANTED_READ_EVERY-th, sleeps for PLANTED_READ_SECONDS. Each rank whose compute thread asks
+// forgets PLANTED_LEAK_MIB, each time.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -47,6 +48,10 @@ extern "C" int getrusage(__rusage_who_t who, rusage* usage) noexcept {
   static const double seconds = planted_seconds();
   static const auto turn = static_cast<long>(std::max(1.0, number("PLANTED_TURN")));
   static std::atomic<long> step = 0;
+  static const auto leak = static_cast<std::size_t>(1048576.0 * number("PLANTED_LEAK_MIB"));
+  if (who == RUSAGE_THREAD && leak > 0) {
+    std::memset(std::malloc(leak), 1, leak);
+  }
   if (who == RUSAGE_THREAD && step++ / turn % 2 == 1) {
     sleep_for(seconds);
   }
@@ -58,7 +63,9 @@ extern "C" FILE* fopen64(const char* path, const char* mode) {
   using Function = FILE*(const char*, const char*);
   static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "fopen64"));
   static const double seconds = number("PLANTED_READ_SECONDS");
-  if (std::strstr(path, ".png") != nullptr) {
+  static const auto every = static_cast<long>(std::max(1.0, number("PLANTED_READ_EVERY")));
+  static std::atomic<long> reads = 0;
+  if (std::strstr(path, ".png") != nullptr && ++reads % every == 0) {
     sleep_for(seconds);
   }
   return real(path, mode);

@@ -50,18 +50,18 @@ class ShortRuns:
                 picture.convert("RGB").save(folder / f"{number}.png", compress_level=1)
         return folder
 
-    def gangway(self, *words, **variables):
-        """Its output. A command that fails ends the measurement."""
-        ended = subprocess.run([str(word) for word in (GANGWAY, *words)], capture_output=True, text=True, timeout=900,
+    def gangway(self, *words, inside=(), **variables):
+        """Its output; `inside`: the words of a command that runs it. One that fails ends the measurement."""
+        ended = subprocess.run([str(word) for word in (*inside, GANGWAY, *words)], capture_output=True, text=True, timeout=900,
                                cwd=self.folder, env=environment(XDG_CACHE_HOME=str(self.folder / "cache"), **variables))
         if ended.returncode != 0:
             sys.exit(f"{words}: {ended.stdout}{ended.stderr}")
         return ended.stdout
 
-    def train(self, job, workers, **variables):
-        """The run's folder."""
+    def train(self, job, workers, **around):
+        """The run's folder; `around`: as gangway() takes it."""
         self.count += 1
-        self.gangway("run", *job, "-n", workers, "--run", f"run{self.count}", "--outdir", self.folder / "runs", **variables)
+        self.gangway("run", *job, "-n", workers, "--run", f"run{self.count}", "--outdir", self.folder / "runs", **around)
         run, = (self.folder / "runs").glob(f"*-run{self.count}")
         return run
 

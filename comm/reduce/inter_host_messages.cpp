@@ -18,6 +18,14 @@ constexpr std::size_t kBucketsInFlight = 2;
 /// end of the scope.
 PartScope carrying() { return PartScope(static_cast<std::size_t>(LanePart::kMessages)); }
 
+bool poll_pending(Transport& transport, std::vector<PendingRequest>& pending) {
+  if (pending.empty()) {
+    return true;
+  }
+  const PartScope part = carrying();
+  return poll_all(transport, pending);
+}
+
 }  // namespace
 
 InterHostMessages::Rounding::Rounding(WireFormat format, std::size_t elements,
@@ -66,7 +74,6 @@ MessageTag InterHostMessages::tag(MessageKind kind, std::size_t bucket, std::siz
 }
 
 void InterHostMessages::begin() {
-  const PartScope part = carrying();
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     // Posted before anybody can send: what comes early lands where it belongs.
     const ElementRange mine = own_slice(i);
@@ -75,6 +82,7 @@ void InterHostMessages::begin() {
       const std::span<std::byte> place =
           rounding_ ? std::as_writable_bytes(rounding_->sums_in[k].range(mine))
                     : std::as_writable_bytes(received_[k].range(mine));
+      const PartScope part = carrying();
       buckets_[i].sums_in.push_back(
           {transport_.start_receive(incoming.peer, tag(MessageKind::kPartial, i, incoming.part),
                                     place),
@@ -115,8 +123,7 @@ void InterHostMessages::send_sums(std::size_t bucket) {
 }
 
 bool InterHostMessages::sums_are_here(std::size_t bucket) {
-  const PartScope part = carrying();
-  return poll_all(transport_, buckets_[bucket].sums_in);
+  return poll_pending(transport_, buckets_[bucket].sums_in);
 }
 
 void InterHostMessages::unpack_sums(ElementRange piece) {
@@ -148,18 +155,18 @@ void InterHostMessages::send_weights(std::size_t bucket) {
   const std::span<const std::byte> bytes = rounding_
                                                ? std::as_bytes(rounding_->weights_out.range(mine))
                                                : std::as_bytes(setup_.weights->range(mine));
-  const PartScope part = carrying();
   for (const int delegate : routes_.delegates) {
+    const PartScope part = carrying();
     weights_out_.push_back(
         {transport_.start_send(delegate, tag(MessageKind::kWeights, bucket, 0), bytes), delegate});
   }
 }
 
 void InterHostMessages::expect_weights(std::size_t bucket) {
-  const PartScope part = carrying();
   for (const int owner : routes_.served) {
     const ElementRange theirs = setup_.plan->slice(bucket, owner);
     if (!theirs.empty()) {
+      const PartScope part = carrying();
       buckets_[bucket].weights_in.push_back(
           {transport_.start_receive(
                owner, tag(MessageKind::kWeights, bucket, 0),
@@ -172,11 +179,8 @@ void InterHostMessages::expect_weights(std::size_t bucket) {
 }
 
 bool InterHostMessages::weights_are_here(std::size_t bucket) {
-  {
-    const PartScope part = carrying();
-    if (!poll_all(transport_, buckets_[bucket].weights_in)) {
-      return false;
-    }
+  if (!poll_pending(transport_, buckets_[bucket].weights_in)) {
+    return false;
   }
   if (!buckets_[bucket].weights_added) {
     for (const int owner : routes_.served) {
@@ -189,10 +193,9 @@ bool InterHostMessages::weights_are_here(std::size_t bucket) {
 }
 
 bool InterHostMessages::poll_sends() {
-  const PartScope part = carrying();
   const std::size_t before = sums_out_.size() + weights_out_.size();
-  (void)poll_all(transport_, sums_out_);
-  (void)poll_all(transport_, weights_out_);
+  (void)poll_pending(transport_, sums_out_);
+  (void)poll_pending(transport_, weights_out_);
   return sums_out_.size() + weights_out_.size() != before;
 }
 

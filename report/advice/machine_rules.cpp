@@ -14,6 +14,10 @@ namespace {
 
 using Facts = const StepFacts&;
 
+/// Share of the CPU quota's periods in which it was used up.
+double throttled(Facts facts) { return facts.number("throttled_percent") / 100.0; }
+constexpr double kThrottled = 0.1;  // what cpu-quota speaks of
+
 double memory_left(Facts facts) {
   return std::max(0.0, facts.number("memory_limit_gib") - facts.number("memory_used_gib"));
 }
@@ -84,7 +88,9 @@ constexpr std::array kMachineRules = {
          .share =
              [](Facts facts) {
                const double lost = 1.0 - facts.number("core_percent") / 100.0;
-               return facts.number("preemptions_per_step") >= 1.0 ? lost * facts.computing() : 0.0;
+               const bool others_take_it =
+                   facts.number("preemptions_per_step") >= 1.0 && throttled(facts) < kThrottled;
+               return others_take_it ? lost * facts.computing() : 0.0;
              },
          .evidence =
              [](Facts facts) {
@@ -110,14 +116,14 @@ constexpr std::array kMachineRules = {
          .remedy = [](Facts) { return std::string("fewer workers on that host, or more memory"); },
          .is_saved = false},
     Rule{.name = "cpu-quota",
-         .threshold = 0.1,
-         .share = [](Facts facts) { return facts.number("throttled_percent") / 100.0; },
+         .threshold = kThrottled,
+         .share = throttled,
          .evidence =
              [](Facts facts) {
                return fmt::format(
                    "its control group had used up its CPU quota in {} of the periods, and all "
                    "threads of the worker waited",
-                   percent(facts.number("throttled_percent") / 100.0));
+                   percent(throttled(facts)));
              },
          .remedy =
              [](Facts) {

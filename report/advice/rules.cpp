@@ -75,9 +75,12 @@ double lag(Facts facts) {
   return std::max(0.0, least - waits[slowest]);
 }
 
-/// An interval so much longer that what takes `share` of a step takes less than half a percent.
-std::string rarer(Facts facts, const char* name, double share) {
+/// The shortest of these intervals, so much longer that what takes `share` of a step takes less
+/// than half a percent.
+std::string rarer(Facts facts, std::initializer_list<const char*> names, double share) {
   constexpr double kFine = 0.005;
+  const char* const name =
+      std::ranges::min(names, {}, [&](const char* one) { return facts.interval_kimg(one); });
   const double before = std::atof(facts.key(name, "0").c_str());
   double times = 2.0;
   while (share / times > kFine) {
@@ -261,11 +264,11 @@ constexpr std::array kStepRules = {
          .changes_numbers = true},
     Rule{.name = "bubble",
          .threshold = 0.1,
-         .share = [](Facts facts) { return is_apart(facts) ? 0.0 : facts.share("tensors"); },
+         .share = [](Facts facts) { return is_apart(facts) ? 0.0 : facts.mean_tensor_wait(); },
          .evidence =
              [](Facts facts) {
-               return fmt::format("waits for tensors of other stages {} of a step",
-                                  percent(facts.share("tensors")));
+               return fmt::format("workers wait for tensors of other stages {} of their steps",
+                                  percent(facts.mean_tensor_wait()));
              },
          .remedy =
              [](Facts) {
@@ -275,11 +278,11 @@ constexpr std::array kStepRules = {
              }},
     Rule{.name = "unbalanced-networks",
          .threshold = 0.15,
-         .share = [](Facts facts) { return is_apart(facts) ? facts.share("tensors") : 0.0; },
+         .share = [](Facts facts) { return is_apart(facts) ? facts.mean_tensor_wait() : 0.0; },
          .evidence =
              [](Facts facts) {
-               return fmt::format("waits {} of a step for networks that other workers hold",
-                                  percent(facts.share("tensors")));
+               return fmt::format("workers wait {} of their steps for networks that others hold",
+                                  percent(facts.mean_tensor_wait()));
              },
          .remedy =
              [](Facts) { return std::string("'gangway plan JOB' finds who should hold which"); }},
@@ -301,11 +304,10 @@ constexpr std::array kStepRules = {
              },
          .keys =
              [](Facts facts) {
-               const char* name =
-                   facts.key("checkpoint.every_steps", "0") != "0"     ? "checkpoint.every_steps"
-                   : facts.key("checkpoint.every_seconds", "0") != "0" ? "checkpoint.every_seconds"
-                                                                       : "checkpoint.every_kimg";
-               return rarer(facts, name, facts.share("checkpoints"));
+               return rarer(
+                   facts,
+                   {"checkpoint.every_steps", "checkpoint.every_seconds", "checkpoint.every_kimg"},
+                   facts.share("checkpoints"));
              },
          .remedy = [](Facts) { return std::string("or a faster disk"); }},
     Rule{.name = "pictures",
@@ -317,7 +319,7 @@ constexpr std::array kStepRules = {
              },
          .keys =
              [](Facts facts) {
-               return rarer(facts, "output.pictures_kimg", facts.share("pictures"));
+               return rarer(facts, {"output.pictures_kimg"}, facts.share("pictures"));
              }},
     Rule{.name = "checks",
          .threshold = 0.01,
@@ -328,7 +330,9 @@ constexpr std::array kStepRules = {
                                   100.0 * facts.share("checks"));
              },
          .keys =
-             [](Facts facts) { return rarer(facts, "layout.check_steps", facts.share("checks")); }},
+             [](Facts facts) {
+               return rarer(facts, {"layout.check_steps"}, facts.share("checks"));
+             }},
     Rule{.name = "launch-bound",
          .threshold = 0.1,
          .share = [](Facts facts) { return facts.number("device_starved_percent") / 100.0; },
@@ -379,7 +383,11 @@ constexpr std::array kStepRules = {
              },
          .keys =
              [](Facts facts) {
-               return rarer(facts, "output.tick_kimg", facts.share("coordinator"));
+               // What ends the steps that it grants at once.
+               return rarer(facts,
+                            {"output.tick_kimg", "output.pictures_kimg", "checkpoint.every_kimg",
+                             "checkpoint.every_steps"},
+                            facts.share("coordinator"));
              },
          .remedy = [](Facts) { return std::string("or a core for the coordinator"); }},
 };

@@ -2,6 +2,8 @@
 #include "report/advice/step_facts.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -44,14 +46,22 @@ StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std
     for (std::size_t worker = 0; row.is_array() && worker < row.size(); ++worker) {
       whole.resize(std::max(whole.size(), worker + 1), 0.0);
       waits_.resize(whole.size(), 0.0);
+      tensor_waits_.resize(whole.size(), 0.0);
       const double seconds = row[worker].is_number() ? row[worker].get<double>() : 0.0;
       whole[worker] += seconds;
       waits_[worker] += is_wait ? seconds : 0.0;
+      tensor_waits_[worker] += part == "tensors" ? seconds : 0.0;
     }
   }
   for (std::size_t worker = 0; worker < whole.size(); ++worker) {
     waits_[worker] = whole[worker] > 0.0 ? waits_[worker] / whole[worker] : 0.0;
+    tensor_waits_[worker] = whole[worker] > 0.0 ? tensor_waits_[worker] / whole[worker] : 0.0;
   }
+}
+
+double StepFacts::mean_tensor_wait() const {
+  const double sum = std::accumulate(tensor_waits_.begin(), tensor_waits_.end(), 0.0);
+  return tensor_waits_.empty() ? share("tensors") : sum / static_cast<double>(tensor_waits_.size());
 }
 
 double StepFacts::share(std::string_view part) const {
@@ -94,6 +104,16 @@ double StepFacts::loader(std::string_view figure) const {
 
 double StepFacts::loader_work() const {
   return loader("read") + loader("decode") + loader("fit") + loader("augment") + loader("pack");
+}
+
+double StepFacts::interval_kimg(const std::string& name) const {
+  double kimg = std::atof(key(name, "0").c_str());
+  if (name.ends_with("_steps")) {
+    kimg *= std::atof(key("training.batch", "0").c_str()) / 1000.0;
+  } else if (name.ends_with("_seconds")) {
+    kimg /= std::max(1e-9, number("seconds_per_kimg"));
+  }
+  return kimg > 0.0 ? kimg : std::numeric_limits<double>::infinity();
 }
 
 std::string StepFacts::key(const std::string& name, const std::string& otherwise) const {

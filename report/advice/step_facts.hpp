@@ -41,8 +41,14 @@ class StepFacts {
   [[nodiscard]] double loader_work() const;
   /// As in job.yaml; `otherwise`: it has no such key.
   [[nodiscard]] std::string key(const std::string& name, const std::string& otherwise = "") const;
+  /// From one to the next of what the key `name` has come every so many kimg, steps or seconds;
+  /// infinity: it never comes.
+  [[nodiscard]] double interval_kimg(const std::string& name) const;
   /// Waits for others, in shares of their own steps, by worker.
   [[nodiscard]] const std::vector<double>& waits_for_others() const { return waits_; }
+  /// The same for tensors of other stages or networks, the mean: what a layout without them saves.
+  /// That of the slowest worker, who waits least, where ticks tell no other's.
+  [[nodiscard]] double mean_tensor_wait() const;
   [[nodiscard]] int slowest_rank() const { return slowest_rank_; }
   /// Exposed by phases whose updates wait for the norm of the gradient.
   [[nodiscard]] double norm_wait() const { return norm_wait_; }
@@ -54,6 +60,7 @@ class StepFacts {
   std::map<std::string, double, std::less<>> numbers_;  // of the tick
   std::map<std::string, std::string> texts_;            // likewise
   std::vector<double> waits_;
+  std::vector<double> tensor_waits_;
   double step_seconds_ = 0.0;
   double norm_wait_ = 0.0;
   int slowest_rank_ = 0;

@@ -94,8 +94,12 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"update-bound", {{"parts", {{"optimizer", 0.3}}}}},
       {"exchange-bound", {{"parts", {{"exchange", 0.8}}}}},
       {"norm-wait", {{"exposed", {{"discriminator", {{"seconds", 0.1}, {"agree", true}}}}}}},
-      {"bubble", {{"parts", {{"tensors", 0.3}}}}, {{"layout.stages", "2"}}},
-      {"unbalanced-networks", {{"parts", {{"tensors", 0.3}}}}, {{"layout.generator", "[0]"}}},
+      {"bubble",
+       {{"parts", {{"tensors", 0.1}}}, {"parts_by_rank", {{"tensors", {0.2, 0.4}}}}},
+       {{"layout.stages", "2"}}},
+      {"unbalanced-networks",
+       {{"parts_by_rank", {{"discriminator_backward", {0.9, 0.4}}, {"tensors", {0.1, 0.6}}}}},
+       {{"layout.generator", "[0]"}}},
       {"snapshots", {{"parts", {{"snapshots", 0.05}}}}},
       {"checkpoints", {{"parts", {{"checkpoints", 0.05}}}}},
       {"pictures", {{"parts", {{"pictures", 0.05}}}}, {{"output.pictures_kimg", "1"}}},
@@ -103,7 +107,7 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
       {"launch-bound", {{"device_starved_percent", 40.0}}},
       {"penalties", {{"parts", {{"discriminator_penalty", 0.8}}}}, {{"training.r1.gamma", "0.5"}}},
       {"coordinator", {{"parts", {{"coordinator", 0.05}}}}},
-      {"cpu-quota", {{"throttled_percent", 30.0}}},
+      {"cpu-quota", {{"throttled_percent", 30.0}, {"core_percent", 60.0}}},
       {"low-clock",
        {{"slow_gpu_rank", 2}, {"slow_gpu_clock_percent", 60.0}, {"slow_gpu_slowed_by", "heat"}}},
       {"memory-nearly-full", {{"memory_used_gib", 14.8}}},
@@ -140,6 +144,13 @@ TEST(Advice, NamesKeysThatAProgramCanTake) {
   EXPECT_THAT(keys_after({{"checkpoints", 0.05}},
                          {{"checkpoint.every_steps", "10"}, {"checkpoint.every_kimg", "0"}}),
               ElementsAre("checkpoint.every_steps=160"));
+  EXPECT_THAT(keys_after({{"coordinator", 0.02}}, {{"output.tick_kimg", "4"},
+                                                   {"output.pictures_kimg", "0"},
+                                                   {"checkpoint.every_kimg", "2"},
+                                                   {"checkpoint.every_steps", "10"},
+                                                   {"training.batch", "64"}}),
+              ElementsAre("checkpoint.every_steps=40"))
+      << "what comes most often";
   EXPECT_THAT(
       keys_after({{"leaves", 0.2}}, {{"training.batch", "64"}, {"training.microbatches", "32"}}),
       ElementsAre("training.microbatches=4"));

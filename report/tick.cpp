@@ -209,6 +209,7 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
     object["loader"][messages::kLoaderFigureNames.at(figure)] = slowest->loader[figure];
   }
   object["core_percent"] = 100.0 * slowest->core_share;
+  object["other_cores"] = slowest->other_cores;
   object["preemptions_per_step"] = slowest->preemptions_per_step;
   object["major_faults_per_step"] = slowest->major_faults_per_step;
 }

@@ -75,6 +75,7 @@ struct WorkerParts {
   std::vector<double> seconds;      ///< a step, in the order of Tick::part_names; they add up to it
   double waits_seconds = 0;         ///< of these: for others, or the device
   double core_share = 0;            ///< of the rest, but for waits for data: it had a core, 0 to 1
+  double other_cores = 0;           ///< that its process's other threads had beside it, a mean
   double preemptions_per_step = 0;  ///< times that it lost one against its will
   double major_faults_per_step = 0;  ///< its pages that a disk had to bring
   std::vector<double> loader{};      ///< a step, by messages::kLoaderFigureNames

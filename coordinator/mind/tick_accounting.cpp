@@ -336,6 +336,7 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   const double works = parts.step_seconds() - waits - seconds_in(figures, {StepPart::kData});
   parts.core_share = works > 0.0 ? std::min(1.0, figures.core_seconds / works) : 0.0;
   parts.waits_seconds = waits / steps;
+  parts.other_cores = figures.other_core_seconds / std::max(1e-9, parts.step_seconds());
   parts.preemptions_per_step = static_cast<double>(figures.preemptions) / steps;
   parts.major_faults_per_step = static_cast<double>(figures.major_faults) / steps;
   parts.loader = figures.loader;

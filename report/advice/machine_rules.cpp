@@ -18,6 +18,10 @@ using Facts = const StepFacts&;
 double throttled(Facts facts) { return facts.number("throttled_percent") / 100.0; }
 constexpr double kThrottled = 0.1;  // what cpu-quota speaks of
 
+double lost_core(Facts facts) { return 1.0 - facts.number("core_percent") / 100.0; }
+/// Whether it is lost to threads of its own process: what they use is as much.
+bool has_own_rivals(Facts facts) { return facts.number("other_cores") >= lost_core(facts); }
+
 double memory_left(Facts facts) {
   return std::max(0.0, facts.number("memory_limit_gib") - facts.number("memory_used_gib"));
 }
@@ -87,23 +91,25 @@ constexpr std::array kMachineRules = {
          .threshold = 0.1,
          .share =
              [](Facts facts) {
-               const double lost = 1.0 - facts.number("core_percent") / 100.0;
                const bool others_take_it =
                    facts.number("preemptions_per_step") >= 1.0 && throttled(facts) < kThrottled;
-               return others_take_it ? lost * facts.computing() : 0.0;
+               return others_take_it ? lost_core(facts) * facts.computing() : 0.0;
              },
          .evidence =
              [](Facts facts) {
                return fmt::format(
                    "the thread that computes had a core for {} of what it did not wait, and lost "
-                   "one "
-                   "{:.1f} times a step",
+                   "one {:.1f} times a step; its process's other threads had {:.1f}",
                    percent(facts.number("core_percent") / 100.0),
-                   facts.number("preemptions_per_step"));
+                   facts.number("preemptions_per_step"), facts.number("other_cores"));
              },
          .remedy =
-             [](Facts) {
-               return std::string("fewer workers on that host, or other programs off it");
+             [](Facts facts) {
+               return std::string(
+                   has_own_rivals(facts)
+                       ? "less for those: rarer checkpoints and snapshots, data.cache, pictures "
+                         "of their final size; or fewer workers on that host"
+                       : "fewer workers on that host, or other programs off it");
              }},
     Rule{.name = "swapping",
          .threshold = 1.0,

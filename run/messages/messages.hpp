@@ -238,10 +238,11 @@ struct StepFigures {
   /// Periods of the CPU quota that its control group has, and those in which that was used up.
   std::uint64_t quota_periods = 0;
   std::uint64_t throttled_periods = 0;
+  double other_core_seconds = 0.0;  ///< for which the process's other threads had cores, all summed
   static auto fields(auto& it) {
     return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults,
                     it.loader, it.device_parts, it.device_steps, it.device_marks, it.device_starved,
-                    it.quota_periods, it.throttled_periods);
+                    it.quota_periods, it.throttled_periods, it.other_core_seconds);
   }
   bool operator==(const StepFigures&) const = default;
 };

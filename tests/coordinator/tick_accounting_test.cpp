@@ -167,6 +167,7 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
       parts[messages::index_of(messages::NetworkPart::kBackward, 1)] = 0.3;
       parts[messages::index_of(StepPart::kData)] = rank == 1 ? 0.0 : 0.2;
       one.figures.core_seconds = 0.15;
+      one.figures.other_core_seconds = 0.101;
       one.figures.preemptions = 3;
       tick = accounting.add(rank, one, kFirst + milliseconds(500 * step), 1.0);
     }
@@ -185,6 +186,7 @@ TEST(TickAccounting, TellsWhereTheStepsOfTheWorkerWentWhomTheOthersAwait) {
   EXPECT_NEAR(slowest.step_seconds(), 0.505, 1e-9);
   EXPECT_NEAR(slowest.core_share, 0.5, 1e-9) << "of what it did not wait";
   EXPECT_DOUBLE_EQ(slowest.preemptions_per_step, 3.0);
+  EXPECT_NEAR(slowest.other_cores, 0.2, 1e-9);
   EXPECT_NEAR(tick->host_wait_percent, 100.0 * 0.4 / 1.01, 1e-9) << "of the worst worker";
 }
 

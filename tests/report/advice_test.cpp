@@ -163,6 +163,14 @@ TEST(Advice, BoundsTheGainByWhatIsSaved) {
   EXPECT_DOUBLE_EQ(after(4, tick).front().gain, 2.0);
 }
 
+TEST(Advice, TellsThreadsOfItsOwnFromOtherPrograms) {
+  json tick = healthy();
+  tick.merge_patch({{"core_percent", 60.0}, {"other_cores", 0.2}});
+  EXPECT_THAT(after(4, tick).front().remedy, HasSubstr("other programs"));
+  tick["other_cores"] = 0.7;
+  EXPECT_THAT(after(4, tick).front().remedy, HasSubstr("rarer checkpoints"));
+}
+
 TEST(Advice, NamesTheNextRungWhereMemoryIsNearlyFull) {
   json tick = healthy();
   tick["memory_used_gib"] = 15.0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/trace/step_clock.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -54,14 +55,17 @@ void StepClock::begin() {
 }
 
 StepClock::Usage StepClock::usage() {
-  timespec core{};
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &core);
+  const auto seconds_of = [](clockid_t clock) {
+    timespec time{};
+    (void)clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
   rusage counts{};
   (void)getrusage(RUSAGE_THREAD, &counts);
-  return {
-      .core_seconds = static_cast<double>(core.tv_sec) + 1e-9 * static_cast<double>(core.tv_nsec),
-      .preemptions = static_cast<std::uint64_t>(counts.ru_nivcsw),
-      .major_faults = static_cast<std::uint64_t>(counts.ru_majflt)};
+  return {.core_seconds = seconds_of(CLOCK_THREAD_CPUTIME_ID),
+          .process_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID),
+          .preemptions = static_cast<std::uint64_t>(counts.ru_nivcsw),
+          .major_faults = static_cast<std::uint64_t>(counts.ru_majflt)};
 }
 
 messages::StepFigures StepClock::take() {
@@ -72,6 +76,8 @@ messages::StepFigures StepClock::take() {
   messages::StepFigures figures{.core_seconds = used.core_seconds - used_before.core_seconds,
                                 .preemptions = used.preemptions - used_before.preemptions,
                                 .major_faults = used.major_faults - used_before.major_faults};
+  const double process = used.process_seconds - used_before.process_seconds;
+  figures.other_core_seconds = std::max(0.0, process - figures.core_seconds);
   for (std::size_t part = 0; part < num_parts_; ++part) {
     figures.parts.push_back(1e-9 * static_cast<double>(now[part] - before[part]));
   }

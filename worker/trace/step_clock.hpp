@@ -33,6 +33,7 @@ class StepClock {
  private:
   struct Usage {
     double core_seconds = 0.0;
+    double process_seconds = 0.0;  // of all its threads
     std::uint64_t preemptions = 0;
     std::uint64_t major_faults = 0;
   };

@@ -344,9 +344,8 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   if (figures.device_steps > 0) {
     parts.device_seconds = figures.device_parts;
     parts.device_seconds.resize(part_names_.size(), 0.0);
-    for (double& each : parts.device_seconds) {
-      each /= static_cast<double>(figures.device_steps);
-    }
+    const auto looked_at = static_cast<double>(figures.device_steps);
+    std::ranges::for_each(parts.device_seconds, [&](double& each) { each /= looked_at; });
     parts.device_starved_share =
         static_cast<double>(figures.device_starved) /
         static_cast<double>(std::max<std::uint64_t>(1, figures.device_marks));

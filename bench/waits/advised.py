@@ -8,7 +8,7 @@ asked, its keys are taken, and the gain is set beside the bound that it gave (do
 `first`: in how many rounds, each of another seed, the planted rule is the first one. Where it advises keys, `gain`: the step before, over
 the step with the keys, median of the rounds; it should lie under the bound, and above half of what the bound promises. Behind them the
 keys, and what else was first. One case needs root, and hosts that are played by network namespaces (docs/cluster-tests.md); two need
-control groups.
+control groups of the first version.
 """
 import contextlib
 import json
@@ -96,18 +96,18 @@ def full_memory(runs, job):
         with subprocess.Popen([*inside, sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             holder.stdout.readline()
             yield {"inside": inside}
-            holder.stdin.close()
 
 
 @contextlib.contextmanager
-def drowsy_coordinator(_runs, _job):
+def drowsy_coordinator(runs, _job):
     """Most of the time it is stopped."""
     over = threading.Event()
+    whom = f"gangway-coordinator .*{runs.folder}/"  # and no other's
 
     def stop_and_go():
         while not over.wait(0.3):
             for name in ("STOP", "CONT"):
-                subprocess.run(["pkill", f"-{name}", "-x", "gangway-coordin"], check=False)
+                subprocess.run(["pkill", f"-{name}", "--full", whom], check=False)
                 time.sleep(1 if name == "STOP" else 0)
 
     thread = threading.Thread(target=stop_and_go)

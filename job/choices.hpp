@@ -165,9 +165,10 @@ constexpr std::array<Choice<InstructionSet>, 4> choices(InstructionSet) {
            {"avx2", InstructionSet::kAvx2},
            {"avx512", InstructionSet::kAvx512}}};
 }
-constexpr std::array<Choice<GraphChoice>, 4> choices(GraphChoice) {
+constexpr std::array<Choice<GraphChoice>, 5> choices(GraphChoice) {
   return {{{"auto", GraphChoice::kAuto},
            {"on", GraphChoice::kOn},
+           {"overlap", GraphChoice::kOverlap},
            {"branches", GraphChoice::kBranches},
            {"off", GraphChoice::kOff}}};
 }

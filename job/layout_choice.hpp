@@ -31,8 +31,9 @@ enum class StageOrder {
   kZeroBubble,
 };
 
-/// Whether steps are recorded as CUDA graphs; with branches, micro-batches beside one another.
-enum class GraphChoice { kAuto, kOn, kBranches, kOff };
+/// Whether steps are recorded as CUDA graphs; with kOverlap, gradients leave while one is played;
+/// with branches, it has micro-batches beside one another.
+enum class GraphChoice { kAuto, kOn, kOverlap, kBranches, kOff };
 /// Of workers that compute other bits than the others do (docs/numerics.md).
 enum class MixedProcessors { kRefuse, kAllow };
 

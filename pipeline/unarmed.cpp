@@ -17,9 +17,17 @@ std::size_t beginning_of(const Instruction& reduce, const std::vector<Instructio
   return static_cast<std::size_t>(arm - schedule.begin());
 }
 
+/// Whether no other exchange begins in the same repeat of its phase.
+bool is_alone(const Instruction& arm, const std::vector<Instruction>& schedule) {
+  return std::ranges::none_of(schedule, [&](const Instruction& one) {
+    return one.operation == Operation::kReduce && one.phase == arm.phase &&
+           one.repeat == arm.repeat && one.network != arm.network;
+  });
+}
+
 }  // namespace
 
-std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule) {
+std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule, Armed kept) {
   std::vector<Instruction> result;
   std::vector<std::vector<Instruction>> reduces;  // that follow one another, each with its await
   const auto write_reduces = [&] {
@@ -36,7 +44,8 @@ std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule) {
     } else if (instruction.operation == Operation::kAwait && !reduces.empty() &&
                reduces.back().front().network == instruction.network) {
       reduces.back().push_back(instruction);
-    } else if (instruction.operation != Operation::kArm) {
+    } else if (instruction.operation != Operation::kArm ||
+               (kept == Armed::kAlone && is_alone(instruction, schedule))) {
       write_reduces();
       result.push_back(instruction);
     }

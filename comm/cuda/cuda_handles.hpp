@@ -89,6 +89,21 @@ using CudaGraphExec = UniqueHandle<CudaGraphExecTraits>;
   return CudaEvent(event);
 }
 
+/// Whether what is put on `stream` becomes part of a graph.
+[[nodiscard]] inline bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+/// Records `event` on `stream`. Where that is captured the event is a node of the graph, which each
+/// launch records, for streams that are not captured.
+inline void record_in_graph(cudaEvent_t event, cudaStream_t stream, const char* what) {
+  check(cudaEventRecordWithFlags(
+            event, stream, is_capturing(stream) ? cudaEventRecordExternal : cudaEventRecordDefault),
+        what);
+}
+
 [[nodiscard]] inline PinnedMemory allocate_pinned(std::size_t bytes) {
   void* memory = nullptr;
   check(cudaMallocHost(&memory, bytes), "allocating page-locked memory");

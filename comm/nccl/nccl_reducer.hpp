@@ -8,6 +8,10 @@
 //   open()                          compute thread: no bucket is ready
 //   bucket_ready(bucket, compute)   the thread of the hook: the bucket's last gradient lies on
 //                                   `compute`, and nothing behind it needs the bucket's old weights
+//   record_ready(bucket, compute)   while `compute` is captured: the bucket's last gradient lies
+//   there
+//                                   in each launch of the graph
+//   bucket_played(bucket)           compute thread: the graph is launched
 //   all_ready(compute)              compute thread: whatever did not fire travels as it is
 //   advance()                       lane, after any of the above: launches what is next and ready
 //   await(compute)                  compute thread, when the lane has launched all: what follows on
@@ -94,6 +98,12 @@ class NcclReducer final : public Exchange {
   void open() { launches_.open(); }
   /// Any order; a second time changes nothing.
   void bucket_ready(std::size_t bucket, cudaStream_t compute);
+  /// Of a graph that is captured; where none is, what is put there is to be compared with one.
+  void record_ready(std::size_t bucket, cudaStream_t compute) {
+    record_in_graph(events_[bucket].gradients.get(), compute, setup_.network);
+  }
+  /// @pre the graph was launched since open(); a second time changes nothing
+  void bucket_played(std::size_t bucket) { launches_.ready(bucket); }
   /// Returns how many buckets had not been said to be ready.
   std::size_t all_ready(cudaStream_t compute);
   /// @throws InvariantError if the lane has not launched the weights that are awaited.

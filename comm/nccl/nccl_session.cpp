@@ -137,9 +137,7 @@ void NcclSession::replay(std::size_t graph, cudaStream_t stream, const char* wha
 }
 
 void NcclSession::watch(cudaStream_t stream, const char* what) {
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capture), what);
-  if (capture != cudaStreamCaptureStatusNone) {
+  if (is_capturing(stream)) {
     return;
   }
   const MutexLock lock(state_->mutex);

@@ -55,7 +55,9 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
   keys.push_back(later(for_gpus(choice_key(
       {"numerics.cuda_graph", "",
        "Whether a GPU is given recorded steps where nothing speaks against it (docs/nccl.md); on: "
-       "say what does; branches: that, and up to four micro-batches are computed at once"},
+       "say what does; overlap: that, and gradients leave while the rest of their step is "
+       "computed; "
+       "branches: that, and up to four micro-batches are computed at once"},
       &LayoutChoice::cuda_graph))));
   keys.push_back(later(choice_key(
       {"numerics.processor", "",

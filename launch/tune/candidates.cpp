@@ -128,6 +128,10 @@ std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores) 
     if (job.training.microbatches > 1 && job.layout.cuda_graph != GraphChoice::kBranches) {
       variants.add({"numerics.cuda_graph=branches"});
     }
+    if (job.layout.overlap != Overlap::kNone && job.layout.cuda_graph != GraphChoice::kOverlap &&
+        best.share({"exchange"}) >= kWorthATrial) {
+      variants.add({"numerics.cuda_graph=overlap"});
+    }
   }
   return variants.taken();
 }

@@ -137,12 +137,12 @@ def equal_digest(trainings, workers, *overrides, **environment):
     return show
 
 
-def recorded(trainings, choice, *overrides):
-    """Steps are played, not only allowed to be, with the bits of plain ones. Eight steps: two plain, one recorded, one
-    computed both ways, four played."""
+def recorded(trainings, choice, *overrides, workers=1, layout=("layout.overlap=none",)):
+    """Steps are played, not only allowed to be, with the bits of one worker's plain ones. Eight steps: two plain, one
+    recorded, one computed both ways, four played."""
     def show(bench):
         plain = trainings.digest_of(bench, 1, "numerics.cuda_graph=off", *overrides) if overrides else trainings.reference(bench)
-        run = trainings.train(bench, 1, f"numerics.cuda_graph={choice}", "layout.overlap=none", *overrides)
+        run = trainings.train(bench, workers, f"numerics.cuda_graph={choice}", *layout, *overrides)
         if said := trainings.said(run, "numerics.cuda_graph:"):
             raise Failure(said)
         digest = trainings.digest(bench, run)

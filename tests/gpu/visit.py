@@ -26,8 +26,6 @@ NEXT = {  # ours, played
     "TF32, channels-last, in branches": ("numerics.precision=tf32", "numerics.cuda_graph=branches"),
     "bf16 in 4 pieces": ("numerics.precision=bf16",),
     "bf16 in 4 pieces, in branches": ("numerics.precision=bf16", "numerics.cuda_graph=branches"),
-    "fastest, contiguous, in branches": ("numerics.kernels=fastest", "numerics.memory_format=contiguous",
-                                         "numerics.cuda_graph=branches"),
 }
 CONTIGUOUS = ("numerics.memory_format=contiguous",)
 BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the reference
@@ -39,6 +37,7 @@ BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the ref
                                         "training.fake_labels=data"),
     "8 micro-batches": ("training.microbatches=8",),
 }
+EIGHT_BUCKETS = ("layout.buckets=8",)  # a network of this size has one on a GPU
 TRACED = "20:24"
 KERNELS_TOLD = 12
 RATE_SECONDS = 11  # of a training whose rate is measured
@@ -55,6 +54,9 @@ def visit_steps(programs, trainings):
              for what, name, seconds in SMOKE_KERNELS]
     steps += [Step("F", "branches", f"training in branches: {what}", 12 if overrides else 6,
                    whole.recorded(trainings, "branches", *overrides)) for what, overrides in BRANCHED.items()]
+    steps += [Step("F", "branches", f"training with its exchange beside recorded steps, {workers} worker{'s' * (workers > 1)}", seconds,
+                   whole.recorded(trainings, "overlap", workers=workers, layout=(f"layout.overlap={overlap}", *EIGHT_BUCKETS)))
+              for workers, overlap, seconds in ((1, "within", 6), (2, "across", 10))]
     steps += [Step("F", "streams", f"PyTorch, {what}", 16, whole.pytorch_speed(trainings, 200, *flags, **environment))
               for what, (flags, environment) in STREAMS.items()]
     steps += [Step("F", "next", f"next: {what}", RATE_SECONDS, whole.speed(trainings, *overrides, seconds=RATE_SECONDS))

@@ -32,6 +32,17 @@ TEST(Unarmed, LeavesTheOrderOfExchangesThatNobodyArmed) {
   EXPECT_EQ(unarmed(plain), plain);
 }
 
+TEST(Unarmed, KeepsWhatIsAloneInItsPhase) {
+  const std::vector<Instruction> pair{of(Operation::kArm, 1), of(Operation::kArm, 0),
+                                      of(Operation::kReduce, 0), of(Operation::kReduce, 1)};
+  const std::vector<Instruction> alone{of(Operation::kArm, 0, 1), of(Operation::kReduce, 0, 1)};
+  std::vector<Instruction> both = pair;
+  both.insert(both.end(), alone.begin(), alone.end());
+  EXPECT_THAT(unarmed(both, Armed::kAlone),
+              ElementsAre(of(Operation::kReduce, 1), of(Operation::kReduce, 0),
+                          of(Operation::kArm, 0, 1), of(Operation::kReduce, 0, 1)));
+}
+
 TEST(Unarmed, TakesNothingElseFromASchedule) {
   const JobSpec job;
   const std::vector<Phase> phases = gan::adversarial_phases(job);

@@ -23,52 +23,13 @@
 #include "gan/script/python_library.hpp"
 #include "gan/script/python_step.hpp"
 #include "job/estimate/device_estimate.hpp"
+#include "tests/fidelity/computing_recorder.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::fidelity {
 namespace {
-
-/// What recorders of a training have been asked for.
-struct Calls {
-  int recorded = 0;
-  int played = 0;
-  int given_back = 0;
-  int most_beside = 0;
-};
-
-/// Plays by computing again what it has computed when it recorded.
-class ComputingRecorder : public worker::GraphRecorder {
- public:
-  explicit ComputingRecorder(Calls& calls) : calls_(calls) {}
-  std::size_t record(const std::function<void()>& body) override {
-    body();
-    bodies_.push_back(body);
-    ++calls_.recorded;
-    return bodies_.size() - 1;
-  }
-  /// Those between the first and the last the other way round: they need nothing of one another.
-  /// With those two a leaf goes on from one graph to the next.
-  void side_by_side(const std::vector<std::function<void()>>& bodies) override {
-    calls_.most_beside = std::max(calls_.most_beside, static_cast<int>(bodies.size()));
-    std::vector<std::function<void()>> other = bodies;
-    std::erase(other, nullptr);
-    std::reverse(other.begin() + 1, other.end() - (other.size() > 1 ? 1 : 0));
-    std::ranges::for_each(other, [](const auto& body) { body(); });
-  }
-  void forget_from(std::size_t graph) override { bodies_.resize(graph); }
-  void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
-  void give_back() override { ++calls_.given_back; }
-  void play(std::size_t graph) override {
-    bodies_.at(graph)();
-    ++calls_.played;
-  }
-
- private:
-  Calls& calls_;
-  std::vector<std::function<void()>> bodies_;
-};
 
 /// Cannot record the second graph.
 class FailingRecorder final : public ComputingRecorder {
@@ -90,6 +51,22 @@ class NarrowRecorder final : public ComputingRecorder {
   void side_by_side(const std::vector<std::function<void()>>& /*bodies*/) override {
     throw std::runtime_error("out of memory");
   }
+};
+
+/// Cannot record at its first try.
+class HesitantRecorder final : public ComputingRecorder {
+ public:
+  using ComputingRecorder::ComputingRecorder;
+  std::size_t record(const std::function<void()>& body) override {
+    const std::size_t graph = ComputingRecorder::record(body);
+    if (!std::exchange(has_failed_, true)) {
+      throw std::runtime_error("no such node");
+    }
+    return graph;
+  }
+
+ private:
+  bool has_failed_ = false;
 };
 
 /// Plays nothing from that step on.
@@ -201,6 +178,9 @@ TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
   const Outcome reference = plain(named.job, kSteps);
   const int workers = 1 + static_cast<int>(GetParam() % 2);
   named.job.layout.overlap = static_cast<Overlap>(GetParam() % 3);
+  if (named.job.layout.overlap != Overlap::kNone) {
+    named.job.layout.cuda_graph = GraphChoice::kOverlap;
+  }
   const Outcome found = recorded<ComputingRecorder>(named.job, kSteps, workers);
   EXPECT_EQ(found.digest, reference.digest) << workers << " workers";
   EXPECT_TRUE(same_losses(found, reference)) << workers << " workers";
@@ -244,6 +224,14 @@ TEST_F(StepGraphs, HaveNoMoreBranchesThanTheDryRunCountsAndNoneWhereThatFails) {
   EXPECT_EQ(calls_[0].most_beside, kMostBranches);
   calls_[0] = {};
   EXPECT_EQ(recorded<NarrowRecorder>(job, kSteps + 1).digest, expected);
+  EXPECT_GT(calls_[0].played, 0);
+}
+
+TEST_F(StepGraphs, AreRecordedWithoutExchangesBesideThemWhereTheOtherWayFails) {
+  JobSpec job = small_dcgan(images());
+  const std::string expected = plain(job, kSteps).digest;
+  job.layout.cuda_graph = GraphChoice::kOverlap;
+  EXPECT_EQ(recorded<HesitantRecorder>(job, kSteps).digest, expected);
   EXPECT_GT(calls_[0].played, 0);
 }
 

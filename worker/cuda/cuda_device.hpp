@@ -21,7 +21,7 @@
 
 namespace gangway::worker {
 
-class CudaDevice final : public ComputeDevice {
+class CudaDevice : public ComputeDevice {
  public:
   /// Has NCCL take this process for one of another host, of that name
   /// (comm/nccl/shared_device.hpp). Lane thread.

@@ -47,9 +47,12 @@ CudaExchange::CudaExchange(const Setup& setup)
       registrations_(shared_memory()),
       shown_(state_, setup.worker, largest_slice()),
       reducer_(setup.session, reducer_setup()),
-      watch_(state_, [this](std::size_t bucket) { complete(bucket); }),
+      watch_(
+          state_, [this](std::size_t bucket) { complete(bucket); },
+          [this](std::size_t bucket) { complete_rehearsed(bucket); }),
       waits_(state_.group_plan().num_buckets()),
       is_complete_(state_.group_plan().num_buckets()),
+      is_folded_(state_.group_plan().num_buckets()),
       skips_(setup.job.skips_updates(setup.network)),
       is_bounded_(setup.job.training.divergence.gradient_norm > 0.0),
       is_skipped_(comm::allocate_pinned(sizeof(int))),
@@ -152,6 +155,12 @@ void CudaExchange::open_leaf() { state_.bind_gradients(partials_.open_leaf()); }
 
 void CudaExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
 
+void CudaExchange::restart_leaves() {
+  partials_.restart();
+  (void)watch_.rehearsed();  // where a recording failed
+  std::ranges::fill(is_folded_, 0);
+}
+
 void CudaExchange::open(int phase, const UpdatePlan& plan) {
   // NCCL pairs operations by their order, so that no worker may begin an exchange while another is
   // still to be launched: they could come to lie the other way round elsewhere.
@@ -175,8 +184,33 @@ void CudaExchange::complete(std::size_t bucket) {
   if (std::exchange(is_complete_[bucket], 1) != 0) {
     return;
   }
-  partials_.fold(state_.group_plan().bucket(bucket));
+  fold(bucket);
+  is_folded_[bucket] = 0;  // those of the next exchange are not
   reducer_.bucket_ready(bucket, setup_.stream);
+  exchange_.lane.wake();
+}
+
+void CudaExchange::fold(std::size_t bucket) {
+  if (std::exchange(is_folded_[bucket], 1) == 0) {
+    partials_.fold(state_.group_plan().bucket(bucket));
+  }
+}
+
+void CudaExchange::rehearse() {
+  std::ranges::fill(is_folded_, 0);  // a step that is computed both ways is folded twice
+  watch_.rehearse();
+}
+
+void CudaExchange::complete_rehearsed(std::size_t bucket) {
+  fold(bucket);
+  reducer_.record_ready(bucket, setup_.stream);
+}
+
+void CudaExchange::send_played(const std::vector<std::size_t>& buckets) {
+  for (const std::size_t bucket : buckets) {
+    is_complete_[bucket] = 1;  // and folded, by the graph
+    reducer_.bucket_played(bucket);
+  }
   exchange_.lane.wake();
 }
 

@@ -48,13 +48,16 @@ class CudaExchange final : public NetworkExchange {
                  const UpdateSlice& slice) const override;
   void open_leaf() override;
   void close_leaf(int microbatch) override;
-  void restart_leaves() override { partials_.restart(); }
+  void restart_leaves() override;
   [[nodiscard]] at::Tensor gradient_sums() override {
     return tensor_over(partials_.buffers(), partials_.num_elements(), state_.device());
   }
   void open(int phase, const UpdatePlan& plan) override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
   void arm() override;
+  void rehearse() override;
+  [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
+  void send_played(const std::vector<std::size_t>& buckets) override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;
@@ -79,6 +82,10 @@ class CudaExchange final : public NetworkExchange {
   [[nodiscard]] std::size_t largest_slice() const;
   /// Merges what is complete of `bucket` and gives it away; a second time changes nothing.
   void complete(std::size_t bucket);
+  /// Merges it where that was not done yet.
+  void fold(std::size_t bucket);
+  /// Of a backward that rehearses.
+  void complete_rehearsed(std::size_t bucket);
 
   NetworkState& state_;
   DeviceNetwork& memory_;
@@ -92,6 +99,7 @@ class CudaExchange final : public NetworkExchange {
   GradientWatch watch_;
   WaitTimes waits_;
   std::vector<char> is_complete_;  // by bucket, in the exchange that is open
+  std::vector<char> is_folded_;    // by bucket, before its exchange
   bool is_open_ = false;
   bool is_awaited_ = true;
   int phase_ = 0;

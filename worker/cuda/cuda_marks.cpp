@@ -23,12 +23,6 @@ bool is_reached(const comm::CudaEvent& event) {
 
 }  // namespace
 
-bool CudaMarks::is_capturing() const {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream_, &status), "marking");
-  return status != cudaStreamCaptureStatusNone;
-}
-
 void CudaMarks::record() {
   if (spare_.empty()) {
     spare_.push_back(comm::make_timed_event());
@@ -39,7 +33,7 @@ void CudaMarks::record() {
 }
 
 void CudaMarks::mark(std::size_t tag) {
-  if (is_capturing()) {
+  if (comm::is_capturing(stream_)) {
     return;  // an event in a graph has no time of its own
   }
   const bool was_starved = !open_.events.empty() && is_reached(open_.events.back());
@@ -48,7 +42,7 @@ void CudaMarks::mark(std::size_t tag) {
 }
 
 void CudaMarks::end() {
-  if (open_.stretches.empty() || is_capturing()) {
+  if (open_.stretches.empty() || comm::is_capturing(stream_)) {
     return;
   }
   record();

@@ -23,7 +23,6 @@ class CudaMarks final : public DeviceMarks {
     std::vector<DeviceStretch> stretches;
     std::vector<comm::CudaEvent> events;  // where each begins; of one that has ended, and its end
   };
-  [[nodiscard]] bool is_capturing() const;
   void record();
 
   cudaStream_t stream_;

@@ -17,6 +17,9 @@ class AbsentExchange final : public NetworkExchange {
   void open(int /*phase*/, const UpdatePlan& /*plan*/) override { fail(); }
   [[nodiscard]] bool is_open() const override { return false; }
   void arm() override { fail(); }
+  void rehearse() override { fail(); }
+  [[nodiscard]] std::vector<std::size_t> rehearsed() override { fail(); }
+  void send_played(const std::vector<std::size_t>& /*buckets*/) override { fail(); }
   void complete_block(std::size_t /*block*/) override { fail(); }
   void reduce() override { fail(); }
   void await() override {}

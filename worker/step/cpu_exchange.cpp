@@ -82,6 +82,13 @@ void CpuExchange::arm() {
   lane_.wake();
 }
 
+void CpuExchange::send_played(const std::vector<std::size_t>& buckets) {
+  for (const std::size_t bucket : buckets) {
+    reducer_.bucket_ready(bucket);
+  }
+  lane_.wake();
+}
+
 void CpuExchange::reduce() {
   unfired_ += watch_.disarm();
   (void)reducer_.all_ready();

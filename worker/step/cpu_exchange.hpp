@@ -29,13 +29,19 @@ class CpuExchange final : public NetworkExchange {
   void show_updates_to(UpdateWatcher& watcher) override { updater_.show_to(watcher); }
   void open_leaf() override;
   void close_leaf(int microbatch) override;
-  void restart_leaves() override { partials_.restart(); }
+  void restart_leaves() override {
+    partials_.restart();
+    (void)watch_.rehearsed();  // where a recording failed
+  }
   [[nodiscard]] at::Tensor gradient_sums() override {
     return tensor_over(partials_.buffers(), partials_.num_elements(), state_.device());
   }
   void open(int phase, const UpdatePlan& plan) override;
   [[nodiscard]] bool is_open() const override { return is_open_; }
   void arm() override;
+  void rehearse() override { watch_.rehearse(); }
+  [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
+  void send_played(const std::vector<std::size_t>& buckets) override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;

@@ -22,9 +22,11 @@ struct GradientWatch::Hook final : torch::autograd::PostAccumulateGradHook {
   std::size_t parameter;
 };
 
-GradientWatch::GradientWatch(NetworkState& state, std::function<void(std::size_t)> on_bucket)
+GradientWatch::GradientWatch(NetworkState& state, std::function<void(std::size_t)> on_bucket,
+                             std::function<void(std::size_t)> on_rehearsed)
     : state_(state),
       on_bucket_(std::move(on_bucket)),
+      on_rehearsed_(std::move(on_rehearsed)),
       parameters_in_(state.group_plan().num_buckets(), 0),
       awaited_(state.group_plan().num_buckets(), 0) {
   const std::vector<comm::ArenaEntry>& entries = state.layout().parameters();
@@ -44,6 +46,7 @@ GradientWatch::GradientWatch(NetworkState& state, std::function<void(std::size_t
     torch::autograd::impl::set_post_acc_grad_hooks(state.parameter(i),
                                                    std::make_unique<Hook>(*this, i));
   }
+  rehearsed_.reserve(awaited_.size());
   first_of_block_.push_back(0);
   for (std::size_t block = 0; block < state.network().num_blocks(); ++block) {
     first_of_block_.push_back(first_of_block_.back() +
@@ -60,6 +63,22 @@ GradientWatch::~GradientWatch() {
 }
 
 void GradientWatch::arm() {
+  rehearses_ = false;
+  begin();
+}
+
+void GradientWatch::rehearse() {
+  rehearses_ = true;
+  rehearsed_.clear();
+  begin();
+}
+
+std::vector<std::size_t> GradientWatch::rehearsed() {
+  (void)disarm();
+  return rehearsed_;
+}
+
+void GradientWatch::begin() {
   std::ranges::copy(parameters_in_, awaited_.begin());
   for (std::size_t i = 0; i < has_fired_.size(); ++i) {
     has_fired_[i] = state_.holds(i) ? 0 : 1;  // of what others hold nothing is awaited
@@ -67,7 +86,7 @@ void GradientWatch::arm() {
   is_armed_ = true;
   for (std::size_t bucket = 0; bucket < awaited_.size(); ++bucket) {
     if (awaited_[bucket] == 0) {
-      on_bucket_(bucket);  // statistics alone, which forward has left
+      tell(bucket);  // statistics alone, which forward has left
     }
   }
 }
@@ -100,8 +119,18 @@ void GradientWatch::complete(std::size_t parameter) {
   }
   for (const std::size_t bucket : buckets_[parameter]) {
     if (--awaited_[bucket] == 0) {
-      on_bucket_(bucket);
+      tell(bucket);
     }
+  }
+}
+
+void GradientWatch::tell(std::size_t bucket) {
+  if (!rehearses_) {
+    return on_bucket_(bucket);
+  }
+  rehearsed_.push_back(bucket);
+  if (on_rehearsed_) {
+    on_rehearsed_(bucket);
   }
 }
 

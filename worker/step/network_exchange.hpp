@@ -83,6 +83,13 @@ class NetworkExchange {
   [[nodiscard]] virtual bool is_open() const = 0;
   /// The last backward of a phase follows: what it completes travels at once. @pre open
   virtual void arm() = 0;
+  /// As arm(), of a backward that is recorded, or computed to be compared: nothing travels.
+  virtual void rehearse() = 0;
+  /// It is over. Returns the buckets that it has completed.
+  [[nodiscard]] virtual std::vector<std::size_t> rehearsed() = 0;
+  /// What was recorded lies on the device: these buckets travel as soon as each is complete there.
+  /// @pre open
+  virtual void send_played(const std::vector<std::size_t>& buckets) = 0;
   /// A block's gradients are complete without autograd having accumulated them.
   virtual void complete_block(std::size_t block) = 0;
   /// All gradients are complete: what has not left travels now. @pre open

@@ -44,7 +44,9 @@ StepGraphs::StepGraphs(Setup setup)
       branches_(setup_.job.layout.cuda_graph == GraphChoice::kBranches &&
                         setup_.operations.own_step() == nullptr
                     ? std::min(kMostBranches, setup_.local.size())
-                    : 1) {
+                    : 1),
+      overlaps_(setup_.job.layout.cuda_graph == GraphChoice::kOverlap &&
+                setup_.operations.own_step() == nullptr) {
   if (branches_ > 1) {
     setup_.operations.prepare_beside(static_cast<std::size_t>(branches_));
   }
@@ -95,19 +97,29 @@ StepGraphs::Known* StepGraphs::known_as(const std::vector<Instruction>& schedule
   }
   Known& added = known_.emplace_back();
   added.schedule = schedule;
-  for (const Instruction& instruction : pipeline::unarmed(schedule)) {
-    const bool is_recorded = !is_of_an_exchange(instruction.operation);
-    const bool is_call =
-        instruction.operation == Operation::kForward && setup_.operations.own_step() != nullptr;
-    if (added.parts.empty() || !is_recorded || is_call || !added.parts.back().is_recorded) {
-      added.parts.push_back({.is_recorded = is_recorded, .is_call = is_call});
-    }
-    added.parts.back().instructions.push_back(instruction);
-  }
   return &added;
 }
 
+std::vector<StepGraphs::Part> StepGraphs::parts_of(const std::vector<Instruction>& schedule) const {
+  std::vector<Part> parts;
+  for (const Instruction& instruction :
+       pipeline::unarmed(schedule, overlaps_ ? pipeline::Armed::kAlone : pipeline::Armed::kNone)) {
+    const bool is_recorded = !is_of_an_exchange(instruction.operation);
+    const bool is_call =
+        instruction.operation == Operation::kForward && setup_.operations.own_step() != nullptr;
+    if (parts.empty() || !is_recorded || is_call || !parts.back().is_recorded) {
+      parts.push_back({.is_recorded = is_recorded, .is_call = is_call});
+    }
+    parts.back().instructions.push_back(instruction);
+    if (instruction.operation == Operation::kArm) {
+      parts.back().begun = Begun{.arm = instruction};
+    }
+  }
+  return parts;
+}
+
 void StepGraphs::record(Known& known) {
+  known.parts = parts_of(known.schedule);
   StepOperations& operations = setup_.operations;
   operations.finish_exchanges();  // a recorder may compute: nobody else looks at gradients then
   operations.prepare_reals();
@@ -134,10 +146,25 @@ void StepGraphs::record(Known& known) {
   operations.begin_again();
 }
 
-void StepGraphs::compute(const Part& part) {
+std::vector<std::size_t> StepGraphs::compute(const Part& part, pipeline::Operations& operations) {
+  for (const Instruction& instruction : part.instructions) {
+    if (instruction.operation == Operation::kArm) {
+      setup_.operations.rehearse(instruction);
+    } else {
+      operations.perform(instruction);
+    }
+  }
+  return part.begun ? setup_.operations.rehearsed(part.begun->arm) : std::vector<std::size_t>();
+}
+
+void StepGraphs::compute(Part& part) {
   StepOperations& operations = setup_.operations;
   if (branches_ <= 1) {
-    return pipeline::execute(part.instructions, operations);
+    std::vector<std::size_t> complete = compute(part, operations);
+    if (part.begun) {
+      part.begun->buckets = std::move(complete);
+    }
+    return;
   }
   std::map<int, std::vector<Instruction>> by_microbatch;
   for (const Instruction& instruction : part.instructions) {
@@ -186,7 +213,7 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
       }
       begin = i;
     }
-    pipeline::execute(part.instructions, marked);
+    (void)compute(part, marked);
   }
 }
 
@@ -247,6 +274,21 @@ void StepGraphs::play(const Part& part) {
   setup_.recorder.play(part.graph);
 }
 
+void StepGraphs::play_and_send(const Part& part) {
+  if (part.begun) {
+    const PartScope scope = in_part(part.begun->arm);
+    setup_.operations.open_exchange(part.begun->arm);
+  }
+  {
+    const NvtxRange range([] { return "recorded"; });
+    const PartScope scope = in_part(messages::StepPart::kRecorded);
+    play(part);
+  }
+  if (part.begun) {
+    setup_.operations.send_played(part.begun->arm, part.begun->buckets);
+  }
+}
+
 void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   StepOperations& operations = setup_.operations;
   if (!std::exchange(known.was_played, true)) {  // what plain steps took is as much again
@@ -257,9 +299,7 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   setup_.recorder.begin_step(operations.seed(), operations.step());
   for (const Part& part : known.parts) {
     if (part.is_recorded) {
-      const NvtxRange range([] { return "recorded"; });
-      const PartScope scope = in_part(messages::StepPart::kRecorded);
-      play(part);
+      play_and_send(part);
     } else {
       pipeline::execute(part.instructions, marked);
     }
@@ -268,19 +308,23 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
 }
 
 void StepGraphs::give_up(Known& known, const std::string& why) {
-  const bool had_branches = branches_ > 1;
-  if (had_branches) {
-    branches_ = 1;
-    known.is_recorded = false;
+  const char* what = "steps are not recorded";
+  const char* instead = "launches are plain";
+  if (branches_ > 1) {
+    what = "micro-batches are not computed at once";
+    instead = "a recorded step has one after another";
+  } else if (overlaps_) {
+    what = "gradients do not leave while a graph is computed";
+    instead = "they leave when it is over";
   } else {
     is_off_ = true;
   }
+  branches_ = 1;
+  overlaps_ = false;
+  known.is_recorded = false;
   if (setup_.say) {
-    setup_.say(fmt::format(
-        "numerics.cuda_graph: {} ({}); {}, with the same bits",
-        had_branches ? "micro-batches are not computed at once" : "steps are not recorded",
-        why.substr(0, why.find('\n')),
-        had_branches ? "a recorded step has one after another" : "launches are plain"));
+    setup_.say(fmt::format("numerics.cuda_graph: {} ({}); {}, with the same bits", what,
+                           why.substr(0, why.find('\n')), instead));
   }
 }
 

@@ -9,6 +9,9 @@
 // are compared bit by bit, so that a number of one step that a graph has kept, or work that it
 // lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
 //
+// Gradients may leave while the rest of their graph is computed: the device says where in it a
+// bucket is complete, and the host opens the exchange before it launches the graph.
+//
 // Micro-batches meet where their gradients are added up, and nowhere else. So some of them may be
 // branches of a graph: each has a leaf of its own, and the additions come behind, in their order.
 //
@@ -20,6 +23,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -51,12 +55,18 @@ class StepGraphs {
   void perform(const std::vector<pipeline::Instruction>& schedule, pipeline::Operations& marked);
 
  private:
+  /// An exchange that begins while a graph is computed.
+  struct Begun {
+    pipeline::Instruction arm;
+    std::vector<std::size_t> buckets = {};  ///< that the graph completes
+  };
   /// Instructions of a step that follow one another.
   struct Part {
     std::vector<pipeline::Instruction> instructions;
     bool is_recorded = false;  ///< computing; else one of an exchange
     bool is_call = false;      ///< begins with one of a step of the user's own
     std::size_t graph = 0;
+    std::optional<Begun> begun = {};
   };
   /// A list of instructions.
   struct Known {
@@ -71,15 +81,21 @@ class StepGraphs {
 
   /// Null: there are too many already.
   [[nodiscard]] Known* known_as(const std::vector<pipeline::Instruction>& schedule);
+  [[nodiscard]] std::vector<Part> parts_of(
+      const std::vector<pipeline::Instruction>& schedule) const;
   void record(Known& known);
   /// What of a part is put on the device while it is recorded.
-  void compute(const Part& part);
+  void compute(Part& part);
+  /// Its instructions, of which none begins an exchange. Returns the buckets that are complete.
+  std::vector<std::size_t> compute(const Part& part, pipeline::Operations& operations);
   /// Whether this step is compared again, though it was proven.
   [[nodiscard]] bool is_proven_anew() const;
   /// What was played since it was compared last may have left other gradients than plain steps.
   [[noreturn]] void end_training() const;
-  /// Of a recorded part.
+  /// Of a recorded part, what it computes.
   void play(const Part& part);
+  /// The same, and what it completes travels.
+  void play_and_send(const Part& part);
   void prove(Known& known, pipeline::Operations& marked);
   /// Networks whose gradients `parts` add up.
   [[nodiscard]] static std::set<NetworkId> summed_in(std::span<const Part> parts);
@@ -87,11 +103,12 @@ class StepGraphs {
   /// they are others, those of the plain parts lie there again.
   [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
   void play(Known& known, pipeline::Operations& marked);
-  /// Branches first, and where there are none recordings.
+  /// Branches first, or gradients that leave early, and where there are none recordings.
   void give_up(Known& known, const std::string& why);
 
   Setup setup_;
-  int branches_;  // micro-batches that are recorded beside one another
+  int branches_;   // micro-batches that are recorded beside one another
+  bool overlaps_;  // whether gradients leave while a graph is computed
   std::deque<Known> known_;
   std::size_t num_graphs_ = 0;
   bool is_off_ = false;

@@ -76,6 +76,21 @@ class StepOperations final : public pipeline::Operations {
     networks_[at.network]->take_leaf_beside(place);
     exchanges_[at.network]->close_leaf(at.microbatch);
   }
+  /// In the place of a kArm, where the backward that follows is recorded, or computed to be
+  /// compared with a recording.
+  void rehearse(const pipeline::Instruction& at) {
+    settle_statistics(at);
+    exchanges_[at.network]->rehearse();
+  }
+  /// Buckets that it has completed.
+  [[nodiscard]] std::vector<std::size_t> rehearsed(const pipeline::Instruction& at) {
+    return exchanges_[at.network]->rehearsed();
+  }
+  /// Before a graph with that backward is played, and behind.
+  void open_exchange(const pipeline::Instruction& at);
+  void send_played(const pipeline::Instruction& at, const std::vector<std::size_t>& buckets) {
+    exchanges_[at.network]->send_played(buckets);
+  }
   /// Puts `losses` in the place of those of the step so far.
   StepLosses exchange_losses(StepLosses losses) {
     return std::exchange(losses_, std::move(losses));
@@ -108,7 +123,6 @@ class StepOperations final : public pipeline::Operations {
   void penalty_backward(const pipeline::Instruction& at);
   /// All forwards of the micro-batch are over.
   void settle_statistics(const pipeline::Instruction& at);
-  void open_exchange(const pipeline::Instruction& at);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
   void begin_record(const pipeline::Instruction& at, const UpdatePlan& plan);
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -37,30 +36,10 @@ void dawdle_a_little() {
   }
 }
 
-using gangway::fake::Capture;
-
-/// How often an event was recorded, and up to which of these its streams have come.
-struct EventState {
-  std::mutex mutex;  // guards all below
-  std::condition_variable changed;
-  std::uint64_t recorded = 0;
-  std::uint64_t reached = 0;
-  std::chrono::steady_clock::time_point reached_at;
-  cudaStream_t late = nullptr;       ///< where it was recorded, if that one lags
-  std::shared_ptr<Capture> capture;  ///< where it was recorded, if that was captured
-  std::size_t captured = 0;          ///< its piece there
-
-  void reach(std::uint64_t record) {
-    const std::scoped_lock lock(mutex);
-    reached = record;
-    reached_at = std::chrono::steady_clock::now();
-    changed.notify_all();
-  }
-  /// A stream that lags is driven by those who wait for it.
-  void await(std::uint64_t record);
-};
-
 }  // namespace
+
+using gangway::fake::Capture;
+using gangway::fake::EventState;
 
 struct CUevent_st {
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
@@ -68,9 +47,10 @@ struct CUevent_st {
 
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
+  std::vector<std::shared_ptr<EventState>> records;  // of events whose records are nodes
 };
 struct CUgraphExec_st {
-  std::shared_ptr<const std::vector<std::function<void()>>> work;
+  std::shared_ptr<const CUgraph_st> graph;
 };
 
 namespace {
@@ -156,7 +136,12 @@ struct CUstream_st {
   std::jthread thread;
 };
 
-namespace {
+namespace gangway::fake {
+
+std::uint64_t EventState::record_on(cudaStream_t stream) {
+  late = stream->lags ? stream : nullptr;
+  return ++recorded;
+}
 
 void EventState::await(std::uint64_t record) {
   const auto is_reached = [&] { return reached >= record; };
@@ -173,9 +158,12 @@ void EventState::await(std::uint64_t record) {
   changed.wait(lock, is_reached);
 }
 
+}  // namespace gangway::fake
+
+namespace {
+
 std::atomic<int> g_records = 0;
 std::atomic<bool> g_miscomputes = false;
-thread_local const char* t_bus = "0000:01:00.0";
 
 }  // namespace
 
@@ -193,7 +181,6 @@ void dawdle(std::uint64_t seed) { g_dawdle_seed = seed; }
 int num_records() { return g_records; }
 void miscompute(bool does) { g_miscomputes = does; }
 bool miscomputes() { return g_miscomputes; }
-void see_device(const char* bus) { t_bus = bus; }
 bool is_capturing(cudaStream_t stream) {
   const std::scoped_lock lock(stream->mutex);
   return stream->capture != nullptr;
@@ -202,29 +189,6 @@ bool is_capturing(cudaStream_t stream) {
 }  // namespace gangway::fake
 
 // NOLINTBEGIN(readability-identifier-naming): the runtime's names
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
-  *properties = {};
-  std::strcpy(properties->name, "stand-in");
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetPCIBusId(char* name, int size, int /*device*/) {
-  return std::snprintf(name, static_cast<std::size_t>(size), "%s", t_bus) < size
-             ? cudaSuccess
-             : cudaErrorInvalidValue;
-}
-cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaSetDevice(int /*device*/) { return cudaSuccess; }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-const char* cudaGetErrorString(cudaError_t /*error*/) { return "an error of the stand-in"; }
-cudaError_t cudaDeviceGetStreamPriorityRange(int* lowest, int* highest) {
-  *lowest = 0;
-  *highest = -5;
-  return cudaSuccess;
-}
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int /*flags*/,
                                          int /*priority*/) {
   *stream = new CUstream_st;
@@ -279,18 +243,21 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (!capture->graph.is_joined_by(stream)) {
     return cudaErrorStreamCaptureUnjoined;
   }
-  *graph = new CUgraph_st{std::move(work)};
+  *graph = new CUgraph_st{std::move(work), capture->records};
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
-  *exec =
-      new CUgraphExec_st{std::make_shared<const std::vector<std::function<void()>>>(graph->work)};
+  *exec = new CUgraphExec_st{std::make_shared<const CUgraph_st>(*graph)};
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  stream->push([work = exec->work] {
-    for (const std::function<void()>& one : *work) {
+  for (const std::shared_ptr<EventState>& event : exec->graph->records) {
+    const std::scoped_lock lock(event->mutex);
+    event->launched.push_back(event->record_on(stream));
+  }
+  stream->push([graph = exec->graph] {
+    for (const std::function<void()>& one : graph->work) {
       one();
     }
   });
@@ -332,11 +299,23 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
       state->captured = capture->graph.add(stream, [] {});
       return cudaSuccess;
     }
-    state->late = stream->lags ? stream : nullptr;
-    record = ++state->recorded;
+    record = state->record_on(stream);
   }
   stream->push([state, record] { state->reach(record); });
   ++g_records;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+  if (flags == cudaEventRecordDefault) {
+    return cudaEventRecord(event, stream);
+  }
+  const std::scoped_lock lock(stream->mutex);
+  if (!stream->capture) {
+    return cudaErrorInvalidValue;
+  }
+  const std::scoped_lock capture_lock(stream->capture->mutex);
+  stream->capture->graph.add(stream, [state = event->state] { state->reach_next(); });
+  stream->capture->records.push_back(event->state);
   return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {

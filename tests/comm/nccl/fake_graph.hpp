@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What the stand-in for CUDA captures: pieces of work, and which wait for which.
+// What the stand-in for CUDA captures: pieces of work, and which wait for which; and its events.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -78,11 +83,46 @@ class Graph {
   std::map<cudaStream_t, std::size_t> last_;  // of each stream
 };
 
+struct EventState;
+
 struct Capture {
   std::mutex mutex;  // guards all below
   bool is_over = false;
   Graph graph;
-  std::vector<cudaStream_t> streams;  // that take part
+  std::vector<std::shared_ptr<EventState>> records;  // that are nodes of the graph
+  std::vector<cudaStream_t> streams;                 // that take part
+};
+
+/// How often an event was recorded, and up to which of these its streams have come.
+struct EventState {
+  std::mutex mutex;  // guards all below
+  std::condition_variable changed;
+  std::uint64_t recorded = 0;
+  std::uint64_t reached = 0;
+  std::chrono::steady_clock::time_point reached_at;
+  cudaStream_t late = nullptr;         ///< where it was recorded, if that one lags
+  std::shared_ptr<Capture> capture;    ///< where it was recorded, if that was captured
+  std::size_t captured = 0;            ///< its piece there
+  std::deque<std::uint64_t> launched;  ///< records by graphs that were launched
+
+  /// Recorded on `stream`; returns which one it is.
+  std::uint64_t record_on(cudaStream_t stream);
+  void reach(std::uint64_t record) {
+    const std::scoped_lock lock(mutex);
+    reached = record;
+    reached_at = std::chrono::steady_clock::now();
+    changed.notify_all();
+  }
+  /// In a graph.
+  void reach_next() {
+    std::unique_lock lock(mutex);
+    const std::uint64_t record = launched.front();
+    launched.pop_front();
+    lock.unlock();
+    reach(record);
+  }
+  /// A stream that lags is driven by those who wait for it.
+  void await(std::uint64_t record);
 };
 
 }  // namespace gangway::fake

@@ -231,7 +231,7 @@ TEST(Fingerprint, IsTheSameWhereProcessorsMayBeMixedAndTheNumericsSayThatTheyMay
 
 TEST(Fingerprint, IsTheSameWithAndWithoutRecordedSteps) {
   const JobSpec plain = spec_of("", {"numerics.device=cuda", "numerics.cuda_graph=off"});
-  for (const char* const choice : {"auto", "on"}) {
+  for (const char* const choice : {"auto", "on", "overlap", "branches"}) {
     const JobSpec recorded =
         spec_of("", {"numerics.device=cuda", std::string("numerics.cuda_graph=") + choice});
     EXPECT_EQ(job_fingerprint(recorded), job_fingerprint(plain));

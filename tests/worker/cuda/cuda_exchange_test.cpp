@@ -17,6 +17,8 @@
 #include "tests/comm/lone_group.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 #include "tests/fidelity/small_jobs.hpp"
+#include "worker/cuda/cuda_recorder.hpp"
+#include "worker/cuda/torch_cuda.hpp"
 #include "worker/trace/step_clock.hpp"
 
 namespace gangway::worker {
@@ -49,24 +51,36 @@ struct PlacedGenerator {
   DeviceNetwork* memory;
 };
 
-TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
+/// The exchange of a generator, by one worker.
+struct LoneExchange {
+  ~LoneExchange() {
+    exchange.reset();
+    session.finalize();
+  }
   const comm::CudaStream stream = make_stream();
-  comm::LoopbackHub hub(1);
-  comm::LoopbackTransport transport(hub, 0);
-  comm::Lane lane([] {});
+  comm::LoopbackHub hub{1};
+  comm::LoopbackTransport transport{hub, 0};
+  comm::Lane lane{[] {}};
   comm::HostGroup host = comm::lone_group(0);
-  comm::NcclSession session({.id = comm::agree_on_unique_id(transport, 20s)});
-  PlacedGenerator placed(1, stream.get());
+  comm::NcclSession session{{.id = comm::agree_on_unique_id(transport, 20s)}};
+  PlacedGenerator placed{1, stream.get()};
   const ExchangeSetup setup{.transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
-  std::optional<CudaExchange> exchange;
-  exchange.emplace(
+  std::optional<CudaExchange> exchange{
+      std::in_place,
       CudaExchange::Setup{.state = placed.state,
                           .memory = *placed.memory,
                           .exchange = setup,
                           .session = session,
                           .job = placed.job,
                           .stream = stream.get(),
-                          .wait_for_launches = [&] { exchange->wait_for_launches(); }});
+                          .wait_for_launches = [this] { exchange->wait_for_launches(); }}};
+};
+
+TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
+  LoneExchange lone;
+  const comm::CudaStream& stream = lone.stream;
+  comm::Lane& lane = lone.lane;
+  std::optional<CudaExchange>& exchange = lone.exchange;
   exchange->open_leaf();
   exchange->close_leaf(0);
   exchange->open(0, {.harvests = 1});
@@ -95,8 +109,84 @@ TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {
   EXPECT_GE(exposures.front().seconds, std::chrono::duration<double>(kHeld).count());
   EXPECT_GE(clock.take().parts.at(messages::index_of(messages::StepPart::kDevice)),
             std::chrono::duration<double>(kHeld).count());
-  exchange.reset();
-  session.finalize();
+}
+
+/// Lets the device go on to one place of a graph after the other.
+class Gates {
+ public:
+  void open(int gate) { opened_ = gate; }
+  void pass(int gate) const {
+    const comm::Deadline deadline(10s);
+    while (opened_ < gate && !deadline.expired()) {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<int> opened_ = 0;
+};
+
+float seen(const float* value) { return std::atomic_ref(*const_cast<float*>(value)).load(); }
+
+TEST(CudaExchange, SendsWhatAGraphHasCompletedWhileTheRestOfItIsComputed) {
+  LoneExchange lone;
+  const cudaStream_t stream = lone.stream.get();
+  CudaExchange& exchange = *lone.exchange;
+  const std::vector<comm::ArenaEntry>& parameters = lone.placed.state.layout().parameters();
+  float* const gradients = exchange.gradient_sums().mutable_data_ptr<float>();
+  const std::size_t early = parameters.back().offset;
+  const std::size_t late = parameters.front().offset;
+  Gates gates;
+  int launch = 0;
+  const auto put = [&](std::size_t element, int gate) {
+    fake::enqueue(stream, [&, element, gate] {
+      gates.pass(2 * launch + gate);
+      gradients[element] = static_cast<float>(launch);
+    });
+  };
+  CudaRecorder recorder(stream);
+  const ComputingOn computing(stream);
+  const std::size_t graph = recorder.record([&] {
+    exchange.open_leaf();
+    exchange.rehearse();
+    put(early, 1);
+    for (std::size_t block = lone.placed.state.network().num_blocks(); block > 1; --block) {
+      exchange.complete_block(block - 1);
+    }
+    put(late, 2);
+    exchange.complete_block(0);
+    exchange.close_leaf(0);
+  });
+  const std::vector<std::size_t> buckets = exchange.rehearsed();
+  ASSERT_EQ(buckets.size(), lone.placed.state.group_plan().num_buckets());
+  exchange.restart_leaves();
+
+  const UpdatePlan update{.harvests = 1};
+  const float* const moments = lone.placed.memory->moments()[0];
+  float expected = 0.0F;
+  for (launch = 1; launch <= 2; ++launch) {
+    const float late_before = seen(moments + late);
+    exchange.open(0, update);
+    recorder.begin_step(1, launch);
+    recorder.play(graph);
+    exchange.send_played(buckets);
+    exchange.wait_for_launches();
+    std::this_thread::sleep_for(2ms);  // for what does not wait for this launch
+    gates.open(2 * launch + 1);
+    const double decay = update.settings.betas[0];
+    expected = static_cast<float>(decay * expected + (1.0 - decay) * launch);
+    const comm::Deadline deadline(10s);
+    while (seen(moments + early) != expected && !deadline.expired()) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(seen(moments + early), expected);
+    EXPECT_EQ(seen(moments + late), late_before);
+    gates.open(2 * launch + 2);
+    exchange.reduce();
+    exchange.await();
+    comm::check(cudaStreamSynchronize(stream), "a test's stream");
+    EXPECT_EQ(moments[late], expected);
+  }
 }
 
 TEST(DeviceNetwork, FetchesWhatAWorkerOwnsAndNothingElse) {

@@ -3,6 +3,7 @@
 // arithmetic is the CPU's.
 #include "tests/worker/cuda/cuda_training.hpp"
 
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "base/errors.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "tests/comm/nccl/fake_nccl.hpp"
+#include "tests/fidelity/computing_recorder.hpp"
 #include "tests/worker/cuda/fake_torch_cuda.hpp"
 
 namespace gangway::fidelity {
@@ -137,6 +139,52 @@ TEST_F(CudaTraining, PlaysNoGraphsThatLeaveOtherGradients) {
   JobSpec job = small_dcgan(images());
   job.layout.cuda_graph = GraphChoice::kOn;
   EXPECT_EQ(on_devices(job, 2, 0, 6).digest, on_cpu(job, 6).digest);
+}
+
+/// Its graphs have what LibTorch computes.
+class RecordingCuda final : public worker::CudaDevice {
+ public:
+  RecordingCuda(const JobSpec& job, Calls& calls)
+      : CudaDevice(job, 0, [](const std::string& /*name*/) {}), calls_(calls) {}
+  std::unique_ptr<worker::GraphRecorder> make_recorder() override {
+    return std::make_unique<ComputingRecorder>(calls_);
+  }
+
+ private:
+  Calls& calls_;
+};
+
+TEST_F(CudaTraining, SendsGradientsBesideRecordedStepsWithTheSameBits) {
+  const std::set<std::string> chosen{"Dcgan", "ClippedBoth", "SchedulesOfAllKinds", "VaeDense"};
+  std::vector<NamedJob> jobs = job_breadth(images());
+  std::erase_if(jobs, [&](const NamedJob& named) { return !chosen.contains(named.name); });
+  ASSERT_EQ(jobs.size(), chosen.size());
+  constexpr std::int64_t kSteps = 6;
+  const auto train_recorded = [&](const JobSpec& job, int workers) {
+    std::vector<Calls> calls(static_cast<std::size_t>(workers));
+    const Outcome carried = train(
+        {.job = job,
+         .workers = workers,
+         .end = kSteps,
+         .device =
+             [&](const JobSpec& of, const worker::Neighbours&, int worker) {
+               return std::make_unique<RecordingCuda>(of, calls[static_cast<std::size_t>(worker)]);
+             }},
+        next_folder());
+    EXPECT_EQ(carried.digest, on_cpu(job, kSteps).digest) << workers << " workers";
+    return calls.front();
+  };
+  for (NamedJob& named : jobs) {
+    SCOPED_TRACE(named.name);
+    named.job.layout.overlap = Overlap::kWithin;
+    named.job.layout.buckets = 8;
+    named.job.layout.cuda_graph = GraphChoice::kOn;
+    const int recorded = train_recorded(named.job, 1).recorded;
+    named.job.layout.cuda_graph = GraphChoice::kOverlap;
+    for (const int workers : {1, 3}) {
+      EXPECT_EQ(train_recorded(named.job, workers).recorded, recorded) << "nobody gave it up";
+    }
+  }
 }
 
 TEST_F(CudaTraining, TellsWhatTheAllocatorOfTheDeviceHas) {

@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "job/estimate/device_estimate.hpp"
 #include "pipeline/stages/stage_schedule.hpp"
+#include "pipeline/unarmed.hpp"
 #include "plan/exchange.hpp"
 
 namespace gangway::plan {
@@ -18,8 +20,21 @@ constexpr double kSecondsPerHour = 3600.0;
 /// between, which are all alike.
 constexpr int kDistinctMicrobatches = 3;
 
+/// `list` as a worker of the job performs it: gradients of recorded steps leave behind their graph
+/// (worker/step/step_graphs.hpp), unless the job has them leave earlier.
+std::vector<pipeline::Instruction> performed(const JobSpec& job,
+                                             std::vector<pipeline::Instruction> list) {
+  if (!records_steps(job)) {
+    return list;
+  }
+  return pipeline::unarmed(list, job.layout.cuda_graph == GraphChoice::kOverlap
+                                     ? pipeline::Armed::kAlone
+                                     : pipeline::Armed::kNone);
+}
+
 /// By number of micro-batches up to that, lists of one_stage_schedule().
-StepLists distinct_lists(const std::vector<pipeline::Phase>& phases, const LayoutChoice& layout) {
+StepLists distinct_lists(const PlanInput& input, const LayoutChoice& layout) {
+  const std::vector<pipeline::Phase>& phases = input.costs.phases();
   const auto lists_of = [&](int lazy) {
     std::vector<pipeline::Phase> chosen;
     for (pipeline::Phase phase : phases) {
@@ -30,8 +45,9 @@ StepLists distinct_lists(const std::vector<pipeline::Phase>& phases, const Layou
     }
     Lists lists;
     for (int listed = 1; listed <= kDistinctMicrobatches; ++listed) {
-      lists.push_back(
-          pipeline::one_stage_schedule(chosen, {0, listed}, 0, layout.overlap, layout.recompute));
+      lists.push_back(performed(
+          input.job,
+          pipeline::one_stage_schedule(chosen, {0, listed}, 0, layout.overlap, layout.recompute)));
     }
     return lists;
   };
@@ -140,12 +156,11 @@ Prediction predict(const PlanInput& input, const Candidate& candidate) {
   const int microbatches = input.job.training.microbatches;
   const ExchangeGroup all(input.cluster, places_of(candidate, input.cluster, microbatches),
                           microbatches);
-  const Simulation::Stretch step =
-      mean_step({.costs = input.costs.whole(),
-                 .workers = workers_of(input, all),
-                 .links = {},
-                 .wake_seconds = input.profile.wake_seconds},
-                distinct_lists(input.costs.phases(), candidate.choice));
+  const Simulation::Stretch step = mean_step({.costs = input.costs.whole(),
+                                              .workers = workers_of(input, all),
+                                              .links = {},
+                                              .wake_seconds = input.profile.wake_seconds},
+                                             distinct_lists(input, candidate.choice));
   Prediction prediction{.candidate = candidate, .step_seconds = step.seconds, .parts = step.parts};
   set_step_figures(input, all.places(), prediction);
   for (const NetworkId id : input.job.networks.ids()) {

@@ -76,6 +76,21 @@ TEST(Predict, WithinHidesWhatIsReadyBeforeTheLastBackwardEnds) {
   EXPECT_NEAR(none.step_seconds - within.step_seconds, 2 * 0.001, kTiny);
 }
 
+TEST(Predict, RecordedStepsHideNothingInAPhaseUnlessTheJobHasThem) {
+  const auto seconds = [](GraphChoice choice, Overlap overlap) {
+    JobSpec job = sample_job(2);
+    job.numerics.device = DeviceKind::kCuda;
+    job.layout.cuda_graph = choice;
+    const Planner planner(job, sample_profile(job), "sample.profile.json", sample_cluster(1, 1));
+    return predict(planner.input(), sample_whole(1, overlap)).step_seconds;
+  };
+  const double none = seconds(GraphChoice::kOff, Overlap::kNone);
+  const double within = seconds(GraphChoice::kOff, Overlap::kWithin);
+  EXPECT_LT(within, none - kTiny);
+  EXPECT_NEAR(seconds(GraphChoice::kAuto, Overlap::kWithin), none, kTiny);
+  EXPECT_NEAR(seconds(GraphChoice::kOverlap, Overlap::kWithin), within, kTiny);
+}
+
 TEST(Predict, AcrossHidesAnUpdateUnderWhatFollows) {
   // The generator's under the discriminator's pass over real images, 3 ms; the discriminator's
   // under the generator's forward, 1 ms; and within, 1 ms each.

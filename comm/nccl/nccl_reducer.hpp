@@ -102,6 +102,15 @@ class NcclReducer final : public Exchange {
   void record_ready(std::size_t bucket, cudaStream_t compute) {
     record_in_graph(events_[bucket].gradients.get(), compute, setup_.network);
   }
+  /// Copies on the session's stream what `from` is when the graph that was launched last has come
+  /// to where `bucket` is ready. Device memory.
+  void copy_when_ready(std::size_t bucket, const float* from, float* to, std::size_t elements) {
+    check(cudaStreamWaitEvent(session_.stream(), events_[bucket].gradients.get(), 0),
+          setup_.network);
+    check(cudaMemcpyAsync(to, from, elements * sizeof(float), cudaMemcpyDeviceToDevice,
+                          session_.stream()),
+          setup_.network);
+  }
   /// @pre the graph was launched since open(); a second time changes nothing
   void bucket_played(std::size_t bucket) { launches_.ready(bucket); }
   /// Returns how many buckets had not been said to be ready.

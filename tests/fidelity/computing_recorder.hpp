@@ -18,6 +18,7 @@ struct Calls {
   int played = 0;
   int given_back = 0;
   int most_beside = 0;
+  int fails_at = -1;  ///< which recording, for recorders that do
 };
 
 /// Plays by computing again what it has computed when it recorded.
@@ -39,13 +40,16 @@ class ComputingRecorder : public worker::GraphRecorder {
     std::reverse(other.begin() + 1, other.end() - (other.size() > 1 ? 1 : 0));
     std::ranges::for_each(other, [](const auto& body) { body(); });
   }
-  void forget_from(std::size_t graph) override { bodies_.resize(graph); }
+  void forget_all() override { bodies_.clear(); }
   void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
   void give_back() override { ++calls_.given_back; }
   void play(std::size_t graph) override {
     bodies_.at(graph)();
     ++calls_.played;
   }
+
+ protected:
+  [[nodiscard]] const Calls& calls() const { return calls_; }
 
  private:
   Calls& calls_;

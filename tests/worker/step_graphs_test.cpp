@@ -53,20 +53,18 @@ class NarrowRecorder final : public ComputingRecorder {
   }
 };
 
-/// Cannot record at its first try.
+/// Cannot record what Calls say.
 class HesitantRecorder final : public ComputingRecorder {
  public:
   using ComputingRecorder::ComputingRecorder;
   std::size_t record(const std::function<void()>& body) override {
+    const bool fails = calls().recorded == calls().fails_at;
     const std::size_t graph = ComputingRecorder::record(body);
-    if (!std::exchange(has_failed_, true)) {
+    if (fails) {
       throw std::runtime_error("no such node");
     }
     return graph;
   }
-
- private:
-  bool has_failed_ = false;
 };
 
 /// Plays nothing from that step on.
@@ -229,10 +227,23 @@ TEST_F(StepGraphs, HaveNoMoreBranchesThanTheDryRunCountsAndNoneWhereThatFails) {
 
 TEST_F(StepGraphs, AreRecordedWithoutExchangesBesideThemWhereTheOtherWayFails) {
   JobSpec job = small_dcgan(images());
-  const std::string expected = plain(job, kSteps).digest;
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 5};  // two lists of instructions
+  constexpr std::int64_t kMoreSteps = 23;
+  const std::string expected = plain(job, kMoreSteps).digest;
   job.layout.cuda_graph = GraphChoice::kOverlap;
-  EXPECT_EQ(recorded<HesitantRecorder>(job, kSteps).digest, expected);
-  EXPECT_GT(calls_[0].played, 0);
+  (void)recorded<ComputingRecorder>(job, 5);  // of which none but the first has the penalty
+  const int of_first_list = calls_[0].recorded;
+  calls_[0] = {};
+  (void)recorded<ComputingRecorder>(job, kMoreSteps);
+  const int of_both = calls_[0].recorded;
+  ASSERT_GT(of_both, of_first_list);
+  for (const int fails_at : {0, of_first_list}) {
+    calls_[0] = {.fails_at = fails_at};
+    EXPECT_EQ(recorded<HesitantRecorder>(job, kMoreSteps).digest, expected);
+    const int lost = fails_at + 1;
+    EXPECT_EQ(calls_[0].recorded, lost + of_both) << "all once more";
+    EXPECT_GT(calls_[0].played, 0);
+  }
 }
 
 TEST_F(StepGraphs, GoesOnInPlainStepsWhereWhatIsPlayedLeavesOtherGradients) {

@@ -16,6 +16,7 @@ namespace gangway::worker {
 namespace {
 
 constexpr const char* kSkipping = "learning whether an update was skipped";
+constexpr const char* kLooking = "looking at played gradients";
 
 comm::WireType wire_type(WireFormat format) {
   switch (format) {
@@ -206,9 +207,40 @@ void CudaExchange::complete_rehearsed(std::size_t bucket) {
   reducer_.record_ready(bucket, setup_.stream);
 }
 
+bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
+                             const std::function<void()>& play) {
+  std::size_t elements = 0;
+  for (const std::size_t bucket : buckets) {
+    elements += state_.group_plan().bucket(bucket).size() * partials_.partials().size();
+  }
+  // Not LibTorch's, which may be in use on its stream still.
+  const comm::CudaMemory seen =
+      comm::allocate_on_device(std::max<std::size_t>(elements, 1) * sizeof(float));
+  // What lies there is not what will be: that the caller has put there, and the device has done it.
+  comm::check(cudaStreamSynchronize(setup_.stream), kLooking);
+  play();
+  std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
+  auto* to = static_cast<float*>(seen.get());
+  for (const std::size_t bucket : buckets) {
+    const comm::ElementRange range = state_.group_plan().bucket(bucket);
+    for (std::size_t i = 0; i < partials_.partials().size(); ++i, to += range.size()) {
+      float* const from = partials_.buffers() + i * state_.layout().size() + range.begin;
+      reducer_.copy_when_ready(bucket, from, to, range.size());
+      pairs.emplace_back(tensor_over(from, range.size(), state_.device()),
+                         tensor_over(to, range.size(), state_.device()));
+    }
+  }
+  comm::check(cudaStreamSynchronize(setup_.session.stream()), kLooking);
+  comm::check(cudaStreamSynchronize(setup_.stream), kLooking);
+  return std::ranges::all_of(pairs, [](const auto& pair) {
+    return pair.first.view(at::kInt).equal(pair.second.view(at::kInt));
+  });
+}
+
 void CudaExchange::send_played(const std::vector<std::size_t>& buckets) {
   for (const std::size_t bucket : buckets) {
     is_complete_[bucket] = 1;  // and folded, by the graph
+    is_folded_[bucket] = 0;
     reducer_.bucket_played(bucket);
   }
   exchange_.lane.wake();

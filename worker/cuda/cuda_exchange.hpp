@@ -57,6 +57,8 @@ class CudaExchange final : public NetworkExchange {
   void arm() override;
   void rehearse() override;
   [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
+  [[nodiscard]] bool completes(const std::vector<std::size_t>& buckets,
+                               const std::function<void()>& play) override;
   void send_played(const std::vector<std::size_t>& buckets) override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;

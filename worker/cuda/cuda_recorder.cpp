@@ -29,8 +29,8 @@ CudaRecorder::~CudaRecorder() { (void)cudaStreamSynchronize(stream_); }
 
 std::size_t CudaRecorder::record(const std::function<void()>& body) {
   const gan::DrawFromPlace draws(place());
-  graphs_.begin();
   try {
+    graphs_.begin();
     body();
     return graphs_.end();
   } catch (...) {
@@ -56,6 +56,11 @@ void CudaRecorder::side_by_side(const std::vector<std::function<void()>>& bodies
       check(cudaStreamWaitEvent(stream_, branches_[i].is_over.get(), 0), kBranching);
     }
   }
+}
+
+void CudaRecorder::forget_all() {
+  check(cudaStreamSynchronize(stream_), "ending recorded steps");
+  graphs_.forget_all();
 }
 
 void CudaRecorder::begin_step(std::uint64_t seed, std::int64_t step) {

@@ -24,7 +24,7 @@ class CudaRecorder final : public GraphRecorder {
 
   std::size_t record(const std::function<void()>& body) override;
   void side_by_side(const std::vector<std::function<void()>>& bodies) override;
-  void forget_from(std::size_t graph) override { graphs_.forget_from(graph); }
+  void forget_all() override;
   void begin_step(std::uint64_t seed, std::int64_t step) override;
   void give_back() override { TorchGraphs::give_back(); }
   void play(std::size_t graph) override { graphs_.play(graph); }

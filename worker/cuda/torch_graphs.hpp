@@ -25,8 +25,8 @@ class TorchGraphs {
   /// Ends a capture of which there will be no graph.
   void abandon() noexcept;
   void play(std::size_t graph);
-  /// Graphs of that number and above are played no more. @pre nothing of theirs is on the device
-  void forget_from(std::size_t graph);
+  /// @pre nothing of theirs is on the device
+  void forget_all();
   /// What LibTorch's allocator keeps and nobody uses goes back to the device.
   static void give_back();
 

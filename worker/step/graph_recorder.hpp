@@ -16,16 +16,15 @@ class GraphRecorder {
   /// Runs `body`. What it puts on the device's stream is recorded and not done; the random numbers
   /// that it draws are those of the step that is named when it is played. Returns the graph's
   /// number, from 0 on. Graphs share memory: they are played in the order of their recording.
-  /// @throws whatever `body` throws, and Error where the device cannot record what it does; nothing
-  /// has been recorded then, and the device computes on.
+  /// @throws whatever `body` throws, and Error where the device cannot record what it does; the
+  /// device computes on then, and forget_all() has to come before the next recording.
   virtual std::size_t record(const std::function<void()>& body) = 0;
   /// Of a body that is being recorded: runs `bodies` in their order, but their work waits for what
   /// was recorded before and for nothing of one another's; what is recorded next waits for all of
   /// it. The n-th is put on the same stream each time, and may be null.
   virtual void side_by_side(const std::vector<std::function<void()>>& bodies) = 0;
-  /// Graphs of that number and above are played no more; the next one that is recorded has it.
-  /// @pre nothing of theirs is on the device
-  virtual void forget_from(std::size_t graph) = 0;
+  /// Graphs are played no more; the next one that is recorded is number 0. May wait for the device.
+  virtual void forget_all() = 0;
   /// Names the step of what is played from now on.
   virtual void begin_step(std::uint64_t seed, std::int64_t step) = 0;
   /// Gives back memory that nothing uses: graphs have their own, and what plain steps left is not

@@ -87,6 +87,12 @@ class NetworkExchange {
   virtual void rehearse() = 0;
   /// It is over. Returns the buckets that it has completed.
   [[nodiscard]] virtual std::vector<std::size_t> rehearsed() = 0;
+  /// Runs `play`, which plays what was recorded. Returns whether the sums that travel were in these
+  /// buckets, where each was complete, what they are when all has been played. Waits for the
+  /// device.
+  /// @pre nothing is open, and other numbers were put there
+  [[nodiscard]] virtual bool completes(const std::vector<std::size_t>& buckets,
+                                       const std::function<void()>& play) = 0;
   /// What was recorded lies on the device: these buckets travel as soon as each is complete there.
   /// @pre open
   virtual void send_played(const std::vector<std::size_t>& buckets) = 0;

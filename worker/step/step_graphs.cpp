@@ -123,7 +123,6 @@ void StepGraphs::record(Known& known) {
   StepOperations& operations = setup_.operations;
   operations.finish_exchanges();  // a recorder may compute: nobody else looks at gradients then
   operations.prepare_reals();
-  const std::size_t first_graph = num_graphs_;
   try {
     for (Part& part : known.parts) {
       if (part.is_call) {
@@ -131,7 +130,6 @@ void StepGraphs::record(Known& known) {
       }
       if (part.is_recorded) {
         part.graph = setup_.recorder.record([this, &part] { compute(part); });
-        num_graphs_ = part.graph + 1;
       }
     }
     known.losses = operations.exchange_losses(operations.no_losses());
@@ -139,9 +137,7 @@ void StepGraphs::record(Known& known) {
   } catch (const CommError&) {
     throw;  // of a peer, whatever was recorded
   } catch (const std::exception& error) {
-    num_graphs_ = first_graph;
-    setup_.recorder.forget_from(first_graph);
-    give_up(known, error.what());
+    give_up(error.what());
   }
   operations.begin_again();
 }
@@ -208,8 +204,7 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
         if (known.was_played) {
           end_training();
         }
-        known.is_proven = false;
-        give_up(known, "a recorded step leaves other gradients than a plain one");
+        give_up("a recorded step leaves other gradients than a plain one");
       }
       begin = i;
     }
@@ -229,15 +224,19 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
     each.fill_(std::numeric_limits<float>::quiet_NaN());  // not what happens to lie there
   }
   StepLosses losses = operations.exchange_losses(operations.no_losses());
+  bool are_equal = true;
   for (const Part& part : parts) {
-    if (part.is_recorded) {
+    if (part.begun) {
+      are_equal = operations.completes(part.begun->arm, part.begun->buckets, [this, &part] {
+        play(part);
+      }) && are_equal;
+    } else if (part.is_recorded) {
       play(part);
     }
   }
   (void)operations.exchange_losses(std::move(losses));
   const double tolerance =
       setup_.job.numerics.kernels == KernelChoice::kFastest ? kToleranceOfInexactSteps : 0.0;
-  bool are_equal = true;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     are_equal = are_equal && agree(plain[i], sums[i], tolerance);
   }
@@ -307,7 +306,7 @@ void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   operations.take_up(known.losses);
 }
 
-void StepGraphs::give_up(Known& known, const std::string& why) {
+void StepGraphs::give_up(const std::string& why) {
   const char* what = "steps are not recorded";
   const char* instead = "launches are plain";
   if (branches_ > 1) {
@@ -321,7 +320,10 @@ void StepGraphs::give_up(Known& known, const std::string& why) {
   }
   branches_ = 1;
   overlaps_ = false;
-  known.is_recorded = false;
+  for (Known& known : known_) {
+    known.is_recorded = known.is_proven = known.was_played = false;
+  }
+  setup_.recorder.forget_all();
   if (setup_.say) {
     setup_.say(fmt::format("numerics.cuda_graph: {} ({}); {}, with the same bits", what,
                            why.substr(0, why.find('\n')), instead));

@@ -7,7 +7,7 @@
 // One list of instructions is one recording. It is made without being played, in a step that is
 // then computed as ever; the next such step is computed both ways, and the sums of its gradients
 // are compared bit by bit, so that a number of one step that a graph has kept, or work that it
-// lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and one line.
+// lacks, is found before it reaches a weight. Whatever goes wrong ends in plain steps and a line.
 //
 // Gradients may leave while the rest of their graph is computed: the device says where in it a
 // bucket is complete, and the host opens the exchange before it launches the graph.
@@ -103,14 +103,14 @@ class StepGraphs {
   /// they are others, those of the plain parts lie there again.
   [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
   void play(Known& known, pipeline::Operations& marked);
-  /// Branches first, or gradients that leave early, and where there are none recordings.
-  void give_up(Known& known, const std::string& why);
+  /// Of all lists: branches first, or gradients that leave early, and where there are none
+  /// recordings.
+  void give_up(const std::string& why);
 
   Setup setup_;
   int branches_;   // micro-batches that are recorded beside one another
   bool overlaps_;  // whether gradients leave while a graph is computed
   std::deque<Known> known_;
-  std::size_t num_graphs_ = 0;
   bool is_off_ = false;
 };
 

@@ -86,6 +86,12 @@ class StepOperations final : public pipeline::Operations {
   [[nodiscard]] std::vector<std::size_t> rehearsed(const pipeline::Instruction& at) {
     return exchanges_[at.network]->rehearsed();
   }
+  /// As the exchange's.
+  [[nodiscard]] bool completes(const pipeline::Instruction& at,
+                               const std::vector<std::size_t>& buckets,
+                               const std::function<void()>& play) {
+    return exchanges_[at.network]->completes(buckets, play);
+  }
   /// Before a graph with that backward is played, and behind.
   void open_exchange(const pipeline::Instruction& at);
   void send_played(const pipeline::Instruction& at, const std::vector<std::size_t>& buckets) {

@@ -78,7 +78,7 @@ TEST_F(CudaRecorderTest, OrdersBranchesBehindWhatCameBeforeAndNotAmongThemselves
     recorder.side_by_side({[] { throw std::runtime_error("cannot be captured"); }});
   }),
                std::runtime_error);
-  recorder.forget_from(graph);
+  recorder.forget_all();
   EXPECT_EQ(recorder.record([this] { add(6); }), graph);
   recorder.play(graph);
   EXPECT_EQ(value(), 1423542356);

@@ -93,7 +93,7 @@ void TorchGraphs::abandon() noexcept {
 
 void TorchGraphs::give_back() {}
 
-void TorchGraphs::forget_from(std::size_t graph) { graphs_->captured.resize(graph); }
+void TorchGraphs::forget_all() { graphs_->captured.clear(); }
 
 void TorchGraphs::play(std::size_t graph) {
   comm::check(cudaGraphLaunch(graphs_->captured.at(graph).get(), t_compute), "a graph");

@@ -22,14 +22,14 @@ const char* remedy_for(int error) {
     case EACCES:
     case EPERM:
     case EROFS:
-      return "choose an --outdir that you may write to";
+      return "choose a place that you may write to, for a run by --outdir";
     case ELOOP:
       return "a link lies in its place; remove it";
     case ENOENT:
     case ENOTDIR:
-      return "the folder is gone; start the job again";
+      return "make its folder, or choose another place";
     default:
-      return "look at the disk and start the job again";
+      return "look at the disk, or choose another place";
   }
 }
 
@@ -41,8 +41,18 @@ const char* remedy_for(int error) {
 
 }  // namespace
 
+void require_replaceable(const std::filesystem::path& path) {
+  struct stat status {};
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if ((is_there && !S_ISREG(status.st_mode)) || path.parent_path() == "/dev") {
+    throw EnvironmentError(
+        fmt::format("{}: is no regular file; name a file to be written", path.string()));
+  }
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path)
     : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
+  require_replaceable(path_);
   // Through a link in its place, somebody else's file would be overwritten.
   file_.reset(
       ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));

@@ -16,6 +16,10 @@
 
 namespace gangway {
 
+/// What is renamed to `path` takes its place, and that of a device or a pipe would be taken, too.
+/// @throws EnvironmentError with the remedy
+void require_replaceable(const std::filesystem::path& path);
+
 class AtomicFile {
  public:
   /// Opens `path.tmp`, empty. @throws EnvironmentError: one line with the path, the cause and the

@@ -12,6 +12,7 @@
 #include "bench/command/bench_overlap.hpp"
 #include "bench/command/bench_recovery.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/positive_number.hpp"
 #include "launch/process/quiet_machine.hpp"
 #include "launch/tune/bench_job.hpp"
 #include "launch/tune/bench_node.hpp"
@@ -35,14 +36,14 @@ void add_allreduce(CLI::App& bench, CommandLine& line) {
                       "Rate of a host's link, as 1gbit, for the floor between hosts");
   command->add_option("--buckets", options->buckets, "Buckets that a block is cut into")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--rounds", options->rounds, "Rounds in which each row has its turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command
       ->add_option("--seconds", options->seconds, "Seconds for a row at one size, over all rounds")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command
       ->add_option("--sleep", options->sleep_microseconds,
                    "Microseconds that a worker sleeps between polls, as a lane does that owns no "
@@ -72,7 +73,7 @@ void add_overlap(CLI::App& bench, CommandLine& line) {
       ->capture_default_str();
   command->add_option("-n,--workers", options->workers, "Workers")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
   command->add_option("--outdir", options->outdir,
                       "Folder that keeps the runs, on several hosts one that all see; default: a "
@@ -88,7 +89,7 @@ void add_overlap(CLI::App& bench, CommandLine& line) {
                       "Rate of a host's link, as 1gbit, for the bound");
   command->add_option("--rounds", options->rounds, "Rounds in which each way has its turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--steps", options->steps, "Steps of a run; the first quarter does not count")
       ->capture_default_str()
       ->check(CLI::Range(8, 1'000'000));
@@ -117,7 +118,7 @@ void add_checkpoint(CLI::App& bench, CommandLine& line) {
       ->check(CLI::Range(1, 100'000));
   command->add_option("-n,--workers", options->workers, "Workers")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--outdir", options->outdir,
                       "Folder on the disk in question, which keeps the runs; default: a temporary "
                       "one");
@@ -126,13 +127,13 @@ void add_checkpoint(CLI::App& bench, CommandLine& line) {
       ->check(CLI::Range(4, 1'000'000));
   command->add_option("--checkpoints", options->checkpoints, "Checkpoints of a run")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--rounds", options->rounds, "Rounds in which each row has its turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--turns", options->turns, "Turns of memory, disk and store in a round")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--rival", options->rival,
                       "Command that is measured in turns with the same tensors, as "
                       "'.venv/bin/python bench/torch_async_save.py'");
@@ -159,7 +160,7 @@ void add_recovery(CLI::App& bench, CommandLine& line) {
       ->check(CLI::Range(1, 100'000));
   command->add_option("-n,--workers", options->workers, "Workers")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option(
       "--hostfile", options->hostfile,
       "Hosts whose processes can be killed from here, as those of tests/cluster/run");
@@ -172,7 +173,7 @@ void add_recovery(CLI::App& bench, CommandLine& line) {
       ->check(CLI::IsMember({"worker", "coordinator", "mpirun"}));
   command->add_option("--losses", options->losses, "Kills")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command
       ->add_option("--every", options->every_seconds,
                    "Seconds from one kill to the next, for the goodput too; 0: soon")
@@ -240,10 +241,10 @@ void add_job(CLI::App& bench, CommandLine& line) {
                    "Numbers of workers, as 1,2,4; default: one, and as many as there are cores")
       ->delimiter(',')
       ->allow_extra_args(false)  // keys may follow
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--rounds", options->rounds, "Rounds in which each number has its turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--steps", options->steps, "Steps of a run")
       ->capture_default_str()
       ->check(CLI::Range(12, 1'000'000));
@@ -277,7 +278,7 @@ void add_node(CLI::App& bench, CommandLine& line) {
                    "Numbers of workers; default: 1,2,4 and so on, up to GPUs or cores")
       ->delimiter(',')
       ->allow_extra_args(false)  // keys may follow
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command
       ->add_option_function<std::string>(
           "--device",

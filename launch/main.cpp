@@ -9,6 +9,7 @@
 
 #include "base/errors.hpp"
 #include "base/system/open_files.hpp"
+#include "base/system/told_output.hpp"
 #include "launch/commands.hpp"
 
 namespace {
@@ -29,7 +30,13 @@ void complain(std::string_view message) {
 int main(int argc, char** argv) {
   gangway::raise_open_files();  // for whatever it becomes or starts, too
   try {
-    return gangway::launch::run_command_line({argv, argv + argc}, gangway::read_environment());
+    const int code =
+        gangway::launch::run_command_line({argv, argv + argc}, gangway::read_environment());
+    if (!gangway::output_has_arrived()) {
+      throw gangway::EnvironmentError(
+          "standard output did not take all of this: is its disk full?");
+    }
+    return code;
   } catch (const gangway::Error& error) {
     complain(error.what());
     return static_cast<int>(error.code());

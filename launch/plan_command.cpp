@@ -10,6 +10,7 @@
 
 #include "base/environment.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/process/positive_number.hpp"
 #include "plan/ranking/make_plan.hpp"
 
 namespace gangway::launch {
@@ -38,7 +39,7 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
                    "given again")
       ->allow_extra_args(false);
   command->add_option("-n,--workers", options->workers, "Layouts of so many workers alone")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--rows", options->rows, "Layouts that are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));

@@ -374,14 +374,24 @@ void Training::end_trace() {
 void Training::write_pictures(std::int64_t steps_done) {
   const PartScope part = in_part(messages::StepPart::kPictures);
   const std::uint64_t sent_before = transport_.bytes_sent();
+  const auto attempt = [this](const auto& write) {
+    try {
+      return write();
+    } catch (const EnvironmentError& error) {  // a full disk does not stop training
+      if (exchange_.on_stall) {
+        exchange_.on_stall(error.what());
+      }
+      return false;
+    }
+  };
   if (steps_done == 0 && transport_.worker() == 0) {
-    pictures_.write_reals();
+    (void)attempt([this] { return pictures_.write_reals(), true; });
   }
   // Before the first step nobody has said so.
   replica_.networks()[job_.shown_network()]->network().grow_to(
       job_.growth_level(steps_done * job_.images_per_step()));
   const std::string file = fakes_file(job_, steps_done);
-  if (pictures_.write_fakes(file)) {
+  if (attempt([&] { return pictures_.write_fakes(file); })) {
     link_.picture({.step = steps_done, .file = file});
   }
   told_bytes_ += transport_.bytes_sent() - sent_before;  // of no step either

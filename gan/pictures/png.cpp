@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <png.h>
 
+#include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 
 namespace gangway::pictures {
@@ -120,6 +121,7 @@ std::string encode_png(const Raster& raster) {
 }
 
 void write_png(const fs::path& path, const Raster& raster) {
+  require_replaceable(path);
   const std::string bytes = encode_png(raster);
   const fs::path partial = path.string() + ".part";
   std::error_code failure;
@@ -135,6 +137,8 @@ void write_png(const fs::path& path, const Raster& raster) {
   }
   fs::rename(partial, path, failure);
   if (failure) {
+    std::error_code ignored;
+    fs::remove(partial, ignored);
     throw EnvironmentError(fmt::format("{}: cannot be put in place ({}); check the folder",
                                        path.string(), failure.message()));
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "launch/checkpoints/run_lookup.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -31,11 +34,17 @@ RunReference parse_run_reference(const std::string& text) {
 }
 
 fs::path find_run_directory(const RunReference& reference, const fs::path& outdir) {
-  if (fs::is_directory(reference.run)) {
-    return fs::absolute(reference.run);
+  const fs::path folder = reference.run;
+  const bool is_run =
+      std::ranges::any_of(std::array{kJobFile, kLockFile, kCheckpointsFolder},
+                          [&](std::string_view name) { return fs::exists(folder / name); });
+  if (!is_run) {  // but perhaps pictures, which gave a run its name
+    if (const auto found = find_run(outdir, reference.run)) {
+      return *found;
+    }
   }
-  if (const auto found = find_run(outdir, reference.run)) {
-    return *found;
+  if (fs::is_directory(folder)) {
+    return fs::absolute(folder);
   }
   throw ConfigError(
       fmt::format("no run '{}': it is neither a directory nor the name of a run in {} (--outdir)",

@@ -20,6 +20,7 @@
 #include "launch/init/init_job.hpp"
 #include "launch/init/manifests.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/positive_number.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -129,10 +130,10 @@ void add_kind(CLI::App& init, const InitKind& kind, CommandLine& line) {
   command
       ->add_option("-n,--workers", options->workers,
                    "Workers; default: layout.data, else one a GPU, else one a node")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--nodes", options->nodes, "Machines to ask for")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--gpus-per-node", options->gpus_per_node, "GPUs of each of them")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--time", options->time, "Limit: minutes, 12:00:00 or 2-12:00:00");

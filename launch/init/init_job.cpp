@@ -24,6 +24,7 @@
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/positive_number.hpp"
 #include "launch/process/temporary_folder.hpp"
 
 namespace gangway::launch {
@@ -182,7 +183,7 @@ void add_init_job(CLI::App& init, CommandLine& line) {
   command
       ->add_option("-n,--workers", options->workers,
                    "Workers; default: one a GPU, else one a core, up to 8")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--recipe", options->recipe,
                       "A published one in the place of advice, as r3gan-ffhq64: its own networks, "
                       "rates and length");

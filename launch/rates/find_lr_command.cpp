@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "launch/process/positive_number.hpp"
 #include "launch/rates/find_lr.hpp"
 
 namespace gangway::launch {
@@ -27,7 +28,7 @@ void add_find_lr_command(CLI::App& app, CommandLine& line) {
   command
       ->add_option("-n,--workers", options->workers,
                    "Workers; default: as many as gangway run takes")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("-o,--output", options->picture, "PNG file for the curves; default: none");
   command->footer(
       "Examples:\n"

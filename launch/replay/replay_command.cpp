@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "launch/process/positive_number.hpp"
 #include "launch/replay/replay.hpp"
 
 namespace gangway::launch {
@@ -25,13 +26,13 @@ void add_replay_command(CLI::App& app, CommandLine& line) {
   command
       ->add_option("--audit", options->audit,
                    "So many stretches between neighbouring checkpoints, drawn by chance")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--seed", options->seed, "Of what --audit draws")->capture_default_str();
   command
       ->add_option("-n,--workers", options->workers,
                    "Workers, each with all networks unless layout keys say otherwise; default: "
                    "the layout that the run had")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   command->footer(

@@ -15,6 +15,7 @@
 #include "job/file/parse.hpp"
 #include "job/layout/layout.hpp"
 #include "launch/fit/fit_run.hpp"
+#include "launch/process/positive_number.hpp"
 #include "launch/run/own_networks.hpp"
 #include "launch/run/run_job.hpp"
 #include "launch/run/train.hpp"
@@ -130,7 +131,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   run->add_option("overrides", options->overrides, kOverridesHelp)->type_name("key=value");
   run->add_option("-n,--workers", options->workers,
                   "Workers; default: layout.data, else as many as cores and micro-batches allow")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   run->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   run->add_option("--run", options->run_name,
                   "Name of the run; given again, the run goes on. Default: the job file's name")

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "launch/process/positive_number.hpp"
 #include "launch/scale/scale.hpp"
 
 namespace gangway::launch {
@@ -35,7 +36,7 @@ void add_scale_command(CLI::App& app, CommandLine& line) {
                       "Folder that keeps the runs; default: none does");
   command->add_option("--rounds", options->rounds, "Rounds in which each row has its turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--steps", options->steps, "Steps of a run")
       ->capture_default_str()
       ->check(CLI::Range(12, 1'000'000));

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "launch/process/positive_number.hpp"
 #include "launch/tune/tune.hpp"
 
 namespace gangway::launch {
@@ -17,7 +18,7 @@ void add_tune_command(CLI::App& app, CommandLine& line) {
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
   command->add_option("-n,--workers", options->workers, "With so many workers alone")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositiveNumber);
   command->add_option("--profile", options->profile,
                       "For the plan; default: JOB.profile.json here, else one is measured");
   command->add_option("-o,--output", options->output,

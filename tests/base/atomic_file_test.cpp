@@ -103,9 +103,10 @@ TEST(AtomicFile, SaysThatTheDiskIsFull) {
 TEST(AtomicFile, SaysThatTheFolderIsGone) {
   const std::string message =
       environment_error([] { write_file_atomically("/nowhere/at/all.json", "x"); });
-  EXPECT_EQ(message,
-            "/nowhere/at/all.json: cannot be written: No such file or directory; the folder is "
-            "gone; start the job again");
+  EXPECT_EQ(
+      message,
+      "/nowhere/at/all.json: cannot be written: No such file or directory; make its folder, or "
+      "choose another place");
 }
 
 TEST(AtomicFile, SaysThatTheFolderMayNotBeWrittenTo) {
@@ -116,13 +117,17 @@ TEST(AtomicFile, SaysThatTheFolderMayNotBeWrittenTo) {
             std::string::npos);
 }
 
-TEST(AtomicFile, RefusesToReplaceAFolder) {
+TEST(AtomicFile, RefusesToReplaceWhatIsNoFile) {
   const ScratchFolder folder;
   fs::create_directories(folder.path() / "a" / "b");
-  EXPECT_NE(environment_error([&] {
-              write_file_atomically(folder.path() / "a", "x");
-            }).find("cannot be put in place"),
-            std::string::npos);
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const fs::path& path : {folder.path() / "a", pipe, fs::path("/dev/null")}) {
+    EXPECT_EQ(environment_error([&] { write_file_atomically(path, "x"); }),
+              path.string() + ": is no regular file; name a file to be written");
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_FALSE(fs::exists(pipe.string() + ".tmp"));
 }
 
 TEST(AtomicFile, SaysThatAFileCannotBeSynced) {

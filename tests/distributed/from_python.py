@@ -85,6 +85,16 @@ class FromPython(Trainings):
         second, _ = self.run_quietly(SMALL, **keys, **{"training.kimg": 0.072})
         self.assertEqual(first.folder, second.folder)
         self.assertEqual(second.steps, [2, 3])
+        third, _ = self.run_quietly(SMALL, **keys, **{"training.kimg": 0.072})  # which is finished
+        self.assertEqual(third.steps, second.steps)
+
+    def test_a_folder_of_pictures_is_not_the_run_of_its_name(self):
+        optimizer = {"adam": {"lr": torch.tensor(1e-3)}}  # of both: written twice
+        run, _ = self.run_quietly({**SMALL, "generator": {"optimizer": optimizer}, "discriminator": {"optimizer": optimizer}}, 1,
+                                  name="photos")
+        (self.folder / "photos").mkdir()
+        self.assertEqual(gangway.open("photos").folder.resolve(), run.folder.resolve())
+        self.assertEqual(self.digest("photos"), run.digest())
 
     def test_what_fails_is_one_line_and_the_exit_code(self):
         failed = self.fails(SMALL, training={"kimgs": 1})

@@ -113,7 +113,7 @@ class FullDisk(SaveFaults):
         runs = self.folder / "runs"
         runs.mkdir()
         self.mount(runs, "-t", "tmpfs", "-o", "size=8m", "tmpfs")
-        running = self.begin()
+        running = self.begin("output.pictures_kimg=5")  # as often as checkpoints
         with open(runs / "filler", "wb", buffering=0) as filler, self.assertRaises(OSError):
             while True:
                 filler.write(bytes(1 << 12))

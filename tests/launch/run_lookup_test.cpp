@@ -34,5 +34,15 @@ TEST(RunReference, FindsRunsByDirectoryAndByName) {
                ConfigError);
 }
 
+TEST(RunReference, TakesAFolderOfPicturesForNoRunThatHasItsName) {
+  const testing::ScratchFolder scratch;
+  const auto run = create_run(scratch.path() / "runs", "photos");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directory(scratch.path() / "photos");
+  std::filesystem::current_path(scratch.path());
+  EXPECT_EQ(find_run_directory({.run = "photos", .step = {}}, scratch.path() / "runs"), run);
+  std::filesystem::current_path(before);
+}
+
 }  // namespace
 }  // namespace gangway::launch

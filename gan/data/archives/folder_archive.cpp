@@ -36,6 +36,11 @@ class FolderArchive : public ImageArchive {
          !failure && entry != end; entry.increment(failure)) {
       const std::string name = entry->path().lexically_relative(root_).generic_string();
       const bool is_label_file = LabelFileChoice::is_one(name);
+      if (entry->is_symlink() && !fs::exists(entry->path()) && filter.is_read(name)) {
+        throw ConfigError(
+            fmt::format("{}: a link to what is not there; mount its disk, or remove the link",
+                        entry->path().string()));
+      }
       if (!entry->is_regular_file(failure) || (!is_label_file && !filter.is_read(name))) {
         continue;
       }

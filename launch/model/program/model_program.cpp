@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/told_output.hpp"
 #include "gan/kernels/library_warnings.hpp"
 #include "gan/script/python_library.hpp"
 #include "job/choices.hpp"
@@ -18,6 +19,7 @@
 #include "launch/model/feature_network.hpp"
 #include "launch/model/follow_scores.hpp"
 #include "launch/process/environment.hpp"
+#include "launch/process/positive_number.hpp"
 
 namespace {
 
@@ -236,7 +238,7 @@ void add_compute(CLI::App& app, ComputeOptions& options) {
       ->type_name("key=value");
   command->add_option("--seconds", options.seconds, "Seconds for each time")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(gangway::launch::kPositiveNumber);
   command->add_flag_callback(
       "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
       "One line of JSON instead of text");
@@ -292,6 +294,10 @@ int run_model_program(int argc, char** argv, const ModelProgram& program) {
   int code = 0;
   try {
     code = run(argc, argv, program);
+    if (!gangway::output_has_arrived()) {
+      code = report("standard output did not take all of this: is its disk full?",
+                    gangway::ExitCode::kEnvironment);
+    }
   } catch (const gangway::Error& error) {
     code = report(error.what(), error.code());
   } catch (const std::exception& error) {

@@ -31,6 +31,24 @@ def parse(text: str, where: str) -> dict:
     return job
 
 
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data):
+        return True  # a value that is named twice is written twice
+
+    def represent_undefined(self, data):
+        if hasattr(data, "item") and getattr(data, "ndim", None) == 0:  # NumPy's and PyTorch's numbers
+            return self.represent_data(data.item())
+        raise Failed(f"a job has numbers, words, lists and maps, and no {type(data).__name__}: {data!r}")
+
+
+_Dumper.add_representer(None, _Dumper.represent_undefined)
+
+
+def text_of(value, **layout) -> str:
+    """As YAML."""
+    return yaml.dump(value, Dumper=_Dumper, **layout)
+
+
 def words(keys: dict, before: str = "") -> list[str]:
     """{"training": {"kimg": 80}} as the command line takes it: ["training.kimg=80"]."""
     found = []
@@ -38,6 +56,6 @@ def words(keys: dict, before: str = "") -> list[str]:
         if isinstance(value, dict) and value:
             found += words(value, f"{before}{key}.")
         else:
-            text = yaml.safe_dump(value, default_flow_style=True, width=10**6).removesuffix("\n...\n").strip()
+            text = text_of(value, default_flow_style=True, width=10**6).removesuffix("\n...\n").strip()
             found.append(f"{before}{key}={text}")
     return found

@@ -44,14 +44,17 @@ def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet:
     with tempfile.TemporaryDirectory(prefix="gangway-job-") as folder:
         if isinstance(job, dict):
             name, sections, job = name or "from-python", job, Path(folder) / "job.yaml"
-            job.write_text(yaml.safe_dump(sections))
+            job.write_text(job_file.text_of(sections))
         words = [program(), "run", job, "-n", workers, "--outdir", outdir, *(["--run", name] if name else []), *options]
         code, said, complaints = _carried_out([*map(str, words), *job_file.words(keys)], quiet)
     if code != 0:
         why = [line.removeprefix("gangway: ") for line in complaints if line.startswith("gangway: ")]
         raise Failed(why[-1] if why else f"gangway run ended with {code}" + (f": {complaints[-1]}" if complaints else ""), code)
-    found = next(found for line in said if (found := re.match(r"gangway \S+ +run (.+)", line)))
-    return open_run(found[1])
+    begun = [found[1] for line in said if (found := re.match(r"gangway \S+ +run (.+)", line))]
+    finished = [found[1] for line in said if (found := re.match(r"finished: (.+) reached ", line))]
+    if not begun + finished:
+        raise Failed("gangway run trained nothing: " + " ".join(map(str, options)))
+    return open_run((begun + finished)[0])
 
 
 def _carried_out(words: list[str], quiet: bool) -> tuple[int, list[str], list[str]]:

@@ -14,12 +14,13 @@ def open_run(run, outdir="runs") -> "Run":
     """@param run  a run directory, or the name of a run in `outdir`: its newest one
     Raises Failed where there is none."""
     folder = Path(run)
-    if not folder.is_dir():
+    if not (folder / "job.yaml").is_file():  # but perhaps pictures, which gave a run its name
         named = [(int(found[1]), path) for path in Path(outdir).glob(f"*-{run}")
                  if path.is_dir() and (found := re.fullmatch(rf"(\d{{5,}})-{re.escape(str(run))}", path.name))]
-        if not named:
+        if named:
+            folder = max(named)[1]
+        elif not folder.is_dir():
             raise Failed(f"no run '{run}': it is neither a directory nor the name of a run in {outdir}")
-        folder = max(named)[1]
     if not (folder / "job.yaml").is_file():
         raise Failed(f"{folder}: is no run directory of Gangway's: it has no job.yaml")
     return Run(folder)

@@ -118,6 +118,16 @@ TEST_F(FileContents, NamesAFileThatIsGoneOrHasGrownOrShrunk) {
   expect_config_error([&] { (void)archive->read(2); }, {"2.png", "has changed"});
 }
 
+TEST_F(FileContents, NamesALinkToAPictureThatIsNotThere) {
+  write_files(folder_, 3);
+  const std::filesystem::path pictures = folder_.path() / "pictures";
+  std::filesystem::create_symlink("/nowhere/notes.txt", pictures / "notes.txt");  // nobody's
+  EXPECT_NO_THROW((void)open());
+  std::filesystem::create_symlink("/nowhere/4.png", pictures / "4.png");
+  expect_config_error([&] { (void)open(); },
+                      {"pictures/4.png: a link to what is not there; mount its disk, or remove"});
+}
+
 TEST_F(FileContents, ReadsNothingThatItKnows) {
   write_files(folder_, 5);
   wait_until_settled();

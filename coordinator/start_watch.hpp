@@ -65,10 +65,12 @@ class StartWatch {
   }
 
   void leave(ExitCode code, const std::string& reason) {
-    std::cerr << "gangway: " << reason << std::endl;
+    // The status first: mpirun may end this process any moment, and who finds none says a line of
+    // his own.
     if (!run_.empty()) {
       try_write_status(run_, {.exit_code = static_cast<int>(code), .reason = reason});
     }
+    std::cerr << "gangway: " << reason << std::endl;
     ::_exit(static_cast<int>(code));
   }
 

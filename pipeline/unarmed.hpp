@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Schedules whose exchanges begin when all of a phase's gradients are complete: for steps that are
-// recorded. Before a graph is over its gradients are known to be complete by its device alone; and
-// the host opens an exchange before it launches the graph, so that one can have one. No third
+// recorded. Before a graph is over, its device alone knows which gradients are complete. The host
+// can open an exchange before it launches the graph; one, as the next waits for that. No third
 // party.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLimitBytes = 4096;
 constexpr std::size_t kIdBytes = 16;
+constexpr std::array kTexts{std::pair{"data_fingerprint", &RunStart::data_fingerprint},
+                            std::pair{"data_read", &RunStart::data_read}};
 
 std::string new_run_id() {
   std::array<unsigned char, kIdBytes> bits{};
@@ -51,6 +54,11 @@ std::optional<RunStart> read_run_start(const std::filesystem::path& run) {
   if (json.contains("begun") && json["begun"].is_number_integer()) {
     start.begun = json["begun"].get<std::int64_t>();
   }
+  for (const auto& [name, member] : kTexts) {
+    if (json.contains(name) && json[name].is_string()) {
+      start.*member = json[name].get<std::string>();
+    }
+  }
   return is_run_id(start.run_id) && start.incarnation > 0 ? std::optional(std::move(start))
                                                           : std::nullopt;
 }
@@ -79,6 +87,11 @@ void write_run_start(const std::filesystem::path& run, const RunStart& start) {
   Json json{{"run_id", start.run_id}, {"incarnation", start.incarnation}};
   if (start.begun) {
     json["begun"] = *start.begun;
+  }
+  for (const auto& [name, member] : kTexts) {
+    if (!(start.*member).empty()) {
+      json[name] = start.*member;
+    }
   }
   write_file_atomically(run / kRunStartFile, json.dump(2) + "\n");
 }

@@ -20,6 +20,10 @@ struct RunStart {
   std::string run_id;                      ///< 32 hexadecimal digits, random, of the run
   std::int64_t incarnation = 0;            ///< counts from 1
   std::optional<std::int64_t> begun = {};  ///< the step that this start has begun at, once it has
+  /// Of the examples that the last start which began has read, and when, in RFC 3339; empty: there
+  /// was none.
+  std::string data_fingerprint = {};
+  std::string data_read = {};
   bool operator==(const RunStart&) const = default;
 };
 

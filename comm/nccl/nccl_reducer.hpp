@@ -8,13 +8,11 @@
 //   open()                          compute thread: no bucket is ready
 //   bucket_ready(bucket, compute)   the thread of the hook: the bucket's last gradient lies on
 //                                   `compute`, and nothing behind it needs the bucket's old weights
-//   record_ready(bucket, compute)   while `compute` is captured: the bucket's last gradient lies
-//   there
-//                                   in each launch of the graph
-//   bucket_played(bucket)           compute thread: the graph is launched
-//   all_ready(compute)              compute thread: whatever did not fire travels as it is
-//   advance()                       lane, after any of the above: launches what is next and ready
-//   await(compute)                  compute thread, when the lane has launched all: what follows on
+//   record_ready(bucket, compute)   the same where `compute` is captured: in each launch of the
+//   graph bucket_played(bucket)           compute thread: the graph is launched all_ready(compute)
+//   compute thread: whatever did not fire travels as it is advance()                       lane,
+//   after any of the above: launches what is next and ready await(compute)                  compute
+//   thread, when the lane has launched all: what follows on
 //                                   `compute` sees the new weights
 //
 // One lane launches for all networks, and a phase is launched whole before the next is opened: the

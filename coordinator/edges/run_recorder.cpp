@@ -141,18 +141,16 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
+  RunStart start = run_.start;
+  start.begun = placement.step;
+  start.data_fingerprint = ready.data_fingerprint;
+  start.data_read = checkpoint::rfc3339(std::chrono::system_clock::now());
   output_.write(std::string(kRunStartFile),
-                [directory = run_.directory, start = run_.start, step = placement.step]() mutable {
-                  start.begun = step;
-                  write_run_start(directory, start);
-                });
+                [directory = run_.directory, start] { write_run_start(directory, start); });
   data_fingerprint_ = ready.data_fingerprint;
   software_ = software_now(ready, run_.resume ? &run_.resume->manifest : nullptr);
-  if (run_.resume) {
-    const ChangedSince since{run_.resume->manifest, software_, ready};
-    for (const std::string& line : change_warnings(since, run_.spec)) {
-      say(line);
-    }
+  for (const std::string& line : warnings_of_start(run_, software_, ready, placement.step)) {
+    say(line);
   }
 }
 

@@ -30,7 +30,8 @@ std::string other_data(const std::string& one, const std::string& another,
       first_difference);
 }
 
-std::string data_warning(const checkpoint::Manifest& before, const messages::Ready& ready) {
+std::string data_warning(const checkpoint::Manifest& before, const messages::Ready& ready,
+                         std::string_view since) {
   if (before.data_fingerprint == ready.data_fingerprint ||
       before.data_fingerprint == ready.data.earlier_fingerprint) {
     return {};
@@ -42,8 +43,7 @@ std::string data_warning(const checkpoint::Manifest& before, const messages::Rea
     }
   }
   return fmt::format(
-      "warn  the data have changed since the checkpoint was saved{}{}{}: from here on it trains to "
-      "other numbers",
+      "warn  the data have changed since {}{}{}{}: from here on it trains to other numbers", since,
       changed.empty() ? "" : " (among others ", fmt::join(changed, ", "),
       changed.empty() ? "" : ")");
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "checkpoint/format/manifest.hpp"
 #include "job/data_files.hpp"
@@ -19,8 +20,9 @@ namespace gangway::coordinator {
                                      const std::string& first_difference);
 
 /// A line where the data are others than those of the checkpoint, with some of the changed files;
-/// else empty.
+/// else empty. @param since  what `before` is of, if not a checkpoint
 [[nodiscard]] std::string data_warning(const checkpoint::Manifest& before,
-                                       const messages::Ready& ready);
+                                       const messages::Ready& ready,
+                                       std::string_view since = "the checkpoint was saved");
 
 }  // namespace gangway::coordinator

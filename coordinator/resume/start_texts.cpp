@@ -101,4 +101,18 @@ std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpe
   return lines;
 }
 
+std::vector<std::string> warnings_of_start(const StartedRun& run, const Software& software,
+                                           const messages::Ready& ready, std::int64_t step) {
+  if (run.resume) {
+    return change_warnings({run.resume->manifest, software, ready}, run.spec);
+  }
+  if (step == 0 || run.start.data_fingerprint.empty()) {
+    return {};
+  }
+  std::string line = data_warning(  // it goes on from a snapshot
+      {.data_fingerprint = run.start.data_fingerprint, .created = run.start.data_read}, ready,
+      "the run was started last");
+  return line.empty() ? std::vector<std::string>() : std::vector{std::move(line)};
+}
+
 }  // namespace gangway::coordinator

@@ -8,6 +8,7 @@
 
 #include "checkpoint/format/manifest.hpp"
 #include "coordinator/resume/equal_arithmetic.hpp"
+#include "coordinator/resume/start.hpp"
 #include "job/spec.hpp"
 #include "run/messages/messages.hpp"
 #include "run/run_files.hpp"
@@ -38,5 +39,12 @@ struct ChangedSince {
 /// What differs and may change bits, a line each.
 [[nodiscard]] std::vector<std::string> change_warnings(const ChangedSince& since,
                                                        const JobSpec& job);
+
+/// The same of a run that begins at `step`: since its checkpoint, or where there is none, of the
+/// data, since it was started last.
+[[nodiscard]] std::vector<std::string> warnings_of_start(const StartedRun& run,
+                                                         const Software& software,
+                                                         const messages::Ready& ready,
+                                                         std::int64_t step);
 
 }  // namespace gangway::coordinator

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
@@ -70,22 +71,44 @@ int list_snapshots(const SnapshotOptions& options) {
   return 0;
 }
 
+/// The directory that `named` was, if it has gone and left snapshots. @throws EnvironmentError
+/// where somebody works with them
+std::optional<fs::path> gone_run(const std::string& named) {
+  if (fs::exists(named)) {
+    return std::nullopt;
+  }
+  const auto survey = checkpoint::survey_snapshots(kSharedMemoryFolder);
+  const auto found = std::ranges::find(survey.runs, fs::path(named), &RunSnapshots::run_directory);
+  if (found == survey.runs.end()) {
+    return std::nullopt;
+  }
+  if (found->is_in_use) {
+    throw EnvironmentError(
+        fmt::format("{}: in use by a living process; end it first", found->run_directory.string()));
+  }
+  return found->run_directory;
+}
+
 int free_memory(const SnapshotOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   if (reference.step) {
     throw ConfigError(fmt::format("all snapshots of a run are removed, not those of a step: {}",
                                   free_command(reference.run)));
   }
-  const fs::path run = find_run_directory(reference, options.outdir);
-  const RunLock lock(run);  // nobody is about to go on from them
+  const std::optional<fs::path> gone = gone_run(reference.run);
+  const fs::path run = gone ? *gone : find_run_directory(reference, options.outdir);
+  std::optional<RunLock> lock;  // nobody is about to go on from them
+  if (!gone) {
+    lock.emplace(run);
+  }
   const RunSnapshots removed =
       checkpoint::remove_run_snapshots(checkpoint::snapshot_folders(run), run);
   std::cout << (removed.files == 0
                     ? fmt::format("{}: had no snapshots\n", run.string())
-                    : fmt::format("{}: removed {} files ({}, {:.1f} MiB); the run goes on from its "
-                                  "newest checkpoint\n",
-                                  run.string(), removed.files, step_text(removed),
-                                  mebibytes(removed.bytes)))
+                    : fmt::format("{}: removed {} files ({}, {:.1f} MiB); {}\n", run.string(),
+                                  removed.files, step_text(removed), mebibytes(removed.bytes),
+                                  gone ? "its folder is gone"
+                                       : "the run goes on from its newest checkpoint"))
             << std::flush;
   return 0;
 }

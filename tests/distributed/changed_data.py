@@ -4,8 +4,11 @@
 
     GANGWAY_BIN=build/release/bin changed_data.py [unittest arguments]
 """
+import json
+import os
 import re
 import shutil
+import signal
 import sys
 import unittest
 from pathlib import Path
@@ -53,6 +56,19 @@ class ChangedData(Trainings):
         named = re.search(line, again.said())
         for name in named[1].split(", "):
             self.assertTrue((self.pictures / name).exists(), name)
+
+    def test_a_start_from_a_snapshot_alone_says_that_pictures_were_replaced(self):
+        words = ["run", *JOB, f"data.source=images:{self.pictures}", "training.kimg=100", "-n", 1, "--run", "kept", "layout.restarts=0",
+                 "checkpoint.every_kimg=0", "checkpoint.every_steps=0", "checkpoint.snapshot_steps=1"]
+        running = self.start(*words, **self.cache)
+        running.wait_for(r"^tick ")
+        ranks = json.loads((self.folder / "runs/00000-kept/placement.json").read_text())["ranks"]
+        os.kill(ranks[1]["pid"], signal.SIGKILL)
+        running.end()
+        self.replace_all()
+        again = self.start(*words, name="again", **self.cache)
+        again.wait_for(r"^resume snapshot of step ")
+        again.wait_for(r"^warn  the data have changed since the run was started last \(among others ")
 
     def test_a_picture_that_is_removed_is_named(self):
         words = ["run", *JOB, f"data.source=images:{self.pictures}", "training.kimg=100", "-n", 1]

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import unittest
 
@@ -47,6 +48,17 @@ class KeptMemory(Trainings):
         self.assertEqual(snapshot_files(self.folder), [])
         self.assertIn("had no snapshots", self.snapshots("rm", "failed"))
         self.assertRegex(self.snapshots("ls", "failed"), r"^\S+: no snapshots on \S+: .*\n$")
+
+    def test_is_freed_by_the_command_that_lists_it_though_the_folder_of_the_run_is_gone(self):
+        running = self.begin()
+        shutil.rmtree(self.folder / "runs")
+        command = shlex.split(re.search(rf"(?m)^{re.escape(str(self.folder.resolve()))}.*: in use", self.snapshots("ls"))[0].split(": ")[0])
+        self.assertIn("living process", self.snapshots("rm", *command, code=6))
+        running.kill_all()
+        command, = re.findall(rf"(?m)^{re.escape(str(self.folder.resolve()))}.*; to free it: (.*)$", self.snapshots("ls"))
+        code, out, err = self.call(*shlex.split(command))
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(snapshot_files(self.folder), [])
 
     def test_is_left_aside_by_another_job_and_that_is_said(self):
         self.begin().kill_all()

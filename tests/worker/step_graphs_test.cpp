@@ -360,8 +360,10 @@ TEST_F(OwnStepGraphs, EndTheTrainingWhereARecordedStepNoLongerIsThePhases) {
   }
   job = small_dcgan(images());
   job.layout.check_steps = 6;
-  job.layout.cuda_graph = GraphChoice::kBranches;
-  EXPECT_THROW((void)recorded<FadingRecorder<5>>(job, kSteps), InvariantError);
+  for (const GraphChoice choice : {GraphChoice::kBranches, GraphChoice::kOverlap}) {
+    job.layout.cuda_graph = choice;
+    EXPECT_THROW((void)recorded<FadingRecorder<5>>(job, kSteps), InvariantError);
+  }
 }
 
 TEST_F(OwnStepGraphs, AreNotOfAPhaseThatDoesNotSaySo) {

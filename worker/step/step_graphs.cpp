@@ -248,15 +248,15 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 
 bool StepGraphs::is_proven_anew() const {
   const std::int64_t every = setup_.job.layout.check_steps;
-  return (setup_.operations.own_step() != nullptr || branches_ > 1) && every > 0 &&
+  return (setup_.operations.own_step() != nullptr || branches_ > 1 || overlaps_) && every > 0 &&
          setup_.operations.step() % every == 0;
 }
 
 void StepGraphs::end_training() const {
   if (setup_.operations.own_step() == nullptr) {
     throw InvariantError(fmt::format(
-        "step {} with its micro-batches computed at once leaves other gradients than a plain one; "
-        "please report this, and begin anew with numerics.cuda_graph=on",
+        "step {} as it was recorded leaves other gradients than a plain one, or earlier; please "
+        "report this, and begin anew with numerics.cuda_graph=on",
         setup_.operations.step()));
   }
   throw ConfigError(fmt::format(

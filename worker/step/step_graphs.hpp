@@ -17,8 +17,8 @@
 //
 // A step of the user's own (training.step) is cut before each call, too: LibTorch's generator is
 // seeded for each. What its phases keep on the host, a recording repeats; and a wait that branches
-// lack may show late. So both are compared again from time to time, and what is found then ends the
-// training. Compute thread.
+// or exchanges lack may show late. So all are compared again from time to time, and what is found
+// then ends the training. Compute thread.
 #pragma once
 
 #include <deque>

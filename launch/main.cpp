@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   try {
     const int code =
         gangway::launch::run_command_line({argv, argv + argc}, gangway::read_environment());
-    if (!gangway::output_has_arrived()) {
+    if (code == 0 && !gangway::output_has_arrived()) {
       throw gangway::EnvironmentError(
           "standard output did not take all of this: is its disk full?");
     }

@@ -19,4 +19,11 @@ namespace gangway {
          !(S_ISREG(status.st_mode) || S_ISCHR(status.st_mode));
 }
 
+/// What a program has said so far was not what it was asked for: a training's lines are not its
+/// result.
+inline void forget_lost_output() {
+  std::clearerr(stdout);
+  std::cout.clear();
+}
+
 }  // namespace gangway

@@ -16,6 +16,7 @@
 
 #include "base/errors.hpp"
 #include "base/message_segments.hpp"
+#include "base/system/told_output.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/estimate/dry_run.hpp"
@@ -256,6 +257,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
     (void)settle_precision(job, job_in(run / kJobFile));
   }
   settle_snapshots(run, job_fingerprint(job.spec), code);
+  forget_lost_output();
   return code;
 }
 

@@ -294,7 +294,7 @@ int run_model_program(int argc, char** argv, const ModelProgram& program) {
   int code = 0;
   try {
     code = run(argc, argv, program);
-    if (!gangway::output_has_arrived()) {
+    if (code == 0 && !gangway::output_has_arrived()) {
       code = report("standard output did not take all of this: is its disk full?",
                     gangway::ExitCode::kEnvironment);
     }

@@ -362,8 +362,12 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
 void Training::end_trace() {
   const PartScope part = in_part(messages::StepPart::kTrace);
   operations_.settle();
+  try_to_write([this] { trace_.end(); });
+}
+
+void Training::try_to_write(const std::function<void()>& write) const {
   try {
-    trace_.end();
+    write();
   } catch (const EnvironmentError& error) {  // a full disk does not stop training
     if (exchange_.on_stall) {
       exchange_.on_stall(error.what());
@@ -374,24 +378,16 @@ void Training::end_trace() {
 void Training::write_pictures(std::int64_t steps_done) {
   const PartScope part = in_part(messages::StepPart::kPictures);
   const std::uint64_t sent_before = transport_.bytes_sent();
-  const auto attempt = [this](const auto& write) {
-    try {
-      return write();
-    } catch (const EnvironmentError& error) {  // a full disk does not stop training
-      if (exchange_.on_stall) {
-        exchange_.on_stall(error.what());
-      }
-      return false;
-    }
-  };
   if (steps_done == 0 && transport_.worker() == 0) {
-    (void)attempt([this] { return pictures_.write_reals(), true; });
+    try_to_write([this] { pictures_.write_reals(); });
   }
   // Before the first step nobody has said so.
   replica_.networks()[job_.shown_network()]->network().grow_to(
       job_.growth_level(steps_done * job_.images_per_step()));
   const std::string file = fakes_file(job_, steps_done);
-  if (attempt([&] { return pictures_.write_fakes(file); })) {
+  bool was_drawn_here = false;
+  try_to_write([&] { was_drawn_here = pictures_.write_fakes(file); });
+  if (was_drawn_here) {
     link_.picture({.step = steps_done, .file = file});
   }
   told_bytes_ += transport_.bytes_sent() - sent_before;  // of no step either

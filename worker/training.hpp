@@ -82,6 +82,8 @@ class Training {
   [[nodiscard]] std::vector<messages::PhaseExposure> exposures();
   /// Ends the trace that is on and writes it.
   void end_trace();
+  /// A disk that does not take it is a line.
+  void try_to_write(const std::function<void()>& write) const;
   void write_pictures(std::int64_t steps_done);
 
   const JobSpec& job_;

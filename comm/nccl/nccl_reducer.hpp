@@ -116,7 +116,7 @@ class NcclReducer final : public Exchange {
   /// @throws InvariantError if the lane has not launched the weights that are awaited.
   void await(cudaStream_t stream);
   void await_bucket(std::size_t bucket, cudaStream_t stream);
-  /// Waits on the host for the launched phase to end on the GPU. For tests. @throws CommError
+  /// Waits on the host for what lies on the session's stream. @throws CommError
   void synchronise();
 
   /// Device memory with the squared norm of the last update's mean gradient; null where updates do

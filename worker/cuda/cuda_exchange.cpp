@@ -230,7 +230,7 @@ bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
                          tensor_over(to, range.size(), state_.device()));
     }
   }
-  comm::check(cudaStreamSynchronize(setup_.session.stream()), kLooking);
+  reducer_.synchronise();
   comm::check(cudaStreamSynchronize(setup_.stream), kLooking);
   return std::ranges::all_of(pairs, [](const auto& pair) {
     return pair.first.view(at::kInt).equal(pair.second.view(at::kInt));

@@ -294,9 +294,8 @@ int run_model_program(int argc, char** argv, const ModelProgram& program) {
   int code = 0;
   try {
     code = run(argc, argv, program);
-    if (code == 0 && !gangway::output_has_arrived()) {
-      code = report("standard output did not take all of this: is its disk full?",
-                    gangway::ExitCode::kEnvironment);
+    if (code == 0) {
+      gangway::require_output_taken();
     }
   } catch (const gangway::Error& error) {
     code = report(error.what(), error.code());

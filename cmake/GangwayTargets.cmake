@@ -160,9 +160,28 @@ function(gangway_open_to_libraries)
   endforeach()
 endfunction()
 
-# A test that takes that many seconds hangs: three times what the longest needs beside a whole build, of programs and of scripts.
-set(GANGWAY_TEST_TIMEOUT 600)
-set(GANGWAY_UNIT_TIMEOUT 300)
+# A test that takes three times its last time (tests/times.txt) hangs. Half a minute at least: a shared machine may be slow.
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/times.txt)
+file(STRINGS "${PROJECT_SOURCE_DIR}/tests/times.txt" gangway_times REGEX "^ *[0-9]")
+foreach(line IN LISTS gangway_times)
+  string(REGEX MATCH "([0-9]+)\\.[0-9]+ [0-9]+ (.*)" matched "${line}")
+  math(EXPR GANGWAY_LIMIT_OF_${CMAKE_MATCH_2} "3 * ${CMAKE_MATCH_1} + 30")
+endforeach()
+
+# gangway_script_test(name LABEL faults COMMAND …)
+function(gangway_script_test name)
+  cmake_parse_arguments(arg "" "LABEL" "COMMAND" ${ARGN})
+  if(arg_LABEL MATCHES "slow|gpu|campaign")
+    set(limit 7200)
+  elseif(DEFINED GANGWAY_LIMIT_OF_${arg_LABEL}.${name})
+    set(limit ${GANGWAY_LIMIT_OF_${arg_LABEL}.${name}})
+  else()
+    set(limit 300)  # new
+  endif()
+  add_test(NAME ${arg_LABEL}.${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${limit}
+    FIXTURES_REQUIRED shared_memory ENVIRONMENT "GANGWAY_BIN=${CMAKE_BINARY_DIR}/bin" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+endfunction()
 
 # gangway_test(name LABEL unit SOURCES a_test.cpp … LINKS targets …): a GoogleTest program, one ctest
 # entry (starting a program costs more than most of its cases).
@@ -172,25 +191,5 @@ function(gangway_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   gangway_common(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-  set(timeout ${GANGWAY_TEST_TIMEOUT})
-  if(arg_LABEL STREQUAL unit)
-    set(timeout ${GANGWAY_UNIT_TIMEOUT})
-  endif()
-  add_test(NAME ${arg_LABEL}.${name} COMMAND ${name})
-  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout}
-    FIXTURES_REQUIRED shared_memory WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-endfunction()
-
-# gangway_script_test(name LABEL faults COMMAND …)
-function(gangway_script_test name)
-  cmake_parse_arguments(arg "" "LABEL" "COMMAND" ${ARGN})
-  set(timeout ${GANGWAY_TEST_TIMEOUT})
-  if(arg_LABEL STREQUAL unit)
-    set(timeout ${GANGWAY_UNIT_TIMEOUT})
-  elseif(arg_LABEL MATCHES "slow|gpu")
-    set(timeout 7200)
-  endif()
-  add_test(NAME ${arg_LABEL}.${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(${arg_LABEL}.${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout}
-    FIXTURES_REQUIRED shared_memory ENVIRONMENT "GANGWAY_BIN=${CMAKE_BINARY_DIR}/bin" WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  gangway_script_test(${name} LABEL ${arg_LABEL} COMMAND ${name})
 endfunction()

@@ -103,9 +103,6 @@ FORBIDDEN_WORDS = {"gan/": "rank", "job/blocks/": "rank", "job/models/": "rank",
 # Programs that start in milliseconds because they do not load these libraries.
 LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-coordinator": r"libtorch|libc10|libpython",
              "gangway-worker": r"libtorch_python|libpython", "gangway-model": r"libtorch_python|libpython"}
-MAX_FILE_LINES = 400
-MAX_FOLDER_FILES = 25  # beside one another; folders of samples (tests/fuzz/corpus) are not read here
-MAX_FUNCTION_LINES = 60  # reported, not refused
 
 # ----------------------------------------------------------------------------------------------------------------------
 
@@ -221,15 +218,6 @@ def check_circles(tree):
             yield f"{what} that need one another: {', '.join(group)}"
 
 
-def check_folders(tree):
-    held = {}
-    for name in tree.text:
-        held.setdefault(os.path.dirname(name), []).append(name)
-    for folder, names in sorted(held.items()):
-        if len(names) > MAX_FOLDER_FILES:
-            yield f"{folder}/: {len(names)} files, at most {MAX_FOLDER_FILES}: divide it by ideas"
-
-
 def absolute(folder, path):
     return os.path.normpath(os.path.join(folder, path))
 
@@ -291,34 +279,6 @@ def check_words(tree):
                     yield f"{name}:{code.count(chr(10), 0, match.start()) + 1}: '{word}' in {folder}: models do not know of processes"
 
 
-NOT_A_FUNCTION = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|return|TEST|\})\b")
-
-
-def functions_of(lines):
-    """Yields (first line, number of lines) of each function's definition, as our format lays them out."""
-    begin, closing = None, None
-    for number, line in enumerate(lines):
-        if begin is None and line.endswith("{"):
-            first = number
-            while first > 0 and lines[first].startswith("    "):  # a signature of several lines
-                first -= 1
-            if "(" in lines[first] and not NOT_A_FUNCTION.match(lines[first]):
-                begin, closing = first, lines[first][:len(lines[first]) - len(lines[first].lstrip())] + "}"
-        elif begin is not None and line == closing:
-            yield begin + 1, number - begin + 1
-            begin = None
-
-
-def check_lengths(tree, notes):
-    for name, text in tree.text.items():
-        lines = text.splitlines()
-        if len(lines) > MAX_FILE_LINES:
-            yield f"{name}: {len(lines)} lines, at most {MAX_FILE_LINES}: split it by ideas"
-        for begin, length in functions_of(lines):
-            if length > MAX_FUNCTION_LINES:
-                notes.append(f"{name}:{begin}: a function of {length} lines, at most {MAX_FUNCTION_LINES}")
-
-
 def check_programs(build):
     for program, pattern in LOADS_NOT.items():
         path = Path(build) / "bin" / program
@@ -337,11 +297,11 @@ def main(arguments):
         return 2
     build = Path(arguments[0]).resolve()
     root = Path(arguments[1] if len(arguments) == 2 else Path(__file__).parents[2]).resolve()
-    tree, notes = Tree(root).read(), []
-    violations = [*check_includes(tree), *check_opened(tree, build), *check_words(tree), *check_lengths(tree, notes),
-                  *check_circles(tree), *check_folders(tree), *check_programs(build)]
-    print(*(f"note: {note}" for note in notes), *dict.fromkeys(violations), sep="\n")
-    print(f"{len(tree.text)} files, {len(violations)} violations, {len(notes)} notes")
+    tree = Tree(root).read()
+    violations = [*check_includes(tree), *check_opened(tree, build), *check_words(tree), *check_circles(tree),
+                  *check_programs(build)]
+    print(*dict.fromkeys(violations), sep="\n")
+    print(f"{len(tree.text)} files, {len(violations)} violations")
     return 1 if violations else 0
 
 

@@ -64,17 +64,20 @@ function(gangway_links target library variable)
   set(${variable} ${answer} PARENT_SCOPE)
 endfunction()
 
-# Folders with loops over numbers and bytes. What lies elsewhere, tests' own code included, is optimised just enough: that
-# halves its compilation. No result depends on it: without fast-math flags GCC keeps the order of floating-point operations.
-set(GANGWAY_HOT_FOLDERS bench checkpoint comm gan)
+# Only sources with loops over numbers or bytes (HOT of gangway_library) are optimised as far as the preset says: code generation
+# is most of a compilation. Code that calls LibTorch has -O1, all other code -Og. Without fast-math flags GCC keeps the order of
+# floating-point operations, so no result depends on it. GCC's warnings that follow values misfire at these levels. The
+# parameters have the compiler collect its garbage at 1 GB, not at 30 MB.
+function(gangway_optimise_little target level)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level};-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-maybe-uninitialized;--param=ggc-min-expand=400;--param=ggc-min-heapsize=1000000>)
+endfunction()
 
-# gangway_build_cheaply(target): what LibTorch's headers cost is paid in gangway_gan's precompiled header and, with
-# GoogleTest's, in that of its tests; other tests share one of GoogleTest and the standard library, everything else one of
-# the standard library. The flags of a target are those of its precompiled header. Sanitizer builds do without.
+# gangway_build_cheaply(target): every target uses one of four precompiled headers, with or without LibTorch and GoogleTest.
+# Sanitizer builds do without.
 function(gangway_build_cheaply target)
-  gangway_links(${target} fmt::fmt sees_fmt)
-  get_target_property(own ${target} PRECOMPILE_HEADERS)
-  if(GANGWAY_SANITIZE OR own OR NOT sees_fmt)  # without fmt: libraries that tests preload
+  get_target_property(hot ${target} GANGWAY_HOT)
+  if(hot)  # without: GCC 12 crashes where a precompiled header was made at another level
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
     return()
   endif()
   set(sees_torch FALSE)
@@ -82,40 +85,36 @@ function(gangway_build_cheaply target)
     gangway_links(${target} gangway::torch sees_torch)
   endif()
   gangway_links(${target} GTest::gtest sees_gtest)
-  get_target_property(folder ${target} SOURCE_DIR)
-  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${folder}")
-  string(REGEX MATCH "^[^/]+" first "${folder}")
+  if(sees_torch AND NOT sees_gtest)
+    gangway_optimise_little(${target} -O1)
+  else()
+    gangway_optimise_little(${target} -Og)
+  endif()
+  gangway_links(${target} fmt::fmt sees_fmt)
+  get_target_property(own ${target} PRECOMPILE_HEADERS)
+  if(GANGWAY_SANITIZE OR own OR NOT sees_fmt)  # without fmt: libraries that tests preload
+    return()
+  endif()
   if(sees_torch AND sees_gtest)
     set(owner gangway_headers_of_torch_tests)
   elseif(sees_torch)
-    set(owner gangway_gan)
+    set(owner gangway_headers_of_torch)
   elseif(sees_gtest)
     set(owner gangway_headers_of_tests)
-  elseif(first IN_LIST GANGWAY_HOT_FOLDERS)
-    set(owner gangway_headers_hot)
   else()
     set(owner gangway_headers)
-  endif()
-  get_target_property(optimisation ${owner} GANGWAY_OPTIMISATION)
-  if(optimisation)
-    # GCC's warnings that follow values through optimised code see half of it at -O1, and misfire inside std::string.
-    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${optimisation};-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-maybe-uninitialized>)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
-# gangway_precompiled(name OPTIMISATION flags HEADERS <a> … LINKS targets …): an owner for gangway_build_cheaply
+# gangway_precompiled(name HEADERS <a> … LINKS targets …): an owner for gangway_build_cheaply
 function(gangway_precompiled name)
-  cmake_parse_arguments(arg "" "OPTIMISATION" "HEADERS;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
   set(source "${PROJECT_BINARY_DIR}/generated/${name}.cpp")
   file(CONFIGURE OUTPUT "${source}" CONTENT "// ${name}: a precompiled header belongs to a target, and a target has a source.\n")
   add_library(${name} OBJECT EXCLUDE_FROM_ALL "${source}")
   gangway_common(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
-  if(arg_OPTIMISATION)
-    set_target_properties(${name} PROPERTIES GANGWAY_OPTIMISATION ${arg_OPTIMISATION})
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:${arg_OPTIMISATION}>)
-  endif()
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
@@ -124,23 +123,52 @@ set(GANGWAY_USUAL_HEADERS
   <functional> <iostream> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <utility>
   <vector> <fmt/format.h>)
 if(NOT GANGWAY_SANITIZE)
-  gangway_precompiled(gangway_headers OPTIMISATION -O1 HEADERS ${GANGWAY_USUAL_HEADERS} LINKS fmt::fmt)
-  gangway_precompiled(gangway_headers_hot HEADERS ${GANGWAY_USUAL_HEADERS} LINKS fmt::fmt)
-  gangway_precompiled(gangway_headers_of_tests OPTIMISATION -O1 HEADERS ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
+  gangway_precompiled(gangway_headers HEADERS ${GANGWAY_USUAL_HEADERS} LINKS fmt::fmt)
+  gangway_precompiled(gangway_headers_of_tests HEADERS ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
     LINKS fmt::fmt GTest::gtest GTest::gmock)
   if(GANGWAY_WITH_TORCH)
-    gangway_precompiled(gangway_headers_of_torch_tests OPTIMISATION -O1
+    gangway_precompiled(gangway_headers_of_torch HEADERS "${PROJECT_SOURCE_DIR}/gan/torch.hpp" LINKS fmt::fmt gangway::torch)
+    gangway_precompiled(gangway_headers_of_torch_tests
       HEADERS "${PROJECT_SOURCE_DIR}/gan/torch.hpp" ${GANGWAY_USUAL_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
       LINKS fmt::fmt GTest::gtest GTest::gmock gangway::torch)
   endif()
 endif()
 
-# gangway_library(name SOURCES a.cpp … PUBLIC targets … PRIVATE targets …)
+# gangway_grouped(variable source …): the sources, those that open CLI11 first. Files that are compiled together make code of
+# what its header defines inline, 140 KB, once.
+function(gangway_grouped variable)
+  set(first "")
+  set(others "")
+  foreach(source IN LISTS ARGN)
+    set(opened "")
+    get_filename_component(path "${source}" ABSOLUTE)
+    if(EXISTS "${path}")
+      file(STRINGS "${path}" opened REGEX "^#include <CLI/")
+    endif()
+    if(opened)
+      list(APPEND first "${source}")
+    else()
+      list(APPEND others "${source}")
+    endif()
+  endforeach()
+  set(${variable} ${first} ${others} PARENT_SCOPE)
+endfunction()
+
+# gangway_library(name SOURCES a.cpp … HOT b.cpp … PUBLIC targets … PRIVATE targets …)
 function(gangway_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
-  add_library(${name} STATIC ${arg_SOURCES})
+  cmake_parse_arguments(arg "" "" "SOURCES;HOT;PUBLIC;PRIVATE" ${ARGN})
+  gangway_grouped(sources ${arg_SOURCES})
+  add_library(${name} STATIC ${sources})
   gangway_common(${name})
   target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  if(arg_HOT)
+    add_library(${name}_hot OBJECT ${arg_HOT})
+    gangway_common(${name}_hot)
+    set_target_properties(${name}_hot PROPERTIES GANGWAY_HOT TRUE)
+    target_link_libraries(${name}_hot PRIVATE ${arg_PUBLIC} ${arg_PRIVATE})
+    target_include_directories(${name}_hot SYSTEM PRIVATE "${PROJECT_BINARY_DIR}/generated")
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_hot>)
+  endif()
 endfunction()
 
 # gangway_program(name SOURCES a.cpp … LINKS targets …): built into bin/

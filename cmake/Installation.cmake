@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # As they are: they link nothing that lies in the build folder, and the run path that they have is the one that is wanted.
 # CMake would take it for its own and remove it.
-foreach(program IN ITEMS gangway gangway-control gangway-coordinator gangway-bench-allreduce gangway-bench-nccl gangway-worker gangway-model gangway-worker-cuda gangway-model-cuda)
+foreach(program IN ITEMS gangway gangway-tools gangway-control gangway-coordinator gangway-bench-allreduce gangway-bench-nccl gangway-worker gangway-model gangway-worker-cuda gangway-model-cuda)
   if(TARGET ${program})
     install(PROGRAMS $<TARGET_FILE:${program}> DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of `gangway` as CLI11 sees them: names, options, help, examples. Called by
-// main().
+// The commands of the two programs: `gangway` trains, `gangway-tools` starts runs and reads what they wrote.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "launch/process/environment.hpp"
+#include "launch/process/program_commands.hpp"
 
 namespace gangway::launch {
 
-/// Parses the command line and carries it out.
-/// @param typed as main() got it, the program's name first.
-/// @return exit code. @throws Error; what is wrong with the command line itself is a ConfigError of
-/// one line.
-[[nodiscard]] int run_command_line(const std::vector<std::string>& typed, Environment environment);
+/// The commands of `gangway`. ./launch/quickstart builds it, with the coordinator and the worker, before it trains.
+[[nodiscard]] ProgramCommands gangway_commands();
+
+/// The commands of `gangway-tools`, which `gangway` starts.
+[[nodiscard]] ProgramCommands tools_commands();
 
 }  // namespace gangway::launch

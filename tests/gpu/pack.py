@@ -24,7 +24,7 @@ from pathlib import Path
 
 from steps import PROGRAMS, SOURCE, find_programs
 
-STARTED = ("gangway", "gangway-coordinator", "gangway-worker-cuda", "gangway-model", "gangway-model-cuda", "gangway-bench-allreduce",
+STARTED = ("gangway", "gangway-tools", "gangway-coordinator", "gangway-worker-cuda", "gangway-model", "gangway-model-cuda", "gangway-bench-allreduce",
            "gangway-bench-nccl", "gangway-control", "libgangway-python.so")
 LAUNCHERS = ("mpirun", "orted")
 THERE = re.compile(r"/(torch|nvidia)/|/cuda|/(libc|libm|libstdc\+\+|libgcc_s|libdl|libpthread|librt|libutil|libresolv"

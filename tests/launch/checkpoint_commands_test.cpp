@@ -48,7 +48,7 @@ class CheckpointCommands : public ::testing::Test {
     ::testing::internal::CaptureStdout();
     Output output;
     try {
-      output.code = run_command_line(arguments, {});
+      output.code = run_command_line(gangway_commands(), arguments, {});
       output.text = ::testing::internal::GetCapturedStdout();
     } catch (const Error& error) {
       (void)::testing::internal::GetCapturedStdout();

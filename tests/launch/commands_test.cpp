@@ -14,13 +14,13 @@ using ::testing::HasSubstr;
 /// What the command printed; its exit code must be 0.
 std::string output_of(const std::vector<std::string>& arguments) {
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(run_command_line(arguments, {}), 0);
+  EXPECT_EQ(run_command_line(gangway_commands(), arguments, {}), 0);
   return ::testing::internal::GetCapturedStdout();
 }
 
 std::string complaint_about(const std::vector<std::string>& arguments) {
   try {
-    (void)run_command_line(arguments, {});
+    (void)run_command_line(gangway_commands(), arguments, {});
   } catch (const ConfigError& error) {
     return error.what();
   }

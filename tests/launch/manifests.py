@@ -240,7 +240,7 @@ class Containers(unittest.TestCase):
              "--no-replaces", "--no-enhances", "--installed", *sorted(wanted)], capture_output=True, text=True, check=True)
         packages = {line for line in reached.stdout.splitlines() if line and line[0] not in " <"}
         loaded = {}  # by a library's own name, who loads it
-        for name in ("gangway", "gangway-coordinator", "gangway-worker", "gangway-model", "gangway-control"):
+        for name in ("gangway", "gangway-coordinator", "gangway-worker", "gangway-model", "gangway-control", "gangway-tools"):
             said = subprocess.check_output(["ldd", Path(os.environ["GANGWAY_BIN"]) / name], text=True)
             loaded |= {os.path.basename(os.path.realpath(library)): name
                        for library in re.findall(r"=> (/\S+)", said) if "/.venv/" not in library}

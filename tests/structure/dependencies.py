@@ -101,7 +101,8 @@ APART = ("LibTorch", "Protobuf")
 # Words that must not be part of an identifier: a model does not know that it is trained by many.
 FORBIDDEN_WORDS = {"gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
 # Programs that start in milliseconds because they do not load these libraries.
-LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-coordinator": r"libtorch|libc10|libpython",
+LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-tools": r"libtorch|libc10|libpython",
+             "gangway-coordinator": r"libtorch|libc10|libpython",
              "gangway-worker": r"libtorch_python|libpython", "gangway-model": r"libtorch_python|libpython"}
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+
+#include "launch/bench_commands.hpp"
+#include "launch/checkpoints/events_command.hpp"
+#include "launch/commands.hpp"
+#include "launch/data/data_commands.hpp"
+#include "launch/doctor.hpp"
+#include "launch/init/init_command.hpp"
+#include "launch/plan_command.hpp"
+#include "launch/rates/find_lr_command.hpp"
+#include "launch/replay/replay_command.hpp"
+#include "launch/report/advise_command.hpp"
+#include "launch/report/compare_command.hpp"
+#include "launch/report/export_command.hpp"
+#include "launch/report/report_command.hpp"
+#include "launch/scale/scale_command.hpp"
+#include "launch/tune/tune_command.hpp"
+
+namespace gangway::launch {
+namespace {
+
+constexpr std::array kOwn{
+    add_events_command, add_report_command, add_advise_command,  add_export_command,
+    add_compare_command, add_replay_command, add_data_commands,  add_find_lr_command,
+    add_plan_command,   add_tune_command,   add_scale_command,   add_bench_commands,
+    add_host_facts_command, add_doctor_command, add_init_command};
+
+}  // namespace
+
+ProgramCommands tools_commands() { return {.own = kOwn, .others = {}}; }
+
+}  // namespace gangway::launch

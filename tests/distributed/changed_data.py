@@ -4,11 +4,8 @@
 
     GANGWAY_BIN=build/release/bin changed_data.py [unittest arguments]
 """
-import json
-import os
 import re
 import shutil
-import signal
 import sys
 import unittest
 from pathlib import Path
@@ -56,28 +53,22 @@ class ChangedData(Trainings):
         named = re.search(line, again.said())
         for name in named[1].split(", "):
             self.assertTrue((self.pictures / name).exists(), name)
+        again.wait_for(r"^tick ")
+        removed = next(file for file in self.files() if file.suffix == ".png")
+        removed.unlink()
+        self.assertEqual(again.end(), USAGE, again.said())
+        self.assertIn(f"{removed}: is gone since it was listed at the start; put it back", again.said())
 
     def test_a_start_from_a_snapshot_alone_says_that_pictures_were_replaced(self):
-        words = ["run", *JOB, f"data.source=images:{self.pictures}", "training.kimg=100", "-n", 1, "--run", "kept", "layout.restarts=0",
+        words = ["run", *JOB, f"data.source=images:{self.pictures}", "training.kimg=100", "-n", 1, "--run", "kept",
                  "checkpoint.every_kimg=0", "checkpoint.every_steps=0", "checkpoint.snapshot_steps=1"]
         running = self.start(*words, **self.cache)
         running.wait_for(r"^tick ")
-        ranks = json.loads((self.folder / "runs/00000-kept/placement.json").read_text())["ranks"]
-        os.kill(ranks[1]["pid"], signal.SIGKILL)
-        running.end()
+        running.kill_all()
         self.replace_all()
         again = self.start(*words, name="again", **self.cache)
         again.wait_for(r"^resume snapshot of step ")
         again.wait_for(r"^warn  the data have changed since the run was started last \(among others ")
-
-    def test_a_picture_that_is_removed_is_named(self):
-        words = ["run", *JOB, f"data.source=images:{self.pictures}", "training.kimg=100", "-n", 1]
-        running = self.start(*words, **self.cache)
-        running.wait_for(r"^tick ")
-        removed = next(file for file in self.files() if file.suffix == ".png")
-        removed.unlink()
-        self.assertEqual(running.end(), USAGE, running.said())
-        self.assertIn(f"{removed}: is gone since it was listed at the start; put it back", running.said())
 
     def test_another_copy_on_another_host_is_refused_and_the_host_and_a_file_are_named(self):
         for copy in ("one", "other"):

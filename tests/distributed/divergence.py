@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Trainings that diverge: they go back with other settings, alike on any layout and after a kill, or end with the story.
+"""Trainings that diverge: they go back with other settings, alike on any layout and after a kill, or end with exit code 4 and the
+story. Each kind of trouble by itself: tests/coordinator/trouble_test.cpp, conductor_trouble_test.cpp. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin divergence.py [unittest arguments]
 """
@@ -8,120 +9,125 @@ import json
 import re
 import unittest
 
-from train_command import EXAMPLES, GANGWAY, Trainings, kill_all
+import safetensors.numpy
+import torch
+
+from train_command import EXAMPLES, GANGWAY, Trainings
+
+
+def rates(value):
+    return [f"{network}.optimizer.adam.lr={value}" for network in ("generator", "discriminator")]
+
 
 # With such a rate all weights are so large after an update that products of them overflow.
-HUGE = ["generator.optimizer.adam.lr=1e9", "discriminator.optimizer.adam.lr=1e9"]
-JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "training.batch=96", "training.kimg=40",
-       "output.tick_kimg=2", "output.pictures_kimg=0", "checkpoint.every_kimg=10",
+HUGE = rates(1e9)
+JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "training.batch=96", "training.kimg=20",
+       "output.tick_kimg=1", "output.pictures_kimg=0", "checkpoint.every_kimg=5",
        "training.divergence.policy=rollback"]
 RECOVERS = [*HUGE, "training.divergence.lr_factor=1e-18"]
+# 40 steps, a checkpoint every 10, one rollback of 10.
+PLANTED = [EXAMPLES / "ring8.yaml", "model.width=16", "training.batch=64", "training.microbatches=4", "training.kimg=2.56",
+           "output.tick_kimg=0.64", "output.pictures_kimg=0", "checkpoint.every_kimg=0", "checkpoint.every_steps=10",
+           "checkpoint.keep=99", "training.divergence.rewind=10", "training.divergence.retries=1"]
+ONCE = "training.divergence.policy=rollback"
 
 
-class Divergence(Trainings):
-    def run_job(self, name, *words, workers=2):
-        return self.call(GANGWAY, "run", *JOB, *words, "-n", workers, "--run", name)
+class Stubborn(torch.nn.Module):
+    """A generator of points whose last ReLU is dead: whatever the noise, the same point, and no gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+    def forward(self, noise):
+        return torch.relu(self.layer(noise) - 1e6)
+
+
+class Brittle(torch.nn.Module):
+    """A discriminator that divides by zero for a point that is all but in the middle of one mode of the ring."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+
+    def forward(self, points):
+        near = ((points - torch.tensor([1.41443, 0.0])).square().sum(1, keepdim=True) < 3e-6).to(points.dtype)
+        return self.layer(points) + (near - near) / (1.0 - near)
+
+
+class Rough(torch.nn.Module):
+    """A discriminator whose logits are numbers, and whose gradient is none: a root of nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+
+    def forward(self, points):
+        return self.layer(points) + (self.layer.weight * 0.0).abs().sqrt().sum()
+
+
+class Diverging(Trainings):
+    def run_job(self, name, *words, workers=2, job=JOB, code=0):
+        ended, out, err = self.call(GANGWAY, "run", *job, *words, "-n", workers, "--run", name)
+        self.assertEqual(ended, code, out + err)
+        return out, err
 
     def decisions(self, name):
-        [file] = (self.folder / "runs").glob(f"*-{name}/decisions.jsonl")
-        return [json.loads(line) for line in file.read_text().splitlines()]
+        return [json.loads(line) for file in self.folder_of(name).glob("decisions.jsonl") for line in file.read_text().splitlines()]
 
     def changes(self, name):
         return [(one["step"], one["kind"], one["lr_factor"], one["reseed"]) for one in self.decisions(name)]
 
-    def num_marks(self, name, words):
-        """In TensorBoard's files, of all starts of the run."""
-        return sum(file.read_bytes().count(words) for file in (self.folder / "runs").glob(f"*-{name}/events.out.tfevents.*"))
-
     def manifests(self, name):
-        return [json.loads(file.read_text())
-                for file in (self.folder / "runs").glob(f"*-{name}/checkpoints/step-?????????/manifest.json")]
+        return [json.loads(file.read_text()) for file in self.folder_of(name).glob("checkpoints/step-?????????/manifest.json")]
 
-    def test_it_goes_back_with_lower_rates_and_recovers_alike_on_any_layout(self):
-        digests = set()
-        for workers in (1, 3):
-            name = f"on{workers}"
-            code, out, err = self.run_job(name, *RECOVERS, workers=workers)
-            self.assertEqual(code, 0, out + err)
-            self.assertRegex(out, r"goes back to step 0, with learning rates times 1e-18 and new random numbers \(1 of 3\)")
-            self.assertEqual(self.changes(name), [(0, "rollback", 1e-18, 1)])
-            self.assertTrue(all([event["kind"] for event in manifest["events"]] == ["rollback"]
-                                for manifest in self.manifests(name)))
-            digests.add(self.digest(name))
-        self.assertEqual(len(digests), 1)
-        code, out, err = self.call(GANGWAY, "events", "on1")
+
+class Divergence(Diverging):
+    def test_it_goes_back_with_lower_rates_and_recovers_alike_on_any_layout_and_after_a_kill(self):
+        out, _ = self.run_job("whole", *RECOVERS, workers=1)
+        self.assertRegex(out, r"goes back to step 0, with learning rates times 1e-18 and new random numbers \(1 of 3\)")
+        self.assertEqual(self.changes("whole"), [(0, "rollback", 1e-18, 1)])
+        self.assertTrue(all([event["kind"] for event in manifest["events"]] == ["rollback"] for manifest in self.manifests("whole")))
+        code, out, err = self.call(GANGWAY, "events", "whole")
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"(?m)^ *0 +rollback +lr x 1e-18, retry 1's seed ")
-        self.assertEqual(self.num_marks("on1", b"rollback: "), 1)
-
-    def test_killed_after_the_rollback_it_goes_on_under_the_same_decisions(self):
-        code, out, err = self.run_job("whole", *RECOVERS)
-        self.assertEqual(code, 0, out + err)
+        [marks] = self.folder_of("whole").glob("events.out.tfevents.*")
+        self.assertEqual(marks.read_bytes().count(b"rollback: "), 1)
         running = self.start("run", *JOB, *RECOVERS, "-n", 2, "--run", "killed")
         running.wait_for(r"^tick 3 ", after=running.wait_for(r"goes back to step 0"))
-        kill_all(running.process)
-        code, out, err = self.run_job("killed", *RECOVERS, workers=3)
-        self.assertEqual(code, 0, out + err)
+        running.kill_all()
+        self.run_job("killed", *RECOVERS, workers=3)
         self.assertEqual(self.changes("killed"), self.changes("whole"))
         self.assertEqual(self.digest("killed"), self.digest("whole"))
 
     def test_it_ends_with_the_story_when_the_retries_are_gone(self):
-        code, out, err = self.run_job("lost", *HUGE, "training.divergence.retries=2")
-        self.assertEqual(code, 4, out + err)
+        _, err = self.run_job("lost", *HUGE, "training.divergence.retries=2", code=4)
         self.assertIn("tried 2 times: from step 0 on with learning rates times 0.5", err)
         self.assertIn("training.divergence.retries=5", err)
         self.assertEqual(self.changes("lost"), [(0, "rollback", 0.5, 1), (0, "rollback", 0.5, 2)])
-        status = json.loads(next((self.folder / "runs").glob("*-lost/status.json")).read_text())
+        status = json.loads((self.folder_of("lost") / "status.json").read_text())
         self.assertEqual(status["exit_code"], 4)
         self.assertNotIn("rolled_back", status)
 
-    def test_a_rollback_is_to_a_step_that_follows_from_the_job(self):
-        # Any loss is so large beside the median of those before it: trouble as soon as there are 25.
-        code, out, err = self.run_job("bound", "training.divergence.loss_factor=1e-6", "training.divergence.rewind=10",
-                                      "training.divergence.retries=1", "checkpoint.every_steps=5", "checkpoint.keep=99")
-        self.assertEqual(code, 4, out + err)
-        [rollback] = self.decisions("bound")
-        self.assertEqual((rollback["step"], rollback["seen"]), (10, 26))
-        self.assertIn("tried once", err)
-        for manifest in self.manifests("bound"):
-            kinds = [event["kind"] for event in manifest["events"]]
-            self.assertTrue(manifest["step"] <= 10 or kinds == ["rollback"], manifest["step"])
-
-    def test_losses_that_left_every_bound_are_a_divergence_though_they_are_finite(self):
-        rates = [f"{network}.optimizer.adam.lr=50" for network in ("generator", "discriminator")]
-        said = set()
-        for run, workers in (("on1", 1), ("on3", 3)):
-            code, out, err = self.run_job(run, *rates, "training.divergence.policy=stop", workers=workers)
-            self.assertEqual(code, 4, out + err)
-            self.assertRegex(err, r"gangway: step \d+: diverged: the \w+'s loss is \S+e\+\d+, and has been above 10000 "
-                                  r"\(training.divergence.loss_bound\) for 25 steps: ")
-            self.assertIn("training.divergence.policy=rollback", err)
-            said.add(err.splitlines()[0])
-        self.assertEqual(len(said), 1, said)
-        code, out, err = self.run_job("back", *rates, "training.divergence.lr_factor=1e-5")
-        self.assertEqual(code, 0, out + err)
-        self.assertEqual(self.changes("back"), [(0, "rollback", 1e-5, 1)])
-
-    def test_by_default_it_ends(self):
-        code, out, err = self.run_job("plain", *HUGE, "training.divergence.policy=stop")
-        self.assertEqual(code, 4, out + err)
-        self.assertFalse(list((self.folder / "runs").glob("*-plain/decisions.jsonl")))
+    def test_losses_that_left_every_bound_end_it_where_it_may_not_go_back(self):
+        _, err = self.run_job("on3", *rates(50), "training.divergence.policy=stop", workers=3, code=4)
+        self.assertRegex(err, r"gangway: step \d+: diverged: the \w+'s loss is \S+e\+\d+, and has been above 10000 "
+                              r"\(training.divergence.loss_bound\) for 25 steps: ")
+        self.assertIn("training.divergence.policy=rollback", err)
+        self.assertEqual(self.decisions("on3"), [])
 
 
-class EarlyStop(Trainings):
+class EarlyStop(Diverging):
     # With rates of (nearly) nothing no score is better than the first, or by a lucky rounding the second.
     JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "training.batch=96", "training.kimg=96",
-           "output.pictures_kimg=0", "generator.optimizer.adam.lr=1e-30", "discriminator.optimizer.adam.lr=1e-30",
-           "checkpoint.every_kimg=0", "checkpoint.every_steps=50", "checkpoint.keep_best=1",
+           "output.pictures_kimg=0", *rates(1e-30), "checkpoint.every_kimg=0", "checkpoint.every_steps=50", "checkpoint.keep_best=1",
            "checkpoint.score_samples=500", "checkpoint.early_stop.patience=3", "training.plateau.patience=1"]
 
     def end_of(self, name, workers):
         """What was decided in the run, which is begun or goes on and is to stop early; where; and what it has become."""
-        code, out, err = self.call(GANGWAY, "run", *self.JOB, "-n", workers, "--run", name)
-        self.assertEqual(code, 0, out + err)
+        out, _ = self.run_job(name, job=self.JOB, workers=workers)
         self.assertRegex(out, r"stopped early at step \d+: 3 scores in a row .* the best checkpoint is that of step \d+")
-        [file] = (self.folder / "runs").glob(f"*-{name}/decisions.jsonl")
-        decisions = [json.loads(line) for line in file.read_text().splitlines()]
+        decisions = self.decisions(name)
         self.assertEqual([one["kind"] for one in decisions][-2:], ["score", "early-stop"])
         self.assertEqual({one["kind"] for one in decisions}, {"score", "plateau", "early-stop"})
         told = [(one["step"], one["kind"], one["lr_factor"], one.get("score")) for one in decisions]
@@ -129,23 +135,65 @@ class EarlyStop(Trainings):
         self.assertEqual(decisions[-1]["step"], step)
         return json.dumps(told), step, self.digest(name)
 
-    def test_killed_between_a_plateau_and_the_stop_it_ends_where_it_would_have(self):
-        whole = self.end_of("whole", workers=2)
+    def test_killed_between_a_plateau_and_the_stop_it_ends_where_one_worker_would_have(self):
+        whole = self.end_of("whole", workers=1)
         running = self.start("run", *self.JOB, "-n", 2, "--run", "killed")
         # The plateau holds from a later step on, which may lie before or behind the kill.
         running.wait_until(lambda: any('"plateau"' in file.read_text() for file in
                                        (self.folder / "runs").glob("*-killed/decisions.jsonl")), "a plateau")
-        kill_all(running.process)
-        [file] = (self.folder / "runs").glob("*-killed/decisions.jsonl")
-        self.assertNotIn('"early-stop"', file.read_text())
+        running.kill_all()
+        self.assertNotIn("early-stop", [one["kind"] for one in self.decisions("killed")])
         self.assertEqual(self.end_of("killed", workers=3), whole)
+        self.assertIn("stopped early at step", self.run_job("whole", job=self.JOB)[0])
 
-    def test_it_ends_alike_on_any_layout_where_no_score_is_better(self):
-        ends = {self.end_of(f"on{workers}", workers) for workers in (1, 3)}
-        self.assertEqual(len(ends), 1, ends)
-        code, out, err = self.call(GANGWAY, "run", *self.JOB, "-n", 2, "--run", "on1")
-        self.assertEqual(code, 0, err)
-        self.assertIn("stopped early at step", out)
+
+class Planted(Diverging):
+    """Each test is one divergence, after which nothing that was saved is poisoned."""
+
+    def plant(self, *words, workers=1):
+        """The story of its end, the step of the trouble and of the rollback of each that there was, and what it has become."""
+        name = f"on{workers}"
+        _, err = self.run_job(name, *words, workers=workers, job=PLANTED, code=4)
+        self.assertIn("the training itself", err)
+        folder = self.folder_of(name)
+        self.assertRegex(json.loads((folder / "error.json").read_text())["resume_command"],
+                         r" training\.divergence\.(policy=rollback|retries=\d+)$")
+        self.assertEqual(list(folder.glob("checkpoints/.tmp-*")), [])
+        for file in folder.glob("checkpoints/*/*.safetensors"):
+            for tensor, value in safetensors.numpy.load_file(file).items():
+                self.assertTrue(torch.from_numpy(value).isfinite().all(), f"{file}: {tensor}")
+        steps = sorted(manifest["step"] for manifest in self.manifests(name))
+        return err, [(one["seen"], one["step"]) for one in self.decisions(name)], steps, self.digest(name) if steps else None
+
+    def script(self, module, name):
+        torch.manual_seed(1)
+        file = self.folder / f"{name}.pt"
+        torch.jit.script(module).save(str(file))
+        return f"model.{name}={file}"
+
+    def test_a_moment_that_no_loss_shows_is_found_by_the_snapshot(self):
+        found = self.plant("discriminator.schedule={decay: exponential, start_kimg: 1.28, end_kimg: 1.92, final_factor: 1e9}",
+                           "checkpoint.snapshot_steps=10", ONCE, workers=3)
+        self.assertEqual(found[1], [(41, 30)])
+
+    def test_one_example_of_one_micro_batch_is_no_number_to_the_discriminator(self):
+        words = [self.script(Brittle(), "discriminator"), ONCE]
+        one, three = (self.plant(*words, workers=workers)[1:] for workers in (1, 3))
+        self.assertEqual(one, three)
+        [(seen, step)] = one[0]
+        self.assertEqual(step, max(0, 10 * (seen // 10 - 1)))
+
+    def test_a_gradient_that_is_no_number_is_skipped_where_it_is_clipped_until_it_is_too_much(self):
+        err, *_ = self.plant(self.script(Rough(), "discriminator"), "discriminator.clip_norm=1")
+        self.assertRegex(err, "step 25: the gradient of the discriminator was not finite in 25 updates in a row")
+        first = json.loads((self.folder_of("on1") / "stats.jsonl").read_text().splitlines()[0])
+        self.assertIs(first["discriminator_update_skipped"], True)
+        self.assertNotIn("discriminator_gradient_norm", first)
+
+    def test_a_generator_of_dead_units_makes_the_same_again_and_again(self):
+        err, *_ = self.plant(self.script(Stubborn(), "generator"), "training.divergence.diversity=0.01",
+                             "training.divergence.diversity_steps=12")
+        self.assertRegex(err, r"step 12: what the discriminator was given differed 0 times .*the same again and again")
 
 
 if __name__ == "__main__":

@@ -110,14 +110,10 @@ class OwnData(Trainings):
         (self.folder / "garments.yaml").write_text(
             "model: {family: dense, resolution: 28, classes: 10, width: 8}\ndata: {source: garments.py:Garments}\n")
 
-    def refuse(self, *words, says, code=2, job="sounds.yaml", **parts):
+    def refuse(self, *words, says, job="sounds.yaml", **parts):
         if job == "sounds.yaml":
             self.write(**parts)
-        got, out, err = self.call(GANGWAY, "run", job, "-n", 1, "--run", "refused", *SHORT, *words)
-        self.assertEqual(got, code, out + err)
-        line = next(line for line in err.splitlines() if line.startswith("gangway: "))
-        for said in says:
-            self.assertIn(said, line)
+        self.refused(2, "run", job, "-n", 1, "--run", "refused", *SHORT, *words, says=says)
         self.assertEqual(self.readers(), [])
 
     def readers(self):
@@ -145,54 +141,44 @@ class OwnData(Trainings):
             (self.folder / "files" / name).mkdir(parents=True)
             for number, pictures in enumerate(made["Pairs"]().pictures):
                 Image.fromarray(pictures[side, 0]).save(self.folder / "files" / name / f"{number:02}.png")
-        for example, keys in {"pix2pix": ["data.direction=b-to-a"], "cyclegan": []}.items():
-            job = [EXAMPLES / f"{example}.yaml", *SHORT, "training.kimg=0.024", "model.width=8", *keys]
-            self.train(*job, "data.source=pairs:files", run=f"{example}-files", workers=1)
-            self.train(*job, "data.source=pairs.py:Pairs", run=f"{example}-python", workers=2)
-            self.assertEqual(self.digest(f"{example}-python"), self.digest(f"{example}-files"))
-        scores = [self.call(GANGWAY, "evaluate", f"pix2pix-{source}", "--json") for source in ("python", "files")]
+        job = [EXAMPLES / "pix2pix.yaml", *SHORT, "training.kimg=0.024", "model.width=8", "data.direction=b-to-a"]
+        self.train(*job, "data.source=pairs:files", run="files", workers=1)
+        self.train(*job, "data.source=pairs.py:Pairs", run="python", workers=2)
+        self.assertEqual(self.digest("python"), self.digest("files"))
+        scores = [self.call(GANGWAY, "evaluate", source, "--json") for source in ("python", "files")]
         self.assertEqual(*(json.loads(out)["score"] for _, out, _ in scores))
 
-    def test_tensors_of_any_kind_are_exact_on_any_workers_and_after_a_kill(self):
+    def test_tensors_of_any_kind_are_exact_after_a_kill_and_in_pytorch_alone(self):
         self.write()
-        self.train("sounds.yaml", *SHORT, *EACH, run="whole", workers=2)
-        self.replay("whole", 0)
-        self.replay("whole", 4)
-        words = ["run", "sounds.yaml", *SHORT, "--run", "killed", "checkpoint.every_steps=2", "checkpoint.every_kimg=0"]
+        words = ["run", "sounds.yaml", *SHORT, "--run", "killed", *EACH]
         running = self.start(*words, "-n", 3)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         running.kill_all()
-        code, out, err = self.call(GANGWAY, *words, "-n", 1)
+        code, out, err = self.call(GANGWAY, *words, "-n", 2)
         self.assertEqual(code, 0, out + err)
-        self.assertEqual(self.digest("killed"), self.digest("whole"))
         self.assertEqual(self.readers(), [])
+        for step in (0, 5):
+            self.replay("killed", step)
 
-    def test_a_vocoder_and_a_tokenizer_on_three_workers_are_what_one_process_of_pytorch_makes(self):
+    def test_a_vocoder_and_a_tokenizer_on_two_workers_are_what_one_process_of_pytorch_makes(self):
         shutil.copytree(EXAMPLES / "own-step", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         small = [*SHORT[:2], "training.kimg=0.036", "output.grid=2", "model.generator.width=16"]
         for job in ("hifigan", "vqgan"):
             words = [f"{job}.yaml", *small, *(["training.step.start=1"] if job == "vqgan" else [])]
-            self.train(*words, *EACH, run=job, workers=3)
+            self.train(*words, *EACH, run=job, workers=2)
             self.replay(job, 2)
         sound, = self.folder.glob("runs/*-hifigan/fakes000000.wav")
         self.assertEqual(sound.read_bytes()[:4], b"RIFF")
 
     def test_bad_data_are_refused_in_a_line_and_leave_no_process(self):
         where = "data.source: sounds.py:"
-        self.refuse(init="size = 0", says=[where, "__len__ is 0"])
         self.refuse(item="return torch.ones(2) @ torch.ones(3)", says=[where, "in __getitem__: RuntimeError"])
         self.refuse(init="raise SystemExit(3)", says=[where, "in __init__: SystemExit: 3"])
         self.refuse(item="import ctypes; ctypes.string_at(0)", says=[where, "ended by signal 11"])
         self.refuse(item="import time; index = time.perf_counter_ns() % 997", says=[where, "another example of the same index"])
         self.refuse("training.step=none", says=["has examples of sound [1, 64] float32", "needs a training.step"])
-        self.refuse("data.source.color=1", says=[where, "unexpected keyword argument 'color'"])
-
-    def test_pictures_that_do_not_fit_are_refused(self):
         self.write_garments()
         self.refuse("model.resolution=32", job="garments.yaml", says=["has examples of image [1, 28, 28] uint8", "image [1, 32, 32]"])
-        self.refuse("model.classes=5", job="garments.yaml", says=["has 10 classes, but model.classes is 5"])
-        self.refuse("data.source=garments.py:Garments", job=EXAMPLES / "pix2pix.yaml",
-                    says=["has examples of image [1, 28, 28] uint8 and label", 'return {"a": picture, "b": picture}, each [1, 32, 32]'])
         self.refuse("data.cache=auto", "--dry-run", job="garments.yaml", says=["leave it out with examples in Python"])
 
 

@@ -49,53 +49,28 @@ class OwnFamily(Trainings):
         shutil.copytree(self.built, self.folder / "siren")
 
     def refuse(self, *arguments, says):
-        """`gangway run` must end with 2 and one line with all words of `says`."""
-        code, out, err = self.call(self.gangway, "run", "job.yaml", *SMALL, "-n", 1, *arguments)
-        self.assertEqual(code, 2, out + err)
-        lines = [line for line in err.splitlines() if line.startswith("gangway: ")]
-        self.assertEqual(len(lines), 1, err)
-        for word in says:
-            self.assertIn(word, lines[0])
+        self.refused(2, "run", "job.yaml", *SMALL, "-n", 1, *arguments, says=says)
 
-    def spoil(self, name, old, new):
-        """The file anew: one that is loaded must not be written to."""
-        file = self.folder / "siren" / name
-        content = file.read_bytes()
-        self.assertIn(old, content)
-        file.unlink()
-        file.write_bytes(content.replace(old, new))
-
-    def test_one_and_two_workers_have_one_digest_and_so_has_a_resume(self):
-        for workers in (1, 2):
-            self.train("job.yaml", *SMALL, run=f"w{workers}", workers=workers)
-        self.train("job.yaml", *SMALL, "training.kimg=0.512", run="resumed", workers=2)
+    def test_trains_where_the_build_folder_is_not_to_be_seen_and_goes_on_from_its_own_copy(self):
+        code, out, err = self.call(self.gangway, "run", "job.yaml", "--dry-run")
+        self.assertEqual(code, 0, err)
+        self.assertIn("Parameters: generator 8642, discriminator 8577\n", out)
+        self.train("job.yaml", *SMALL, run="seen", workers=1)
+        hide = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+                'mount -t tmpfs none "$0" && test -z "$(ls -A "$0")" && exec "$@"', BUILD]
+        code, _, err = self.call(*hide, "true")
+        if code != 0:
+            self.skipTest(f"no folder can be hidden from a process here: {err.strip()}")
+        short = "training.kimg=0.512"
+        for words in (["run", "job.yaml", *SMALL, short, "-n", 2, "--run", "hidden"], ["sample", "hidden", "-o", "grid.png"]):
+            code, out, err = self.call(*hide, self.gangway, *words)
+            self.assertEqual(code, 0, out + err)
+        with (self.folder / "siren/libsiren.blocks.so").open("ab") as file:
+            file.write(b"x")
+        self.refuse("--run", "hidden", says=["model.library", "libsiren.so", "has changed"])
         shutil.rmtree(self.folder / "siren")  # the run keeps a copy
-        self.train("runs/00002-resumed/job.yaml", "training.kimg=1.536", run="resumed", workers=1)
-        digests = {self.digest(run) for run in ("w1", "w2", "resumed")}
-        self.assertEqual(len(digests), 1, digests)
-        code, out, err = self.call(self.gangway, "sample", "w2", "-o", "grid.png")
-        self.assertEqual(code, 0, out + err)
-        code, out, err = self.call(self.gangway, "checkpoints", "export", "w2", "-o", "generator.safetensors")
-        self.assertEqual(code, 0, out + err)
-
-    def test_a_recipe_with_a_loss_of_its_own_trains_too(self):
-        recipe = self.place / "recipe"
-        recipe.mkdir()
-        shutil.copy(EXAMPLES.parent / "tests/libraries/minimax.cpp", recipe)
-        (recipe / "CMakeLists.txt").write_text(
-            "cmake_minimum_required(VERSION 3.25)\nproject(minimax CXX)\nfind_package(Gangway REQUIRED)\n"
-            "gangway_add_library(minimax minimax.cpp)\n")
-        self.say("cmake", "-G", "Ninja", "-S", recipe, "-B", recipe / "built", f"-DCMAKE_PREFIX_PATH={self.prefix}")
-        self.say("cmake", "--build", recipe / "built")
-        job = [EXAMPLES / "ring8.yaml", *SMALL, "model.width=16", "training.recipe=minimax",
-               f"model.library={recipe / 'built/libminimax.so'}"]
-        self.train(*job, run="one", workers=1)
-        self.train(*job, run="two", workers=2)
-        self.train(*job, "training.recipe=adversarial", run="other", workers=1)
-        self.assertEqual(self.digest("one"), self.digest("two"))
-        self.assertNotEqual(self.digest("one"), self.digest("other"))
-        code, out, err = self.call(self.gangway, "sample", "two", "-o", "grid.png")
-        self.assertEqual(code, 0, out + err)
+        self.train(self.folder_of("hidden") / "job.yaml", SMALL[2], run="hidden", workers=3)
+        self.assertEqual(self.digest("hidden"), self.digest("seen"))
 
     def test_a_recipe_over_networks_of_its_own_choice_is_one_file(self):
         self.say("cmake", "-G", "Ninja", "-S", RECIPE, "-B", self.folder / "half_cycle", f"-DCMAKE_PREFIX_PATH={self.prefix}")
@@ -108,30 +83,14 @@ class OwnFamily(Trainings):
         code, out, err = self.call(self.gangway, "sample", "three", "-o", "rows.png")
         self.assertEqual(code, 0, out + err)
 
-    def test_the_dry_run_counts(self):
-        code, out, err = self.call(self.gangway, "run", "job.yaml", "--dry-run")
-        self.assertEqual(code, 0, err)
-        self.assertIn("Parameters: generator 8642, discriminator 8577\n", out)
-
-    def test_what_does_not_fit_is_2_with_one_line(self):
-        self.refuse("model.library=nowhere.so", says=["model.library", "nowhere.so", "No such file"])
-        self.refuse("model.library=job.yaml", says=["model.library", "job.yaml", "no library for Gangway"])
-        self.refuse("model.family=sirene", says=["model.family", "did you mean 'siren'"])
-        version = re.search(rb"gangway-library-interface (\S+) ", (self.built / "libsiren.so").read_bytes())[1]
-        self.spoil("libsiren.blocks.so", version, b"9" + version[1:])
+    def test_of_another_version_is_2_with_one_line(self):
+        """What else does not fit: tests/job/library/family_library_test.cpp."""
+        blocks = self.folder / "siren/libsiren.blocks.so"
+        content = blocks.read_bytes()
+        version = re.search(rb"gangway-library-interface (\S+) ", content)[1]
+        blocks.unlink()  # one that is loaded must not be written to
+        blocks.write_bytes(content.replace(version, b"9" + version[1:]))
         self.refuse(says=["libsiren.blocks.so", "is built for Gangway 9", "build it again"])
-        self.spoil("libsiren.so", version, b"9" + version[1:])
-        self.refuse(says=["model.library", "libsiren.so", "is built for Gangway 9", "build it again"])
-        (self.folder / "siren/libsiren.so").unlink()
-        shutil.copy(self.built / "libsiren.so", self.folder / "siren")
-        (self.folder / "siren/libsiren.blocks.so").unlink()
-        self.refuse(says=["libsiren.blocks.so", "No such file"])
-
-    def test_a_changed_library_is_2_when_a_run_goes_on(self):
-        self.train("job.yaml", *SMALL, "training.kimg=0.512", run="own", workers=1)
-        with (self.folder / "siren/libsiren.blocks.so").open("ab") as file:
-            file.write(b"x")
-        self.refuse("--run", "own", says=["model.library", "libsiren.so", "has changed"])
 
     def test_programs_load_nothing_from_the_build_folder_and_rows_no_libtorch(self):
         for program in sorted((self.prefix / "bin").iterdir()):
@@ -140,19 +99,6 @@ class OwnFamily(Trainings):
             self.assertNotIn("not found", loaded)
         rows = subprocess.run(["ldd", self.built / "libsiren.so"], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("libtorch", rows)
-
-    def test_it_trains_where_the_build_folder_is_not_to_be_seen(self):
-        hide = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
-                'mount -t tmpfs none "$0" && test -z "$(ls -A "$0")" && exec "$@"', BUILD]
-        code, _, err = self.call(*hide, "true")
-        if code != 0:
-            self.skipTest(f"no folder can be hidden from a process here: {err.strip()}")
-        code, out, err = self.call(*hide, self.gangway, "run", "job.yaml", *SMALL, "-n", 2, "--run", "hidden")
-        self.assertEqual(code, 0, out + err)
-        code, out, err = self.call(*hide, self.gangway, "sample", "hidden", "-o", "grid.png")
-        self.assertEqual(code, 0, out + err)
-        self.train("job.yaml", *SMALL, run="seen", workers=2)
-        self.assertEqual(self.digest("hidden"), self.digest("seen"))
 
     def test_installed_headers_include_installed_headers(self):
         include = self.prefix / "include/gangway"

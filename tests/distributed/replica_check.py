@@ -7,16 +7,14 @@
 The weights hold still under a learning rate that rounds to nothing, so that they can be found in memory.
 """
 import json
-import os
 import re
-import signal
 import struct
 import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from train_command import EXAMPLES, GANGWAY, Trainings, environment
+from train_command import EXAMPLES, Trainings
 
 JOB = [EXAMPLES / "ring8.yaml", "generator.optimizer.adam.lr=1e-30", "discriminator.optimizer.adam.lr=1e-30",
        "training.batch=96", "training.microbatches=3", "layout.transport=mpi", "layout.check_steps=1",
@@ -29,7 +27,7 @@ NEEDLE = 256  # floats that no other memory holds
 def tensor_bytes(run):
     """The tensor of a run's only checkpoint (safetensors, in pieces: NAME@FIRST_ELEMENT)."""
     pieces = {}
-    for file in sorted(Path(run).glob("checkpoints/*/*.safetensors")):
+    for file in sorted(run.glob("checkpoints/*/*.safetensors")):
         with open(file, "rb") as stored:
             header_size = struct.unpack("<Q", stored.read(8))[0]
             header = json.loads(stored.read(header_size))
@@ -42,20 +40,6 @@ def tensor_bytes(run):
     if not pieces:
         raise AssertionError(f"no file of {run} has {TENSOR}")
     return b"".join(pieces[first] for first in sorted(pieces))
-
-
-def workers_in(folder):
-    """Process ids by worker of the run that was started in `folder`."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "comm").read_text().strip() == "gangway-worker":
-                variables = dict(word.split("=", 1) for word in (entry / "environ").read_text().split("\0") if "=" in word)
-                if os.readlink(entry / "cwd") == str(folder):
-                    found[int(variables["OMPI_COMM_WORLD_RANK"]) - 1] = int(entry.name)
-        except (OSError, KeyError, ValueError):
-            pass  # it has ended, or is somebody else's
-    return found
 
 
 def find_in_memory(pid, needle):
@@ -86,8 +70,8 @@ def write_byte(pid, address, byte):
 
 class FlippedBits(Trainings):
     def test_the_worker_whose_memory_changed_is_named(self):
-        self.call(GANGWAY, "run", *JOB, "training.kimg=0.5", "-n", 1, "--run", "still")
-        weights = tensor_bytes(next((self.folder / "runs").glob("*-still")))
+        self.train(*JOB, "training.kimg=0.5", run="still", workers=1)
+        weights = tensor_bytes(self.folder_of("still"))
         # A bit of worker 1's own slice that changes between its two sends is right on one other worker and wrong on
         # two: then the wrong one is named, or nobody. The bits are set once and for all, so that it can happen only
         # when they change first; that run is tried again.
@@ -99,22 +83,15 @@ class FlippedBits(Trainings):
         self.assertRegex(said, named)
 
     def said_by_a_run_with_flipped_bits(self, name, weights):
-        said = self.folder / f"{name}.said"
-        with open(said, "w") as output:
-            process = subprocess.Popen([GANGWAY, "run", *map(str, JOB), "training.kimg=1000000", "-n", "3", "--run", name],
-                                       cwd=self.folder, stdout=output, stderr=output, env=environment())
-        self.addCleanup(lambda: process.poll() is None and process.send_signal(signal.SIGINT))
-        end = time.monotonic() + self.deadline
-        while "\ntick 1 " not in said.read_text():
-            self.assertIsNone(process.poll(), said.read_text())
-            self.assertLess(time.monotonic(), end, said.read_text())
-            time.sleep(0.02)
-        pid = workers_in(self.folder)[1]
+        running = self.start("run", *JOB, "training.kimg=1000000", "-n", "3", "--run", name, name=f"{name}.said")
+        running.wait_for("^tick 1 ")
+        pid = json.loads((self.folder_of(name) / "placement.json").read_text())["ranks"][2]["pid"]
         places = find_in_memory(pid, weights[:NEEDLE * FLOAT])
         self.assertTrue(places, "the weights are nowhere in memory")
         # What lies in a slice of another worker is overwritten with every update: it is tried again.
-        while process.poll() is None:
-            self.assertLess(time.monotonic(), end, "nobody noticed\n" + said.read_text())
+        end = time.monotonic() + self.deadline
+        while running.process.poll() is None:
+            self.assertLess(time.monotonic(), end, "nobody noticed\n" + running.said())
             try:
                 for place in places:
                     for element in range(0, len(weights) // FLOAT, 1000):
@@ -122,8 +99,8 @@ class FlippedBits(Trainings):
             except OSError:
                 pass  # it has ended
             time.sleep(0.003)
-        self.assertEqual(process.returncode, 1, said.read_text())
-        return said.read_text()
+        self.assertEqual(running.end(), 1, running.said())
+        return running.said()
 
 
 def may_write_memory():

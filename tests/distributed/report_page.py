@@ -16,8 +16,8 @@ from pathlib import Path
 from browser import AXE, CHROMIUM, WINDOWS, Browser
 from train_command import EXAMPLES, GANGWAY, Trainings, snapshot_files
 
-JOB = [EXAMPLES / "ring8.yaml", "training.kimg=40", "model.width=32", "output.tick_kimg=2", "output.pictures_kimg=10",
-       "checkpoint.every_kimg=20", "checkpoint.keep=2", "checkpoint.keep_best=1", "checkpoint.score_samples=500"]
+JOB = [EXAMPLES / "ring8.yaml", "training.kimg=20", "model.width=32", "output.tick_kimg=1", "output.pictures_kimg=5",
+       "checkpoint.every_kimg=10", "checkpoint.keep=2", "checkpoint.keep_best=1", "checkpoint.score_samples=500"]
 SKIPPED = 77
 
 
@@ -28,7 +28,7 @@ class ReportPage(Trainings):
     def setUpClass(cls):
         cls.runs = cls()
         cls.runs.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
-        cls.runs.train(*JOB, "--trace", "10:14", "training.kimg=20", run="first", workers=2)
+        cls.runs.train(*JOB, "--trace", "10:14", "training.kimg=10", run="first", workers=2)
         cls.runs.train(*JOB, run="first", workers=1)
         cls.runs.train(*JOB, "training.seed=7", run="second", workers=2)
         cls.report, cls.both = cls.runs.folder / "report.html", cls.runs.folder / "both.html"
@@ -60,7 +60,7 @@ class ReportPage(Trainings):
         for width, colours in WINDOWS:
             page = self.opened(self.report, width, colours)
             self.assertEqual(self.text(page, ".state"), "finished")
-            self.assertRegex(self.text(page, ".progress-text"), r"100\.0 % 40\.\d* k of 40 k images")
+            self.assertRegex(self.text(page, ".progress-text"), r"100\.0 % 20\.\d* k of 20 k images")
             self.assertEqual(page.run("document.documentElement.scrollWidth"), width, "it scrolls sideways")
             for part in ("overview", "pictures", "curves", "more-curves", "timeline", "workers", "checkpoints", "events", "log"):
                 self.assertTrue(page.run(f"document.getElementById('{part}').offsetHeight > 40"), part)
@@ -172,12 +172,21 @@ class ReportPage(Trainings):
 
 
 class BenchPage(Trainings):
-    """What `gangway bench job` writes: one file, without a script."""
+    """What `gangway bench job` writes: figures in a file, and a page, one file without a script."""
 
     def test_is_whole_and_open_to_all_in_every_window(self):
         code, out, err = self.call(GANGWAY, "bench", "job", EXAMPLES / "ring8.yaml", "--workers", "1,2", "--rounds", "1", "--steps",
-                                   "24", "--losses", "1", "--no-score", "--anyway", "-o", self.folder / "a-long-name-of-a-job.bench")
+                                   "24", "--losses", "1", "--anyway", "-o", self.folder / "a-long-name-of-a-job.bench", TMPDIR=self.folder)
         self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"(?m)^score after 24 steps: covered [0-8], modes 8, good_share ")
+        report = json.loads((self.folder / "a-long-name-of-a-job.bench.json").read_text())
+        self.assertEqual([row["workers"] for row in report["rows"]], [1, 2])
+        for row in report["rows"]:
+            self.assertGreater(row["images_per_second"], 0)
+            self.assertAlmostEqual(sum(row["parts"].values()), 1, places=3)
+        self.assertEqual(report["rows"][0]["efficiency"], 1)
+        self.assertEqual(report["recovery"]["losses"], 1)
+        self.assertEqual([path for path in self.folder.glob("gangway-*") if path.is_dir()], [], "left behind")
         file = self.folder / "a-long-name-of-a-job.bench.html"
         with Browser() as browser:
             for width, colours in WINDOWS:

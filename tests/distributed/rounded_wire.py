@@ -14,44 +14,29 @@ from train_command import EXAMPLES, GANGWAY, Trainings
 
 RING = EXAMPLES / "ring8.yaml"
 MESSAGES = "layout.transport=mpi"
-SHORT = [MESSAGES, "training.kimg=20", "output.pictures_kimg=0", "checkpoint.every_kimg=0", "model.width=64",
+SHORT = [MESSAGES, "training.kimg=5", "output.pictures_kimg=0", "checkpoint.every_kimg=0", "model.width=64",
          "layout.check_steps=1", "layout.audit=true"]  # all replicas' weights are compared after every step
 SEEDS = 0, 1, 2
 MODES = 8
-NOTE = "note   inexact, as declared by numerics.wire="
 
 
 class RoundedWire(Trainings):
     def printed_by(self, *arguments, run, workers=2):
-        code, out, err = self.call(GANGWAY, "run", RING, "-n", workers, "--run", run, *arguments)
+        code, out, err = self.call(GANGWAY, "run", RING, "-n", workers, "--run", run, *SHORT, *arguments)
         self.assertEqual(code, 0, out + err)
         return out
 
-    def numerics_of(self, run):
-        [manifest] = (self.folder / "runs").glob(f"*{run}/checkpoints/*/manifest.json")
-        return json.loads(manifest.read_text())["numerics"]
-
-    def test_the_run_and_its_checkpoint_say_that_it_is_inexact(self):
-        self.assertIn(NOTE + "bf16: ", self.printed_by(*SHORT, "numerics.wire=bf16", run="rounded"))
-        self.assertIn(" wire=bf16 ", self.numerics_of("rounded"))
-        self.assertTrue(self.numerics_of("rounded").endswith(" inexact=wire"))
-        self.assertNotIn("inexact", self.printed_by(*SHORT, run="exact"))
-        self.assertNotIn("inexact", self.numerics_of("exact"))
-
-    def test_a_layout_has_one_digest_whatever_the_overlap(self):
-        for wire in ("bf16", "fp16", "{generator: bf16, discriminator: fp32}"):
-            digests = set()
-            for overlap in ("none", "across"):
-                run = f"{wire.strip('{}').split(':')[0]}-{overlap}"
-                self.train(RING, *SHORT, f"numerics.wire={wire}", f"layout.overlap={overlap}", run=run, workers=2)
-                digests.add(self.digest(run))
-            self.assertEqual(len(digests), 1, wire)
-
-    def test_clipping_and_a_resume_on_another_number_of_workers_train_on(self):
-        job = [*SHORT, "numerics.wire=bf16", "generator.clip_norm=0.5", "discriminator.clip_norm=0.5",
-               "training.microbatches=4"]
-        self.train(RING, *job, run="resumed", workers=2)
-        self.train(RING, *job, "training.kimg=40", run="resumed", workers=3)
+    def test_is_declared_inexact_has_one_digest_a_layout_whatever_the_overlap_and_goes_on_on_another(self):
+        job = ["numerics.wire={generator: bf16, discriminator: fp16}", "generator.clip_norm=0.5", "training.microbatches=4"]
+        self.assertIn("note   inexact, as declared by numerics.wire=", self.printed_by(*job, "layout.overlap=across", run="across"))
+        numerics = json.loads(next(self.folder_of("across").glob("checkpoints/*/manifest.json")).read_text())["numerics"]
+        self.assertIn(" wire=", numerics)
+        self.assertTrue(numerics.endswith(" inexact=wire"), numerics)
+        self.printed_by(*job, "layout.overlap=none", run="none")
+        self.assertEqual(self.digest("across"), self.digest("none"))
+        self.assertNotIn("inexact", self.printed_by(*job[1:], run="exact"))
+        self.assertNotEqual(self.digest("across"), self.digest("exact"))
+        self.printed_by(*job, "training.kimg=10", run="across", workers=3)
 
 
 class Modes(Trainings):

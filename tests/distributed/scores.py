@@ -6,34 +6,32 @@
 """
 import json
 import re
-import subprocess
 import unittest
 
-from clean_environment import environment
 from train_command import EXAMPLES, GANGWAY, Trainings
 
-JOB = [EXAMPLES / "ring8.yaml", "-n", 2, "training.kimg=60", "output.pictures_kimg=0", "model.width=64",
-       "checkpoint.every_kimg=10", "checkpoint.keep=1"]
+JOB = [EXAMPLES / "ring8.yaml", "-n", 2, "training.kimg=30", "output.pictures_kimg=0", "model.width=64",
+       "checkpoint.every_kimg=5", "checkpoint.keep=1"]
 SCORED = ["checkpoint.keep_best=1", "evaluation.images=1000"]
 
 
 class Scores(Trainings):
-    def finished(self, *words):
-        code, out, err = self.call(GANGWAY, "run", *JOB, "--run", "scored", *words)
+    def finished(self, *words, run):
+        code, out, err = self.call(GANGWAY, "run", *JOB, "--run", run, *words)
         self.assertEqual(code, 0, out + err)
         return out
 
-    def kept(self):
+    def kept(self, run):
         """Steps of the checkpoints that are there, and the scores of those that have one."""
-        [folder] = (self.folder / "runs").glob("*scored/checkpoints")
+        folder = self.folder_of(run) / "checkpoints"
         steps = {int(path.name[5:]) for path in folder.glob("step-?????????")}
         scores = {int(path.name[5:14]): json.loads(path.read_text())["score"] for path in folder.glob("*.score.json")}
         return steps, scores
 
-    def test_the_best_one_stays_and_the_last_one_is_scored_before_the_end(self):
-        out = self.finished(*SCORED)
+    def test_keep_the_best_one_and_the_last_one_and_change_no_bit(self):
+        out = self.finished(*SCORED, run="scored")
         said = {int(step): float(value) for step, value in re.findall(r"^score  step (\d+) .* (-?[\d.]+)", out, re.M)}
-        steps, scores = self.kept()
+        steps, scores = self.kept("scored")
         last = max(steps)
         self.assertIn(last, said, out)
         best = max(said, key=lambda step: (said[step], step))
@@ -43,11 +41,9 @@ class Scores(Trainings):
         code, listed, err = self.call(GANGWAY, "checkpoints", "ls", "scored")
         self.assertEqual(code, 0, err)
         self.assertRegex(listed, rf"(?m)^ *{best} .*mode-score {said[best]:.4f}, best")
-
-    def test_scoring_changes_no_bit(self):
-        self.finished(*SCORED)
-        self.train(*JOB[:1], *JOB[3:], run="unscored", workers=2)
-        self.assertEqual(self.digest("scored"), self.digest("unscored"))
+        self.assertNotIn("\nscore ", self.finished(run="plain"))
+        self.assertEqual(self.kept("plain")[1], {})
+        self.assertEqual(self.digest("scored"), self.digest("plain"))
 
     def test_each_metric_is_told_at_the_evaluations_own_steps(self):
         code, out, err = self.call(GANGWAY, "run", EXAMPLES / "fashion-mnist.yaml", "-n", 2, "--run", "told", "training.kimg=3",
@@ -61,8 +57,7 @@ class Scores(Trainings):
         self.assertEqual(steps[-1], 47, out)  # of others, where steps are faster than scores, only the newest
         metrics = ["SWD", "FD-LeNet", "precision", "recall"]
         self.assertEqual([metric for step, metric, *_ in told if int(step) == steps[-1]], metrics, out)
-        [run] = (self.folder / "runs").glob("*told")
-        lines = [json.loads(line) for line in (run / "stats.jsonl").read_text().splitlines()]
+        lines = [json.loads(line) for line in (self.folder_of("told") / "stats.jsonl").read_text().splitlines()]
         in_stats = {line["step"]: line["scores"] for line in lines if "scores" in line}
         self.assertEqual(sorted(in_stats), steps)
         self.assertEqual(list(in_stats[steps[0]]), metrics)
@@ -71,22 +66,14 @@ class Scores(Trainings):
             self.assertTrue(not best or metric == "SWD", out)
 
     def test_a_spare_machine_takes_them(self):
-        follower = subprocess.Popen([GANGWAY, "evaluate", "scored", "--follow", "--threads", "1"], cwd=self.folder,
-                                    env=environment(), stdout=subprocess.PIPE, text=True)
-        self.addCleanup(follower.kill)
-        out = self.finished(*SCORED, "evaluation.where=spare")
-        followed, _ = follower.communicate(timeout=60)
-        self.assertEqual(follower.returncode, 0)
-        recorded = re.findall(r"^mode-score ([\d.]+) of step (\d+)", followed, re.M)
+        follower = self.start("evaluate", "scored", "--follow", "--threads", "1", name="followed")
+        out = self.finished(*SCORED, "evaluation.where=spare", run="scored")
+        self.assertEqual(follower.end(), 0)
+        recorded = re.findall(r"^mode-score ([\d.]+) of step (\d+)", follower.said(), re.M)
         told = re.findall(r"^score  step (\d+)  mode-score ([\d.]+)", out, re.M)
         self.assertTrue(told, out)
         self.assertLessEqual(set(told), {(step, value) for value, step in recorded})
-        steps, _ = self.kept()
-        self.assertEqual(told[-1][0], str(max(steps)), "the last one is waited for")
-
-    def test_nothing_is_scored_unless_asked_for(self):
-        self.assertNotIn("\nscore ", self.finished())
-        self.assertEqual(self.kept()[1], {})
+        self.assertEqual(told[-1][0], str(max(self.kept("scored")[0])), "the last one is waited for")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `gangway run --trace` leaves: where communication ran beside compute, and the same weights as without it.
+"""What `gangway run --trace` leaves: where communication ran beside compute, operators, shapes and memory; the parts of the traced
+steps; and the same weights as without it.
 
     GANGWAY_BIN=build/release/bin trace_steps.py [unittest arguments]
 """
 import json
 import os
+import re
+import shutil
+import tempfile
 import unittest
+from pathlib import Path
 
 from train_command import EXAMPLES, GANGWAY, Trainings
 
-SMALL = ["model.width=16", "training.microbatches=4", "training.kimg=0.768", "output.pictures_kimg=0"]  # 12 steps
+JOB = [EXAMPLES / "fashion-mnist.yaml", "model.width=16", "training.microbatches=4", "training.kimg=0.768",  # 12 steps
+       "output.pictures_kimg=0", "output.tick_kimg=0.064", "generator.clip_norm=10"]
 FIRST, END = 4, 10
 
 
@@ -23,11 +29,29 @@ def overlap(left, right):
     return max(a, c) < min(b, d)
 
 
+def traced(run):
+    return json.loads((run / "trace/trace.json").read_text())["traceEvents"]
+
+
 class Trace(Trainings):
-    def trace(self, run, *arguments):
-        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "--trace", f"{FIRST}:{END}", *arguments, run=run, workers=2)
-        folder, = (self.folder / "runs").glob(f"*-{run}")
-        return json.loads((folder / "trace/trace.json").read_text())["traceEvents"]
+    @classmethod
+    def setUpClass(cls):
+        """One traced run for all tests: 2 workers, exchanges across phases, all there is."""
+        cls.shared = cls()
+        cls.shared.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared.folder, ignore_errors=True)
+        cls.shared.train(*JOB, "--trace", f"{FIRST}:{END},shapes,memory", "layout.overlap=across", run="traced", workers=2)
+        cls.run_folder = cls.shared.folder_of("traced")
+        cls.events = traced(cls.run_folder)
+        cls.ticks = [json.loads(line) for line in (cls.run_folder / "stats.jsonl").read_text().splitlines()]
+
+    def top(self, *words):
+        code, out, err = self.call(GANGWAY, "trace", self.run_folder, "--top", *words)
+        self.assertEqual(code, 0, out + err)
+        return out.splitlines()
+
+    def of_rank(self, rank):
+        return [e for e in self.events if e["pid"] == rank]
 
     def forwards_beside_the_discriminators_exchange(self, events):
         """Pairs of a generator's forward in its own phase and a stretch of the discriminator's exchange."""
@@ -41,16 +65,14 @@ class Trace(Trainings):
                 if forward["pid"] == exchange["pid"] and overlap(forward, exchange)]
 
     def test_shows_the_discriminators_exchange_under_the_generators_forward_only_across_phases(self):
-        across = self.trace("across", "layout.overlap=across")
-        self.assertTrue(self.forwards_beside_the_discriminators_exchange(across))
-        self.assertEqual({e["pid"] for e in across}, {1, 2})
-        none = self.trace("none", "layout.overlap=none")
-        self.assertEqual(self.forwards_beside_the_discriminators_exchange(none), [])
+        self.assertTrue(self.forwards_beside_the_discriminators_exchange(self.events))
+        self.assertEqual({e["pid"] for e in self.events}, {1, 2})
+        self.train(*JOB, "--trace", f"{FIRST}:1000000", "layout.overlap=none", run="none", workers=2)  # it ends with the run
+        self.assertEqual(self.forwards_beside_the_discriminators_exchange(traced(self.folder_of("none"))), [])
 
     def test_holds_steps_instructions_operators_buckets_and_loader(self):
-        events = self.trace("whole")
         for rank in (1, 2):
-            own = [e for e in events if e["pid"] == rank]
+            own = self.of_rank(rank)
             names = {e["name"] for e in own}
             self.assertEqual({e["args"]["step"] for e in own if e["name"].startswith("step ")},
                              set(range(FIRST, END)))
@@ -65,33 +87,19 @@ class Trace(Trainings):
                 self.assertTrue(begin - 1000 <= event["ts"] <= end + 1000, event)
 
     def test_shows_the_operators_of_all_ranks(self):
-        events = [e for e in self.trace("top") if e.get("cat") == "operator"]
-        code, out, err = self.call(GANGWAY, "trace", "top", "--top", 1000, "--sort", "total", "--json")
-        self.assertEqual(code, 0, out + err)
-        rows = [json.loads(line) for line in out.splitlines()]
+        events = [e for e in self.events if e.get("cat") == "operator"]
+        rows = [json.loads(line) for line in self.top(1000, "--sort", "total", "--json")]
         self.assertEqual([row["total_ms"] for row in rows], sorted((row["total_ms"] for row in rows), reverse=True))
         self.assertEqual({row["operator"] for row in rows}, {e["name"] for e in events})
         for row in rows:
             own = [e["dur"] for e in events if e["name"] == row["operator"]]
             self.assertEqual(row["calls"], len(own))
             self.assertAlmostEqual(row["total_ms"], sum(own) / 1000, delta=0.001)
-        outermost, ends = 0.0, {}  # time in which a thread was in an operator
-        for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
-            begin, end = interval(e)
-            outermost += max(0.0, end - max(begin, ends.get((e["pid"], e["tid"]), begin)))
-            ends[e["pid"], e["tid"]] = max(end, ends.get((e["pid"], e["tid"]), end))
-        self.assertAlmostEqual(sum(row["self_ms"] for row in rows), outermost / 1000, delta=outermost / 1e6)
-        code, out, err = self.call(GANGWAY, "trace", "top", "--top", 3)
-        self.assertEqual((code, len(out.splitlines())), (0, 5), out + err)
-        self.assertRegex(out, r"^operator +calls +total ms +self ms +share\n")
-        self.train(EXAMPLES / "ring8.yaml", "training.kimg=1", run="untraced", workers=1)
-        code, out, err = self.call(GANGWAY, "trace", "untraced", "--top", 3)
-        self.assertEqual((code, err.count("\n")), (2, 1), out + err)
-        self.assertIn("has left no trace", err)
+        self.assertRegex("\n".join(self.top(3)), r"^operator +calls +total ms +self ms +share\n")
 
     def test_has_no_intervals_of_one_row_that_cross(self):
         rows = {}
-        for event in self.trace("rows"):
+        for event in self.events:
             if event["ph"] == "X":
                 rows.setdefault((event["pid"], event["tid"]), []).append(interval(event))
         for row, intervals in rows.items():
@@ -103,39 +111,57 @@ class Trace(Trainings):
                 around.append(end)
 
     def test_shows_shapes_and_memory_where_they_are_asked_for(self):
-        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "--trace", f"{FIRST}:{END},shapes,memory", run="wide", workers=2)
-        folder, = (self.folder / "runs").glob("*-wide")
-        events = json.loads((folder / "trace/trace.json").read_text())["traceEvents"]
-        shapes = [e["args"]["Input Dims"][:2] for e in events if e["name"] == "aten::conv2d"]
+        shapes = [e["args"]["Input Dims"][:2] for e in self.events if e["name"] == "aten::conv2d"]
         self.assertIn([[16, 1, 32, 32], [16, 1, 4, 4]], shapes)
         for rank in (1, 2):
-            counts = [e for e in events if e["ph"] == "C" and e["pid"] == rank]
+            counts = [e for e in self.of_rank(rank) if e["ph"] == "C"]
             self.assertEqual({e["name"] for e in counts}, {"memory since the trace began"})
             self.assertGreater(max(e["args"]["bytes"] for e in counts), 1 << 20)
             self.assertEqual([e["ts"] for e in counts], sorted(e["ts"] for e in counts))
-        allocated = sum(e["args"].get("allocated", 0) for e in events if e.get("cat") == "operator")
-        _, out, _ = self.call(GANGWAY, "trace", "wide", "--top", 1000, "--json", "--shapes")
-        rows = [json.loads(line) for line in out.splitlines()]
+        allocated = sum(e["args"].get("allocated", 0) for e in self.events if e.get("cat") == "operator")
+        rows = [json.loads(line) for line in self.top(1000, "--json", "--shapes")]
         self.assertEqual(sum(row["allocated_bytes"] for row in rows), allocated)
         self.assertTrue(any(row["operator"].startswith("aten::conv2d [16,1,32,32] [16,1,4,4]") for row in rows))
-        code, _, err = self.call(GANGWAY, "run", EXAMPLES / "ring8.yaml", "--trace", "1:2,kernels")
-        self.assertEqual((code, err.count("\n")), (2, 1), err)
-        self.assertIn("the job computes on CPUs", err)
 
-    def test_of_ten_steps_of_a_dcgan_with_all_there_is_takes_less_than_50_mb(self):
-        self.train(EXAMPLES / "fashion-mnist.yaml", "training.kimg=0.832", "output.pictures_kimg=0",
-                   "--trace", "2:12,shapes,memory", run="large", workers=2)
-        folder, = (self.folder / "runs").glob("*-large")
-        self.assertLess((folder / "trace/trace.json").stat().st_size, 50_000_000)
+    def test_takes_less_than_five_megabytes_a_step_with_all_there_is(self):
+        """Twice the micro-batches of the usual job have twice its events: 50 MB for ten steps of that."""
+        self.assertLess((self.run_folder / "trace/trace.json").stat().st_size, 5_000_000 * (END - FIRST))
 
-    def test_tells_nvidias_profilers_the_name_of_each_instruction(self):
-        if "NVTX_LISTENER" not in os.environ:
-            self.skipTest("NVTX_LISTENER: the library of tests/worker/trace/nvtx_listener.cpp")
+    def test_has_the_seconds_that_the_parts_of_its_steps_have(self):
+        told, found = {}, {}
+        for tick in self.ticks:
+            if FIRST < tick["step"] <= END:
+                for name, values in tick["parts_by_rank"].items():
+                    told[name] = told.get(name, 0.0) + values[0]
+        own = self.of_rank(1)
+        waits = [event for event in own if event.get("name") == "wait for the loader"]
+        for event in own:
+            work = re.fullmatch(r"(forward|backward) (generator|discriminator)\b.*", event.get("name", ""))
+            if event.get("cat") == "compute" and work:
+                inside = sum(wait["dur"] for wait in waits if event["ts"] <= wait["ts"] < event["ts"] + event["dur"])
+                name = f"{work[2]}_{work[1]}"
+                found[name] = found.get(name, 0.0) + 1e-6 * (event["dur"] - inside)
+        self.assertEqual(len(found), 4, found)
+        for name, seconds in found.items():  # data_copy, some microseconds, is inside of forwards too
+            self.assertAlmostEqual(told[name], seconds, delta=0.02 * seconds + 0.001, msg=name)
+
+    def test_statistics_tell_by_phase_and_bucket_what_compute_waited_for(self):
+        for tick in self.ticks:
+            exposed = tick["exposed"]
+            self.assertEqual(set(exposed), {"discriminator", "generator"})
+            self.assertEqual([exposed[phase]["agree"] for phase in ("discriminator", "generator")], [False, True])
+            for phase in exposed.values():
+                self.assertGreater(len(phase["by_bucket"]), 1)
+                self.assertLessEqual(sum(phase["by_bucket"]), phase["seconds"] * 1.001)
+            self.assertEqual(tick["unfired"], 0)
+
+    def test_changes_no_bit_and_nvidias_profilers_are_told_the_name_of_each_instruction_without_one(self):
         told = self.folder / "told"
         told.mkdir()
-        code, out, err = self.call(GANGWAY, "run", EXAMPLES / "fashion-mnist.yaml", *SMALL, "-n", 2,
+        code, out, err = self.call(GANGWAY, "run", *JOB, "-n", 2, "--run", "plain",
                                    NVTX_INJECTION64_PATH=os.environ["NVTX_LISTENER"], NVTX_LISTENER_FOLDER=told)
         self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.digest("plain"), self.digest(self.run_folder))
         files = list(told.iterdir())
         self.assertEqual(len(files), 2, "one of each worker")
         for file in files:
@@ -147,39 +173,9 @@ class Trace(Trainings):
             self.assertEqual(depth, 0)
             self.assertEqual(names.count("await generator"), 12, "one a step")
             self.assertIn("forward discriminator pass 0 micro-batch", " ".join(names))
-
-    def test_changes_no_bit(self):
-        self.trace("traced")
-        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, run="plain", workers=2)
-        self.assertEqual(self.digest("traced"), self.digest("plain"))
-
-    def test_a_trace_that_outlasts_the_run_ends_with_it(self):
-        self.train(EXAMPLES / "ring8.yaml", "training.kimg=1", "--trace", "1:1000000", run="long", workers=1)
-        folder, = (self.folder / "runs").glob("*-long")
-        self.assertTrue(json.loads((folder / "trace/trace.json").read_text())["traceEvents"])
-
-    def test_steps_that_are_none_get_one_line_and_2(self):
-        for steps in ("5", "7:3", "a:b"):
-            code, out, err = self.call(GANGWAY, "run", EXAMPLES / "ring8.yaml", "--trace", steps)
-            self.assertEqual(code, 2, out + err)
-            self.assertEqual(err.count("\n"), 1, err)
-            self.assertIn(f"--trace {steps}: give the first step", err)
-        self.assertFalse((self.folder / "runs").exists())
-
-
-class Exposed(Trainings):
-    def test_statistics_tell_by_phase_and_bucket_what_compute_waited_for(self):
-        self.train(EXAMPLES / "fashion-mnist.yaml", *SMALL, "generator.clip_norm=10", run="told", workers=2)
-        folder, = (self.folder / "runs").glob("*-told")
-        for line in (folder / "stats.jsonl").read_text().splitlines():
-            tick = json.loads(line)
-            exposed = tick["exposed"]
-            self.assertEqual(set(exposed), {"discriminator", "generator"})
-            self.assertEqual([exposed[phase]["agree"] for phase in ("discriminator", "generator")], [False, True])
-            for phase in exposed.values():
-                self.assertGreater(len(phase["by_bucket"]), 1)
-                self.assertLessEqual(sum(phase["by_bucket"]), phase["seconds"] * 1.001)
-            self.assertEqual(tick["unfired"], 0)
+        self.refused(2, "trace", "plain", "--top", 3, says=["has left no trace"])
+        self.refused(2, "run", *JOB, "--trace", "7:3", says=["--trace 7:3: give the first step"])
+        self.refused(2, "run", *JOB, "--trace", "1:2,kernels", says=["the job computes on CPUs"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The gangway command with real workers, as the tests of this folder call it."""
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -17,6 +19,7 @@ PROGRAMS = Path(os.environ["GANGWAY_BIN"]).resolve()
 GANGWAY = str(PROGRAMS / "gangway")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PACKAGE = EXAMPLES.parent / "share/python"
+sys.path.insert(0, str(PACKAGE))
 DEADLINE = 400  # seconds; a hang is a failure
 LAST_WORDS = 4000  # characters of what was said, where a test fails
 
@@ -158,16 +161,42 @@ class Trainings(unittest.TestCase):
             Trainings.alone[job] = self.digest("undisturbed")
         return Trainings.alone[job]
 
+    def refused(self, code, *words, says, **variables):
+        """A gangway command that must end with `code` and one line that has all words of `says`. What it printed."""
+        got, out, err = self.call(GANGWAY, *words, **variables)
+        self.assertEqual(got, code, out + err)
+        lines = [line for line in err.splitlines() if line.startswith("gangway: ")]
+        self.assertEqual(len(lines), 1, err)
+        for word in says:
+            self.assertIn(word, lines[0])
+        return out
+
+    def folder_of(self, run):
+        """The run's own, of its name."""
+        found, = (self.folder / "runs").glob(f"*-{run}")
+        return found
+
     def replay(self, run, step, every=1):
         """The step again in PyTorch alone (docs/reference-step.md); needs PyTorch.
         @param every  one that is a multiple of it away serves as well, where a slow disk has left out a checkpoint"""
         there = {int(path.name[5:]) for path in self.folder.glob(f"runs/*-{run}/checkpoints/step-?????????")} | {0}
         alike = [one for one in range(step % every, max(there), every) if {one, one + 1} <= there]
         self.assertTrue(alike, f"no two checkpoints one step apart: {sorted(there)}")
-        step = min(alike, key=lambda one: abs(one - step))
-        code, out, err = self.call(sys.executable, "-m", "gangway.reference", run, step, PYTHONPATH=str(PACKAGE))
-        self.assertEqual(code, 0, out + err)
-        self.assertRegex(out, "equal in every bit\n$")
+        code, said = self.reference(self.folder_of(run), min(alike, key=lambda one: abs(one - step)))
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, "equal in every bit\n$")
+
+    def reference(self, *words):
+        """(exit code, what was said) of `python -m gangway.reference` in this process, which loads PyTorch once."""
+        from gangway.reference.__main__ import main
+        said, path = io.StringIO(), sys.path[:]
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = main([str(word) for word in words])
+        sys.path[:] = path
+        for name, module in list(sys.modules.items()):  # the next run has other files of the same names
+            if str(self.folder) in (getattr(module, "__file__", None) or ""):
+                del sys.modules[name]
+        return code, said.getvalue()
 
     def digest(self, run):
         code, out, err = self.call(GANGWAY, "digest", run)

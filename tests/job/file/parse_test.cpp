@@ -332,6 +332,21 @@ INSTANTIATE_TEST_SUITE_P(
                       "output.tick_kimg=0", "output.pictures_kimg=-1", "output.grid=0",
                       "output.histograms_kimg=-1"));
 
+TEST(Parse, RefusesPlacesOfNetworksThatCannotBe) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
+      {{"layout.generator=[1, 0]"}, "expected workers in ascending order"},
+      {{"layout.cuts.generator=[2, 1]"}, "expected blocks in ascending order"},
+      {{"layout.stages=2", "layout.schedule=pipedream"}, "expected fill, gpipe, 1f1b, zero-bubble"},
+      {{"layout.stages=2", "numerics.precision=fp16"}, "fp16 needs one loss scale"},
+      {{"layout.generator=[0]", "layout.discriminator=[1]", "numerics.precision=fp16"},
+       "fp16 needs one loss scale"},
+      {{"layout.stages=2", "training.divergence.diversity=0.001"},
+       "keep it whole with layout.cuts.discriminator []"}};
+  for (const auto& [words, part] : refused) {
+    EXPECT_THAT(problems_of("", words), ElementsAre(::testing::HasSubstr(part))) << words.back();
+  }
+}
+
 TEST(Parse, CollectsAllProblemsAtOnce) {
   const auto problems = problems_of("model: {famly: dcgan}\ntraining: {kimg: x, batch: 7}\n",
                                     {"layout.data=9"}, {{"GANGWAY_OUTPUT_GRID", "0"}});

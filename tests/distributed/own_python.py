@@ -96,7 +96,8 @@ class OwnPython(Trainings):
                                    "-n", 2, "--run", "fails")
         self.assertEqual(code, 2, out + err)
         self.assertIn("judge.py:12 in forward: ValueError: enough", out + err)
-        self.assertIn("Traceback (most recent call last)", "".join(log.read_text() for log in self.folder_of("fails").glob("logs/rank-*.log")))
+        logs = self.folder_of("fails").glob("logs/rank-*.log")
+        self.assertIn("Traceback (most recent call last)", "".join(log.read_text() for log in logs))
 
     def test_jobs_without_python_load_nothing_of_it(self):
         for program in PROGRAMS.glob("gangway*"):

@@ -99,7 +99,8 @@ class PictureFolders(Trainings):
         other = sample_pictures.png(random.Random(1), 8, 8, sample_pictures.GRAY, 1).content
         content[member.offset_data:member.offset_data + len(other)] = other
         shard.write_bytes(content)
-        self.assertRegex(self.trained(shards, "training.kimg=0.192", run="loose"), rf"warn  the data have changed .*set-0001\.tar!{re.escape(member.name)}")
+        self.assertRegex(self.trained(shards, "training.kimg=0.192", run="loose"),
+                         rf"warn  the data have changed .*set-0001\.tar!{re.escape(member.name)}")
         shard = packed / "00000.shard"
         shard.write_bytes(shard.read_bytes()[:-1])
         self.refused(2, "run", *self.job(folder, f"data.source=pack:{packed}"), "-n", 2, says=["00000.shard"])

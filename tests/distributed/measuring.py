@@ -52,7 +52,7 @@ class Measuring(Trainings):
     def said(self, *words, code=0, **variables):
         ended, out, err = self.call(GANGWAY, *words, TMPDIR=self.temporary, **variables)
         self.assertEqual(ended, code, out + err)
-        self.assertEqual(list(self.temporary.iterdir()), [])
+        self.assertEqual(list(self.temporary.glob("gangway-*")), [])
         return out + err
 
 
@@ -222,7 +222,7 @@ class Ended(Measuring):
                 self.assertEqual([line for line in self.running.said().splitlines() if line.startswith("gangway: ")
                                   and "NOT QUIET" not in line], ["gangway: stopped by a signal; nothing is left behind"])
                 self.wait_for_the_end_of(pids)
-                self.assertEqual(list(self.temporary.iterdir()), [])
+                self.assertEqual(list(self.temporary.glob("gangway-*")), [])
                 self.assertEqual([*self.folder.glob("*.tmp"), *self.folder.glob("*tuned*")], [])
 
 

@@ -155,24 +155,14 @@ class Others(Measuring):
         for one, other in zip(told, last["memory_by_rank"]["peak_gib"]):
             self.assertAlmostEqual(one / (1024 * other), 1, delta=0.1)
 
-    def test_tune_mends_a_job_that_is_bound_by_its_data(self):
-        photos = self.folder / "photos"
-        photos.mkdir()
-        for number in range(16):
-            picture = Image.linear_gradient("L").resize((500, 500)).rotate(23 * number)
-            picture.convert("RGB").save(photos / f"{number}.png", compress_level=1)
-        (self.folder / "job.yaml").write_text(PHOTOS)
-        self.said("tune", "job.yaml", "-n", "1", "--seconds", "0.1", "--anyway", XDG_CACHE_HOME=str(self.folder / "cache"))
-        tuned = (self.folder / "job.tuned.yaml").read_text()
-        self.assertIn("# Mine.", tuned)
-        self.assertIn("  source: images:photos  # large ones", tuned)
-        self.assertRegex(tuned, r"(?m)^  (cache: auto|(threads|prefetch): \d+)$")  # which ends the wait is the machine's
+    def test_tune_tries_what_a_plan_ranks_and_leaves_a_record(self):
+        shutil.copy(RING, self.folder / "job.yaml")
+        out = self.said("tune", "job.yaml", *SMALL, "output.pictures_kimg=0", "-n", "1", "--seconds", "0.05", "--anyway")
+        self.assertRegex(out, r"(?m)^as typed: [\d.]+ images/s with 1 worker$")
         record = json.loads((self.folder / "job.tuned.json").read_text())
-        self.assertTrue(record["taken"])
-        self.assertGreater(record["least_gain"], 1.01)
-        for name, file in {"before": "job.yaml", "after": "job.tuned.yaml"}.items():
-            self.train(file, "training.kimg=0.08", run=name, workers=1)
-        self.assertEqual(self.digest("before"), self.digest("after"))
+        self.assertRegex(out, r"(?m)^tuned: " if record["taken"] else r"(?m)^left alone: ")
+        self.assertEqual((self.folder / "job.tuned.yaml").exists(), record["taken"])
+        self.refused(2, "tune", "job.yaml", "--seconds", "0", says=["--seconds"])
 
 
 class Ended(Measuring):
@@ -226,33 +216,62 @@ class Ended(Measuring):
                 self.assertEqual([*self.folder.glob("*.tmp"), *self.folder.glob("*tuned*")], [])
 
 
-class BenchNode(Measuring):
-    WORDS = ["bench", "node", "--device", "cpu", "--workers", "1,2", "--minutes", "0.5", "model.width=8", "training.batch=16"]
+class Tuned(Measuring):
+    def test_mends_a_job_that_is_bound_by_its_data(self):
+        photos = self.folder / "photos"
+        photos.mkdir()
+        for number in range(16):
+            picture = Image.linear_gradient("L").resize((500, 500)).rotate(23 * number)
+            picture.convert("RGB").save(photos / f"{number}.png", compress_level=1)
+        (self.folder / "job.yaml").write_text(PHOTOS)
+        self.said("tune", "job.yaml", "-n", "1", "--seconds", "0.1", "--anyway", XDG_CACHE_HOME=str(self.folder / "cache"))
+        tuned = (self.folder / "job.tuned.yaml").read_text()
+        self.assertIn("# Mine.", tuned)
+        self.assertIn("  source: images:photos  # large ones", tuned)
+        self.assertRegex(tuned, r"(?m)^  (cache: auto|(threads|prefetch): \d+)$")  # which ends the wait is the machine's
+        record = json.loads((self.folder / "job.tuned.json").read_text())
+        self.assertTrue(record["taken"])
+        self.assertGreater(record["least_gain"], 1.01)
+        for name, file in {"before": "job.yaml", "after": "job.tuned.yaml"}.items():
+            self.train(file, "training.kimg=0.08", run=name, workers=1)
+        self.assertEqual(self.digest("before"), self.digest("after"))
+
+
+class NodeBench(Measuring):
+    WORDS = ["bench", "node", "--device", "cpu", "--workers", "1,2"]
 
     def report(self):
         return json.loads((self.folder / "node.bench.json").read_text())
 
+
+class BenchNode(NodeBench):
+    def test_reports_what_it_came_to_when_the_time_is_over(self):
+        said = self.said(*self.WORDS, "--minutes", "0.1", "model.width=64", "training.batch=256", code=6)
+        self.assertRegex(said, "(?m)^gangway: the time was over .*--minutes")
+        self.assertEqual(self.report()["job"]["rows"], [])
+        self.assertIn("cores", [finding["item"] for finding in self.report()["findings"]])
+        self.assertIn(self.report()["machine"]["processor"], (self.folder / "node.bench.html").read_text())
+        self.refused(2, *self.WORDS, "--minutes", "0", says=["--minutes"])
+        self.refused(6, *self.WORDS, "-o", "nowhere/node", says=["no file can be written there"])
+
+
+class WholeBenchNode(NodeBench):
+    SMALL_NODE = ["--minutes", "0.7", "model.width=8", "training.batch=16"]
+
     def test_one_report_of_a_machine(self):
-        out = self.said(*self.WORDS)
+        out = self.said(*self.WORDS, *self.SMALL_NODE)
         report = self.report()
         self.assertEqual([row["workers"] for row in report["job"]["rows"]], [1, 2])
         self.assertGreater(report["job"]["rows"][1]["efficiency"], 0)
         self.assertIsNone(report["job"]["unequal_digests"])
         self.assertIn("all ", out)
         self.assertEqual({row["row"] for row in report["transports"]["rows"]}, {"shm", "mpi", "MPI_Allreduce", "copy"})
-        self.assertIn("cores", [finding["item"] for finding in report["findings"]])
-        self.assertLess(report["seconds"], 0.5 * 60)
+        self.assertLess(report["seconds"], 0.7 * 60)
         page = (self.folder / "node.bench.html").read_text()
-        for wanted in (report["machine"]["processor"], "MPI_Allreduce", "<rect", "have one digest"):
+        for wanted in ("MPI_Allreduce", "<rect", "have one digest"):
             self.assertIn(wanted, page)
         for unwanted in ("<script", "style="):
             self.assertNotIn(unwanted, page)
-        self.refused(2, *self.WORDS, "--minutes", "0", says=["--minutes"])
-        self.refused(6, *self.WORDS, "-o", "nowhere/node", says=["no file can be written there"])
-
-
-class BenchNodeTrouble(BenchNode):
-    test_one_report_of_a_machine = None
 
     def test_unequal_digests_are_told(self):
         """A `gangway run` that has another seed with two workers."""
@@ -265,7 +284,7 @@ exec {GANGWAY} "$@"
 """)
         (self.folder / "gangway").chmod(0o755)
         shutil.copy(GANGWAY, self.folder / "real")
-        code, out, err = self.call(self.folder / "real", *self.WORDS, TMPDIR=self.temporary)
+        code, out, err = self.call(self.folder / "real", *self.WORDS, *self.SMALL_NODE, TMPDIR=self.temporary)
         self.assertEqual(code, 1, out + err)
         self.assertRegex(err, r"gangway: after \d+ steps '2 workers' has the digest [0-9a-f]+, and other ways")
         self.assertIn("2 workers", self.report()["job"]["unequal_digests"])
@@ -273,10 +292,8 @@ exec {GANGWAY} "$@"
 
     def test_the_time_is_kept(self):
         begin = time.monotonic()
-        err = self.said(*self.WORDS, "model.width=64", "training.batch=256", code=6)
-        self.assertLess(time.monotonic() - begin, 0.5 * 60)
-        self.assertRegex(err, "(?m)^gangway: the time was over .*--minutes")
-        self.assertEqual(self.report()["job"]["rows"], [])
+        self.said(*self.WORDS, *self.SMALL_NODE, "model.width=64", "training.batch=256", code=6)
+        self.assertLess(time.monotonic() - begin, 0.7 * 60)
 
 
 if __name__ == "__main__":

@@ -157,25 +157,26 @@ class Others(Measuring):
 
     def test_tune_tries_what_a_plan_ranks_and_leaves_a_record(self):
         shutil.copy(RING, self.folder / "job.yaml")
-        out = self.said("tune", "job.yaml", *SMALL, "output.pictures_kimg=0", "-n", "1", "--seconds", "0.05", "--anyway")
+        out = self.said("tune", "job.yaml", *SMALL, "output.pictures_kimg=0", "-n", "1", "--seconds", "0.1", "--anyway")
         self.assertRegex(out, r"(?m)^as typed: [\d.]+ images/s with 1 worker$")
         record = json.loads((self.folder / "job.tuned.json").read_text())
         self.assertRegex(out, r"(?m)^tuned: " if record["taken"] else r"(?m)^left alone: ")
         self.assertEqual((self.folder / "job.tuned.yaml").exists(), record["taken"])
         self.refused(2, "tune", "job.yaml", "--seconds", "0", says=["--seconds"])
+        self.refused(6, "bench", "node", "-o", "nowhere/node", says=["no file can be written there"])
 
 
 class Ended(Measuring):
     """What measures is killed, or told to end, while a run of it trains."""
 
     SLOW = ["model.width=1024", "training.batch=4096"]
-    # With what is there when it is ended: `bench job` kills workers of the run that then trains, `scale` has several runs at once.
+    # With what is there when it is ended: `bench job` kills workers of the run that then trains.
     COMMANDS = {"tune": (["tune", "job.yaml", *SLOW, "-n", "1", "--anyway"], "", "gangway-worker"),
                 "fit": (["run", "job.yaml", *SLOW, "--fit", "-n", "1"], "", "gangway-worker"),
                 "bench": (["bench", "job", "job.yaml", "--workers", "1", "--steps", "12", "--rounds", "1", "--no-score", "--losses", "9",
                            "--anyway"], "^measures recovery", "gangway-worker"),
-                "find-lr": (["find-lr", "job.yaml", *SLOW, "--steps", "100000"], "", "gangway-worker"),
-                "scale": (["scale", "job.yaml", *SMALL, "--workers", "2", "--strong", "--steps", "3000", "--anyway"], "", "-apart1")}
+                "node": (["bench", "node", "--device", "cpu", "--workers", "1", *SLOW], "^measures a job", "gangway-worker"),
+                "find-lr": (["find-lr", "job.yaml", *SMALL, "--steps", "100000"], "", "gangway-worker")}
 
     def begin(self, name):
         """Its processes once what is to be ended is there."""
@@ -203,7 +204,7 @@ class Ended(Measuring):
         self.assertEqual(snapshot_files(self.folder), [])
 
     def test_by_an_interrupt_says_one_line_and_leaves_nothing(self):
-        for name in ("tune", "bench", "find-lr", "scale"):
+        for name in ("tune", "bench", "node", "find-lr"):
             with self.subTest(name):
                 pids = self.begin(name)
                 self.running.send(signal.SIGINT)
@@ -237,38 +238,24 @@ class Tuned(Measuring):
         self.assertEqual(self.digest("before"), self.digest("after"))
 
 
-class NodeBench(Measuring):
-    WORDS = ["bench", "node", "--device", "cpu", "--workers", "1,2"]
+class WholeBenchNode(Measuring):
+    WORDS = ["bench", "node", "--device", "cpu", "--workers", "1,2", "--minutes", "0.7", "model.width=8", "training.batch=16"]
 
     def report(self):
         return json.loads((self.folder / "node.bench.json").read_text())
 
-
-class BenchNode(NodeBench):
-    def test_reports_what_it_came_to_when_the_time_is_over(self):
-        said = self.said(*self.WORDS, "--minutes", "0.1", "model.width=64", "training.batch=256", code=6)
-        self.assertRegex(said, "(?m)^gangway: the time was over .*--minutes")
-        self.assertEqual(self.report()["job"]["rows"], [])
-        self.assertIn("cores", [finding["item"] for finding in self.report()["findings"]])
-        self.assertIn(self.report()["machine"]["processor"], (self.folder / "node.bench.html").read_text())
-        self.refused(2, *self.WORDS, "--minutes", "0", says=["--minutes"])
-        self.refused(6, *self.WORDS, "-o", "nowhere/node", says=["no file can be written there"])
-
-
-class WholeBenchNode(NodeBench):
-    SMALL_NODE = ["--minutes", "0.7", "model.width=8", "training.batch=16"]
-
     def test_one_report_of_a_machine(self):
-        out = self.said(*self.WORDS, *self.SMALL_NODE)
+        out = self.said(*self.WORDS)
         report = self.report()
         self.assertEqual([row["workers"] for row in report["job"]["rows"]], [1, 2])
         self.assertGreater(report["job"]["rows"][1]["efficiency"], 0)
         self.assertIsNone(report["job"]["unequal_digests"])
         self.assertIn("all ", out)
         self.assertEqual({row["row"] for row in report["transports"]["rows"]}, {"shm", "mpi", "MPI_Allreduce", "copy"})
+        self.assertIn("cores", [finding["item"] for finding in report["findings"]])
         self.assertLess(report["seconds"], 0.7 * 60)
         page = (self.folder / "node.bench.html").read_text()
-        for wanted in ("MPI_Allreduce", "<rect", "have one digest"):
+        for wanted in (report["machine"]["processor"], "MPI_Allreduce", "<rect", "have one digest"):
             self.assertIn(wanted, page)
         for unwanted in ("<script", "style="):
             self.assertNotIn(unwanted, page)
@@ -284,7 +271,7 @@ exec {GANGWAY} "$@"
 """)
         (self.folder / "gangway").chmod(0o755)
         shutil.copy(GANGWAY, self.folder / "real")
-        code, out, err = self.call(self.folder / "real", *self.WORDS, *self.SMALL_NODE, TMPDIR=self.temporary)
+        code, out, err = self.call(self.folder / "real", *self.WORDS, TMPDIR=self.temporary)
         self.assertEqual(code, 1, out + err)
         self.assertRegex(err, r"gangway: after \d+ steps '2 workers' has the digest [0-9a-f]+, and other ways")
         self.assertIn("2 workers", self.report()["job"]["unequal_digests"])
@@ -292,8 +279,10 @@ exec {GANGWAY} "$@"
 
     def test_the_time_is_kept(self):
         begin = time.monotonic()
-        self.said(*self.WORDS, *self.SMALL_NODE, "model.width=64", "training.batch=256", code=6)
+        err = self.said(*self.WORDS, "model.width=64", "training.batch=256", code=6)
         self.assertLess(time.monotonic() - begin, 0.7 * 60)
+        self.assertRegex(err, "(?m)^gangway: the time was over .*--minutes")
+        self.assertEqual(self.report()["job"]["rows"], [])
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ JOB = [EXAMPLES / "ring8.yaml", "model.width=32", "training.microbatches=6", "tr
        "output.tick_kimg=1", "output.pictures_kimg=0", "checkpoint.every_kimg=5",
        "training.divergence.policy=rollback"]
 RECOVERS = [*HUGE, "training.divergence.lr_factor=1e-18"]
-# 40 steps, a checkpoint every 10, one rollback of 10.
+# 40 steps, a checkpoint every 10.
 PLANTED = [EXAMPLES / "ring8.yaml", "model.width=16", "training.batch=64", "training.microbatches=4", "training.kimg=2.56",
            "output.tick_kimg=0.64", "output.pictures_kimg=0", "checkpoint.every_kimg=0", "checkpoint.every_steps=10",
-           "checkpoint.keep=99", "training.divergence.rewind=10", "training.divergence.retries=1"]
-ONCE = "training.divergence.policy=rollback"
+           "checkpoint.keep=99"]
+ONCE = ["training.divergence.policy=rollback", "training.divergence.rewind=10", "training.divergence.retries=1"]
 
 
 class Stubborn(torch.nn.Module):
@@ -173,11 +173,11 @@ class Planted(Diverging):
 
     def test_a_moment_that_no_loss_shows_is_found_by_the_snapshot(self):
         found = self.plant("discriminator.schedule={decay: exponential, start_kimg: 1.28, end_kimg: 1.92, final_factor: 1e9}",
-                           "checkpoint.snapshot_steps=10", ONCE, workers=3)
+                           "checkpoint.snapshot_steps=10", *ONCE, workers=3)
         self.assertEqual(found[1], [(41, 30)])
 
     def test_one_example_of_one_micro_batch_is_no_number_to_the_discriminator(self):
-        words = [self.script(Brittle(), "discriminator"), ONCE]
+        words = [self.script(Brittle(), "discriminator"), *ONCE]
         one, three = (self.plant(*words, workers=workers)[1:] for workers in (1, 3))
         self.assertEqual(one, three)
         [(seen, step)] = one[0]

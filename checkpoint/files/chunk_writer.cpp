@@ -18,9 +18,9 @@ constexpr std::uint64_t kSmallestThreadedFile = 2 * kChunkBytes;
 
 }  // namespace
 
-ChunkWriter::ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes,
-                         std::function<void()> on_chunk)
-    : file_(path, bytes, bytes < kSmallestDirectWrite ? Caching::kPages : Caching::kDirect),
+ChunkWriter::ChunkWriter(const FileSystem& files, const std::filesystem::path& path,
+                         std::uint64_t bytes, std::function<void()> on_chunk)
+    : file_(files, path, bytes, bytes < kSmallestDirectWrite ? Caching::kPages : Caching::kDirect),
       on_chunk_(std::move(on_chunk)),
       chunk_bytes_(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kChunkBytes))) {
   if (bytes >= kSmallestThreadedFile) {

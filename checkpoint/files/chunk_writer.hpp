@@ -24,7 +24,7 @@ namespace gangway::checkpoint {
 class ChunkWriter {
  public:
   /// @param on_chunk  called as each chunk is on its way. @throws as NewFile.
-  ChunkWriter(const std::filesystem::path& path, std::uint64_t bytes,
+  ChunkWriter(const FileSystem& files, const std::filesystem::path& path, std::uint64_t bytes,
               std::function<void()> on_chunk = {});
   ~ChunkWriter();
   ChunkWriter(const ChunkWriter&) = delete;

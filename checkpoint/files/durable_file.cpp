@@ -64,20 +64,21 @@ std::string saving_remedy(int error_number) {
   }
 }
 
-NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching, Readers readers)
-    : path_(std::move(path)) {
+NewFile::NewFile(const FileSystem& files, std::filesystem::path path, std::uint64_t bytes,
+                 Caching caching, Readers readers)
+    : files_(files), path_(std::move(path)) {
   const mode_t mode = readers == Readers::kOwner ? 0600 : 0644;
-  fd_ = FileDescriptor(uninterrupted([&] {
-    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  }));
-  if (fd_.get() < 0) {
+  do {
+    fd_ = files_.create(path_, mode);
+  } while (!fd_ && errno == EINTR);
+  if (!fd_) {
     finished_ = true;  // whatever is there is not ours to remove
     fail("cannot create", errno);
   }
   try {
     reserve(bytes);
   } catch (...) {
-    (void)::unlink(path_.c_str());
+    files_.remove(path_);
     throw;
   }
   is_direct_ = caching == Caching::kDirect && set_direct(fd_.get(), Direct::kOn);
@@ -85,7 +86,7 @@ NewFile::NewFile(std::filesystem::path path, std::uint64_t bytes, Caching cachin
 
 NewFile::~NewFile() {
   if (!finished_) {
-    (void)::unlink(path_.c_str());
+    files_.remove(path_);
   }
 }
 
@@ -108,7 +109,7 @@ void NewFile::reserve(std::uint64_t bytes) const {
   }
   int error_number = EINTR;
   while (error_number == EINTR) {
-    error_number = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(bytes));
+    error_number = files_.reserve(fd_, bytes);
   }
   if (error_number != 0 && error_number != EINVAL && error_number != EOPNOTSUPP) {
     fail(fmt::format("cannot reserve {} bytes", bytes), error_number);
@@ -134,8 +135,7 @@ std::span<const std::byte> NewFile::writable_part(std::span<const std::byte> byt
 void NewFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::span<const std::byte> part = writable_part(bytes);
-    const ssize_t written =
-        uninterrupted([&] { return ::write(fd_.get(), part.data(), part.size()); });
+    const ssize_t written = uninterrupted([&] { return files_.write(fd_, part); });
     if (written < 0 && errno == EINVAL && is_direct_) {
       leave_direct();  // some file systems take the flag and refuse the write
       continue;
@@ -148,7 +148,7 @@ void NewFile::write(std::span<const std::byte> bytes) {
 }
 
 void NewFile::sync() {
-  if (uninterrupted([&] { return ::fsync(fd_.get()); }) != 0) {
+  if (uninterrupted([&] { return files_.sync(fd_); }) != 0) {
     fail("cannot sync to disk", errno);
   }
 }
@@ -158,22 +158,21 @@ void NewFile::finish(Durability durability) {
     sync();
   }
   // Linux frees the descriptor even when close reports an error, EINTR included.
-  if (::close(fd_.release()) != 0 && errno != EINTR) {
+  if (files_.close(std::move(fd_)) != 0 && errno != EINTR) {
     fail("cannot close", errno);
   }
   finished_ = true;
 }
 
-void write_new_file(const std::filesystem::path& path, std::string_view text) {
-  NewFile file(path, text.size());
+void write_new_file(const FileSystem& files, const std::filesystem::path& path,
+                    std::string_view text, Durability durability) {
+  NewFile file(files, path, text.size());
   file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.finish();
+  file.finish(durability);
 }
 
-void sync_directory(const std::filesystem::path& directory) {
-  const FileDescriptor fd(
-      uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (fd.get() < 0 || uninterrupted([&] { return ::fsync(fd.get()); }) != 0) {
+void sync_directory(const FileSystem& files, const std::filesystem::path& directory) {
+  if (uninterrupted([&] { return files.sync_folder(directory); }) != 0) {
     throw EnvironmentError(
         fmt::format("{}: cannot sync the folder to disk: {}", directory.string(), cause_of(errno)));
   }
@@ -203,10 +202,9 @@ OpenFile open_regular_file(const std::filesystem::path& path) {
 void prefer_direct(const OpenFile& file) { (void)set_direct(file.fd.get(), Direct::kOn); }
 
 void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,
-                  const std::filesystem::path& path) {
+                  const std::filesystem::path& path, const FileSystem& files) {
   while (!out.empty()) {
-    const ssize_t got = uninterrupted(
-        [&] { return ::pread(file.fd.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
+    const ssize_t got = uninterrupted([&] { return files.read(file.fd, offset, out); });
     // Direct reads have rules (alignment of what is left after a short read, say); the cache has
     // none.
     if (got < 0 && errno == EINVAL && is_direct(file) && set_direct(file.fd.get(), Direct::kOff)) {

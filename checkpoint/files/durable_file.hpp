@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.hpp"
+#include "checkpoint/files/file_system.hpp"
 
 namespace gangway::checkpoint {
 
@@ -42,8 +43,8 @@ class NewFile {
  public:
   /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; a full disk
   /// says what is needed and what is free.
-  NewFile(std::filesystem::path path, std::uint64_t bytes, Caching caching = Caching::kPages,
-          Readers readers = Readers::kAll);
+  NewFile(const FileSystem& files, std::filesystem::path path, std::uint64_t bytes,
+          Caching caching = Caching::kPages, Readers readers = Readers::kAll);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -64,17 +65,19 @@ class NewFile {
   [[nodiscard]] std::span<const std::byte> writable_part(std::span<const std::byte> bytes);
   [[noreturn]] void fail(const std::string& what, int error_number) const;
 
+  const FileSystem& files_;
   std::filesystem::path path_;
   FileDescriptor fd_;
   bool is_direct_ = false;
   bool finished_ = false;
 };
 
-/// Creates, writes, syncs and closes `path`. @throws EnvironmentError.
-void write_new_file(const std::filesystem::path& path, std::string_view text);
+/// Creates, writes and closes `path`. @throws EnvironmentError.
+void write_new_file(const FileSystem& files, const std::filesystem::path& path,
+                    std::string_view text, Durability durability = Durability::kNow);
 
 /// Makes the entries of a folder durable. @throws EnvironmentError.
-void sync_directory(const std::filesystem::path& directory);
+void sync_directory(const FileSystem& files, const std::filesystem::path& directory);
 
 /// A regular file opened for reading (no link followed, no device, no pipe) and its size.
 struct OpenFile {
@@ -90,7 +93,7 @@ void prefer_direct(const OpenFile& file);
 
 /// Fills `out` from `offset`. @throws CheckpointError at an error or an early end.
 void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,
-                  const std::filesystem::path& path);
+                  const std::filesystem::path& path, const FileSystem& files = PosixFileSystem());
 
 /// The whole of a file that is part of a checkpoint: a missing one is damage. @throws
 /// CheckpointError when it cannot be read, is no regular file or exceeds `max_bytes`.

@@ -126,7 +126,8 @@ FileReport write_safetensors(const std::filesystem::path& path,
   });
   const std::string header = lay_out(entries, metadata);
   const std::uint64_t bytes = header.size() + (entries.empty() ? 0 : entries.back().end);
-  NewFile file(path, bytes);
+  const PosixFileSystem files;
+  NewFile file(files, path, bytes);
   Hasher hasher;
   append(file, hasher, std::as_bytes(std::span(header.data(), header.size())));
   for (const FileEntry& entry : entries) {

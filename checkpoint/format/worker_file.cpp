@@ -89,13 +89,6 @@ std::vector<std::span<const std::byte>> runs_of(
   return runs;
 }
 
-/// Not synced: it is of use only until the manifest is written.
-void write_record(const fs::path& path, const std::string& text) {
-  NewFile file(path, text.size());
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.finish(Durability::kWhenever);
-}
-
 }  // namespace
 
 std::map<std::string, std::string> metadata_of(const FileIdentity& identity) {
@@ -135,7 +128,7 @@ std::uint64_t file_bytes(std::uint64_t header_bytes, const std::vector<PlacedPie
 
 FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& identity,
                                std::span<const PieceRecord> pieces,
-                               const std::function<void()>& on_chunk) {
+                               const std::function<void()>& on_chunk, const FileSystem& files) {
   if (identity.worker < 0 || identity.worker >= identity.num_workers) {
     throw InvariantError(
         fmt::format("worker {} of {} writes a checkpoint", identity.worker, identity.num_workers));
@@ -152,15 +145,16 @@ FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& id
   WorkerRecord record{.file = worker_file_name(identity.worker, identity.num_workers),
                       .bytes = file_bytes(header.size(), placed),
                       .tensors = tensors};
-  ChunkWriter file(temporary / record.file, record.bytes, on_chunk);
+  ChunkWriter file(files, temporary / record.file, record.bytes, on_chunk);
   file.append(std::as_bytes(std::span(header.data(), header.size())));
   for (const std::span<const std::byte> run : runs_of(placed, bytes)) {
     file.append(run);
   }
   record.chunk_crc32c = file.finish();
   const std::string text = to_json(record);
-  write_record(temporary / record_name(record.file), text);
-  sync_directory(temporary);
+  // Not synced: it is of use only until the manifest is written.
+  write_new_file(files, temporary / record_name(record.file), text, Durability::kWhenever);
+  sync_directory(files, temporary);
   return {.name = record.file, .bytes = record.bytes, .xxh3_128 = hash_of(text)};
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/files/file_system.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
@@ -58,6 +59,7 @@ struct PlacedPiece {
 [[nodiscard]] FileReport write_worker_pieces(const std::filesystem::path& temporary,
                                              const FileIdentity& identity,
                                              std::span<const PieceRecord> pieces,
-                                             const std::function<void()>& on_chunk = {});
+                                             const std::function<void()>& on_chunk = {},
+                                             const FileSystem& files = PosixFileSystem());
 
 }  // namespace gangway::checkpoint

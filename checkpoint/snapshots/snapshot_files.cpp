@@ -152,13 +152,14 @@ void remove_unfinished_copies(const fs::path& folder, const std::string& key) {
 }
 
 /// False: its owner has overwritten it meanwhile, or it was damaged before.
-bool copy_slot(const fs::path& from, const fs::path& to, const std::function<void()>& progress) {
+bool copy_slot(const FileSystem& files, const fs::path& from, const fs::path& to,
+               const std::function<void()>& progress) {
   const MappedMemory memory = map_slot_file(from);
   auto rest = span_of(memory);
   // Another process of this host may be at the same slot.
   const fs::path own = fmt::format("{}.{}{}", to.string(), ::getpid(), kUnfinishedCopy);
-  (void)::unlink(own.c_str());  // of a process that had this number
-  NewFile file(own, rest.size(), Caching::kPages, Readers::kOwner);
+  files.remove(own);  // of a process that had this number
+  NewFile file(files, own, rest.size(), Caching::kPages, Readers::kOwner);
   while (!rest.empty()) {
     const auto part = rest.first(std::min(rest.size(), kCopyStep));
     file.write(part);
@@ -172,9 +173,9 @@ bool copy_slot(const fs::path& from, const fs::path& to, const std::function<voi
     return false;
   }
   file.finish();
-  if (::rename(own.c_str(), to.c_str()) != 0) {
+  if (files.rename(own, to) != 0) {
     const int error = errno;
-    (void)::unlink(own.c_str());
+    files.remove(own);
     throw EnvironmentError(fmt::format("{}: cannot be made: {}", to.string(), cause_of(error)));
   }
   return true;
@@ -275,7 +276,7 @@ void remove_saved_snapshots(std::span<const fs::path> folders, const std::string
   }
 }
 
-std::size_t copy_snapshots(const KeepSnapshots& keep) {
+std::size_t copy_snapshots(const KeepSnapshots& keep, const FileSystem& files) {
   std::vector<SnapshotEntry> entries = find_snapshots(std::span(&keep.shared_memory, 1), keep.key);
   std::erase_if(entries,
                 [&](const SnapshotEntry& entry) { return entry.id.step < keep.from_step; });
@@ -290,10 +291,10 @@ std::size_t copy_snapshots(const KeepSnapshots& keep) {
   std::size_t copied = 0;
   for (const SnapshotEntry& entry : entries) {
     const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.id);
-    copied += !fs::exists(target) && copy_slot(entry.file, target, keep.progress) ? 1U : 0U;
+    copied += !fs::exists(target) && copy_slot(files, entry.file, target, keep.progress) ? 1U : 0U;
   }
   if (copied > 0) {
-    sync_directory(keep.folder);
+    sync_directory(files, keep.folder);
   }
   return copied;
 }

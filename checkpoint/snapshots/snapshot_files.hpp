@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/shared_segment.hpp"
+#include "checkpoint/files/file_system.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
 #include "checkpoint/snapshots/snapshot.hpp"
 #include "run/snapshot_id.hpp"
@@ -102,7 +103,8 @@ struct KeepSnapshots {
 /// work; the oldest comes first, as it is the likeliest to be whole everywhere. A copy that
 /// is not what its hashes say (its owner lives and has overwritten it) is dropped.
 /// @return how many were copied. @throws EnvironmentError
-std::size_t copy_snapshots(const KeepSnapshots& keep);
+std::size_t copy_snapshots(const KeepSnapshots& keep,
+                           const FileSystem& files = PosixFileSystem());
 
 /// What reap_snapshots() found.
 struct ReapedSnapshots {

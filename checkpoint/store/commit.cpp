@@ -2,12 +2,9 @@
 #include "checkpoint/store/commit.hpp"
 
 #include <cerrno>
-#include <cstdio>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/errors.hpp"
 #include "checkpoint/files/durable_file.hpp"
@@ -28,8 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Renames without ever replacing. Returns 0 or the error number.
-int rename_to_new(const fs::path& from, const fs::path& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+int rename_to_new(const FileSystem& files, const fs::path& from, const fs::path& to) {
+  if (files.rename_to_new(from, to) == 0) {
     return 0;
   }
   if (errno != EINVAL && errno != ENOSYS) {
@@ -41,7 +38,7 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
   if (::lstat(to.c_str(), &status) == 0) {
     return EEXIST;
   }
-  return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  return files.rename(from, to) == 0 ? 0 : errno;
 }
 
 std::string content_id(const Manifest& manifest) {
@@ -54,19 +51,38 @@ std::string content_id(const Manifest& manifest) {
   return hasher.hex();
 }
 
-void write_manifest(const fs::path& directory, const Manifest& manifest) {
+void make_folder(const FileSystem& files, const fs::path& folder) {
+  if (files.make_folder(folder) != 0) {
+    const int error = errno;
+    throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}", folder.string(),
+                                       cause_of(error), saving_remedy(error)));
+  }
+}
+
+/// With those above it.
+void make_missing_folders(const FileSystem& files, const fs::path& folder) {
+  std::error_code ignored;
+  if (!folder.empty() && !fs::exists(folder, ignored)) {
+    make_missing_folders(files, folder.parent_path());
+    if (folder.has_filename()) {  // no slash at its end
+      make_folder(files, folder);
+    }
+  }
+}
+
+void write_manifest(const FileSystem& files, const fs::path& directory, const Manifest& manifest) {
   const fs::path unfinished = directory / kUnfinishedManifestName;
-  write_new_file(unfinished, to_json(manifest));
-  if (const int error = rename_to_new(unfinished, directory / kManifestName); error != 0) {
+  write_new_file(files, unfinished, to_json(manifest));
+  if (const int error = rename_to_new(files, unfinished, directory / kManifestName); error != 0) {
     throw EnvironmentError(
         fmt::format("{}: cannot be renamed: {}", unfinished.string(), cause_of(error)));
   }
-  sync_directory(directory);
+  sync_directory(files, directory);
 }
 
 /// Moves what the workers recorded about their files into the manifest, after checking it against
 /// what they reported and against the files.
-void adopt_records(const fs::path& temporary, Manifest& manifest) {
+void adopt_records(const FileSystem& files, const fs::path& temporary, Manifest& manifest) {
   require_files(temporary, manifest);
   std::vector<WorkerRecord> records;
   for (ManifestFile& file : manifest.files) {
@@ -92,7 +108,7 @@ void adopt_records(const fs::path& temporary, Manifest& manifest) {
       temporary.string());
   (void)index_state(temporary, manifest);
   for (const ManifestFile& file : manifest.files) {
-    (void)::unlink((temporary / record_name(file.name)).c_str());
+    files.remove(temporary / record_name(file.name));
   }
 }
 
@@ -100,7 +116,8 @@ enum class Existing { kNone, kKeepIt };
 
 /// Decides about what already has the final name: keeps a valid equal, sets a damaged one aside,
 /// refuses another job's.
-Existing settle_existing(const fs::path& final_path, const Manifest& manifest, const Warn& warn) {
+Existing settle_existing(const FileSystem& files, const fs::path& final_path,
+                         const Manifest& manifest, const Warn& warn) {
   struct stat status {};
   if (::lstat(final_path.c_str(), &status) != 0) {
     return Existing::kNone;
@@ -121,7 +138,7 @@ Existing settle_existing(const fs::path& final_path, const Manifest& manifest, c
         final_path.string(), other_job, manifest.job_fingerprint));
   }
   const fs::path aside = final_path.parent_path() / damaged_name(manifest.step);
-  if (const int error = rename_to_new(final_path, aside); error != 0) {
+  if (const int error = rename_to_new(files, final_path, aside); error != 0) {
     throw EnvironmentError(fmt::format("{}: damaged, and cannot be set aside: {}",
                                        final_path.string(), cause_of(error)));
   }
@@ -134,60 +151,50 @@ Existing settle_existing(const fs::path& final_path, const Manifest& manifest, c
 
 }  // namespace
 
-fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
+fs::path begin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step,
+                          const FileSystem& files) {
   const fs::path temporary = checkpoints_dir / temporary_name(step);
-  std::error_code error;
-  if (!fs::is_directory(checkpoints_dir, error)) {
-    fs::create_directories(checkpoints_dir, error);
-    if (error) {
-      throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}",
-                                         checkpoints_dir.string(), error.message(),
-                                         saving_remedy(error.value())));
-    }
-  }
-  if (::mkdir(temporary.c_str(), 0755) != 0) {
-    const int error_number = errno;
-    throw EnvironmentError(fmt::format("{}: cannot make the folder: {}{}", temporary.string(),
-                                       cause_of(error_number), saving_remedy(error_number)));
-  }
+  make_missing_folders(files, checkpoints_dir);
+  make_folder(files, temporary);
   try {
-    write_owner(temporary, this_process());
+    write_owner(temporary, this_process(), files);
   } catch (...) {
-    discard_temporary(temporary);
+    discard_temporary(temporary, files);
     throw;
   }
   return temporary;
 }
 
-fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const Warn& warn) {
+fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const Warn& warn,
+                           const FileSystem& files) {
   if (parse_temporary_name(last_component(temporary)) != manifest.step) {
     throw InvariantError(
         fmt::format("{}: is not a temporary folder of step {}", temporary.string(), manifest.step));
   }
-  adopt_records(temporary, manifest);
+  adopt_records(files, temporary, manifest);
   if (manifest.checkpoint_id.empty()) {
     manifest.checkpoint_id = content_id(manifest);
   }
-  write_manifest(temporary, manifest);
+  write_manifest(files, temporary, manifest);
 
   const fs::path parent = fs::absolute(temporary).lexically_normal().parent_path();
   const fs::path final_path = parent / step_name(manifest.step);
-  if (settle_existing(final_path, manifest, warn) == Existing::kKeepIt) {
-    discard_temporary(temporary);
+  if (settle_existing(files, final_path, manifest, warn) == Existing::kKeepIt) {
+    discard_temporary(temporary, files);
     return final_path;
   }
-  sync_directory(parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
-  if (const int error = rename_to_new(temporary, final_path); error != 0) {
+  sync_directory(files, parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
+  if (const int error = rename_to_new(files, temporary, final_path); error != 0) {
     throw EnvironmentError(fmt::format("{}: cannot be renamed to {}: {}", temporary.string(),
                                        final_path.string(), cause_of(error)));
   }
-  sync_directory(parent);
+  sync_directory(files, parent);
   // Of use only while temporary; readers ignore one that a crash left here.
-  (void)::unlink((final_path / kOwnerName).c_str());
+  files.remove(final_path / kOwnerName);
   return final_path;
 }
 
-bool discard_temporary(const fs::path& temporary) {
+bool discard_temporary(const fs::path& temporary, const FileSystem& files) {
   if (!parse_temporary_name(last_component(temporary))) {
     throw InvariantError(
         fmt::format("{}: is not a temporary folder of a checkpoint", temporary.string()));
@@ -198,11 +205,11 @@ bool discard_temporary(const fs::path& temporary) {
     // known to be dead.
     const std::string name = entry.path().filename().string();
     if (is_own_file_name(name) && name != kOwnerName) {
-      (void)::unlink(entry.path().c_str());
+      files.remove(entry.path());
     }
   }
-  (void)::unlink((temporary / kOwnerName).c_str());
-  return ::rmdir(temporary.c_str()) == 0 || errno == ENOENT;
+  files.remove(temporary / kOwnerName);
+  return files.remove_folder(temporary) == 0 || errno == ENOENT;
 }
 
 }  // namespace gangway::checkpoint

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "checkpoint/files/file_system.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/store/warn.hpp"
 
@@ -22,7 +23,8 @@ namespace gangway::checkpoint {
 /// digits>-<nonce>` that says which process owns it. Syncs nothing: it waits for no slow disk.
 /// @throws EnvironmentError naming path and cause.
 [[nodiscard]] std::filesystem::path begin_checkpoint(const std::filesystem::path& checkpoints_dir,
-                                                     std::int64_t step);
+                                                     std::int64_t step,
+                                                     const FileSystem& files = PosixFileSystem());
 
 /// Checks that every file of the manifest is there with its size, names the manifest's step and
 /// epoch, and holds tensors that no other holds; writes the manifest; gives the folder its final
@@ -33,10 +35,12 @@ namespace gangway::checkpoint {
 /// job's checkpoint is in the way; EnvironmentError when the disk fails. After a throw call
 /// discard_temporary and, to retry, start afresh.
 std::filesystem::path commit_checkpoint(const std::filesystem::path& temporary, Manifest manifest,
-                                        const Warn& warn = {});
+                                        const Warn& warn = {},
+                                        const FileSystem& files = PosixFileSystem());
 
 /// Removes a folder from begin_checkpoint and our files in it; never throws for what is already
 /// gone. @return whether it is gone now: a disk may refuse to remove it.
-bool discard_temporary(const std::filesystem::path& temporary);
+bool discard_temporary(const std::filesystem::path& temporary,
+                       const FileSystem& files = PosixFileSystem());
 
 }  // namespace gangway::checkpoint

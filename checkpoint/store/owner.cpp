@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "checkpoint/store/owner.hpp"
 
-#include <span>
-
 #include "base/errors.hpp"
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
@@ -27,16 +25,15 @@ Owner this_process() {
                .start_ticks = self.start_ticks};
 }
 
-void write_owner(const std::filesystem::path& directory, const Owner& owner) {
+void write_owner(const std::filesystem::path& directory, const Owner& owner,
+                 const FileSystem& files) {
   const nlohmann::ordered_json document = {{"host", owner.host},
                                            {"boot_id", owner.boot_id},
                                            {"pid_namespace", owner.pid_namespace},
                                            {"pid", owner.pid},
                                            {"start_ticks", owner.start_ticks}};
-  const std::string text = document.dump(2) + "\n";
-  NewFile file(directory / kOwnerName, text.size());
-  file.write(std::as_bytes(std::span(text.data(), text.size())));
-  file.finish(Durability::kWhenever);  // after a power cut its process is dead, whatever it says
+  // Not synced: after a power cut its process is dead, whatever it says.
+  write_new_file(files, directory / kOwnerName, document.dump(2) + "\n", Durability::kWhenever);
 }
 
 OwnerState judge(const Owner& owner, const Owner& self) {

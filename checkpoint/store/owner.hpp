@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "checkpoint/files/file_system.hpp"
+
 namespace gangway::checkpoint {
 
 /// A process id is reused, so the start time goes with it; it means nothing on another host, in
@@ -28,7 +30,8 @@ enum class OwnerState {
 /// The calling process.
 [[nodiscard]] Owner this_process();
 /// Writes owner.json into `directory`, without waiting for the disk. @throws EnvironmentError.
-void write_owner(const std::filesystem::path& directory, const Owner& owner);
+void write_owner(const std::filesystem::path& directory, const Owner& owner,
+                 const FileSystem& files = PosixFileSystem());
 /// A folder without a readable owner.json is of a process that died before it could write it:
 /// kDead.
 [[nodiscard]] OwnerState owner_state(const std::filesystem::path& directory);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
@@ -46,26 +45,26 @@ bool holds_only_own_files(const fs::path& directory) {
 
 /// Unlinks our files, then the folder, which stays when something foreign is in it. True when it is
 /// gone.
-bool remove_own_folder(const fs::path& directory) {
+bool remove_own_folder(const FileSystem& files, const fs::path& directory) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     if (is_own_file_name(entry.path().filename().string())) {
-      (void)::unlink(entry.path().c_str());
+      files.remove(entry.path());
     }
   }
-  return ::rmdir(directory.c_str()) == 0;
+  return files.remove_folder(directory) == 0;
 }
 
 /// Takes the checkpoint's name away first, so that a crash in between leaves no half of it under
 /// that name.
-bool remove_entry(const CheckpointEntry& entry) {
+bool remove_entry(const FileSystem& files, const CheckpointEntry& entry) {
   const fs::path doomed = entry.path.parent_path() / doomed_name(entry.step);
-  if (std::rename(entry.path.c_str(), doomed.c_str()) != 0) {
+  if (files.rename(entry.path, doomed) != 0) {
     throw EnvironmentError(fmt::format("{}: old checkpoint cannot be deleted: {}",
                                        entry.path.string(), cause_of(errno)));
   }
   remove_score(entry.path.parent_path(), entry.step);
-  return remove_own_folder(doomed);
+  return remove_own_folder(files, doomed);
 }
 
 bool is_complete(const CheckpointEntry& entry) {
@@ -116,14 +115,15 @@ std::vector<const CheckpointEntry*> surplus_of(std::span<const CheckpointEntry> 
   return surplus;
 }
 
-std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, const RetentionPolicy& policy) {
+std::vector<fs::path> remove_old(const fs::path& checkpoints_dir, const RetentionPolicy& policy,
+                                 const FileSystem& files) {
   const std::vector<CheckpointEntry> entries = list_checkpoints(checkpoints_dir);
   std::set<std::int64_t> held = pinned_steps(checkpoints_dir);
   held.insert(policy.in_use.begin(), policy.in_use.end());
   held.merge(best_steps(read_scores(checkpoints_dir, entries), policy.keep_best));
   std::vector<fs::path> removed;
   for (const CheckpointEntry* entry : surplus_of(entries, held, policy)) {
-    if (entry->manifest && holds_only_own_files(entry->path) && remove_entry(*entry)) {
+    if (entry->manifest && holds_only_own_files(entry->path) && remove_entry(files, *entry)) {
       removed.push_back(entry->path);
     }
   }
@@ -142,7 +142,7 @@ void remove_checkpoint(const CheckpointEntry& entry) {
         "{}: holds files that are not of a checkpoint: move them away first", entry.path.string()));
   }
   (void)unpin_checkpoint(entry.path.parent_path(), entry.step);
-  if (!remove_entry(entry)) {
+  if (!remove_entry(PosixFileSystem(), entry)) {
     throw EnvironmentError(fmt::format("{}: not all of its files can be deleted; see {}/.old-*",
                                        entry.path.string(), entry.path.parent_path().string()));
   }
@@ -171,7 +171,7 @@ void pin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
   if (!file) {
     throw EnvironmentError(fmt::format("{}: cannot be made: {}", pin.string(), cause_of(errno)));
   }
-  sync_directory(checkpoints_dir);
+  sync_directory(PosixFileSystem(), checkpoints_dir);
 }
 
 bool unpin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
@@ -185,7 +185,8 @@ bool unpin_checkpoint(const fs::path& checkpoints_dir, std::int64_t step) {
   return false;
 }
 
-std::vector<fs::path> remove_stale_temporaries(const fs::path& checkpoints_dir) {
+std::vector<fs::path> remove_stale_temporaries(const fs::path& checkpoints_dir,
+                                               const FileSystem& files) {
   std::vector<fs::path> stale;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(checkpoints_dir, error)) {
@@ -199,7 +200,7 @@ std::vector<fs::path> remove_stale_temporaries(const fs::path& checkpoints_dir) 
       stale.push_back(entry.path());
     }
   }
-  std::erase_if(stale, [](const fs::path& path) { return !remove_own_folder(path); });
+  std::erase_if(stale, [&](const fs::path& path) { return !remove_own_folder(files, path); });
   return stale;
 }
 

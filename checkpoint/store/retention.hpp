@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "checkpoint/store/retention.hpp"
+#include "checkpoint/files/file_system.hpp"
 #include "checkpoint/store/scan.hpp"
 
 namespace gangway::checkpoint {
@@ -34,7 +34,8 @@ struct RetentionPolicy {
 /// or hold something foreign. @return what was deleted. @throws EnvironmentError naming what cannot
 /// be deleted.
 std::vector<std::filesystem::path> remove_old(const std::filesystem::path& checkpoints_dir,
-                                              const RetentionPolicy& policy);
+                                              const RetentionPolicy& policy,
+                                              const FileSystem& files = PosixFileSystem());
 
 /// Deletes one, its pin and its score. @throws CheckpointError where nothing proves that it is
 /// ours; EnvironmentError where the disk refuses.
@@ -51,6 +52,6 @@ bool unpin_checkpoint(const std::filesystem::path& checkpoints_dir, std::int64_t
 /// Deletes temporaries whose owner is known to be dead (same host; another boot or no such
 /// process). @return what was deleted.
 std::vector<std::filesystem::path> remove_stale_temporaries(
-    const std::filesystem::path& checkpoints_dir);
+    const std::filesystem::path& checkpoints_dir, const FileSystem& files = PosixFileSystem());
 
 }  // namespace gangway::checkpoint

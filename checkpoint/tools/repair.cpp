@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -11,7 +10,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/errors.hpp"
 #include "checkpoint/files/aligned_buffer.hpp"
@@ -140,12 +138,13 @@ bool rebuild(const Plan& plan, const StoredChunk& chunk, const ElementSource& so
 }
 
 /// Writes the whole file anew. False, and nothing changed, when a damaged chunk cannot be had.
-bool rewrite(const Plan& plan, std::size_t file, const ElementSource& source) {
+bool rewrite(const FileSystem& files, const Plan& plan, std::size_t file,
+             const ElementSource& source) {
   const ManifestFile& listed = plan.manifest.files[file];
   const fs::path target = plan.path / listed.name;
   const fs::path fresh = plan.path / repair_name(listed.name);
-  (void)::unlink(fresh.c_str());  // of a repair that was killed
-  NewFile out(fresh, listed.bytes, Caching::kDirect);
+  files.remove(fresh);  // of a repair that was killed
+  NewFile out(files, fresh, listed.bytes, Caching::kDirect);
   ChunkReader reader(plan.path, plan.manifest, Caching::kDirect);
   const AlignedBuffer buffer(kChunkBytes);
   for (std::uint64_t number = 0; number < num_chunks(listed.bytes); ++number) {
@@ -158,13 +157,13 @@ bool rewrite(const Plan& plan, std::size_t file, const ElementSource& source) {
     out.write(bytes);
   }
   out.finish();
-  if (std::rename(fresh.c_str(), target.c_str()) != 0) {
+  if (files.rename(fresh, target) != 0) {
     const int error = errno;
-    (void)::unlink(fresh.c_str());
+    files.remove(fresh);
     throw EnvironmentError(fmt::format("{}: cannot be put in the place of the damaged file: {}",
                                        fresh.string(), cause_of(error)));
   }
-  sync_directory(plan.path);
+  sync_directory(files, plan.path);
   return true;
 }
 
@@ -207,7 +206,8 @@ ElementSource elements_of(const fs::path& other_checkpoint) {
   };
 }
 
-RepairResult repair_checkpoint(const fs::path& checkpoint, const ElementSource& source) {
+RepairResult repair_checkpoint(const fs::path& checkpoint, const ElementSource& source,
+                               const FileSystem& files) {
   const Plan plan(checkpoint);
   const std::vector<DamagedChunk> found = damage_of(plan);
   RepairResult result;
@@ -218,7 +218,7 @@ RepairResult repair_checkpoint(const fs::path& checkpoint, const ElementSource& 
     if (here.empty()) {
       continue;
     }
-    std::vector<DamagedChunk>& list = rewrite(plan, file, source) ? result.repaired : result.left;
+    std::vector<DamagedChunk>& list = rewrite(files, plan, file, source) ? result.repaired : result.left;
     list.insert(list.end(), here.begin(), here.end());
   }
   return result;

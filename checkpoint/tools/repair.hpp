@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/files/file_system.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
 
 namespace gangway::checkpoint {
@@ -46,6 +47,7 @@ struct RepairResult {
 /// one cannot is left as it is. @throws CheckpointError as find_damage; EnvironmentError when the
 /// disk refuses: then the damaged files are as they were.
 RepairResult repair_checkpoint(const std::filesystem::path& checkpoint,
-                               const ElementSource& source);
+                               const ElementSource& source,
+                               const FileSystem& files = PosixFileSystem());
 
 }  // namespace gangway::checkpoint

@@ -13,7 +13,8 @@ namespace gangway::checkpoint {
 
 [[nodiscard]] inline FileReport write_worker_file(const std::filesystem::path& temporary,
                                                   const FileIdentity& identity,
-                                                  std::span<const TensorRecord> tensors) {
+                                                  std::span<const TensorRecord> tensors,
+                                                  const FileSystem& files = PosixFileSystem()) {
   std::vector<PieceRecord> pieces;
   pieces.reserve(tensors.size());
   for (const TensorRecord& tensor : tensors) {
@@ -23,7 +24,7 @@ namespace gangway::checkpoint {
                              .end = tensor.bytes.size() / item_size(tensor.type)},
                       .bytes = tensor.bytes});
   }
-  return write_worker_pieces(temporary, identity, pieces);
+  return write_worker_pieces(temporary, identity, pieces, {}, files);
 }
 
 }  // namespace gangway::checkpoint

@@ -83,6 +83,9 @@ class SlotStates : public ::testing::Test {
   void require_recovery(const std::string& state, const ::testing::Matcher<std::int64_t>& step) {
     write_bytes(slot_, state);
     EXPECT_THAT(newest_step(folder_.path()), step);
+    for (const SnapshotEntry& entry : find_sample(folder_.path())) {
+      EXPECT_NO_THROW(SnapshotFile{entry.file}) << "is listed, and damaged";
+    }
     SnapshotMemory memory(sample_place(folder_.path()), sample_pieces());
     EXPECT_TRUE(take_sample(memory, {.step = 4}));
     EXPECT_EQ(newest_step(folder_.path()), 4);
@@ -185,11 +188,13 @@ TEST(SlotFile, ThatWasHalfMadeHoldsNothingAndIsReplaced) {
 }
 
 /// How far a worker has come with a snapshot when it dies.
-enum class Progress { kNotBegun, kBegun, kHalf, kWhole, kCount };
+enum class Progress { kNotBegun, kBegun, kHalf, kWhole, kNextBegun, kCount };
 
 void advance(SnapshotMemory& memory, SnapshotId id, Progress progress) {
-  if (progress == Progress::kWhole) {
+  if (progress == Progress::kWhole || progress == Progress::kNextBegun) {
     EXPECT_TRUE(take_sample(memory, id));
+    ++id.step;
+    EXPECT_TRUE(progress == Progress::kWhole || memory.begin(id));
   } else if (progress != Progress::kNotBegun) {
     EXPECT_TRUE(memory.begin(id));
     if (progress == Progress::kHalf) {

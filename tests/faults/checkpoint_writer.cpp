@@ -7,7 +7,6 @@
 //                                                    absent: for ever; ELEMENTS a tensor: 12000
 //   checkpoint_writer check DIR    loads the newest valid one; prints "step N" or "none", warnings
 //                                  on stderr
-//   checkpoint_writer repair CHECKPOINT OTHER   prints "repaired N, left M"
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -27,7 +26,6 @@
 #include "checkpoint/store/commit.hpp"
 #include "checkpoint/store/retention.hpp"
 #include "checkpoint/store/scan.hpp"
-#include "checkpoint/tools/repair.hpp"
 
 namespace {
 
@@ -160,12 +158,6 @@ void check(const std::filesystem::path& directory) {
   say(found ? fmt::format("step {}", found->step) : "none"s);
 }
 
-void repair(const std::filesystem::path& checkpoint, const std::filesystem::path& other) {
-  const store::RepairResult result =
-      store::repair_checkpoint(checkpoint, store::elements_of(other));
-  say(fmt::format("repaired {}, left {}", result.repaired.size(), result.left.size()));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -180,13 +172,7 @@ int main(int argc, char** argv) {
       check(arguments[1]);
       return 0;
     }
-    if (arguments.size() == 3 && arguments[0] == "repair") {
-      repair(arguments[1], arguments[2]);
-      return 0;
-    }
-    fmt::print(stderr,
-               "usage: checkpoint_writer write DIR [STEPS [ELEMENTS]] | check DIR | "
-               "repair CHECKPOINT OTHER\n");
+    fmt::print(stderr, "usage: checkpoint_writer write DIR [STEPS [ELEMENTS]] | check DIR\n");
     return static_cast<int>(gangway::ExitCode::kUsage);
   } catch (const gangway::Error& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -103,8 +103,7 @@ struct KeepSnapshots {
 /// work; the oldest comes first, as it is the likeliest to be whole everywhere. A copy that
 /// is not what its hashes say (its owner lives and has overwritten it) is dropped.
 /// @return how many were copied. @throws EnvironmentError
-std::size_t copy_snapshots(const KeepSnapshots& keep,
-                           const FileSystem& files = PosixFileSystem());
+std::size_t copy_snapshots(const KeepSnapshots& keep, const FileSystem& files = PosixFileSystem());
 
 /// What reap_snapshots() found.
 struct ReapedSnapshots {

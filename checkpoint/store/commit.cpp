@@ -183,7 +183,8 @@ fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const W
     discard_temporary(temporary, files);
     return final_path;
   }
-  sync_directory(files, parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
+  sync_directory(files,
+                 parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
   if (const int error = rename_to_new(files, temporary, final_path); error != 0) {
     throw EnvironmentError(fmt::format("{}: cannot be renamed to {}: {}", temporary.string(),
                                        final_path.string(), cause_of(error)));

@@ -218,7 +218,8 @@ RepairResult repair_checkpoint(const fs::path& checkpoint, const ElementSource& 
     if (here.empty()) {
       continue;
     }
-    std::vector<DamagedChunk>& list = rewrite(files, plan, file, source) ? result.repaired : result.left;
+    std::vector<DamagedChunk>& list =
+        rewrite(files, plan, file, source) ? result.repaired : result.left;
     list.insert(list.end(), here.begin(), here.end());
   }
   return result;

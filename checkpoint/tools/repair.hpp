@@ -46,8 +46,7 @@ struct RepairResult {
 /// Rewrites every file with damaged chunks if all of them can be had from `source`; a file of which
 /// one cannot is left as it is. @throws CheckpointError as find_damage; EnvironmentError when the
 /// disk refuses: then the damaged files are as they were.
-RepairResult repair_checkpoint(const std::filesystem::path& checkpoint,
-                               const ElementSource& source,
+RepairResult repair_checkpoint(const std::filesystem::path& checkpoint, const ElementSource& source,
                                const FileSystem& files = PosixFileSystem());
 
 }  // namespace gangway::checkpoint

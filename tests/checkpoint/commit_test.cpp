@@ -34,7 +34,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 /// A temporary of step 5 with two files, and its manifest.
 struct Parts {
-  ScratchFolder folder;
+  ScratchFolder folder{"/dev/shm"};
   Manifest manifest = sample_manifest(5);
   fs::path temporary = write_parts(
       folder.path(), sample_state(5), 2, [](std::size_t i) { return static_cast<int>(i % 2); },
@@ -45,7 +45,7 @@ struct Parts {
 };
 
 TEST(Commit, MakesAFolderOfTheFilesAndTheManifestAlone) {
-  const ScratchFolder folder;
+  const ScratchFolder folder{"/dev/shm"};
   const fs::path path = commit_sample(folder.path() / "run" / "checkpoints", 123);
   EXPECT_EQ(path.filename(), "step-000000123");
   EXPECT_THAT(names_in(path),
@@ -94,7 +94,7 @@ TEST(Commit, RefusesAFileOfAnotherStepOrEpoch) {
 }
 
 TEST(Commit, RefusesATensorThatTwoWorkersWrote) {
-  const ScratchFolder folder;
+  const ScratchFolder folder{"/dev/shm"};
   Manifest manifest = sample_manifest(5);
   const fs::path temporary = begin_checkpoint(folder.path(), 5);
   for (int worker = 0; worker < 2; ++worker) {
@@ -199,7 +199,7 @@ TEST(Commit, OfASaveThatFailedCanBeTriedAgain) {
 }
 
 TEST(Commit, SaysWhereAFolderCannotBeMade) {
-  const ScratchFolder folder;
+  const ScratchFolder folder{"/dev/shm"};
   write_text(folder.path() / "file", "");
   try {
     (void)begin_checkpoint(folder.path() / "file" / "checkpoints", 1);

@@ -109,7 +109,7 @@ class CrashPoints : public ::testing::Test {
 
   /// Lets each call fail once: one line names the place, and a cut behind it costs nothing.
   void fail_everywhere(const Deed& deed, int calls) {
-    const std::vector<int> errors{EIO, ENOSPC, EDQUOT};
+    const std::vector<int> errors{EIO, ENOSPC, EDQUOT, EROFS, EACCES};
     for (int call = 0; call < calls && !HasFailure(); ++call) {
       const int error = errors[static_cast<std::size_t>(call) % errors.size()];
       SCOPED_TRACE("error " + std::to_string(error) + " of call " + std::to_string(call));
@@ -190,7 +190,8 @@ void bury_owners(const fs::path& checkpoints) {
   for (const auto& entry : fs::directory_iterator(checkpoints)) {
     const fs::path owner = entry.path() / kOwnerName;
     const std::string boot = "\"boot_id\": \"";
-    if (std::string text = fs::exists(owner) ? read_text(owner) : ""; text.find(boot) != text.npos) {
+    if (std::string text = fs::exists(owner) ? read_text(owner) : "";
+        text.find(boot) != text.npos) {
       write_text(owner, text.insert(text.find(boot) + boot.size(), "earlier"));
     }
   }
@@ -356,9 +357,9 @@ class CopyCrashPoints : public CrashPoints {
   void require_whole(const fs::path& root, bool are_all) const {
     const fs::path kept = root / "kept";
     std::vector<std::int64_t> steps;
-    for (const SnapshotEntry& entry : find_snapshots(
-             std::span(&kept, 1), sample_key(shared_.path()),
-             [](const std::string& line) { ADD_FAILURE() << line; })) {
+    for (const SnapshotEntry& entry :
+         find_snapshots(std::span(&kept, 1), sample_key(shared_.path()),
+                        [](const std::string& line) { ADD_FAILURE() << line; })) {
       EXPECT_EQ(as_text(SnapshotFile(entry.file).bytes(1)),
                 sample_text(sample_pieces()[1], entry.id.step));
       steps.push_back(entry.id.step);

@@ -182,8 +182,7 @@ FileDescriptor ForgetfulDisk::create(const fs::path& path, mode_t mode) const {
   FileDescriptor file = PosixFileSystem::create(path, mode);
   if (file) {
     auto node = std::make_shared<Node>();
-    state_->folder_of(path).change(
-        {.gone = {}, .come = path.filename().string(), .node = node});
+    state_->folder_of(path).change({.gone = {}, .come = path.filename().string(), .node = node});
     state_->open[file.get()] = node;
   }
   return file;
@@ -232,9 +231,9 @@ int ForgetfulDisk::close(FileDescriptor file) const {
 
 ssize_t ForgetfulDisk::read(const FileDescriptor& file, std::uint64_t offset,
                             std::span<std::byte> out) const {
-  return state_->fails(Signals::kInterrupt) ? -1
-                         : PosixFileSystem::read(file, offset,
-                                                 out.first(state_->part_of(out.size())));
+  return state_->fails(Signals::kInterrupt)
+             ? -1
+             : PosixFileSystem::read(file, offset, out.first(state_->part_of(out.size())));
 }
 
 int ForgetfulDisk::rename(const fs::path& from, const fs::path& to) const {

@@ -118,16 +118,6 @@ TEST_F(Repair, LeavesAChunkThatNobodyHas) {
   EXPECT_THAT(repair_checkpoint(checkpoint, none).left, SizeIs(1));
 }
 
-TEST_F(Repair, GoesOnAfterOneThatWasKilled) {
-  const fs::path copy = folder.path() / "copy";
-  fs::copy(checkpoint, copy, fs::copy_options::recursive);
-  damage(file(0), 5000);
-  write_text(checkpoint / repair_name(worker_file_name(0, 2)), "half");
-  EXPECT_THAT(repair_checkpoint(checkpoint, elements_of(copy)).repaired, SizeIs(1));
-  EXPECT_TRUE(is_sound());
-  EXPECT_FALSE(fs::exists(checkpoint / repair_name(worker_file_name(0, 2))));
-}
-
 TEST_F(Repair, NeedsAManifestAndChunkSums) {
   EXPECT_THAT(checkpoint_error_of([] { (void)find_damage("tests/checkpoint/samples/format-1"); }),
               HasSubstr("is of format 1, which has no sums of chunks"));

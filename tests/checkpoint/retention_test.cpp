@@ -37,7 +37,7 @@ class Retention : public ::testing::Test {
       (void)commit_sample(folder.path(), step);
     }
   }
-  ScratchFolder folder;
+  ScratchFolder folder{"/dev/shm"};
 };
 
 TEST_F(Retention, KeepsTheNewest) {
@@ -67,7 +67,7 @@ TEST_F(Retention, TouchesNothingThatItCannotRead) {
 }
 
 TEST_F(Retention, DoesNotFollowALinkInAnOldPlace) {
-  const ScratchFolder elsewhere;
+  const ScratchFolder elsewhere{"/dev/shm"};
   const fs::path target = commit_sample(elsewhere.path(), 1);
   fs::create_directory_symlink(target, folder.path() / "step-000000001");
   commit_steps({2});
@@ -108,7 +108,7 @@ TEST_F(Retention, LeavesForeignThingsThatLookLikeTemporaries) {
   const fs::path with_notes = folder.path() / temporary_name(2);
   fs::create_directory(with_notes);
   write_text(with_notes / "notes.txt", "");
-  const ScratchFolder elsewhere;
+  const ScratchFolder elsewhere{"/dev/shm"};
   write_text(elsewhere.path() / kManifestName, "");
   fs::create_directory_symlink(elsewhere.path(), folder.path() / temporary_name(4));
   EXPECT_THAT(remove_stale_temporaries(folder.path()), IsEmpty());

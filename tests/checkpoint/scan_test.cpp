@@ -37,7 +37,7 @@ class Scan : public ::testing::Test {
   std::string verify_error(const fs::path& path) {
     return checkpoint_error_of([&] { (void)verify_checkpoint(path); });
   }
-  ScratchFolder folder;
+  ScratchFolder folder{"/dev/shm"};
   std::vector<std::string> warnings;
 };
 

@@ -2,14 +2,13 @@
 // Preloaded into a program (LD_PRELOAD): calls that change the disk fail, take long, or hang, as a
 // test wants it while the program runs. $DISK_FAULTS names a folder with
 //
-//   faults   lines "CALL WHAT TIMES PATH": a CALL (fsync, write, close, rename, mkdir, unlink,
-//            posix_fallocate) on a path that the regular expression PATH finds fails with the errno
+//   faults   lines "CALL WHAT TIMES PATH": a CALL (fsync, rename, unlink) on a path that the
+//   regular expression PATH finds fails with the errno
 //            WHAT (a number); or, WHAT being "hang", does not return before the line is gone; or,
 //            WHAT being "wait:N", takes N milliseconds longer; TIMES a process, 0: always. The test
 //            replaces the file whenever it likes.
 //   calls    what was done to paths with "/checkpoints" or "/snapshots/" in them, a line "PID CALL
-//   PATH RESULT"
-//            each (writes only where they were tampered with)
+//            PATH RESULT" each
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -159,36 +158,6 @@ extern "C" int fsync(int fd) {
   return call_or_fail("fsync", path_of(fd), [&] { return real(fd); });
 }
 
-extern "C" int close(int fd) {
-  static auto* const real = next<int(int)>("close");
-  const std::string path = folder() != nullptr ? path_of(fd) : std::string();
-  const int error = tamper("close", path);
-  const int result = real(fd);  // Linux frees the descriptor even where it reports an error
-  if (error != 0) {
-    note("close", path, std::strerror(error));
-    errno = error;
-    return -1;
-  }
-  return result;
-}
-
-extern "C" ssize_t write(int fd, const void* bytes, std::size_t count) {
-  static auto* const real = next<ssize_t(int, const void*, std::size_t)>("write");
-  const std::string path = folder() != nullptr ? path_of(fd) : std::string();
-  if (const int error = tamper("write", path); error != 0) {
-    note("write", path, std::strerror(error));
-    errno = error;
-    return -1;
-  }
-  return real(fd, bytes, count);
-}
-
-extern "C" int posix_fallocate(int fd, off_t offset, off_t length) {
-  static auto* const real = next<int(int, off_t, off_t)>("posix_fallocate");
-  const int error = tamper("posix_fallocate", path_of(fd));
-  return error != 0 ? error : real(fd, offset, length);
-}
-
 extern "C" int renameat2(int from_folder, const char* from, int to_folder, const char* to,
                          unsigned flags) {
   static auto* const real = next<int(int, const char*, int, const char*, unsigned)>("renameat2");
@@ -199,11 +168,6 @@ extern "C" int renameat2(int from_folder, const char* from, int to_folder, const
 extern "C" int rename(const char* from, const char* to) {
   static auto* const real = next<int(const char*, const char*)>("rename");
   return call_or_fail("rename", from, [&] { return real(from, to); });
-}
-
-extern "C" int mkdir(const char* path, mode_t mode) {
-  static auto* const real = next<int(const char*, mode_t)>("mkdir");
-  return call_or_fail("mkdir", path, [&] { return real(path, mode); });
 }
 
 extern "C" int unlink(const char* path) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Own pictures, labels, sizes."""
+"""Own pictures, labels, sizes, and a job made from them."""
 import pictures
 from hour import Problem
 from steps import step
@@ -47,13 +47,6 @@ def a_folder_of_mixed_pictures(hour):
 
 
 @step
-def a_folder_of_pictures_of_one_size(hour):
-    side = hour.random.choice([32, 64, 100])
-    folder, _ = make_folder(hour, side=lambda: side)
-    train_on(hour, folder)
-
-
-@step
 def a_zip_of_pictures(hour):
     side = hour.random.choice([28, 48, 64])
     folder, _ = make_folder(hour, side=lambda: side)
@@ -79,27 +72,6 @@ def a_broken_file_among_the_pictures(hour):
 
 
 @step
-def no_pictures_at_all(hour):
-    folder = hour.folder / "pictures"
-    kind = hour.random.choice(["missing", "empty", "others", "a file", "nothing said"])
-    hour.note(kind)
-    if kind in ("empty", "others"):
-        (folder / "deep").mkdir(parents=True)
-    if kind == "others":
-        (folder / "notes.txt").write_text("no picture")
-        (folder / "film.mp4").write_bytes(bytes(1000))
-    if kind == "a file":
-        folder.write_bytes(b"no archive")
-    train_on(hour, "" if kind == "nothing said" else folder, codes=(2,), says="images:|pictures")
-
-
-@step
-def fewer_pictures_than_a_batch(hour):
-    folder, _ = make_folder(hour, count=hour.random.randint(1, 3), side=lambda: 32)
-    train_on(hour, folder, codes=(0, 2))
-
-
-@step
 def folders_as_labels(hour):
     for name in ("cats", "dogs", "hares"):
         make_folder(hour, f"pets/{name}", count=8, side=lambda: 32)
@@ -108,20 +80,14 @@ def folders_as_labels(hour):
 
 
 @step
-def a_source_that_nobody_has(hour):
-    source = hour.random.choice(["mnist", "celeba", "toy:ring9", "folder", "/nowhere", "images", "idx:", "imgaes:here", ""])
-    hour.note(source)
-    hour.expect(hour.run(*image_job(hour, f"data.source={source}")), 2, says="data.source")
-
-
-@step
-def another_resolution(hour):
-    resolution = hour.random.choice([16, 28, 48, 128, 256, 0, -1])
-    hour.note(resolution)
-    hour.expect(hour.run(*image_job(hour, f"model.resolution={resolution}")), 2, says="resolution")
-
-
-@step
-def grey_or_colour(hour):
-    channels = hour.random.choice([2, 4, 0])
-    hour.expect(hour.run(*image_job(hour, f"model.channels={channels}")), 2, says="channels")
+def a_job_from_pictures(hour):
+    for name in ("cats", "dogs"):
+        pictures.write_folder(hour.random, hour.folder / "pets" / name, hour.random.randint(12, 60), drawn_side(hour, 24, 90))
+    wanted = hour.random.choice([[], ["--resolution", 64], ["--minutes", 5], ["-n", 3]])
+    hour.note(" ".join(map(str, wanted)))
+    hour.expect(hour.call(hour.gangway, "init", "job", "pets", "--no-trial", "-o", "pets.yaml", *wanted), 0)
+    hour.expect(hour.call(hour.gangway, "init", "job", "pets", "--no-trial", "-o", "pets.yaml"), 2, says="--force")
+    hour.expect(hour.run("pets.yaml", "--dry-run", "-n", 2), 0)
+    hour.expect(hour.run("pets.yaml", "-n", 2, *SMALL), 0)
+    hour.expect(hour.call(hour.gangway, "init", "job", "nowhere", "-o", "other.yaml"), 2, says="nowhere")
+    hour.expect(hour.call(hour.gangway, "init", "job", "pets", "--recipe", "r3gan", "-o", "other.yaml"), 2, says="r3gan-")

@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 
 import data_steps  # noqa: F401
-import day_steps  # noqa: F401
 import leaving_steps  # noqa: F401
 import machine_steps  # noqa: F401
 import result_steps  # noqa: F401

@@ -86,11 +86,6 @@ def ctrl_c_twice(hour):
 
 
 @step
-def sigterm(hour):
-    interrupt(hour, signal.SIGTERM, codes=(0, 75, 143), to_group=False)
-
-
-@step
 def ctrl_backslash_or_a_closed_terminal(hour):
     number = hour.random.choice([signal.SIGHUP, signal.SIGQUIT])
     hour.note(number.name)
@@ -144,12 +139,3 @@ def the_same_command_again(hour):
     hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "training.kimg=20"), 0)
     if hour.digest("whole") == whole:
         raise Problem("a longer training has trained nothing")
-
-
-@step
-def another_value_and_the_same_run(hour):
-    train_whole(hour)
-    ended = hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "training.kimg=20", "training.batch=32"), 0)
-    if "training.batch 32, was 64" not in ended.out:
-        raise Problem(f"the changed key is not named: {ended.described()}")
-    hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "model.width=16"), 5, says="model.width 16, was 32")

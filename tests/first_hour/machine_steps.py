@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machines as they are: full disks, no network, odd environments, small terminals, another job beside."""
+"""Machines as they are: full disks, no network, odd environments, small terminals, the same run at once."""
 import fcntl
 import os
 import pty
@@ -89,16 +89,6 @@ def set_up_and_built_again(hour):
 
 
 @step
-def two_jobs_side_by_side(hour):
-    first = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "first")
-    second = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "second")
-    hour.expect(hour.end(first), 0)
-    hour.expect(hour.end(second), 0)
-    if hour.digest("first") != hour.digest("second"):
-        raise Problem("two jobs side by side have other digests")
-
-
-@step
 def the_same_run_twice_at_once(hour):
     first = hour.start(hour.gangway, "run", hour.job(), "-n", 2, "--run", "same")
     second = hour.start(hour.gangway, "run", hour.job(), "-n", 1, "--run", "same")
@@ -108,26 +98,6 @@ def the_same_run_twice_at_once(hour):
     if all(each.code for each in ended):
         raise Problem(f"nobody has trained: {ended[0].described()}\n{ended[1].described()}")
     hour.digest("same")
-
-
-@step
-def more_workers_than_cores(hour):
-    workers = (os.cpu_count() or 1) + hour.random.randint(1, 3)
-    hour.note(f"{workers} workers")
-    how = [f"training.microbatches={workers}", f"training.batch={4 * workers}", "training.kimg=0.64"]
-    hour.expect(hour.run(hour.job(), "-n", workers, *how), 0)
-
-
-@step
-def an_odd_batch(hour):
-    pieces = hour.random.choice([1, 3, 5, 7])
-    batch = pieces * hour.random.choice([1, 3, 9, 13])
-    hour.note(f"{batch} in {pieces}")
-    how = [f"training.batch={batch}", f"training.microbatches={pieces}", f"training.kimg={20 * batch / 1000}"]
-    hour.expect(hour.run(hour.job(), "-n", 1, "--run", "one", *how), 0)
-    hour.expect(hour.run(hour.job(), "-n", hour.random.randint(1, min(pieces, 3)), "--run", "some", *how), 0)
-    if hour.digest("one") != hour.digest("some"):
-        raise Problem("another number of workers has another digest")
 
 
 @step
@@ -199,13 +169,6 @@ def read_to_the_end(terminal, file):
         except OSError:
             pass  # as Linux says the end
     os.close(terminal)
-
-
-@step
-def a_look_at_the_machine(hour):
-    ended = hour.expect(hour.call(hour.gangway, "doctor"), 0, 6)
-    if ended.code == 6 and "bad" not in ended.out:
-        raise Problem(f"nothing is bad: {ended.described()}")
 
 
 @step

@@ -44,17 +44,6 @@ def export_and_load_in_pytorch(hour):
 
 
 @step
-def sample_and_score(hour):
-    trained(hour)
-    hour.expect(hour.call(hour.gangway, "sample", "mine", "--seeds", "0-3", "-o", "grid.png"), 0)
-    if not (hour.folder / "grid.png").read_bytes().startswith(b"\x89PNG"):
-        raise Problem("the grid is no PNG")
-    hour.expect(hour.call(hour.gangway, "sample", "mine", "--seeds", "3-0", "-o", "other.png"), 2, says="seeds|3-0")
-    hour.expect(hour.call(hour.gangway, "sample", "mine", "--seeds", "0-3", "-o", "nowhere/grid.png"), 2, 6, says="nowhere")
-    hour.expect(hour.call(hour.gangway, "evaluate", "mine"), 0)
-
-
-@step
 def look_at_checkpoints(hour):
     trained(hour)
     for verb in ("ls", "verify", "show", "scrub"):
@@ -84,3 +73,14 @@ def a_damaged_checkpoint(hour):
     if hour.call(hour.gangway, "checkpoints", "verify", "mine").code not in (0, 5):
         raise Problem("verify has neither found the damage nor called it harmless")
     hour.expect(hour.call(hour.gangway, "checkpoints", "ls", "mine"), 0)
+
+
+@step
+def a_look_at_a_run(hour):
+    trained(hour)
+    for words in (["status"], ["events"], ["snapshots", "ls"], ["report"]):
+        hour.expect(hour.call(hour.gangway, *words, "mine"), 0)
+    hour.expect(hour.call(hour.gangway, "compare", "mine", "mine"), 0, 2)
+    for words in (["status"], ["report"], ["pause"], ["set"], ["drain"]):
+        more = {"set": ["output.tick_kimg=1"], "drain": ["host"]}.get(words[0], [])
+        hour.expect(hour.call(hour.gangway, *words, "yours", *more), 2, 6, says="yours")

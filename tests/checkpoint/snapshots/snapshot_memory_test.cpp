@@ -106,18 +106,6 @@ TEST(SnapshotMemory, CompletesNothingThatIsNotWhole) {
   EXPECT_THAT(memory.ids(), IsEmpty());
 }
 
-TEST(SnapshotMemory, KeepsTheOneBeforeWhileItIsFilled) {
-  const SharedFolder folder;
-  SnapshotMemory memory(sample_place(folder.path()), sample_pieces());
-  take_sample(memory, {.step = 1});
-  take_sample(memory, {.step = 2});
-  ASSERT_TRUE(memory.begin({.step = 3}));
-  memory.copy(0, std::vector<std::byte>(memory.pieces()[0].bytes()));
-  EXPECT_THAT(memory.ids(), ElementsAre(SnapshotId{.step = 2}));
-  ASSERT_THAT(find_sample(folder.path()), SizeIs(1));
-  EXPECT_EQ(find_sample(folder.path())[0].id.step, 2);
-}
-
 TEST(SnapshotMemory, DropsWhatWasAbandoned) {
   const SharedFolder folder;
   SnapshotMemory memory(sample_place(folder.path()), sample_pieces());

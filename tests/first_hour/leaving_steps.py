@@ -17,16 +17,11 @@ LAST_MOMENT = 4.0  # seconds; such a training is then about done
 digests = {}  # by job: trained once for all steps
 
 
-def train_whole(hour):
-    """A run that nobody disturbs; its digest."""
-    hour.expect(hour.run(hour.job(), LONG, "-n", 2, "--run", "whole"), 0)
-    return hour.digest("whole")
-
-
 def undisturbed(hour):
     """The digest of the job when nobody disturbs it."""
     if LONG not in digests:
-        digests[LONG] = train_whole(hour)
+        hour.expect(hour.run(hour.job(), LONG, "-n", 2, "--run", "whole"), 0)
+        digests[LONG] = hour.digest("whole")
     return digests[LONG]
 
 
@@ -60,14 +55,11 @@ def send(process, number, to_group=False):
         pass  # it is done
 
 
-def interrupt(hour, *signals, codes, to_group=True):
+def interrupt(hour, number, codes):
     process = begin(hour, "interrupted")
     wait_a_moment(hour, process)
     has_begun = re.search("^model ", process.out.read_text(errors="replace"), re.MULTILINE)
-    for number in signals:
-        send(process, number, to_group)
-        if len(signals) > 1:
-            wait_a_moment(hour, process)
+    send(process, number, to_group=True)
     ended = hour.expect(hour.end(process, deadline=60), *codes)
     if ended.code == 0 and not has_begun:
         raise Problem(f"the signal was lost: {ended.described()}")
@@ -78,11 +70,6 @@ def interrupt(hour, *signals, codes, to_group=True):
 @step
 def ctrl_c(hour):
     interrupt(hour, signal.SIGINT, codes=(0, 75, 130))
-
-
-@step
-def ctrl_c_twice(hour):
-    interrupt(hour, signal.SIGINT, signal.SIGINT, codes=(0, 75, 130))
 
 
 @step
@@ -128,14 +115,3 @@ def ctrl_z_and_fg(hour):
     send(process, signal.SIGCONT, to_group=True)
     hour.expect(hour.end(process), 0)
     require_the_rest(hour, "stopped")
-
-
-@step
-def the_same_command_again(hour):
-    whole = train_whole(hour)
-    ended = hour.expect(hour.run(hour.job(), LONG, "-n", 2, "--run", "whole"), 0)
-    if hour.digest("whole") != whole or "tick" in ended.out:
-        raise Problem(f"a finished run has trained again: {ended.described()}")
-    hour.expect(hour.run(hour.job(), "-n", 1, "--run", "whole", "training.kimg=20"), 0)
-    if hour.digest("whole") == whole:
-        raise Problem("a longer training has trained nothing")

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Machines as they are: full disks, no network, odd environments, small terminals, the same run at once."""
-import fcntl
+"""Machines as they are: full disks, no network, odd environments, the same run at once."""
 import os
-import pty
-import struct
 import subprocess
-import termios
-import threading
 from pathlib import Path
 
 from hour import RING, ROOT, Problem, Skip
@@ -33,15 +28,6 @@ def a_full_disk(hour):
     hour.expect(hour.run(hour.job(), "-n", 2, "--outdir", disk, *WIDE), 6)
     subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
     hour.expect(hour.run(hour.job(), "-n", 2, "--outdir", disk, *WIDE), 0)
-
-
-@step
-def a_folder_that_cannot_be_written(hour):
-    disk = mount(hour, "read only")
-    (disk / "runs").mkdir()
-    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-    hour.expect(hour.run(hour.job(), "--outdir", hour.random.choice([disk / "runs", disk / "new"])), 6, says="read only")
-    hour.expect(hour.run(hour.job(), "--outdir", hour.random.choice(["/proc/runs", "/dev/null/runs", "/sys/runs"])), 6)
 
 
 @step
@@ -140,35 +126,6 @@ def output_that_nobody_reads(hour):
     hour.require_nobody()
     hour.expect(hour.call("sh", "-c", f'"{hour.gangway}" checkpoints ls job | head -1'), 0)
     hour.expect(hour.run(job, "-n", 2), 0)
-
-
-@step
-def a_narrow_terminal(hour):
-    master, slave = pty.openpty()
-    columns = hour.random.choice([0, 1, 20, 500])
-    hour.note(f"{columns} columns")
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 10, columns, 0, 0))
-    process = hour.start(hour.gangway, "run", hour.job(), "-n", 2, terminal=slave)
-    os.close(slave)
-    reader = threading.Thread(target=read_to_the_end, args=(master, process.out), daemon=True)
-    reader.start()
-    ended = hour.end(process)
-    reader.join(timeout=5)  # the terminal is closed when the last process is gone
-    ended.out = process.out.read_text(errors="replace")
-    hour.expect(ended, 0)
-    if "done" not in ended.out:
-        raise Problem(f"the end is not shown: {ended.described()}")
-
-
-def read_to_the_end(terminal, file):
-    """What a terminal shows, until nobody has it any more."""
-    with open(file, "wb") as shown:
-        try:
-            while more := os.read(terminal, 4096):
-                shown.write(more)
-        except OSError:
-            pass  # as Linux says the end
-    os.close(terminal)
 
 
 @step

@@ -144,12 +144,26 @@ struct ForgetfulDisk::State {
     }
     return *node;
   }
-  /// Follows a rename that took place.
-  void move(const fs::path& from, const fs::path& to) {
-    Node& folder = folder_of(from);
+  /// Makes a call that changes the names of a folder, and follows it.
+  template <typename Call>
+  int change(const fs::path& path, Call call, Change change) {
+    if (fails() || call() != 0) {
+      return -1;
+    }
+    folder_of(path).change(std::move(change));
+    return 0;
+  }
+  template <typename Call>
+  int move(const fs::path& from, const fs::path& to, Call call) {
     const std::string name = from.filename().string();
-    note_use(*folder.names.at(name), from);
-    folder.change({.gone = name, .come = to.filename().string(), .node = folder.names.at(name)});
+    const auto& names = folder_of(from).names;
+    const auto node = names.contains(name) ? names.at(name) : nullptr;
+    const int result =
+        change(from, call, {.gone = name, .come = to.filename().string(), .node = node});
+    if (result == 0) {
+      note_use(*node, from);
+    }
+    return result;
   }
   void note_use(const Node& node, const fs::path& path) {
     if (node.is_lost) {
@@ -237,46 +251,31 @@ ssize_t ForgetfulDisk::read(const FileDescriptor& file, std::uint64_t offset,
 }
 
 int ForgetfulDisk::rename(const fs::path& from, const fs::path& to) const {
-  if (state_->fails() || PosixFileSystem::rename(from, to) != 0) {
-    return -1;
-  }
-  state_->move(from, to);
-  return 0;
+  return state_->move(from, to, [&] { return PosixFileSystem::rename(from, to); });
 }
 
 int ForgetfulDisk::rename_to_new(const fs::path& from, const fs::path& to) const {
-  if (state_->fails() || PosixFileSystem::rename_to_new(from, to) != 0) {
-    return -1;
-  }
-  state_->move(from, to);
-  return 0;
+  return state_->move(from, to, [&] { return PosixFileSystem::rename_to_new(from, to); });
 }
 
 int ForgetfulDisk::remove(const fs::path& file) const {
-  if (state_->fails() || PosixFileSystem::remove(file) != 0) {
-    return -1;
-  }
-  state_->folder_of(file).change({.gone = file.filename().string(), .come = {}, .node = {}});
-  return 0;
+  return state_->change(
+      file, [&] { return PosixFileSystem::remove(file); },
+      {.gone = file.filename().string(), .come = {}, .node = {}});
 }
 
 int ForgetfulDisk::make_folder(const fs::path& folder) const {
-  if (state_->fails() || PosixFileSystem::make_folder(folder) != 0) {
-    return -1;
-  }
   auto node = std::make_shared<Node>();
   node->is_folder = true;
-  state_->folder_of(folder).change(
+  return state_->change(
+      folder, [&] { return PosixFileSystem::make_folder(folder); },
       {.gone = {}, .come = folder.filename().string(), .node = std::move(node)});
-  return 0;
 }
 
 int ForgetfulDisk::remove_folder(const fs::path& folder) const {
-  if (state_->fails() || PosixFileSystem::remove_folder(folder) != 0) {
-    return -1;
-  }
-  state_->folder_of(folder).change({.gone = folder.filename().string(), .come = {}, .node = {}});
-  return 0;
+  return state_->change(
+      folder, [&] { return PosixFileSystem::remove_folder(folder); },
+      {.gone = folder.filename().string(), .come = {}, .node = {}});
 }
 
 int ForgetfulDisk::sync_folder(const fs::path& folder) const {

@@ -259,23 +259,20 @@ int ForgetfulDisk::rename_to_new(const fs::path& from, const fs::path& to) const
 }
 
 int ForgetfulDisk::remove(const fs::path& file) const {
-  return state_->change(
-      file, [&] { return PosixFileSystem::remove(file); },
-      {.gone = file.filename().string(), .come = {}, .node = {}});
+  return state_->change(file, [&] { return PosixFileSystem::remove(file); },
+                        {.gone = file.filename().string(), .come = {}, .node = {}});
 }
 
 int ForgetfulDisk::make_folder(const fs::path& folder) const {
   auto node = std::make_shared<Node>();
   node->is_folder = true;
-  return state_->change(
-      folder, [&] { return PosixFileSystem::make_folder(folder); },
-      {.gone = {}, .come = folder.filename().string(), .node = std::move(node)});
+  return state_->change(folder, [&] { return PosixFileSystem::make_folder(folder); },
+                        {.gone = {}, .come = folder.filename().string(), .node = std::move(node)});
 }
 
 int ForgetfulDisk::remove_folder(const fs::path& folder) const {
-  return state_->change(
-      folder, [&] { return PosixFileSystem::remove_folder(folder); },
-      {.gone = folder.filename().string(), .come = {}, .node = {}});
+  return state_->change(folder, [&] { return PosixFileSystem::remove_folder(folder); },
+                        {.gone = folder.filename().string(), .come = {}, .node = {}});
 }
 
 int ForgetfulDisk::sync_folder(const fs::path& folder) const {

@@ -74,6 +74,9 @@ void write_placement(const std::filesystem::path& run, const std::vector<PlacedR
 
 void write_status(const std::filesystem::path& run, const RunStatus& status) {
   Json json = {{"exit_code", status.exit_code}, {"reason", status.reason}};
+  if (status.saved) {
+    json["saved"] = true;
+  }
   if (status.keeping) {
     json["keeping"] = true;
   }
@@ -105,6 +108,7 @@ std::optional<RunStatus> read_status(const std::filesystem::path& run) {
   if (json.contains("reason") && json["reason"].is_string()) {
     status.reason = json["reason"].get<std::string>();
   }
+  status.saved = json.contains("saved") && json["saved"] == true;
   status.keeping = json.contains("keeping") && json["keeping"] == true;
   status.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
   status.drained = numbers_in(json, "drained");

@@ -18,6 +18,7 @@ namespace gangway {
 struct RunStatus {
   int exit_code = 0;
   std::string reason;        ///< one line
+  bool saved = false;        ///< all of its state is on the disk
   bool keeping = false;      ///< processes are still there, and copy snapshots to the disk
   bool rolled_back = false;  ///< the next start goes on from an earlier state: a decision says so
   std::vector<int> drained = {};  ///< ranks of workers that the next start goes on without

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <initializer_list>
 #include <map>
 #include <system_error>
 #include <tuple>
@@ -68,15 +67,18 @@ bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
   return std::tuple(b.id, a.worker, a.replica) < std::tuple(a.id, b.worker, b.replica);
 }
 
-bool has_ended_with(const fs::path& run_directory, std::initializer_list<ExitCode> codes) {
+/// As the run directory says; one that cannot be read says nothing.
+RunStatus status_of(const fs::path& run_directory) {
+  const RunStatus kUnknown{.exit_code = -1};
   try {
-    const auto status = read_status(run_directory);
-    return status && std::any_of(codes.begin(), codes.end(), [&](ExitCode code) {
-             return status->exit_code == static_cast<int>(code);
-           });
+    return read_status(run_directory).value_or(kUnknown);
   } catch (const Error&) {
-    return false;
+    return kUnknown;
   }
+}
+
+bool is_done(const RunStatus& status) {
+  return status.exit_code == static_cast<int>(ExitCode::kDone);
 }
 
 /// Whether nobody can go on from it any more. What cannot be told counts as no.
@@ -91,7 +93,7 @@ bool is_done_with(const ParsedSlot& slot) {
   if (run_id != slot.run_id) {  // another has taken its place
     return !run_id.empty() && is_ours_to_judge;
   }
-  return has_ended_with(run, {ExitCode::kDone});
+  return is_done(status_of(run));
 }
 
 /// Whether it has never held a snapshot, or was being written when its process died. A damaged one
@@ -271,7 +273,7 @@ std::size_t remove_snapshots(std::span<const fs::path> folders, const std::strin
 
 void remove_saved_snapshots(std::span<const fs::path> folders, const std::string& key,
                             const fs::path& run_directory) {
-  if (has_ended_with(run_directory, {ExitCode::kDone, ExitCode::kPreempted})) {
+  if (const RunStatus status = status_of(run_directory); status.saved || is_done(status)) {
     (void)remove_snapshots(folders, key);
   }
 }

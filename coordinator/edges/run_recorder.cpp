@@ -352,6 +352,7 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
   status_ = {
       .exit_code = outcome.exit_code,
       .reason = outcome.reason,
+      .saved = outcome.saved,
       .keeping = keeps,
       .rolled_back = outcome.rolled_back,
       .lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ? outcome.rank : 0};

@@ -46,6 +46,7 @@ struct Outcome {
   std::int64_t step = 0;  ///< steps done
   /// Every worker has said Goodbye: MPI_Finalize is safe.
   bool orderly = false;
+  bool saved = false;  ///< all of its state is on the disk
   /// Of the snapshot that all have and that is newer than any checkpoint.
   std::optional<std::int64_t> unsaved_snapshot = {};
   /// A rollback was decided: the next start goes on from an earlier state.

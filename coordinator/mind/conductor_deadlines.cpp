@@ -202,6 +202,7 @@ Effects Conductor::finish_if_done() {
   } else if (outcome.step < settings_.scores.total_steps) {
     outcome.reason = early_end();
   }
+  outcome.saved = ledger_.idle() && last_save_error_.empty();
   return end_with(std::move(outcome));
 }
 

@@ -125,7 +125,9 @@ void heed_signals() {
 
 /// What the run has in memory when it has ended: removed where all is on the disk, else told.
 void settle_snapshots(const fs::path& run, const std::string& fingerprint, int code) {
-  if (code == static_cast<int>(ExitCode::kDone) || code == static_cast<int>(ExitCode::kPreempted)) {
+  const auto status = read_status(run);
+  // One that was asked to leave before its first step has saved nothing.
+  if (code == static_cast<int>(ExitCode::kDone) || (status && status->saved)) {
     (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
                                        checkpoint::snapshot_key(run, fingerprint, run_id_of(run)));
     return;

@@ -36,8 +36,13 @@ TEST(RunFiles, HoldTheStatus) {
   const RunStatus keeping{.exit_code = 3, .reason = "lost", .keeping = true};
   write_status(folder.path(), keeping);
   EXPECT_EQ(read_status(folder.path()), keeping);
-  const RunStatus resized{
-      .exit_code = 75, .reason = "", .drained = {2}, .workers = 3, .shares = {2, 1, 1}, .lost = 0};
+  const RunStatus resized{.exit_code = 75,
+                          .reason = "",
+                          .saved = true,
+                          .drained = {2},
+                          .workers = 3,
+                          .shares = {2, 1, 1},
+                          .lost = 0};
   write_status(folder.path(), resized);
   EXPECT_EQ(read_status(folder.path()), resized);
 }

@@ -49,8 +49,8 @@ TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
   leave(folder.path(), {3, 5});
   const std::vector folders{folder.path()};
   const fs::path run = folder.path() / "run";
-  for (const int code : {3, 6}) {
-    write_status(run, {.exit_code = code, .reason = "failed"});
+  for (const int code : {3, 6, 75}) {
+    write_status(run, {.exit_code = code, .reason = "not saved"});
     remove_saved_snapshots(folders, sample_key(folder.path()), run);
     EXPECT_THAT(folder.names(), SizeIs(3)) << code;
   }
@@ -59,7 +59,7 @@ TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
   remove_saved_snapshots(folders, sample_key(folder.path()), run);
   EXPECT_THAT(folder.names(), SizeIs(3)) << "what cannot be read tells nothing";
   fs::remove(run / kStatusFile);
-  write_status(run, {.exit_code = 75, .reason = "saved on request"});
+  write_status(run, {.exit_code = 75, .reason = "saved on request", .saved = true});
   remove_saved_snapshots(folders, sample_key(folder.path()), run);
   EXPECT_THAT(folder.names(), ElementsAre("run"));
 }

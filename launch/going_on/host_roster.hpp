@@ -35,7 +35,8 @@ class HostRoster {
   HostRoster(std::vector<Host> hosts, int workers) : hosts_(std::move(hosts)), workers_(workers) {}
 
   /// Workers of these ranks, of a start with `now`, are to have no successor.
-  void drain(const Lineup& now, const std::vector<int>& ranks);
+  void drain(const Lineup& now, const std::vector<int>& ranks,
+             const std::function<bool(const std::string&)>& is_this_host);
   void want(int workers) { workers_ = workers; }
   /// These from here on, with what is remembered of them.
   void use(std::vector<Host> hosts) { hosts_ = std::move(hosts); }

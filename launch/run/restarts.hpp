@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/going_on/restart_book.hpp"
+#include "launch/run/recovery.hpp"
 #include "launch/run/starts.hpp"
 #include "launch/run/supervise.hpp"
 
@@ -31,10 +31,8 @@ class Restarter {
 
   Starts& starts_;
   std::filesystem::path run_;
-  RestartBook book_;
-  bool is_on_;  ///< losses are answered at all
+  Recovery recovery_;
   SupervisedJob job_;
-  std::int64_t lost_start_;  ///< number of the newest that was, or of the last of another command
   sigset_t signals_before_{};
 };
 

@@ -165,8 +165,14 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
       typed_(std::move(typed)),
       spec_(spec),
       run_(std::move(run)),
-      roster_(where.hosts, where.workers),
-      lineup_{.hosts = where.hosts, .workers = where.workers, .left_out = {}},
+      lineups_(where.hosts, where.workers, spec.layout.min_workers,
+               {.is_this_host = is_this_host,
+                .is_possible = [this](const Lineup& lineup) { return is_possible(lineup); },
+                .give_up_places = [this] { return give_up_places(); },
+                .find_silent =
+                    [this](const std::vector<Host>& hosts) {
+                      return find_silent_hosts(request_, hosts, run_);
+                    }}),
       request_{.workers = where.workers,
                .threads = spec.numerics.threads,
                .program = program_folder() / "gangway",
@@ -205,80 +211,51 @@ void Starts::after_rollback(SupervisedJob& job) {
 void Starts::after_resize(SupervisedJob& job, const RunStatus& status) {
   shares_ = status.shares;
   if (!status.drained.empty()) {
-    roster_.drain(lineup_, status.drained);
-    lineup_.hosts =
-        hosts_without(std::move(lineup_.hosts), lineup_.workers, status.drained, is_this_host);
-    lineup_.workers = status.workers;
-  } else if (status.workers != lineup_.workers) {
+    lineups_.drain(status.drained, status.workers);
+  } else if (status.workers != lineup().workers) {
     resize(status.workers);
   }
   use(job, resume_again(asked_.resume, run_), job.goes_on);
 }
 
 void Starts::resize(int workers) {
+  std::optional<std::vector<Host>> hosts;
   if (!asked_.hostfile.empty()) {
     try {
-      roster_.use(read_hostfile(asked_.hostfile));  // hosts may have come
+      hosts = read_hostfile(asked_.hostfile);  // hosts may have come
     } catch (const ConfigError& error) {
       std::cerr << "warn  " << error.what() << ": the hosts stay those that were" << std::endl;
     }
   }
-  roster_.want(workers);
-  Lineup before = lineup_;
-  if (!choose_lineup()) {
-    lineup_ = std::move(before);
-  }
-  if (lineup_.workers != workers) {
+  lineups_.resize(workers, std::move(hosts), std::chrono::steady_clock::now());
+  if (lineup().workers != workers) {
     std::cout << fmt::format("note   {} workers are as many as {} allow, {} were asked for",
-                             lineup_.workers,
+                             lineup().workers,
                              asked_.hostfile.empty() ? "the hosts that answer"
                                                      : "the slots of " + asked_.hostfile.string(),
                              workers)
               << std::endl;
   }
-  request_.host_messages = host_messages(lineup_.workers);
+  request_.host_messages = host_messages(lineup().workers);
 }
 
 bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on) {
-  if (const std::string host = host_of(lost); !host.empty()) {
-    roster_.lost(host, std::chrono::steady_clock::now());
-  }
   is_again_ = true;
-  if (!choose_lineup()) {
+  if (!lineups_.after_loss(lost, std::chrono::steady_clock::now())) {
     return false;
   }
   use(job, resume_again(asked_.resume, run_), goes_on);
   return true;
 }
 
-bool Starts::choose_lineup() {
-  const auto now = std::chrono::steady_clock::now();
-  const auto choose = [&] {
-    const auto is_possible = [this](const Lineup& lineup) { return this->is_possible(lineup); };
-    lineup_ = roster_.lineup(now, spec_.layout.min_workers, is_possible);
-    if (lineup_.workers == 0 && spec_.layout.places_networks()) {
-      for (const std::string& key : keys_of_one_group(spec_)) {
-        asked_.overrides.push_back(key);
-      }
-      lineup_ = roster_.lineup(now, spec_.layout.min_workers, is_possible);
-    }
-    return lineup_.workers > 0;
-  };
-  if (!choose() || lineup_.hosts.empty()) {
-    return lineup_.workers > 0;
+bool Starts::give_up_places() {
+  if (!spec_.layout.places_networks()) {
+    return false;
   }
-  for (const std::string& host : find_silent_hosts(request_, lineup_.hosts, run_)) {
-    roster_.silent(host, now);
+  for (const std::string& key : keys_of_one_group(spec_)) {
+    asked_.overrides.push_back(key);
   }
-  return choose();
-}
-
-std::string Starts::host_of(int rank) const {
-  const std::vector<std::string> hosts =
-      hosts_of_workers(lineup_.hosts, lineup_.workers, is_this_host);
-  return rank > 0 && rank <= static_cast<int>(hosts.size())
-             ? hosts[static_cast<std::size_t>(rank - 1)]
-             : std::string();
+  return true;
 }
 
 bool Starts::is_possible(const Lineup& lineup) const {
@@ -297,24 +274,24 @@ bool Starts::is_possible(const Lineup& lineup) const {
 
 void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
   RunOptions options = with_named_hosts(
-      asked_, environment_, {.hosts = lineup_.hosts, .workers = lineup_.workers, .found = {}});
-  if (spec_.layout.data != 0 && spec_.layout.data != lineup_.workers) {
+      asked_, environment_, {.hosts = lineup().hosts, .workers = lineup().workers, .found = {}});
+  if (spec_.layout.data != 0 && spec_.layout.data != lineup().workers) {
     options.overrides.emplace_back("layout.data=auto");
   }
-  if (std::cmp_not_equal(shares_.size(), lineup_.workers)) {
+  if (std::cmp_not_equal(shares_.size(), lineup().workers)) {
     shares_.clear();  // they were balanced for other workers
   }
   if (!shares_.empty()) {
     options.overrides.push_back(fmt::format("layout.shares=[{}]", fmt::join(shares_, ",")));
   } else if (!spec_.layout.shares.empty() &&
-             std::cmp_not_equal(spec_.layout.shares.size(), lineup_.workers)) {
+             std::cmp_not_equal(spec_.layout.shares.size(), lineup().workers)) {
     options.overrides.emplace_back("layout.shares=auto");
   }
-  request_.workers = lineup_.workers;
-  request_.hostfile = coordinator_hostfile(lineup_.hosts, run_);
+  request_.workers = lineup().workers;
+  request_.hostfile = coordinator_hostfile(lineup().hosts, run_);
   request_.train_arguments = train_arguments(options, resume, goes_on);
   job.command = mpirun_command(request_);
-  job.ranks = lineup_.workers + 1;
+  job.ranks = lineup().workers + 1;
   job.goes_on = goes_on;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "job/file/parse.hpp"
-#include "launch/going_on/host_roster.hpp"
+#include "launch/going_on/lineups.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/run/job_hosts.hpp"
@@ -48,6 +48,8 @@ class Starts {
   /// @param asked  by the user, before hosts were named. @param run  the run's directory
   Starts(RunOptions asked, Environment environment, std::vector<std::string> typed, JobHosts where,
          const JobSpec& spec, std::filesystem::path run);
+  Starts(const Starts&) = delete;  // its questions point to it
+  Starts& operator=(const Starts&) = delete;
 
   /// Checks that all hosts are ready. @param goes_on  whether another start follows a loss
   [[nodiscard]] SupervisedJob first(bool goes_on);
@@ -58,15 +60,14 @@ class Starts {
   /// @return false where what is left cannot train the job
   [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on);
 
-  /// The host of a rank, as the hostfile calls it; empty: this one, or unknown.
-  [[nodiscard]] std::string host_of(int rank) const;
-  [[nodiscard]] const Lineup& lineup() const { return lineup_; }
+  [[nodiscard]] const Lineups& lineups() const { return lineups_; }
 
  private:
   /// Wants so many, on the hosts that the hostfile names by now.
   void resize(int workers);
-  /// Asks all hosts. @return false where what is left cannot train the job
-  [[nodiscard]] bool choose_lineup();
+  /// As LineupQuestions has it.
+  [[nodiscard]] bool give_up_places();
+  [[nodiscard]] const Lineup& lineup() const { return lineups_.now(); }
   void use(SupervisedJob& job, const std::string& resume, bool goes_on);
   /// Whether its layout goes with them.
   [[nodiscard]] bool is_possible(const Lineup& lineup) const;
@@ -79,8 +80,7 @@ class Starts {
   std::vector<std::string> typed_;
   const JobSpec& spec_;
   std::filesystem::path run_;
-  HostRoster roster_;
-  Lineup lineup_;
+  Lineups lineups_;
   std::vector<int> shares_;  ///< of the workers' micro-batches, balanced; empty: as the job has it
   MpirunRequest request_;
   bool is_again_ = false;  ///< a start of this command was lost

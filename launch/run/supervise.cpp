@@ -25,7 +25,7 @@
 #include "launch/process/launcher_guard.hpp"
 #include "launch/process/process_tree.hpp"
 #include "launch/run/job_end.hpp"
-#include "launch/run/job_watch.hpp"
+#include "launch/run/supervision.hpp"
 #include "run/control_protocol.hpp"
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"
@@ -44,9 +44,6 @@ constexpr milliseconds kLookWhileEnding{20};
 // its program over a network first: a slow file system is no dead rank.
 constexpr milliseconds kSpreadOnOneHost{3'000};
 constexpr milliseconds kSpreadOverHosts{10'000};
-constexpr milliseconds kAfterForce{1'500};  // from the second SIGINT to the supervisor's own end
-constexpr int kEndedBySignal = 128;
-constexpr int kNotFound = 127;
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -72,7 +69,7 @@ sigset_t handled_signals() {
   }
   words.push_back(nullptr);
   ::execvp(words.front(), words.data());
-  ::_exit(kNotFound);
+  ::_exit(kMpirunNotFound);
 }
 
 /// Of a run directory that cannot be read at this moment, the next look tells.
@@ -89,9 +86,9 @@ class Supervisor {
   explicit Supervisor(const SupervisedJob& job)
       : job_(job),
         tethers_(job.reach, job.tether_port, job.ranks, job.networks),
-        watch_(job.ranks, steady_clock::now(),
-               {.spread = job.reach == TetherReach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
-                .silence = job.silence}) {}
+        mind_(job.ranks, job.goes_on, steady_clock::now(),
+              {.spread = job.reach == TetherReach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
+               .silence = job.silence}) {}
 
   SupervisedEnd run() {
     adopt_orphans();
@@ -100,11 +97,8 @@ class Supervisor {
       wait_for_something();
       look();
     }
-    SupervisedEnd end{.exit_code = finish(), .was_to_leave = leave_signal_.has_value()};
-    const auto status = try_read_status(job_.run_directory);
-    end.reason = status ? status->reason : verdict_ ? verdict_->reason : std::string();
-    end.lost = status && status->lost > 0 ? status->lost : verdict_ ? verdict_->rank : 0;
-    return end;
+    const int code = finish();
+    return mind_.end(code, try_read_status(job_.run_directory));
   }
 
  private:
@@ -135,7 +129,7 @@ class Supervisor {
   }
 
   [[nodiscard]] milliseconds look_interval() const {
-    return end_ ? kLookWhileEnding : watch_.is_starting() ? kLookWhileStarting : kLook;
+    return end_ ? kLookWhileEnding : mind_.watch().is_starting() ? kLookWhileStarting : kLook;
   }
 
   void wait_for_something() {
@@ -153,42 +147,28 @@ class Supervisor {
     tethers_.serve({.greeted =
                         [&](const TetheredRank& rank) {
                           numbers_.insert(rank.said.job);
-                          watch_.greeted(rank.said, now);
+                          mind_.watch().greeted(rank.said, now);
                         },
-                    .heard = [&](int rank) { watch_.heard(rank, now); },
-                    .settled = [&](int rank) { watch_.settled(rank); },
-                    .gone = [&](int rank) { watch_.gone(rank, now); }},
+                    .heard = [&](int rank) { mind_.watch().heard(rank, now); },
+                    .settled = [&](int rank) { mind_.watch().settled(rank); },
+                    .gone = [&](int rank) { mind_.watch().gone(rank, now); }},
                    now);
   }
 
   void on_signal(int signal) {
     if (signal == SIGCHLD) {
       reap();
-    } else if (signal == SIGUSR2) {
-      pass_on(SIGUSR2);
-    } else if (signal == SIGINT && leave_signal_) {
-      force();
-    } else if (!leave_signal_) {
-      leave_signal_ = signal;
-      if (signal == SIGINT && watch_.is_led()) {
-        std::cerr << "\ngangway: saves and leaves; Ctrl-C again ends at once, without a save"
-                  << std::endl;
-      }
-      watch_.asked_to_leave();
-      pass_on(SIGUSR1);
+      return;
     }
-  }
-
-  /// Earlier it might kill mpirun or a rank, which do not listen yet, and there is nothing to save.
-  void pass_on(int signal) const {
-    if (watch_.is_led()) {
-      ::kill(child_, signal);
+    const Supervision::Passed passed = mind_.on_signal(signal, steady_clock::now());
+    if (passed.tells_how) {
+      std::cerr << "\ngangway: saves and leaves; Ctrl-C again ends at once, without a save"
+                << std::endl;
     }
-  }
-
-  void force() {
-    forced_at_ = forced_at_.value_or(steady_clock::now());
-    if (const auto coordinator = local_coordinator()) {
+    if (passed.to_mpirun != 0) {
+      ::kill(child_, passed.to_mpirun);
+    }
+    if (const auto coordinator = local_coordinator(); passed.ends_now && coordinator) {
       ::kill(*coordinator, SIGINT);
     }
   }
@@ -226,21 +206,16 @@ class Supervisor {
       next_look_ = now + kLook;
       look_around(now);
     }
-    if (forced_at_ && now - *forced_at_ > kAfterForce) {
-      end_.emplace(tethers_, child_, Rescue::kNone, now);
-    } else if (watch_.check(now)) {
-      look_for_end(now);  // the job's own word comes first
-      if (const auto verdict = watch_.check(now)) {
-        end_job(*verdict, now);
-      }
+    if (const auto ending = mind_.check(now, [&] { look_for_end(now); })) {
+      end_job(*ending, now);
     }
   }
 
   void look_for_end(steady_clock::time_point now) {
     if (const auto code = recorded_code()) {
-      watch_.ended(*code, now);
+      mind_.watch().ended(*code, now);
       if (const auto status = try_read_status(job_.run_directory); status && status->keeping) {
-        watch_.keeps_snapshots(now);
+        mind_.watch().keeps_snapshots(now);
       }
       kill_stopped_ranks();  // mpirun would wait for them
     }
@@ -248,18 +223,18 @@ class Supervisor {
 
   void look_around(steady_clock::time_point now) {
     look_for_end(now);
-    watch_.stopped(find_stopped(), now);
+    mind_.watch().stopped(find_stopped(), now);
     // What the coordinator says goes through mpirun, which may wait for the disk below it.
     const auto coordinator = local_coordinator();
     if (process_state(child_) == 'D' || (coordinator && process_state(*coordinator) == 'D')) {
-      watch_.waits_for_disk(now);
+      mind_.watch().waits_for_disk(now);
     }
   }
 
   /// Once all ranks are settled, only mpirun: the coordinator finds stopped workers.
   [[nodiscard]] std::vector<StoppedProcess> find_stopped() const {
     std::vector<StoppedProcess> found;
-    if (!watch_.is_starting()) {
+    if (!mind_.watch().is_starting()) {
       if (process_state(child_) == 'T') {
         found.push_back({child_, "mpirun", std::nullopt});
       }
@@ -273,30 +248,26 @@ class Supervisor {
     return found;
   }
 
-  void end_job(const Verdict& verdict, steady_clock::time_point now) {
-    if (!verdict.reason.empty()) {
-      verdict_ = verdict;
+  void end_job(const Supervision::Ending& ending, steady_clock::time_point now) {
+    if (!ending.word.line.empty()) {
       errors_->forward();
       errors_->hush();  // what follows is Open MPI's view of the same
-      say(verdict);
     }
-    // Where the job has said how it ends, the time to save is over.
-    const bool may_save = watch_.is_led() && !verdict.reason.empty() && !job_.goes_on;
-    end_.emplace(tethers_, child_, may_save ? Rescue::kOnOtherHosts : Rescue::kNone, now);
+    say(ending.word);
+    end_.emplace(tethers_, child_, ending.rescue, now);
   }
 
-  void say(const Verdict& verdict) const {
-    if (verdict.code == ExitCode::kPreempted || job_.goes_on) {
-      std::cerr << "gangway: " << verdict.reason << std::endl;
-    } else {
-      say_how_to_go_on(verdict.reason);
+  void say(const SupervisorsWord& word) const {
+    if (word.line.empty()) {
+      return;
     }
-  }
-
-  void say_how_to_go_on(const std::string& reason) const {
-    std::cerr << "gangway: " << reason << ": logs in "
-              << (job_.run_directory / kLogsFolder).string()
-              << "; to go on: " << job_.resume_command() << std::endl;
+    std::cerr << "gangway: " << word.line;
+    if (word.tells_command) {
+      std::cerr << (word.tells_logs ? ": logs in " + (job_.run_directory / kLogsFolder).string()
+                                    : "")
+                << "; to go on: " << job_.resume_command();
+    }
+    std::cerr << std::endl;
   }
 
   int finish() {
@@ -311,9 +282,10 @@ class Supervisor {
     for (const std::uint32_t number : numbers_) {
       (void)remove_message_segments(number);  // a mpirun that was killed has left them
     }
-    const int code = exit_code();
-    record(code);
-    return code;
+    const Supervision::Finished finished = mind_.finish(recorded_code(), child_status_);
+    say(finished.word);
+    record(finished.exit_code);
+    return finished.exit_code;
   }
 
   /// What was not recorded comes first: a status may then be another job's.
@@ -325,50 +297,15 @@ class Supervisor {
     return status ? std::optional(status->exit_code) : std::nullopt;
   }
 
-  int exit_code() {
-    if (const auto code = recorded_code()) {
-      // The coordinator was sent SIGUSR1 for every signal and cannot tell a Ctrl-C.
-      const bool interrupted = leave_signal_ == SIGINT && *code == kEndedBySignal + SIGTERM;
-      return interrupted ? kEndedBySignal + SIGINT : *code;
-    }
-    if (verdict_) {
-      return static_cast<int>(verdict_->code);
-    }
-    if (leave_signal_) {
-      const int signal = *leave_signal_ == SIGINT ? SIGINT : SIGTERM;
-      std::cerr << "gangway: ended by a signal without a save; to go on: " << job_.resume_command()
-                << std::endl;
-      return kEndedBySignal + signal;
-    }
-    if (WIFEXITED(child_status_) && WEXITSTATUS(child_status_) == kNotFound) {
-      throw EnvironmentError(
-          "mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");
-    }
-    verdict_ = Verdict{ExitCode::kWorkerLost, how_mpirun_ended()};
-    say(*verdict_);
-    return static_cast<int>(ExitCode::kWorkerLost);
-  }
-
-  [[nodiscard]] std::string how_mpirun_ended() const {
-    if (WIFSIGNALED(child_status_)) {
-      return fmt::format("mpirun was killed by signal {}", WTERMSIG(child_status_));
-    }
-    const int code = WEXITSTATUS(child_status_);
-    const auto lost = watch_.lost_coordinator();
-    return code == 0 && lost
-               ? *lost
-               : fmt::format("mpirun ended with code {} and the coordinator left no status", code);
-  }
-
   /// Where the coordinator could not, unless the run has become another job's.
   void record(int code) const {
-    if (!verdict_) {
+    if (!mind_.verdict()) {
       return;
     }
     try {
       const RunLock lock(job_.run_directory);
       if (!read_status(job_.run_directory)) {
-        write_status(job_.run_directory, {.exit_code = code, .reason = verdict_->reason});
+        write_status(job_.run_directory, {.exit_code = code, .reason = mind_.verdict()->reason});
       }
     } catch (const Error& error) {
       std::cerr << "warn  the job's end could not be recorded: " << error.what() << std::endl;
@@ -381,14 +318,11 @@ class Supervisor {
   FileDescriptor guard_;  ///< of mpirun, should this process be killed
   std::optional<MpirunErrors> errors_;
   TetherServer tethers_;
-  JobWatch watch_;
+  Supervision mind_;
   std::set<std::uint32_t> numbers_;  ///< Open MPI's, of this job
   pid_t child_ = -1;
   int child_status_ = 0;
   bool ended_ = false;  ///< mpirun
-  std::optional<int> leave_signal_;
-  std::optional<steady_clock::time_point> forced_at_;
-  std::optional<Verdict> verdict_;  ///< the supervisor's own
   std::optional<JobEnd> end_;
   steady_clock::time_point next_look_{};
 };

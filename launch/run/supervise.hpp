@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/run/supervision.hpp"
 #include "launch/run/tether_server.hpp"
 
 namespace gangway::launch {
@@ -27,14 +28,6 @@ struct SupervisedJob {
   bool goes_on = false;
   std::function<std::string()>
       resume_command;  ///< advice, asked for when the job died without a word
-};
-
-/// How it ended.
-struct SupervisedEnd {
-  int exit_code = 0;          ///< of `gangway run`
-  bool was_to_leave = false;  ///< a signal had asked for the end
-  std::string reason;         ///< one line, where there is one
-  int lost = 0;               ///< rank of the worker that was; 0: none, or it is not known
 };
 
 /// Starts the job once and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGUSR1 become SIGUSR1

@@ -129,8 +129,8 @@ TEST_F(HostRosterTest, GoesBelowTheLeastWhereSoFewAreWanted) {
 }
 
 TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
-  HostRoster roster({{"no-such-host-a", 2}, {"no-such-host-b", 2}}, 4);
-  roster.drain(roster.lineup(now_, 1, any), {3, 4});
+  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
+  roster.drain(roster.lineup(now_, 1, any), {3, 4}, [](const std::string&) { return false; });
   EXPECT_EQ(roster.lineup(now_, 1, any).workers, 2);
 }
 

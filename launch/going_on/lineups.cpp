@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "launch/going_on/lineups.hpp"
+
+#include <utility>
+
+namespace gangway::launch {
+
+Lineups::Lineups(const std::vector<Host>& hosts, int workers, int least, LineupQuestions questions)
+    : roster_(hosts, workers),
+      now_{.hosts = hosts, .workers = workers, .left_out = {}},
+      least_(least),
+      questions_(std::move(questions)) {}
+
+std::string Lineups::host_of(int rank) const {
+  const std::vector<std::string> hosts =
+      hosts_of_workers(now_.hosts, now_.workers, questions_.is_this_host);
+  return rank > 0 && rank <= static_cast<int>(hosts.size())
+             ? hosts[static_cast<std::size_t>(rank - 1)]
+             : std::string();
+}
+
+bool Lineups::after_loss(int rank, TimePoint now) {
+  if (const std::string host = host_of(rank); !host.empty()) {
+    roster_.lost(host, now);
+  }
+  return choose(now);
+}
+
+void Lineups::drain(const std::vector<int>& ranks, int workers) {
+  roster_.drain(now_, ranks, questions_.is_this_host);
+  now_.hosts = hosts_without(std::move(now_.hosts), now_.workers, ranks, questions_.is_this_host);
+  now_.workers = workers;
+}
+
+void Lineups::resize(int workers, std::optional<std::vector<Host>> hosts, TimePoint now) {
+  if (hosts) {
+    roster_.use(*std::move(hosts));
+  }
+  roster_.want(workers);
+  Lineup before = now_;
+  if (!choose(now)) {
+    now_ = std::move(before);
+  }
+}
+
+bool Lineups::choose(TimePoint now) {
+  if (!choose_without_asking(now) || now_.hosts.empty()) {
+    return now_.workers > 0;
+  }
+  for (const std::string& host : questions_.find_silent(now_.hosts)) {
+    roster_.silent(host, now);
+  }
+  return choose_without_asking(now);
+}
+
+bool Lineups::choose_without_asking(TimePoint now) {
+  now_ = roster_.lineup(now, least_, questions_.is_possible);
+  if (now_.workers == 0 && questions_.give_up_places()) {
+    now_ = roster_.lineup(now, least_, questions_.is_possible);
+  }
+  return now_.workers > 0;
+}
+
+}  // namespace gangway::launch

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// A run in virtual time: hosts, a disk, a user, and one `gangway run` after another, whose starts
+// lose processes and hosts at moments that a seed decides. The decisions are those of production
+// code (Supervision with JobWatch, Recovery with RestartBook, Lineups with HostRoster,
+// ResumeChoice, Conductor); what these order happens to virtual processes, which train virtual
+// steps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/resume/start.hpp"
+#include "launch/going_on/lineups.hpp"
+#include "launch/run/recovery.hpp"
+#include "report/tick.hpp"
+#include "run/snapshot_id.hpp"
+#include "tests/launch/world/timeline.hpp"
+
+namespace gangway::launch {
+
+/// A job of 4 micro-batches: steps in all, and from one tick, checkpoint or snapshot to the next.
+inline constexpr std::int64_t kTotalSteps = 360;
+inline constexpr std::int64_t kTickSteps = 10;
+inline constexpr std::int64_t kCheckpointSteps = 30;
+inline constexpr std::int64_t kSnapshotSteps = 5;
+inline constexpr int kMicrobatches = 4;
+
+/// Where the command and its mpirun are.
+inline const std::string kOwnHost = "host1";
+
+/// What a seed may do to a start.
+enum class Blow {
+  kNone,
+  kWorkerKilled,
+  kWorkerCrashes,
+  kWorkerStopped,
+  kWorkerHangs,
+  kWorkerPauses,  ///< is stopped, and continued before any deadline
+  kCoordinatorKilled,
+  kCoordinatorStopped,
+  kCoordinatorPauses,
+  kMpirunKilled,
+  kMpirunStopped,
+  kHostWithoutPower,
+  kHostCutOff,
+  kSupervisorKilled,
+  kTerminated,   ///< SIGTERM to the supervisor
+  kInterrupted,  ///< Ctrl-C, perhaps again a moment later
+  kSavesAndGoesOn,
+  kResized,
+  kDrained,
+};
+inline constexpr std::size_t kNumBlows = static_cast<std::size_t>(Blow::kDrained) + 1;
+
+/// A host and what of snapshots lies in its memory.
+struct VirtualHost {
+  bool is_up = true;
+  std::set<std::pair<SnapshotId, int>> parts;  ///< a worker's index is the int
+};
+
+/// The run directory.
+struct VirtualDisk {
+  std::set<std::int64_t> checkpoints;
+  std::optional<RunStatus> status;
+  RunStart start;
+  std::vector<report::Tick> ticks;
+  Restarts restarts;
+};
+
+class VirtualStart;
+
+class World {
+ public:
+  /// @param runs  begun ones, by layout: one group, networks apart, stages
+  World(std::uint64_t seed, const std::array<coordinator::StartedRun*, 3>& runs);
+  ~World();
+
+  /// Until the run has trained its last step, or something is wrong.
+  void run();
+
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  /// So many starts ended by a loss.
+  [[nodiscard]] int losses() const { return losses_; }
+  /// By kind; those that struck.
+  [[nodiscard]] const std::array<int, kNumBlows>& blows() const { return blows_; }
+  /// How it went, a line an event.
+  [[nodiscard]] const std::string& story() const { return story_; }
+
+ private:
+  friend class VirtualStart;
+
+  void problem(const std::string& what);
+  void tell(const std::string& line);
+  void begin_command();
+  void begin_start();
+  /// Its `gangway run` lives, and mpirun has ended.
+  void after_start(const SupervisedEnd& end);
+  void after_loss(const SupervisedEnd& end);
+  void after_command(int exit_code);
+  void after_killed_command();
+  void check_end(const SupervisedEnd& end);
+  [[nodiscard]] bool is_possible(const Lineup& lineup);
+  void lose_host(const std::string& name, bool loses_memory);
+  [[nodiscard]] Blow draw_blow();
+
+  Timeline time_;
+  Chance chance_;
+  std::array<coordinator::StartedRun*, 3> runs_;
+  coordinator::StartedRun* run_ = nullptr;  ///< of the layout that counts now
+  std::vector<Host> hostfile_;              ///< empty: one host
+  int workers_ = 1;                         ///< that the user asks for
+  int num_blows_;                           ///< still to come
+  std::map<std::string, VirtualHost> hosts_;
+  VirtualDisk disk_;
+  std::optional<Recovery> recovery_;  ///< of this command
+  std::optional<Lineups> lineups_;
+  std::shared_ptr<VirtualStart> start_;
+  std::map<std::pair<const coordinator::StartedRun*, int>, bool> possible_;
+  int starts_allowed_ = 1;  ///< of this command, so far
+  int starts_ = 0;
+  int in_vain_ = 0;  ///< losses in a row, of this command
+  std::optional<std::int64_t> furthest_;
+  std::optional<std::int64_t> saved_at_;  ///< all left in order: the next start begins there
+  std::optional<std::int64_t> trained_;   ///< by all, when the last start ended
+  bool is_done_ = false;
+  int losses_ = 0;
+  std::array<int, kNumBlows> blows_{};
+  std::vector<std::string> problems_;
+  std::string story_;
+};
+
+}  // namespace gangway::launch

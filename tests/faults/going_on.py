@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Hurts jobs that go on by themselves, loss after loss: the digest must be that of a run that nobody disturbed.
+"""Hurts jobs that go on by themselves, loss after loss: the digest must be that of a run that nobody disturbed. What
+`gangway run` and the coordinator decide then is tests/launch/world's, in virtual time.
 
-    GANGWAY_BIN=build/release/bin going_on.py [--losses N] [--seed S] [--layout data|apart|stages|one|hosts]
+    GANGWAY_BIN=build/release/bin going_on.py               each kind of process is lost once
+    GANGWAY_BIN=build/release/bin going_on.py --losses N [--seed S] [--layout data|apart|stages|one|hosts]        a campaign
 
 Kinds: SIGKILL, SIGSEGV and SIGSTOP to a worker, the coordinator, mpirun or its daemon on another host, and two workers within a
-millisecond. Moments: the first second of a start, or a while after a tick. Hosts that die: tests/cluster/lost_hosts.py. After
-each loss the run must name who was lost, and train again; at its end: no process left, each step once in stats.jsonl, nothing new in
-/dev/shm, and as many descriptors and as much memory in `gangway run` beside the last start as beside the second. Exit code 77: no
-cluster.
+millisecond. Moments: the first second of a start, or a while after a tick. Without --losses `gangway run` is killed at last, and the
+same command goes on at once. Hosts that die: tests/cluster/lost_hosts.py. After each loss the run must name the process that was
+lost, and train again; at its end: no process left, each step once in stats.jsonl, nothing new in /dev/shm, and as many descriptors
+and as much memory in `gangway run` beside the last start as beside the second. Exit code 77: no cluster.
 """
 import argparse
 import json
@@ -29,14 +31,15 @@ for folder in ("distributed", "structure"):
     sys.path.insert(0, str(HERE.parent / folder))
 
 from shared_memory import left_behind  # noqa: E402
-from start_campaign import CLUSTER, MARK, processes  # noqa: E402
 from train_command import EXAMPLES, GANGWAY, environment, kill_all, snapshot_files  # noqa: E402
 
+CLUSTER = str(HERE.parent / "cluster" / "run")
+MARK = "GOING_ON"  # a variable of all processes of a run
 PATIENCE = 60  # seconds from a loss to the next tick; a hang is a failure
 LEFT_PATIENCE = 5  # seconds in which all must be gone
 TIMEOUT = 3  # layout.timeout_seconds: the deadline of what is stopped
 MOST_MEMORY = 4 << 20  # bytes that `gangway run` may grow by
-JOB = [str(EXAMPLES / "ring8.yaml"), "training.microbatches=4", "training.batch=128", "training.kimg=160", "output.tick_kimg=2",
+JOB = [str(EXAMPLES / "ring8.yaml"), "training.microbatches=4", "training.batch=128", "training.kimg=320", "output.tick_kimg=2",
        "output.pictures_kimg=0", "checkpoint.every_kimg=80", "checkpoint.snapshot_steps=5",
        f"layout.timeout_seconds={TIMEOUT}"]
 LAYOUTS = {
@@ -48,6 +51,42 @@ LAYOUTS = {
 }
 TARGETS = ("worker", "worker", "worker", "two workers", "coordinator", "mpirun")
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
+# Each kind once: target, signal, whether it strikes the start before it trains.
+EACH_ONCE = [("worker", signal.SIGKILL, False), ("coordinator", signal.SIGKILL, True), ("worker", signal.SIGSEGV, False),
+             ("mpirun", signal.SIGKILL, False), ("coordinator", signal.SIGSTOP, False)]
+
+
+class Process:
+    """One of /proc, as it is now."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        stat, self.environment = (self.read(f"/proc/{pid}/{name}") for name in ("stat", "environ"))
+        self.name = stat[stat.find("(") + 1:stat.rfind(")")]
+        self.state = (stat[stat.rfind(")") + 1:].split() or ["Z"])[0]
+
+    @staticmethod
+    def read(path):
+        try:
+            return Path(path).read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def rank(self):
+        for entry in self.environment.split("\0"):
+            if entry.startswith("OMPI_COMM_WORLD_RANK="):
+                return int(entry.partition("=")[2])
+        return None
+
+    def role(self):
+        rank = self.rank()
+        if rank is not None:
+            return "coordinator" if rank == 0 else "worker"
+        return {"mpirun": "mpirun", "orterun": "mpirun", "orted": "orted"}.get(self.name)
+
+
+def processes():
+    return [Process(int(name)) for name in os.listdir("/proc") if name.isdigit()]
 
 
 class Failure(Exception):
@@ -57,8 +96,9 @@ class Failure(Exception):
 class HurtRun:
     """One run under one supervisor."""
 
-    def __init__(self, folder, name, layout, chance):
-        self.folder, self.name, self.random = folder, name, chance
+    def __init__(self, folder, name, layout, chance, blows=None):
+        """@param blows  as EACH_ONCE; None: at random"""
+        self.folder, self.name, self.random, self.blows = folder, name, chance, list(blows or [])
         self.mark = uuid.uuid4().hex
         self.workers, words = LAYOUTS[layout]
         self.targets = TARGETS + (("orted",) if layout == "hosts" else ())
@@ -66,10 +106,14 @@ class HurtRun:
         if layout == "hosts":
             (folder / "hostfile").write_text("host1 slots=1\nhost2 slots=1\nhost3 slots=1\n")
             words = [*words, "--hostfile", str(folder / "hostfile")]
+        self.words, self.layout = words, layout
+        self.start()
+
+    def start(self):
         with open(self.said, "w") as out:
-            variables = (dict(os.environ) if layout == "hosts" else environment(restarts=None)) | {MARK: self.mark}
-            self.process = subprocess.Popen([GANGWAY, "run", *JOB, "-n", str(self.workers), "--run", name, *words],
-                                            cwd=folder, stdout=out, stderr=out, env=variables)
+            variables = (dict(os.environ) if self.layout == "hosts" else environment(restarts=None)) | {MARK: self.mark}
+            self.process = subprocess.Popen([GANGWAY, "run", *JOB, "-n", str(self.workers), "--run", self.name,
+                                             *self.words], cwd=self.folder, stdout=out, stderr=out, env=variables)
 
     def is_over(self):
         return self.process.poll() is not None
@@ -81,7 +125,7 @@ class HurtRun:
         return self.said.read_text()
 
     def ours(self):
-        mark = f"{MARK}={self.mark}".encode()
+        mark = f"{MARK}={self.mark}"
         return [process for process in processes()
                 if process.state != "Z" and process.pid != self.process.pid and mark in process.environment]
 
@@ -106,7 +150,7 @@ class HurtRun:
 
     def strike(self, early):
         """@return what was hit, and how its loss may be called; None: the run was over before"""
-        target, number = self.random.choice(self.targets), self.random.choice(SIGNALS)
+        target, number = self.blow[:2] if self.blow else (self.random.choice(self.targets), self.random.choice(SIGNALS))
         if early:
             time.sleep(self.random.uniform(0.0, 1.0))
         else:
@@ -137,6 +181,8 @@ class HurtRun:
         taken, early, self.ticks_before = [], False, 0
         self.resources_of_starts = []
         while len(taken) < losses:
+            self.blow = self.blows.pop(0) if self.blows else None
+            early = self.blow[2] if self.blow else early
             number_of_losses = len(self.restarts())
             hit = self.strike(early)
             if hit is None:
@@ -163,6 +209,20 @@ class HurtRun:
         except (StopIteration, OSError):
             return []
 
+    def lose_supervisor(self):
+        """Its processes end by themselves; the same command goes on meanwhile."""
+        if not self.wait(lambda: self.text().count("\ntick ") > self.ticks_before, "a tick"):
+            raise Failure("over before its supervisor was killed")
+        left = [process.pid for process in self.ours()]
+        self.process.kill()
+        self.process.wait()
+        self.start()
+        end = time.monotonic() + LEFT_PATIENCE
+        while [one for one in left if Process(one).state != "Z"]:
+            if time.monotonic() > end:
+                raise Failure("processes outlive their supervisor")
+            time.sleep(0.02)
+
     def finish(self):
         code = self.process.wait(timeout=300)
         if code != 0:
@@ -181,35 +241,45 @@ def digest(folder, run):
     return subprocess.run([GANGWAY, "digest", run], cwd=folder, check=True, text=True, stdout=subprocess.PIPE).stdout.split()[0]
 
 
+def hurt(arguments, folder, number, chance, losses):
+    """@return losses that the run took"""
+    each_once = EACH_ONCE if arguments.losses is None else None
+    run = HurtRun(folder, f"run{number}", arguments.layout, chance, each_once)
+    try:
+        taken = run.go(losses, arguments.early)
+        if each_once:
+            run.lose_supervisor()
+        run.finish()
+        if digest(folder, run.name) != digest(folder, "whole"):
+            raise Failure("OTHER DIGEST")
+        if each_once and len(taken) < losses:
+            raise Failure(f"over after {taken}")
+    except Failure as failure:
+        kill_all(run.process)
+        raise Failure(f"{run.name}: {failure}\n{run.text()[-6000:]}") from None
+    print(f"{run.name}: {len(taken)} losses, digest equal: {', '.join(taken)}", flush=True)
+    return len(taken)
+
+
 def campaign(arguments):
     seed = arguments.seed if arguments.seed is not None else random.SystemRandom().randrange(1 << 32)
-    print(f"{arguments.losses} losses, layout {arguments.layout}, seed {seed}", flush=True)
+    losses = arguments.losses if arguments.losses is not None else len(EACH_ONCE)
+    print(f"{losses} losses, layout {arguments.layout}, seed {seed}", flush=True)
     chance = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
     shared = set(os.listdir("/dev/shm"))
-    num_taken, number, expected = 0, 0, None
+    num_taken, number = 0, 0
     try:
         subprocess.run([GANGWAY, "run", *JOB, "-n", "1", "--run", "whole"], cwd=folder, check=True, stdout=subprocess.DEVNULL,
                        env=environment())
-        expected = digest(folder, "whole")
-        while num_taken < arguments.losses:
+        while num_taken < losses:
             number += 1
-            run = HurtRun(folder, f"run{number}", arguments.layout, chance)
-            try:
-                taken = run.go(arguments.losses - num_taken, arguments.early)
-                run.finish()
-                if digest(folder, run.name) != expected:
-                    raise Failure("OTHER DIGEST")
-            except Failure as failure:
-                kill_all(run.process)
-                print(f"FAILED: {run.name}: {failure}\n{run.text()[-6000:]}", flush=True)
-                return 1
-            num_taken += len(taken)
-            print(f"{run.name}: {len(taken)} losses, digest equal: {', '.join(taken)}", flush=True)
-        left = left_behind(shared)
-        if left:
-            print(f"FAILED: in /dev/shm: {sorted(left)}")
-            return 1
+            num_taken += hurt(arguments, folder, number, chance, losses - num_taken)
+        if left := left_behind(shared):
+            raise Failure(f"in /dev/shm: {sorted(left)}")
+    except Failure as failure:
+        print(f"FAILED: {failure}", flush=True)
+        return 1
     finally:
         for file in snapshot_files(folder):
             file.unlink(missing_ok=True)
@@ -220,7 +290,7 @@ def campaign(arguments):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--losses", type=int, default=10)
+    parser.add_argument("--losses", type=int)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--layout", choices=LAYOUTS, default="data")
     parser.add_argument("--early", type=float, default=0.3, help="share of the losses that come in the first second of a start")

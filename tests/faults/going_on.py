@@ -137,7 +137,7 @@ class HurtRun:
                 return False
             if time.monotonic() > end:
                 raise Failure(f"{what} has not come for {PATIENCE} s")
-            time.sleep(0.002)
+            time.sleep(0.01)
         return True
 
     def resources(self):

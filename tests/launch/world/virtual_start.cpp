@@ -169,8 +169,12 @@ void VirtualStart::lead() {
 
 void VirtualStart::tick() {
   if (!outcome_) {
-    carry_out(conductor_->on_clock(world_.time_.now()));
-    check_status();
+    const TimePoint now = world_.time_.now();
+    carry_out(conductor_->on_clock(now));
+    if (now >= next_status_) {
+      next_status_ = now + seconds(1);
+      check_status();
+    }
   }
   act(0, kClock, [this] { tick(); });
 }
@@ -738,7 +742,9 @@ void VirtualStart::signal(int number) {
 
 void VirtualStart::plan_blow() {
   blow_ = world_.draw_blow();
-  blow_moment_ = static_cast<Moment>(world_.chance_.number(0, 3));
+  // The last lease comes but once, and ends the run.
+  blow_moment_ =
+      world_.chance_.in(0.05) ? Moment::kLast : static_cast<Moment>(world_.chance_.number(0, 2));
 }
 
 void VirtualStart::reach(Moment moment) {

@@ -165,6 +165,7 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   bool is_over_ = false;
   Supervision mind_;
   TimePoint next_look_{};
+  TimePoint next_status_{};
   coordinator::StartOptions options_;
   std::optional<coordinator::ResumeChoice> choice_;
   std::optional<coordinator::Conductor> conductor_;

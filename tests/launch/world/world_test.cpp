@@ -17,7 +17,7 @@
 namespace gangway::launch {
 namespace {
 
-constexpr std::uint64_t kWorlds = 300;
+constexpr std::uint64_t kWorlds = 1'000;
 
 std::uint64_t environment_number(const char* name, std::uint64_t usual) {
   const char* text = std::getenv(name);

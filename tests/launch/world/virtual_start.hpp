@@ -21,6 +21,10 @@
 
 namespace gangway::launch {
 
+inline constexpr std::chrono::milliseconds kTimeout{3'000};  ///< layout.timeout_seconds of the jobs
+inline constexpr std::chrono::milliseconds kOrphansLeave{3'500};
+inline constexpr double kUnixSeconds = 1.0;
+
 class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
  public:
   VirtualStart(World& world, const Lineup& lineup, bool goes_on, bool is_again);

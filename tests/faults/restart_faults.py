@@ -116,9 +116,12 @@ class Restarts(Trainings):
         self.assertIn("lies behind a rollback of this run", err)
 
     def test_who_reads_while_old_ones_are_removed_gets_a_whole_one_or_a_line(self):
-        """Row 33."""
+        """Rows 32 and 33."""
         running = self.start("run", *JOB, length(10_000_000), "-n", 1, "--run", "busy", "checkpoint.keep=1")
         running.wait_for(r"^ckpt   step-")
+        code, out, err = self.call(GANGWAY, "run", *JOB, "-n", 1, "--run", "busy")  # row 32
+        self.assertEqual(code, 6, out + err)
+        self.assertRegex(err, r"-busy: in use by pid \d+ on ")
         for _ in range(2):
             for words in (["digest", "busy"], ["checkpoints", "verify", "busy"], ["checkpoints", "ls", "busy"],
                           ["checkpoints", "show", "busy"]):

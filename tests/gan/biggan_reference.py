@@ -1,24 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""BigGAN's networks in PyTorch alone, against what Gangway's make of the same weights and inputs.
-
-    biggan_reference.py R3GAN_SAMPLE [unittest arguments]
+"""BigGAN's networks in PyTorch alone, for networks_reference.py and steps_reference.py.
 
 Written after the paper (arXiv 1809.11096) and the authors' code (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and
-layers.py), with operators in the order in which they have them. All in float64; the losses are those of the sample.
+layers.py), with operators in the order in which they have them. All in float64.
 """
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-TOLERANCE = 1e-10  # of a tensor's largest value
 ROUNDING = 1e-13  # of a network's largest gradient: what is below it stands for none, such as a bias's before BatchNorm
 EPSILON = 1e-5
 SHARED = 128
@@ -219,99 +208,31 @@ class Discriminator(nn.Module):
         return self.layers[-1](x, labels)
 
 
-def zero_centred_penalty(images, logits):
-    gradient, = torch.autograd.grad(logits.sum(), images, create_graph=True)
-    return gradient.square().sum([1, 2, 3])
-
-
-def discriminator_loss(discriminator, real, real_labels, fake, fake_labels, r1, r2):
-    real, fake = real.requires_grad_(True), fake.requires_grad_(True)
-    of_real, of_fake = discriminator(real, real_labels), discriminator(fake, fake_labels)
-    penalties = r1 / 2 * zero_centred_penalty(real, of_real) + r2 / 2 * zero_centred_penalty(fake, of_fake)
-    return (F.softplus(of_fake - of_real).squeeze(1) + penalties).mean()
+def made(generator, sample, labels):
+    return generator(sample["noise"], labels)
 
 
 AT_32 = {"up": [4, 4, 4, 4], "down": [4, 4, 4, 4], "halvings": 2, "side": 32}
 AT_64 = {"up": [16, 16, 8, 4, 2], "down": [1, 2, 4, 8, 16], "halvings": 4, "side": 64}
 AT_128 = {"up": [16, 16, 8, 4, 2, 1], "down": [1, 2, 4, 8, 16, 16], "halvings": 5, "side": 128}
 CASES = {
-    "plain": ("model: {family: biggan, resolution: 32, width: 4, latent: 6}",
+    "plain": ("{family: biggan, resolution: 32, width: 4, latent: 6}",
               {**AT_32, "noise": 6, "width": 4, "colours": 1, "classes": 0, "attention": 0}),
     "labels, attention behind each block of the discriminator":
-        ("model: {family: biggan, resolution: 32, width: 4, latent: 9, attention: 16, attention_everywhere: true, classes: 3}",
+        ("{family: biggan, resolution: 32, width: 4, latent: 9, attention: 16, attention_everywhere: true, classes: 3}",
          {**AT_32, "noise": 9, "width": 4, "colours": 1, "classes": 3, "attention": 16, "everywhere": True}),
     "labels, attention, colours":
-        ("model: {family: biggan, resolution: 32, width: 4, latent: 11, attention: 16, classes: 5, channels: 3}",
+        ("{family: biggan, resolution: 32, width: 4, latent: 11, attention: 16, classes: 5, channels: 3}",
          {**AT_32, "noise": 11, "width": 4, "colours": 3, "classes": 5, "attention": 16}),
     "labels that a shared embedding tells":
-        ("model: {family: biggan, resolution: 32, width: 4, latent: 9, classes: 3, conditioning: shared}",
+        ("{family: biggan, resolution: 32, width: 4, latent: 9, classes: 3, conditioning: shared}",
          {**AT_32, "noise": 9, "width": 4, "colours": 1, "classes": 3, "attention": 0, "conditioning": "shared"}),
     "labels that each block has an embedding of":
-        ("model: {family: biggan, resolution: 32, width: 4, latent: 9, classes: 3, conditioning: separate}",
+        ("{family: biggan, resolution: 32, width: 4, latent: 9, classes: 3, conditioning: separate}",
          {**AT_32, "noise": 9, "width": 4, "colours": 1, "classes": 3, "attention": 0, "conditioning": "separate"}),
     "64 pixels":
-        ("model: {family: biggan, resolution: 64, width: 4, latent: 10, attention: 16, classes: 3}",
+        ("{family: biggan, resolution: 64, width: 4, latent: 10, attention: 16, classes: 3}",
          {**AT_64, "noise": 10, "width": 4, "colours": 1, "classes": 3, "attention": 16}),
 }
-PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
-
-
-def weights_of(sample, network, prefix=""):
-    start = f"{prefix}{network}/"
-    return {"layers." + name.removeprefix(start).replace("/", "."): values
-            for name, values in sample.items() if name.startswith(start)}
-
-
-class Biggan(unittest.TestCase):
-    def expect_equal(self, values, expected, what, rounding=0.0):
-        self.assertEqual(values.shape, expected.shape, what)
-        apart = (values.detach() - expected).abs().max().item()
-        self.assertLessEqual(apart, max(TOLERANCE * expected.abs().max().item(), rounding), what)
-
-    def expect_gradients(self, module, expected):
-        found = {name: parameter.grad for name, parameter in module.named_parameters()}
-        self.assertEqual(set(found), set(expected))
-        rounding = ROUNDING * max(values.abs().max().item() for values in expected.values())
-        for name, values in found.items():
-            self.expect_equal(values, expected[name], name, rounding)
-
-    def check(self, job, arguments):
-        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
-            file = Path(folder) / "sample.safetensors"
-            subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
-            sample = load_file(file)
-        generator, discriminator = Generator(**arguments).double(), Discriminator(**arguments).double()
-        generator.load_state_dict(weights_of(sample, "generator"))
-        discriminator.load_state_dict(weights_of(sample, "discriminator"))
-        real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
-        images = generator(sample["noise"], fake_labels)
-        of_real = discriminator(sample["real"], real_labels)
-        self.expect_equal(images, sample["images"], "images")
-        self.expect_equal(of_real, sample["logits"], "logits")
-        loss = F.softplus(of_real - discriminator(images, fake_labels)).mean()
-        loss.backward()
-        self.expect_equal(loss, sample["generator_loss"], "the generator's loss")
-        self.expect_gradients(generator, weights_of(sample, "generator", "gradient/"))
-        discriminator.zero_grad()
-        loss = discriminator_loss(discriminator, sample["real"], real_labels, images.detach(), fake_labels, 3.0, 2.0)
-        loss.backward()
-        self.expect_equal(loss, sample["discriminator_loss"], "the discriminator's loss")
-        self.expect_gradients(discriminator, weights_of(sample, "discriminator", "gradient/"))
-
-    def test_networks_and_gradients_are_gangways(self):
-        for name, (job, arguments) in CASES.items():
-            with self.subTest(name):
-                self.check(job, arguments)
-
-    def test_sizes_are_the_published_ones(self):
-        arguments = {**AT_128, "noise": 120, "width": 96, "colours": 3, "classes": 1000, "attention": 64}
-        with torch.device("meta"):
-            sizes = [sum(one.numel() for one in network(**arguments).parameters())
-                     for network in (Generator, Discriminator)]
-        self.assertEqual(sizes, [70_433_988, 87_982_370])
-
-
-if __name__ == "__main__":
-    SAMPLE = sys.argv.pop(1)
-    torch.set_num_threads(1)
-    unittest.main(verbosity=1)
+SIZES = {"ImageNet": ({**AT_128, "noise": 120, "width": 96, "colours": 3, "classes": 1000, "attention": 64},
+                      70_433_988, 87_982_370)}

@@ -1,28 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""GAT's networks and losses in PyTorch alone, against what Gangway's make of the same weights and inputs.
-
-    gat_reference.py R3GAN_SAMPLE [unittest arguments]
+"""GAT's networks in PyTorch alone, for networks_reference.py.
 
 Written after the paper (arXiv 2509.24935) and the authors' code (github.com/hse1032/GAT, models/, losses/Rp_loss.py),
 with PyTorch's own modules wherever there is one: attention is the fused one, twice differentiable by its plain kernel.
 All in float64.
 """
 import math
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-SAMPLE = sys.argv.pop(1)
-TOLERANCE = 1e-10  # of a tensor's largest value
 EPSILON = 1e-6
 LEAST_INFORMATION = 0.125  # of the picture, in what is made at the first of four depths
 
@@ -198,79 +187,16 @@ class Discriminator(nn.Module):
         return x
 
 
-def zero_centred_penalty(images, logits):
-    gradient, = torch.autograd.grad(logits.sum(), images, create_graph=True)
-    return gradient.square().sum([1, 2, 3])
-
-
-def discriminator_loss(discriminator, real, real_labels, fake, fake_labels, noise, r1, r2):
-    real, fake = real.requires_grad_(True), fake.requires_grad_(True)
-    of_real, of_fake = discriminator(real, real_labels, noise), discriminator(fake, fake_labels, noise)
-    penalties = r1 / 2 * zero_centred_penalty(real, of_real) + r2 / 2 * zero_centred_penalty(fake, of_fake)
-    return (F.softplus(of_fake - of_real).squeeze(1) + penalties).mean()
+def made(generator, sample, labels):
+    return generator(sample["noise"], labels)
 
 
 CASES = {
-    "plain": ("model: {family: gat, resolution: 32, patch: 8, width: 12, latent: 8, blocks: 1}",
+    "plain": ("{family: gat, resolution: 32, patch: 8, width: 12, latent: 8, blocks: 1}",
               {"noise": 8, "width": 12, "heads": 1, "blocks": 1, "parts": [1], "patch": 8, "side": 4,
                "channels": 1, "classes": 0}),
     "labels, colours, four depths":
-        ("model: {family: gat, resolution: 32, patch: 8, width: 64, latent: 6, blocks: 6, classes: 5, channels: 3}",
+        ("{family: gat, resolution: 32, patch: 8, width: 64, latent: 6, blocks: 6, classes: 5, channels: 3}",
          {"noise": 6, "width": 64, "heads": 2, "blocks": 6, "parts": [2, 3, 5, 6], "patch": 8, "side": 4,
           "channels": 3, "classes": 5}),
 }
-PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
-
-
-def weights_of(sample, network, prefix=""):
-    start = f"{prefix}{network}/"
-    return {"layers." + name.removeprefix(start).replace("/", "."): values
-            for name, values in sample.items() if name.startswith(start)}
-
-
-class Gat(unittest.TestCase):
-    def expect_equal(self, values, expected, what):
-        self.assertEqual(values.shape, expected.shape, what)
-        apart = (values.detach() - expected).abs().max().item()
-        self.assertLessEqual(apart, TOLERANCE * expected.abs().max().item(), what)
-
-    def expect_gradients(self, module, expected):
-        found = {name: parameter.grad for name, parameter in module.named_parameters()}
-        self.assertEqual(set(found), set(expected))
-        for name, values in found.items():
-            self.expect_equal(values, expected[name], name)
-
-    def check(self, job, arguments):
-        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
-            file = Path(folder) / "sample.safetensors"
-            subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
-            sample = load_file(file)
-        generator, discriminator = Generator(**arguments).double(), Discriminator(**arguments).double()
-        generator.load_state_dict(weights_of(sample, "generator"))
-        discriminator.load_state_dict(weights_of(sample, "discriminator"))
-        real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
-        noise = sample["depth_noise"]
-        images = generator(sample["noise"], fake_labels)
-        of_real = discriminator(sample["real"], real_labels, noise)
-        self.expect_equal(images, sample["images"], "images")
-        self.expect_equal(of_real, sample["logits"], "logits")
-        loss = F.softplus(of_real - discriminator(images, fake_labels, noise)).mean()
-        loss.backward()
-        self.expect_equal(loss, sample["generator_loss"], "the generator's loss")
-        self.expect_gradients(generator, weights_of(sample, "generator", "gradient/"))
-        discriminator.zero_grad()
-        loss = discriminator_loss(discriminator, sample["real"], real_labels, images.detach(), fake_labels, noise, 3.0,
-                                  2.0)
-        loss.backward()
-        self.expect_equal(loss, sample["discriminator_loss"], "the discriminator's loss")
-        self.expect_gradients(discriminator, weights_of(sample, "discriminator", "gradient/"))
-
-    def test_networks_and_gradients_are_gangways(self):
-        for name, (job, arguments) in CASES.items():
-            with self.subTest(name):
-                self.check(job, arguments)
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    unittest.main(verbosity=1)

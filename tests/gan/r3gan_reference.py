@@ -1,25 +1,14 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""R3GAN's networks and losses in PyTorch alone, against what Gangway's make of the same weights and inputs.
-
-    r3gan_reference.py R3GAN_SAMPLE [unittest arguments]
+"""R3GAN's networks in PyTorch alone, for networks_reference.py and steps_reference.py.
 
 Written after the authors' code (github.com/brownvc/R3GAN, R3GAN/Networks.py, Resamplers.py, Trainer.py), whose
 arguments the cases spell out: widths and groups by stage from 4 pixels up. All in float64.
 """
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-TOLERANCE = 1e-10  # of a tensor's largest value
 FILTER = [1, 2, 1]
 
 
@@ -136,91 +125,23 @@ class Discriminator(nn.Module):
         return x
 
 
-def zero_centred_penalty(images, logits):
-    gradient, = torch.autograd.grad(logits.sum(), images, create_graph=True)
-    return gradient.square().sum([1, 2, 3])
-
-
-def discriminator_loss(discriminator, real, real_labels, fake, fake_labels, r1, r2):
-    real, fake = real.requires_grad_(True), fake.requires_grad_(True)
-    of_real, of_fake = discriminator(real, real_labels), discriminator(fake, fake_labels)
-    penalties = r1 / 2 * zero_centred_penalty(real, of_real) + r2 / 2 * zero_centred_penalty(fake, of_fake)
-    return (F.softplus(of_fake - of_real).squeeze(1) + penalties).mean()
+def made(generator, sample, labels):
+    return generator(sample["noise"], labels)
 
 
 CASES = {
-    "plain": ("model: {family: r3gan, resolution: 32, width: 16, latent: 8, blocks: 1}",
+    "plain": ("{family: r3gan, resolution: 32, width: 16, latent: 8, blocks: 1}",
               {"noise": 8, "widths": [16] * 4, "groups": [2] * 4, "blocks": 1, "channels": 1, "classes": 0}),
     "labels, colours, widths that differ":
-        ("model: {family: r3gan, resolution: 64, width: 12, latent: 6, blocks: 2, classes: 5, channels: 3}",
+        ("{family: r3gan, resolution: 64, width: 12, latent: 6, blocks: 2, classes: 5, channels: 3}",
          {"noise": 6, "widths": [24] * 4 + [12], "groups": [3] * 4 + [1], "blocks": 2, "channels": 3, "classes": 5}),
 }
-PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
 # Of the authors' presets (train.py), and what their networks have then: generator, discriminator.
-PRESETS = {
-    "CIFAR-10": ({"noise": 64, "widths": [768] * 4, "groups": [96] * 4, "classes": 0}, 20_732_160, 20_683_776),
-    "CIFAR-10 with labels": ({"noise": 64, "widths": [768] * 4, "groups": [96] * 4, "classes": 10},
-                             20_781_952, 21_280_512),
-    "FFHQ-256": ({"noise": 64, "widths": [768] * 4 + [384, 192, 96], "groups": [96] * 4 + [48, 24, 12], "classes": 0},
-                 23_057_952, 23_009_568),
+SIZES = {
+    "CIFAR-10": ({"noise": 64, "widths": [768] * 4, "groups": [96] * 4, "blocks": 2, "channels": 3, "classes": 0},
+                 20_732_160, 20_683_776),
+    "CIFAR-10 with labels": ({"noise": 64, "widths": [768] * 4, "groups": [96] * 4, "blocks": 2, "channels": 3,
+                              "classes": 10}, 20_781_952, 21_280_512),
+    "FFHQ-256": ({"noise": 64, "widths": [768] * 4 + [384, 192, 96], "groups": [96] * 4 + [48, 24, 12], "blocks": 2,
+                  "channels": 3, "classes": 0}, 23_057_952, 23_009_568),
 }
-
-
-def weights_of(sample, network, prefix=""):
-    start = f"{prefix}{network}/"
-    return {"layers." + name.removeprefix(start).replace("/", "."): values
-            for name, values in sample.items() if name.startswith(start)}
-
-
-class R3gan(unittest.TestCase):
-    def expect_equal(self, values, expected, what):
-        self.assertEqual(values.shape, expected.shape, what)
-        apart = (values.detach() - expected).abs().max().item()
-        self.assertLessEqual(apart, TOLERANCE * expected.abs().max().item(), what)
-
-    def expect_gradients(self, module, expected):
-        found = {name: parameter.grad for name, parameter in module.named_parameters()}
-        self.assertEqual(set(found), set(expected))
-        for name, values in found.items():
-            self.expect_equal(values, expected[name], name)
-
-    def check(self, job, arguments):
-        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
-            file = Path(folder) / "sample.safetensors"
-            subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
-            sample = load_file(file)
-        generator, discriminator = Generator(**arguments).double(), Discriminator(**arguments).double()
-        generator.load_state_dict(weights_of(sample, "generator"))
-        discriminator.load_state_dict(weights_of(sample, "discriminator"))
-        real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
-        images = generator(sample["noise"], fake_labels)
-        of_real = discriminator(sample["real"], real_labels)
-        self.expect_equal(images, sample["images"], "images")
-        self.expect_equal(of_real, sample["logits"], "logits")
-        loss = F.softplus(of_real - discriminator(images, fake_labels)).mean()
-        loss.backward()
-        self.expect_equal(loss, sample["generator_loss"], "the generator's loss")
-        self.expect_gradients(generator, weights_of(sample, "generator", "gradient/"))
-        discriminator.zero_grad()
-        loss = discriminator_loss(discriminator, sample["real"], real_labels, images.detach(), fake_labels, 3.0, 2.0)
-        loss.backward()
-        self.expect_equal(loss, sample["discriminator_loss"], "the discriminator's loss")
-        self.expect_gradients(discriminator, weights_of(sample, "discriminator", "gradient/"))
-
-    def test_networks_and_gradients_are_gangways(self):
-        for name, (job, arguments) in CASES.items():
-            with self.subTest(name):
-                self.check(job, arguments)
-
-    def test_networks_are_as_large_as_the_authors(self):
-        for name, (arguments, *expected) in PRESETS.items():
-            with self.subTest(name), torch.device("meta"):
-                sizes = [sum(parameter.numel() for parameter in network(blocks=2, channels=3, **arguments).parameters())
-                         for network in (Generator, Discriminator)]
-                self.assertEqual(sizes, expected)
-
-
-if __name__ == "__main__":
-    SAMPLE = sys.argv.pop(1)
-    torch.set_num_threads(1)
-    unittest.main(verbosity=1)

@@ -1,8 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""StyleGAN2's networks, R1 and path lengths in PyTorch alone, against what Gangway's make of the same weights and inputs.
-
-    stylegan2_reference.py R3GAN_SAMPLE [unittest arguments]
+"""StyleGAN2's networks and path lengths in PyTorch alone, for networks_reference.py and steps_reference.py.
 
 Written after the paper (Karras et al., 2020, arXiv 1912.04958) and the authors' code
 (github.com/NVlabs/stylegan2-ada-pytorch, training/networks.py and loss.py). Here each example has weights of its own, in
@@ -10,18 +7,11 @@ groups of one convolution, where Gangway scales what a convolution takes and giv
 and a sum over shifted maps. All in float64.
 """
 import math
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-TOLERANCE = 1e-10  # of a tensor's largest value
 ROUNDING = 1e-12  # of a network's largest gradient: what is below it stands for none, as path lengths' of the last biases
 TAPS = [1 / 8, 3 / 8, 3 / 8, 1 / 8]
 
@@ -220,95 +210,27 @@ class Discriminator(nn.Module):
         return x
 
 
-def zero_centred_penalty(images, logits):
-    gradient, = torch.autograd.grad(logits.sum(), images, create_graph=True)
-    return gradient.square().sum([1, 2, 3])
+def made(generator, sample, labels):
+    return generator(sample, generator.styles(sample, sample["noise"], labels))
 
 
-def path_length_loss(pictures, styles, noise, mean, weight):
-    gradient, = torch.autograd.grad((pictures * noise).sum() / pictures.shape[-1], styles, create_graph=True)
+def path_length_loss(generator, sample, labels, mean, weight):
+    styles = generator.styles(sample, sample["noise"], labels)
+    pictures = generator(sample, styles)
+    gradient, = torch.autograd.grad((pictures * sample["path_noise"]).sum() / pictures.shape[-1], styles, create_graph=True)
     lengths = (gradient.square().sum(2).mean(1) + 1e-12).sqrt()
     return weight * (lengths - torch.lerp(mean, lengths.mean(), 0.01)).square().mean()
 
 
 CASES = {
-    "plain": ("model: {family: stylegan2, width: 2, latent: 6, mapping_layers: 2}",
+    "plain": ("{family: stylegan2, width: 2, latent: 6, mapping_layers: 2}",
               {"widths": [16, 8, 4, 2], "noise": 6, "channels": 1, "classes": 0, "layers": 2}),
     "labels, colours, 64 pixels":
-        ("model: {family: stylegan2, resolution: 64, width: 1, latent: 5, mapping_layers: 3, classes: 5, channels: 3}",
+        ("{family: stylegan2, resolution: 64, width: 1, latent: 5, mapping_layers: 3, classes: 5, channels: 3}",
          {"widths": [16, 8, 4, 2, 1], "noise": 5, "channels": 3, "classes": 5, "layers": 3}),
     "no skips, nothing compared, a mapping of its own, styles that are not mixed":
-        ("model: {family: stylegan2, width: 2, latent: 6, mapping_layers: 2, classes: 4, style_mixing: 0, "
+        ("{family: stylegan2, width: 2, latent: 6, mapping_layers: 2, classes: 4, style_mixing: 0, "
          "deviation_group: 1, discriminator_residual: false, discriminator_mapping_layers: 1}",
          {"widths": [16, 8, 4, 2], "noise": 6, "channels": 1, "classes": 4, "layers": 2, "mixing": 0.0,
           "label_layers": 1, "group": 1, "is_residual": False}),
 }
-PENALTIES = "training: {loss: relativistic, r1: {gamma: 3}, r2: {gamma: 2}}\ndata: {source: 'images:none'}\n"
-
-
-def weights_of(sample, network, prefix=""):
-    start = f"{prefix}{network}/"
-    return {"layers." + name.removeprefix(start).replace("/", "."): values
-            for name, values in sample.items() if name.startswith(start)}
-
-
-class Stylegan2(unittest.TestCase):
-    def expect_equal(self, values, expected, what, rounding=0.0):
-        self.assertEqual(values.shape, expected.shape, what)
-        apart = (values.detach() - expected).abs().max().item()
-        self.assertLessEqual(apart, max(TOLERANCE * expected.abs().max().item(), rounding), what)
-
-    def expect_gradients(self, module, expected):
-        found = {name: torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-                 for name, parameter in module.named_parameters()}
-        self.assertEqual(set(found), set(expected))
-        rounding = ROUNDING * max(values.abs().max().item() for values in expected.values())
-        for name, values in found.items():
-            self.expect_equal(values, expected[name], name, rounding)
-        module.zero_grad()
-
-    def check(self, job, arguments):
-        with tempfile.TemporaryDirectory(prefix="gangway-test-") as folder:
-            file = Path(folder) / "sample.safetensors"
-            subprocess.run([SAMPLE, file, f"{job}\n{PENALTIES}"], check=True)
-            sample = load_file(file)
-        generator = Generator(**arguments).double()
-        discriminator = Discriminator(**arguments).double()
-        generator.load_state_dict(weights_of(sample, "generator"))
-        discriminator.load_state_dict(weights_of(sample, "discriminator"))
-        real_labels, fake_labels = sample["real_labels"].long(), sample["fake_labels"].long()
-        styles = generator.styles(sample, sample["noise"], fake_labels)
-        images = generator(sample, styles)
-        self.expect_equal(images, sample["images"], "images")
-        loss = path_length_loss(images, styles, sample["path_noise"], torch.tensor(0.5).double(), 2.0)
-        loss.backward(retain_graph=True)
-        self.expect_equal(loss, sample["path_length_loss"].reshape(()), "path lengths")
-        self.expect_gradients(generator, weights_of(sample, "generator", "path_gradient/"))
-        self.check_losses(sample, generator, discriminator, images, (real_labels, fake_labels))
-
-    def check_losses(self, sample, generator, discriminator, images, labels):
-        of_real = discriminator(sample["real"], labels[0])
-        self.expect_equal(of_real, sample["logits"], "logits")
-        loss = F.softplus(of_real - discriminator(images, labels[1])).mean()
-        loss.backward()
-        self.expect_equal(loss, sample["generator_loss"], "the generator's loss")
-        self.expect_gradients(generator, weights_of(sample, "generator", "gradient/"))
-        discriminator.zero_grad()
-        real, fake = sample["real"].requires_grad_(True), images.detach().requires_grad_(True)
-        of_real, of_fake = discriminator(real, labels[0]), discriminator(fake, labels[1])
-        penalties = 3 / 2 * zero_centred_penalty(real, of_real) + 2 / 2 * zero_centred_penalty(fake, of_fake)
-        loss = (F.softplus(of_fake - of_real).squeeze(1) + penalties).mean()
-        loss.backward()
-        self.expect_equal(loss, sample["discriminator_loss"], "the discriminator's loss")
-        self.expect_gradients(discriminator, weights_of(sample, "discriminator", "gradient/"))
-
-    def test_networks_and_gradients_are_gangways(self):
-        for name, (job, arguments) in CASES.items():
-            with self.subTest(name):
-                self.check(job, arguments)
-
-
-if __name__ == "__main__":
-    SAMPLE = sys.argv.pop(1)
-    torch.set_num_threads(1)
-    unittest.main(verbosity=1)

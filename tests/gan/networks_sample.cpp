@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Writes what networks trained with the relativistic loss make of random inputs, and their
-// gradients, for r3gan_reference.py, gat_reference.py, biggan_reference.py and
-// stylegan2_reference.py: everything in
-// float64, so that nothing but a difference in meaning can show.
+// gradients, for networks_reference.py: everything in float64, so that nothing but a difference in
+// meaning can show.
 //
-//   r3gan_sample EXPECTED.safetensors JOB_TEXT
+//   networks_sample FOLDER JOB_TEXT...      writes FOLDER/0.safetensors, FOLDER/1.safetensors, ...
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -149,11 +148,13 @@ void write_sample(const std::filesystem::path& file, const std::string& text) {
 
 int main(int argc, char** argv) {
   try {
-    const std::vector<std::string> words(argv + 1, argv + argc);
-    write_sample(words.at(0), words.at(1));
+    const std::filesystem::path folder = argv[1];
+    for (int job = 2; job < argc; ++job) {
+      write_sample(folder / (std::to_string(job - 2) + ".safetensors"), argv[job]);
+    }
     return 0;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "r3gan_sample: %s\n", error.what());
+    std::fprintf(stderr, "networks_sample: %s\n", error.what());
     return 1;
   }
 }

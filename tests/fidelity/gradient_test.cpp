@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Gradients and losses of one step on one worker against a plain reference, and on two to four
-// against the one's, bit for bit. With a first beta of 0 the first moment of Adam is the mean
-// gradient itself, so that a checkpoint shows it.
+// Gradients and losses of one step on one worker against a plain reference. (That any layout has
+// the bits of one worker is shown by layout_test.cpp.) With a first beta of 0 the first moment of
+// Adam is the mean gradient itself, so that a checkpoint shows it.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -14,10 +14,8 @@
 #include "gan/recipes/adversarial.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 #include "tests/fidelity/plain_reference.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -159,15 +157,13 @@ void compare(const JobSpec& job, const Outcome& outcome,
   }
 }
 
-class Gradient : public ::testing::Test {
+class Gradient : public BesideOneWorker {
  protected:
   Gradient() {
     at::set_num_threads(
         1);  // as the workers: the reference's rounding may not follow the machine's load
-    write_tiny_images(images());
   }
 
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
   [[nodiscard]] static JobSpec showing_gradients(JobSpec job) {
     job.network("generator").optimizer.betas = {0.0, 0.99};
     job.network("discriminator").optimizer.betas = {0.0, 0.99};
@@ -176,18 +172,8 @@ class Gradient : public ::testing::Test {
   [[nodiscard]] JobSpec dcgan() const { return showing_gradients(small_dcgan(images())); }
   void expect_equal_to_reference(const JobSpec& job,
                                  const std::vector<std::string>& cancelling = {}) {
-    const Outcome alone = train({.job = job, .end = 1}, scratch_.path() / "1");
-    compare(job, alone, cancelling);
-    for (int workers = 2; workers <= 4; ++workers) {
-      const Outcome shared = train({.job = job, .workers = workers, .end = 1},
-                                   scratch_.path() / std::to_string(workers));
-      EXPECT_EQ(shared.digest, alone.digest) << workers << " workers";
-      EXPECT_TRUE(same_losses(shared, alone)) << workers << " workers";
-    }
+    compare(job, run(job, 1, 1), cancelling);
   }
-
- private:
-  testing::ScratchFolder scratch_;
 };
 
 TEST_F(Gradient, OfTheNonsaturatingLoss) { expect_equal_to_reference(dcgan()); }
@@ -351,7 +337,7 @@ TEST_F(Gradient, OfR1ThroughBatchNormAndSmoothActivations) {
   job.model.normalization = Normalization::kBatch;
   // With channels last, whole and blockwise double backward choose other kernels, whose float32
   // noise alone is 2e-6 (both against float64); that the sweeps are exact in either format is shown
-  // in float64 by penalty_precision_test.
+  // in float64 by tests/gan/penalty_test.cpp.
   job.numerics.memory_format = MemoryFormat::kContiguous;
   expect_equal_to_reference(job);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // BigGAN's networks, and the regularisation that goes with them. What they compute is compared with
-// PyTorch's modules in tests/gan/biggan_reference.py.
+// PyTorch's modules in tests/gan/networks_reference.py.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,7 +8,6 @@
 #include "gan/blocks/build_networks.hpp"
 #include "gan/blocks/spectral_blocks.hpp"
 #include "gan/losses/orthogonal.hpp"
-#include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
@@ -139,33 +138,6 @@ TEST(SpectralNorm, IsTheSameWhateverTheExamplesAre) {
   }
 }
 
-std::vector<at::Tensor> gradients_of(Network& network) {
-  std::vector<at::Tensor> gradients;
-  for (const Network::NamedParameter& named : network.parameters()) {
-    at::Tensor& gradient = named.parameter->tensor.mutable_grad();
-    gradients.push_back(gradient.defined() ? gradient.clone()
-                                           : at::zeros_like(named.parameter->tensor));
-    gradient.reset();
-  }
-  return gradients;
-}
-
-void make_double(Network& network) {
-  for (const Network::NamedParameter& named : network.parameters()) {
-    named.parameter->tensor.set_data(named.parameter->tensor.detach().to(at::kDouble));
-  }
-}
-
-void expect_equal_gradients(Network& network, const std::vector<at::Tensor>& gradients,
-                            const std::vector<at::Tensor>& reference) {
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const double scale = reference[i].abs().max().item<double>();
-    const double apart = (gradients[i] - reference[i]).abs().max().item<double>();
-    EXPECT_LE(apart, 1e-12 * scale) << network.parameters()[i].name;
-  }
-}
-
-// In float64, so that no mistake of the order of float32's noise can hide.
 TEST(Biggan, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
   for (const int classes : {0, 10}) {
     Network network = std::move(biggans(biggan_of(classes))[kDiscriminator]);
@@ -175,18 +147,10 @@ TEST(Biggan, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
         named.parameter->tensor.set_data(at::full({1}, 0.7, at::kDouble));
       }
     }
-    const NamedTensors in{
-        {"image", keyed_normal({.seed = 6}, {2, 3, 32, 32}, at::kCPU).to(at::kDouble)},
-        {"labels", at::tensor({1, 7}, at::kLong)}};
-    const at::Tensor penalty = whole_network_penalty(network, PenaltyKind::kR1, 3.0, in, {});
-    torch::autograd::backward({penalty}, {});
-    const std::vector<at::Tensor> whole = gradients_of(network);
-    BlockwisePenalty sweeps(network, PenaltyKind::kR1, 3.0);
-    sweeps.forward(in, {});
-    const double value = sweeps.backward().item<double>();
-    EXPECT_GT(value, 0.0);
-    EXPECT_NEAR(value, penalty.item<double>(), 1e-12 * value);
-    expect_equal_gradients(network, gradients_of(network), whole);
+    expect_penalty_of_whole_network(
+        network, PenaltyKind::kR1,
+        {{"image", keyed_normal({.seed = 6}, {2, 3, 32, 32}, at::kCPU).to(at::kDouble)},
+         {"labels", at::tensor({1, 7}, at::kLong)}});
   }
 }
 
@@ -207,18 +171,18 @@ TEST(OrthogonalRegularisation, HasTheGradientOfItsDefinition) {
     }
   }
   torch::autograd::backward({loss * 1e-4}, {});
-  const std::vector<at::Tensor> reference = gradients_of(network);
+  const std::vector<at::Tensor> reference = taken_gradients(network);
   add_orthogonal_gradient(network, 1e-4);
-  expect_equal_gradients(network, gradients_of(network), reference);
+  expect_same_gradients(network, taken_gradients(network), reference);
 }
 
 TEST(OrthogonalRegularisation, AddsToWhatIsThere) {
   Network network = std::move(biggans(biggan_of(0))[kGenerator]);
   add_orthogonal_gradient(network, 0.5);
   add_orthogonal_gradient(network, 0.5);
-  const std::vector<at::Tensor> twice = gradients_of(network);
+  const std::vector<at::Tensor> twice = taken_gradients(network);
   add_orthogonal_gradient(network, 1.0);
-  const std::vector<at::Tensor> once = gradients_of(network);
+  const std::vector<at::Tensor> once = taken_gradients(network);
   for (std::size_t i = 0; i < once.size(); ++i) {
     EXPECT_TRUE(twice[i].equal(once[i])) << network.parameters()[i].name;
   }

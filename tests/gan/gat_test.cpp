@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // GAT's networks. What they compute is compared with PyTorch's modules in
-// tests/gan/gat_reference.py.
+// tests/gan/networks_reference.py.
 #include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gan/blocks/build_networks.hpp"
-#include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
@@ -86,22 +85,6 @@ TEST(Gat, JudgesUnderKeyedNoiseInTrainingAlone) {
   EXPECT_TRUE(judged(Mode::kEvaluation, 1).equal(judged(Mode::kEvaluation, 2)));
 }
 
-TEST(Gat, MakesAndJudgesByTheLabel) {
-  const at::NoGradGuard no_grad;
-  const JobSpec job = gat_of(32, 10);
-  PerNetwork<Network> networks = initialised(job);
-  const at::Tensor noise = keyed_normal({.seed = 2}, {1, job.model.latent}, at::kCPU);
-  const at::Tensor labels = at::tensor({1, 7}, at::kLong);
-  const ForwardContext context{.mode = Mode::kEvaluation};
-  const at::Tensor images =
-      networks[kGenerator].forward({{"noise", noise.repeat({2, 1})}, {"labels", labels}}, context);
-  EXPECT_FALSE(images[0].equal(images[1]));
-  const at::Tensor same = images.slice(0, 0, 1).repeat({2, 1, 1, 1});
-  const at::Tensor logits =
-      networks[kDiscriminator].forward({{"image", same}, {"labels", labels}}, context);
-  EXPECT_NE(logits[0].item<float>(), logits[1].item<float>());
-}
-
 TEST(Gat, BeginsWithPlacesAndSmallGains) {
   const JobSpec job = gat_of(32, 0);
   PerNetwork<Network> networks = initialised(job);
@@ -124,44 +107,16 @@ TEST(Gat, BeginsWithPlacesAndSmallGains) {
   EXPECT_TRUE(parameters[1].tensor.eq(0.1F).all().item<bool>());
 }
 
-std::vector<at::Tensor> taken_gradients(Network& network) {
-  std::vector<at::Tensor> gradients;
-  for (const Network::NamedParameter& named : network.parameters()) {
-    at::Tensor& gradient = named.parameter->tensor.mutable_grad();
-    gradients.push_back(gradient.defined() ? gradient.clone()
-                                           : at::zeros_like(named.parameter->tensor));
-    gradient.reset();
-  }
-  return gradients;
-}
-
-// In float64, so that no mistake of the order of float32's noise can hide.
 TEST(Gat, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
   for (const int classes : {0, 10}) {
-    const JobSpec job = gat_of(32, classes, 2);
-    Network network = std::move(initialised(job)[kDiscriminator]);
-    for (const Network::NamedParameter& named : network.parameters()) {
-      named.parameter->tensor.set_data(named.parameter->tensor.detach().to(at::kDouble));
-    }
+    Network network = std::move(initialised(gat_of(32, classes, 2))[kDiscriminator]);
+    make_double(network);
     for (const std::int64_t channels : {3, 6}) {  // of a real picture, and of a generated one
-      const NamedTensors in{
-          {"image", keyed_normal({.seed = 6}, {2, channels, 32, 32}, at::kCPU).to(at::kDouble)},
-          {"labels", at::tensor({1, 7}, at::kLong)}};
-      const ForwardContext context{.key = {.seed = 9}};
-      const at::Tensor penalty = whole_network_penalty(network, PenaltyKind::kR1, 3.0, in, context);
-      torch::autograd::backward({penalty}, {});
-      const std::vector<at::Tensor> whole = taken_gradients(network);
-      BlockwisePenalty sweeps(network, PenaltyKind::kR1, 3.0);
-      sweeps.forward(in, context);
-      const double value = sweeps.backward().item<double>();
-      const std::vector<at::Tensor> blockwise = taken_gradients(network);
-      EXPECT_GT(value, 0.0);
-      EXPECT_NEAR(value, penalty.item<double>(), 1e-12 * value);
-      for (std::size_t i = 0; i < whole.size(); ++i) {
-        const double scale = whole[i].abs().max().item<double>();
-        const double apart = (blockwise[i] - whole[i]).abs().max().item<double>();
-        EXPECT_LE(apart, 1e-12 * scale) << network.parameters()[i].name;
-      }
+      expect_penalty_of_whole_network(
+          network, PenaltyKind::kR1,
+          {{"image", keyed_normal({.seed = 6}, {2, channels, 32, 32}, at::kCPU).to(at::kDouble)},
+           {"labels", at::tensor({1, 7}, at::kLong)}},
+          {.key = {.seed = 9}});
     }
   }
 }

@@ -13,7 +13,6 @@
 
 #include "gan/blocks/build_networks.hpp"
 #include "gan/grown_pictures.hpp"
-#include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
@@ -121,26 +120,6 @@ at::Tensor plain_logits(Network& network, const at::Tensor& image, const at::Ten
   return layer(network, "2/logit", x, 1.0) + (x * label / std::sqrt(6.0)).sum(1, true);
 }
 
-std::vector<at::Tensor> taken_gradients(Network& network) {
-  std::vector<at::Tensor> gradients;
-  for (const Network::NamedParameter& named : network.parameters()) {
-    at::Tensor& gradient = named.parameter->tensor.mutable_grad();
-    gradients.push_back(gradient.defined() ? gradient.clone()
-                                           : at::zeros_like(named.parameter->tensor));
-    gradient.reset();
-  }
-  return gradients;
-}
-
-void expect_equal(Network& network, const std::vector<at::Tensor>& found,
-                  const std::vector<at::Tensor>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double scale = expected[i].abs().max().item<double>();
-    const double apart = (found[i] - expected[i]).abs().max().item<double>();
-    EXPECT_LE(apart, kExact * scale) << network.parameters()[i].name;
-  }
-}
-
 /// Of 16 pixels: three parts, the last of which fades in.
 ModelSpec sixteen_pixels(int classes) {
   ModelSpec model = progressive_of(32, classes).model;
@@ -161,7 +140,7 @@ TEST(Progressive, MakesPicturesOfThePaperWithinAFade) {
   const at::Tensor plain = plain_pictures(network, noise_of(3), kShare);
   torch::autograd::backward({(plain * direction).sum()}, {});
   EXPECT_LE((images - plain).abs().max().item<double>(), kExact * 10);
-  expect_equal(network, found, taken_gradients(network));
+  expect_same_gradients(network, found, taken_gradients(network));
 }
 
 TEST(Progressive, JudgesAsInThePaperWithinAFade) {
@@ -178,7 +157,7 @@ TEST(Progressive, JudgesAsInThePaperWithinAFade) {
   const at::Tensor plain = plain_logits(network, image, labels, kShare);
   torch::autograd::backward({(plain * weights).sum()}, {});
   EXPECT_LE((logits - plain).abs().max().item<double>(), kExact * 10);
-  expect_equal(network, found, taken_gradients(network));
+  expect_same_gradients(network, found, taken_gradients(network));
 }
 
 TEST(Progressive, MakesPicturesOfTheFinalResolutionAtAnyTime) {
@@ -283,23 +262,6 @@ TEST(Progressive, TellsExamplesThatAreAlikeFromOthers) {
   EXPECT_GT((among_others - among_same).abs().item<double>(), 1e-3);
 }
 
-TEST(Progressive, MakesAndJudgesByTheLabel) {
-  const at::NoGradGuard no_grad;
-  PerNetwork<Network> networks = build_networks(progressive_of(32, 10));
-  networks[kGenerator].initialise(1);
-  networks[kDiscriminator].initialise(1);
-  const at::Tensor noise = noise_of(1).to(at::kFloat).repeat({2, 1});
-  const at::Tensor labels = at::tensor({1, 7}, at::kLong);
-  const at::Tensor images =
-      networks[kGenerator].forward({{"noise", noise}, {"labels", labels}}, {});
-  EXPECT_FALSE(images[0].equal(images[1]));
-  const at::Tensor same = images.slice(0, 0, 1).repeat({2, 1, 1, 1});
-  const at::Tensor logits =
-      networks[kDiscriminator].forward({{"image", same}, {"labels", labels}}, {});
-  EXPECT_NE(logits[0].item<float>(), logits[1].item<float>());
-}
-
-// In float64, so that no mistake of the order of float32's noise can hide.
 TEST(Progressive, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
   for (const PenaltyKind kind : {PenaltyKind::kR1, PenaltyKind::kGradientPenalty}) {
     for (const double level : {0.0, 1.4, 2.75, 3.0}) {
@@ -307,17 +269,9 @@ TEST(Progressive, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
       Network network = std::move(build_networks(progressive_of(32, 10))[kDiscriminator]);
       randomise_in_double(network);
       network.grow_to(level);
-      const NamedTensors in{{"image", pictures(3, 32)},
-                            {"labels", at::tensor({1, 7, 4}, at::kLong)}};
-      const at::Tensor penalty = whole_network_penalty(network, kind, 3.0, in, ForwardContext{});
-      torch::autograd::backward({penalty}, {});
-      const std::vector<at::Tensor> whole = taken_gradients(network);
-      BlockwisePenalty sweeps(network, kind, 3.0);
-      sweeps.forward(in, ForwardContext{});
-      const double value = sweeps.backward().item<double>();
-      EXPECT_GT(value, 0.0);
-      EXPECT_NEAR(value, penalty.item<double>(), kExact * value);
-      expect_equal(network, taken_gradients(network), whole);
+      expect_penalty_of_whole_network(
+          network, kind,
+          {{"image", pictures(3, 32)}, {"labels", at::tensor({1, 7, 4}, at::kLong)}});
     }
   }
 }

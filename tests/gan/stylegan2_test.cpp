@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // StyleGAN2's networks. What they compute is compared with PyTorch's modules in
-// tests/gan/stylegan2_reference.py.
+// tests/gan/networks_reference.py.
 #include <cmath>
 #include <vector>
 
@@ -37,7 +37,7 @@ JobSpec stylegan2_of(int resolution, int classes) {
 }
 
 /// Random weights, also where networks begin at zero.
-PerNetwork<Network> networks_of(const JobSpec& job, at::ScalarType precision = at::kFloat) {
+PerNetwork<Network> networks_of(const JobSpec& job) {
   PerNetwork<Network> networks = build_networks(job);
   std::int32_t position = 0;
   for (Network* network : {&networks[kGenerator], &networks[kDiscriminator]}) {
@@ -45,8 +45,7 @@ PerNetwork<Network> networks_of(const JobSpec& job, at::ScalarType precision = a
       at::Tensor& tensor = named.parameter->tensor;
       const bool is_slow = named.name.find("/layer") != std::string::npos;
       tensor.set_data(keyed_normal({.seed = 5, .block = position++}, tensor.sizes(), at::kCPU)
-                          .mul_(is_slow ? 100.0 : 1.0)
-                          .to(precision));
+                          .mul_(is_slow ? 100.0 : 1.0));
     }
   }
   return networks;
@@ -56,24 +55,6 @@ NamedTensors style_inputs(const JobSpec& job, std::int64_t count,
                           at::ScalarType precision = at::kFloat) {
   return {{"noise", keyed_normal({.seed = 2}, {count, job.model.latent}, at::kCPU).to(precision)},
           {"labels", at::arange(count)}};
-}
-
-TEST(Stylegan2, MakesAndJudgesPicturesOfEverySize) {
-  const at::NoGradGuard no_grad;
-  for (const int resolution : family_named("stylegan2")->resolutions) {
-    for (const int classes : {0, 10}) {
-      const JobSpec job = stylegan2_of(resolution, classes);
-      PerNetwork<Network> networks = networks_of(job);
-      const NamedTensors in = style_inputs(job, 2);
-      for (const Mode mode : {Mode::kTraining, Mode::kEvaluation}) {
-        const at::Tensor pictures = networks[kGenerator].forward(in, {.mode = mode});
-        EXPECT_EQ(pictures.sizes().vec(), (Shape{2, 3, resolution, resolution}));
-        const at::Tensor logits = networks[kDiscriminator].forward(in.with("image", pictures), {});
-        EXPECT_EQ(logits.sizes().vec(), (Shape{2, 1}));
-        EXPECT_TRUE(logits.isfinite().all().item<bool>());
-      }
-    }
-  }
 }
 
 TEST(Stylegan2, DrawsByItsKeyInTrainingAndNothingInEvaluation) {
@@ -206,66 +187,22 @@ TEST(Stylegan2, JudgesExamplesByTheirGroup) {
   }
 }
 
-TEST(Stylegan2, MakesAndJudgesByTheLabel) {
-  const at::NoGradGuard no_grad;
-  const JobSpec job = stylegan2_of(32, 10);
-  PerNetwork<Network> networks = networks_of(job);
-  const at::Tensor noise = keyed_normal({.seed = 2}, {1, job.model.latent}, at::kCPU);
-  const at::Tensor labels = at::tensor({1, 7}, at::kLong);
-  const ForwardContext context{.mode = Mode::kEvaluation};
-  const at::Tensor pictures =
-      networks[kGenerator].forward({{"noise", noise.repeat({2, 1})}, {"labels", labels}}, context);
-  EXPECT_FALSE(pictures[0].equal(pictures[1]));
-  const at::Tensor same = pictures.slice(0, 0, 1).repeat({2, 1, 1, 1});
-  const at::Tensor logits =
-      networks[kDiscriminator].forward({{"image", same}, {"labels", labels}}, context);
-  EXPECT_NE(logits[0].item<float>(), logits[1].item<float>());
-}
-
-std::vector<at::Tensor> moved_out_gradients(Network& network) {
-  std::vector<at::Tensor> gradients;
-  for (const Network::NamedParameter& named : network.parameters()) {
-    at::Tensor& gradient = named.parameter->tensor.mutable_grad();
-    gradients.push_back(gradient.defined() ? gradient.clone()
-                                           : at::zeros_like(named.parameter->tensor));
-    gradient.reset();
-  }
-  return gradients;
-}
-
-void expect_gradients(Network& network, const std::vector<at::Tensor>& whole,
-                      const std::vector<at::Tensor>& blockwise) {
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const double scale = whole[i].abs().max().item<double>();
-    const double apart = (blockwise[i] - whole[i]).abs().max().item<double>();
-    EXPECT_LE(apart, 1e-12 * scale) << network.parameters()[i].name;
-  }
-}
-
-// In float64, so that no mistake of the order of float32's noise can hide.
 TEST(Stylegan2, HasThePenaltiesOfTheWholeNetworkBlockByBlock) {
   for (const int classes : {0, 10}) {
-    const JobSpec job = stylegan2_of(32, classes);
-    Network network = std::move(networks_of(job, at::kDouble)[kDiscriminator]);
-    const NamedTensors in{
-        {"image", keyed_normal({.seed = 6}, {4, 3, 32, 32}, at::kCPU).to(at::kDouble)},
-        {"labels", at::arange(4)}};
-    const at::Tensor penalty = whole_network_penalty(network, PenaltyKind::kR1, 3.0, in, {});
-    torch::autograd::backward({penalty}, {});
-    const std::vector<at::Tensor> whole = moved_out_gradients(network);
-    BlockwisePenalty sweeps(network, PenaltyKind::kR1, 3.0);
-    sweeps.forward(in, {});
-    const double value = sweeps.backward().item<double>();
-    EXPECT_GT(value, 0.0);
-    EXPECT_NEAR(value, penalty.item<double>(), 1e-12 * value);
-    expect_gradients(network, whole, moved_out_gradients(network));
+    Network network = std::move(networks_of(stylegan2_of(32, classes))[kDiscriminator]);
+    make_double(network);
+    expect_penalty_of_whole_network(
+        network, PenaltyKind::kR1,
+        {{"image", keyed_normal({.seed = 6}, {4, 3, 32, 32}, at::kCPU).to(at::kDouble)},
+         {"labels", at::arange(4)}});
   }
 }
 
 TEST(Stylegan2, HasThePathLengthsOfTheWholeNetworkBlockByBlock) {
   for (const int classes : {0, 10}) {
     const JobSpec job = stylegan2_of(32, classes);
-    Network network = std::move(networks_of(job, at::kDouble)[kGenerator]);
+    Network network = std::move(networks_of(job)[kGenerator]);
+    make_double(network);
     Statistic& running = *network.statistics().front().statistic;
     EXPECT_EQ(network.statistics().front().name, "generator/0/path_length");
     running.running.fill_(0.25);
@@ -274,13 +211,13 @@ TEST(Stylegan2, HasThePathLengthsOfTheWholeNetworkBlockByBlock) {
     const ForwardContext context{.sink = &seen, .key = {.seed = 9, .step = 4}};
     const WholePathLength expected = whole_network_path_length(network, 2.0, 0.25, in, context);
     torch::autograd::backward({expected.penalty}, {});
-    const std::vector<at::Tensor> whole = moved_out_gradients(network);
+    const std::vector<at::Tensor> whole = taken_gradients(network);
     BlockwisePenalty sweeps(network, PenaltyKind::kPathLength, 2.0);
     sweeps.forward(in, context);
     const double value = sweeps.backward().item<double>();
     EXPECT_GT(value, 0.0);
     EXPECT_NEAR(value, expected.penalty.item<double>(), 1e-12 * value);
-    expect_gradients(network, whole, moved_out_gradients(network));
+    expect_same_gradients(network, taken_gradients(network), whole);
     EXPECT_FLOAT_EQ(seen.of(running).item<float>(),
                     static_cast<float>(expected.mean_length.item<double>()));
     EXPECT_EQ(running.running.item<float>(), 0.25F);

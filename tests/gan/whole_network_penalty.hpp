@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The penalties as their papers write them, by autograd through the whole network at once.
+// The penalties as their papers write them, by autograd through the whole network at once, and the
+// block-by-block ones beside them.
 #pragma once
+
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "gan/losses/penalty.hpp"
 
@@ -20,6 +25,52 @@ namespace gangway::gan {
   }
   constexpr double kFloor = 1e-12;  // the root's derivative is infinite at 0
   return ((squared_norms + kFloor).sqrt() - 1.0).square().mean() * weight;
+}
+
+/// Turns the weights to float64, where a difference of 1e-12 is no rounding.
+inline void make_double(Network& network, at::MemoryFormat format = at::MemoryFormat::Contiguous) {
+  for (const Network::NamedParameter& named : network.parameters()) {
+    const at::Tensor value = named.parameter->tensor.detach().to(at::kDouble);
+    named.parameter->tensor.set_data(value.dim() == 4 ? value.contiguous(format) : value);
+  }
+}
+
+/// Moves the gradients out of the network; zeros where a parameter has none.
+[[nodiscard]] inline std::vector<at::Tensor> taken_gradients(Network& network) {
+  std::vector<at::Tensor> gradients;
+  for (const Network::NamedParameter& named : network.parameters()) {
+    at::Tensor& gradient = named.parameter->tensor.mutable_grad();
+    gradients.push_back(gradient.defined() ? gradient.clone()
+                                           : at::zeros_like(named.parameter->tensor));
+    gradient.reset();
+  }
+  return gradients;
+}
+
+/// Of float64: each tensor to 1e-12 of its largest value.
+inline void expect_same_gradients(Network& network, const std::vector<at::Tensor>& found,
+                                  const std::vector<at::Tensor>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double scale = expected[i].abs().max().item<double>();
+    const double apart = (found[i] - expected[i]).abs().max().item<double>();
+    EXPECT_LE(apart, 1e-12 * scale) << network.parameters()[i].name;
+  }
+}
+
+/// Expects of sweeps over the blocks the penalty and the gradients of the whole network.
+/// @pre weights and images are float64
+inline void expect_penalty_of_whole_network(Network& network, PenaltyKind kind,
+                                            const NamedTensors& in,
+                                            const ForwardContext& context = {}) {
+  const at::Tensor penalty = whole_network_penalty(network, kind, 3.0, in, context);
+  torch::autograd::backward({penalty}, {});
+  const std::vector<at::Tensor> whole = taken_gradients(network);
+  BlockwisePenalty sweeps(network, kind, 3.0);
+  sweeps.forward(in, context);
+  const double value = sweeps.backward().item<double>();
+  EXPECT_GT(value, 0.0);
+  EXPECT_NEAR(value, penalty.item<double>(), 1e-12 * value);
+  expect_same_gradients(network, taken_gradients(network), whole);
 }
 
 }  // namespace gangway::gan

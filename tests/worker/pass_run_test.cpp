@@ -10,18 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/blocks/build_networks.hpp"
-#include "gan/data/dataset.hpp"
-#include "gan/data/open_dataset.hpp"
 #include "gan/losses/losses.hpp"
-#include "gan/random_tensors.hpp"
-#include "gan/recipes/recipes.hpp"
 #include "job/families/families.hpp"
-#include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
-#include "tests/gan/statistic_sums.hpp"
-#include "tests/worker/gradients.hpp"
+#include "tests/worker/one_microbatch.hpp"
 #include "worker/pass/draws.hpp"
 
 namespace gangway::worker {
@@ -32,110 +25,23 @@ using pipeline::completed;
 using pipeline::Draw;
 using pipeline::Join;
 using pipeline::Loss;
-using pipeline::Operation;
 using pipeline::Reals;
 
 constexpr NetworkId kG = kGenerator;
 constexpr NetworkId kD = kDiscriminator;
-/// A job's two networks and real points, without an exchange.
-class Bench {
+/// Two networks and real points.
+class Bench : public OneMicrobatch {
  public:
-  explicit Bench(JobSpec job = fidelity::small_mlp()) : job_(std::move(job)) {
-    for (gan::Network& network : networks_) {
-      network.initialise(job_.training.seed);
-    }
-  }
+  explicit Bench(JobSpec job = fidelity::small_mlp()) : OneMicrobatch(std::move(job)) {}
 
-  [[nodiscard]] PassRun run_of(const std::vector<pipeline::Phase>& phases) {
-    return PassRun({.job = job_,
-                    .phases = phases,
-                    .networks = {&networks_[kGenerator], &networks_[kDiscriminator]},
-                    .sinks = {&sums_, &sums_},
-                    .reals = reals_,
-                    .device = at::kCPU,
-                    .loss_scale = loss_scale_});
-  }
-
-  /// What the graph leaves in the parameters, micro-batch 0, and the losses that it shows.
-  Gradients gradients_of(const std::vector<pipeline::Phase>& phases) {
-    forget_gradients();
-    PassRun run = run_of(phases);
-    run.begin_step(0);
-    losses_ = StepLosses({0, 1}, 2);
-    for (const pipeline::Instruction& at :
-         pipeline::one_stage_schedule(phases, {0, 1}, 0, Overlap::kNone)) {
-      if (at.operation == Operation::kForward) {
-        run.forward(at);
-      } else if (at.operation == Operation::kBackward) {
-        run.backward(at, losses_);
-      }
-    }
-    losses_.close();
-    return gradients();
-  }
-
-  /// The same of `loss`, a function of the drawn fakes' noise, the real points and the shares.
+  /// What plain autograd leaves of `loss`, a function of the drawn fakes' noise, the real points
+  /// and the shares.
   Gradients plain_gradients(
       const std::function<at::Tensor(const at::Tensor& noise, const at::Tensor& real,
                                      const at::Tensor& share)>& loss) {
-    forget_gradients();
-    const auto key = [&](RandomDraw draw) {
-      return RandomKey{
-          .seed = job_.training.seed, .phase = 0, .draw = static_cast<std::int32_t>(draw)};
-    };
-    const int count = job_.images_per_microbatch();
-    const at::Tensor value =
-        loss(gan::keyed_normal(key(RandomDraw::kNoise), {count, job_.model.latent}, at::kCPU),
-             reals_.take(0, 0, 0).images,
-             gan::keyed_uniform(key(RandomDraw::kMix), {count, 1}, at::kCPU));
-    torch::autograd::backward({value}, {});
-    return gradients();
+    return of_loss(loss(noise(0, 0), real(),
+                        gan::keyed_uniform(key(RandomDraw::kMix, 0), {count(), 1}, at::kCPU)));
   }
-
-  [[nodiscard]] at::Tensor apply(NetworkId network, const at::Tensor& in) {
-    gan::Network& applied = networks_[network];
-    return applied.forward({{applied.block(0).ports().inputs.front(), in}}, {});
-  }
-  [[nodiscard]] const JobSpec& job() const { return job_; }
-  [[nodiscard]] gan::Network& network(NetworkId id) { return networks_[id]; }
-  [[nodiscard]] at::Tensor seen_of(const gan::Statistic& statistic) const {
-    return sums_.of(statistic);
-  }
-  void scale_losses(double scale) {
-    loss_scale_ = [scale] { return scale; };
-  }
-  [[nodiscard]] messages::MicrobatchLoss shown() const { return losses_.read().front(); }
-
- private:
-  void for_each_parameter(const std::function<void(const std::string&, at::Tensor&)>& body) {
-    for (gan::Network& network : networks_) {
-      for (const auto& named : network.parameters()) {
-        body(named.name, named.parameter->tensor);
-      }
-    }
-  }
-  void forget_gradients() {
-    for_each_parameter(
-        [](const std::string&, at::Tensor& tensor) { tensor.mutable_grad().reset(); });
-  }
-  [[nodiscard]] Gradients gradients() {
-    Gradients found;
-    for_each_parameter([&](const std::string& name, at::Tensor& tensor) {
-      if (tensor.grad().defined()) {
-        found[name] = tensor.grad().clone();
-      }
-    });
-    return found;
-  }
-
-  JobSpec job_;
-  PerNetwork<gan::Network> networks_ = gan::build_networks(job_);
-  std::unique_ptr<data::Dataset> dataset_ =
-      data::open_dataset(job_.data, job_.model, job_.training.seed);
-  RealBatches reals_{job_, *dataset_, MicrobatchRange{0, 1}, 0};
-  StepLosses losses_;
-  gan::StatisticSums sums_;
-  std::function<double()> loss_scale_;
 };
 
 /// Fakes that two networks' applications and a join take, three losses of which one couples two
@@ -170,9 +76,9 @@ TEST(PassRun, AddsUpGradientsOfATensorThatSeveralTake) {
   Bench bench;
   const Gradients expected = bench.plain_gradients(
       [&](const auto&... inputs) { return branching_loss(bench, inputs...); });
-  const Gradients found = bench.gradients_of(branching({kG, kD}));
+  const Gradients found = bench.of_phases(branching({kG, kD}));
   expect_close(found, expected, 1e-6);
-  EXPECT_EQ(bench.gradients_of(branching({kG, kD})).size(), found.size());
+  EXPECT_EQ(bench.of_phases(branching({kG, kD})).size(), found.size());
 }
 
 TEST(PassRun, TrainsAnAutoencoderThroughTheSampleOfItsCode) {
@@ -191,7 +97,7 @@ TEST(PassRun, TrainsAnAutoencoderThroughTheSampleOfItsCode) {
     const at::Tensor kl = -0.5 * (1.0 + log_variance - mean.square() - log_variance.exp()).sum();
     return (likeness + 0.3 * kl) / static_cast<double>(real.size(0));
   });
-  expect_close(bench.gradients_of(gan::phases_of(job)), expected, 1e-6);
+  expect_close(bench.of_phases(gan::phases_of(job)), expected, 1e-6);
   EXPECT_GT(bench.shown().by_network[0], 0.0);
   EXPECT_GT(bench.shown().by_network[1], 0.0);
 }
@@ -222,7 +128,7 @@ TEST(PassRun, DrawsWhatIsSaidOfImagesToTheMovingMeanOfTheOtherKind) {
           const at::Tensor loss = at::softplus(is_real ? -said : said).mean();
           return loss + 0.5 * (said - (is_real ? -0.25 : 0.75)).square().mean();
         });
-    expect_close(bench.gradients_of(only_pass(job, is_real ? "real" : "fake")), expected, 1e-6);
+    expect_close(bench.of_phases(only_pass(job, is_real ? "real" : "fake")), expected, 1e-6);
     const gan::Statistic& own = discriminator.kept_mean(is_real ? kLecamReal : kLecamFake);
     const gan::Statistic& other = discriminator.kept_mean(is_real ? kLecamFake : kLecamReal);
     EXPECT_NEAR(bench.seen_of(own).item<float>(), said.mean().item<float>(), 1e-6F);
@@ -244,7 +150,7 @@ TEST(PassRun, TellsTheDiscriminatorThatSomeRealImagesAreGenerated) {
         return at::binary_cross_entropy_with_logits(
             said, at::full_like(said.detach(), 0.8).masked_fill(flips, 0.0));
       });
-  expect_close(bench.gradients_of(only_pass(job, "real")), expected, 1e-6);
+  expect_close(bench.of_phases(only_pass(job, "real")), expected, 1e-6);
 }
 
 TEST(PassRun, LeavesNothingInTheWeightsOfANetworkThatIsNotTrained) {
@@ -254,14 +160,14 @@ TEST(PassRun, LeavesNothingInTheWeightsOfANetworkThatIsNotTrained) {
   for (const auto& [trained, name] : {std::pair(kG, "generator"), std::pair(kD, "discriminator")}) {
     Gradients expected = all;
     std::erase_if(expected, [&](const auto& entry) { return !entry.first.starts_with(name); });
-    expect_close(bench.gradients_of(branching({trained})), expected, 1e-6);
+    expect_close(bench.of_phases(branching({trained})), expected, 1e-6);
   }
 }
 
 TEST(PassRun, GivesTheSameBitsEachTime) {
   Bench bench;
-  const Gradients first = bench.gradients_of(branching({kG, kD}));
-  const Gradients second = bench.gradients_of(branching({kG, kD}));
+  const Gradients first = bench.of_phases(branching({kG, kD}));
+  const Gradients second = bench.of_phases(branching({kG, kD}));
   for (const auto& [name, gradient] : first) {
     EXPECT_TRUE(at::equal(gradient, second.at(name))) << name;
   }
@@ -270,26 +176,26 @@ TEST(PassRun, GivesTheSameBitsEachTime) {
 TEST(PassRun, ShowsEachLossWithItsNetworkAndItsWeight) {
   Bench bench;
   std::vector<pipeline::Phase> phases = branching({kG, kD});
-  bench.gradients_of(phases);
+  bench.of_phases(phases);
   const messages::MicrobatchLoss shown = bench.shown();
   auto& coupled = std::get<Loss>(phases[0].passes[0].nodes.back());
   coupled.shown_with = std::nullopt;
-  bench.gradients_of(phases);
+  bench.of_phases(phases);
   const double hinge = bench.shown().by_network[1];
   EXPECT_GT(hinge, 0.0);
   EXPECT_GT(shown.by_network[1], hinge);
   EXPECT_EQ(shown.by_network[0], bench.shown().by_network[0]);
   coupled = {"relativistic", {"of_between", "of_fake"}, 4.0, kD};
-  bench.gradients_of(phases);
+  bench.of_phases(phases);
   EXPECT_NEAR(bench.shown().by_network[1] - hinge, 2.0 * (shown.by_network[1] - hinge), 1e-6);
 }
 
 TEST(PassRun, MultipliesGradientsByTheScaleOfTheirPhaseAndShowsLossesWithout) {
   Bench bench;
-  const Gradients plain = bench.gradients_of(branching({kG, kD}));
+  const Gradients plain = bench.of_phases(branching({kG, kD}));
   const messages::MicrobatchLoss shown = bench.shown();
-  bench.scale_losses(256.0);
-  const Gradients scaled = bench.gradients_of(branching({kG, kD}));
+  bench.loss_scale = [] { return 256.0; };
+  const Gradients scaled = bench.of_phases(branching({kG, kD}));
   for (const auto& [name, gradient] : plain) {  // a power of two rounds nothing
     EXPECT_TRUE(at::equal(scaled.at(name), gradient * 256.0)) << name;
   }
@@ -302,7 +208,7 @@ TEST(PassRun, ComputesEachNetworkInItsPrecision) {
     JobSpec job = fidelity::small_mlp();
     job.network("generator").precision = generator;
     job.network("discriminator").precision = discriminator;
-    return Bench(job).gradients_of(branching({kG, kD}));
+    return Bench(job).of_phases(branching({kG, kD}));
   };
   using enum Precision;
   const Gradients plain = gradients_in(kFp32, kFp32);
@@ -321,7 +227,7 @@ TEST(PassRun, ComputesEachNetworkInItsPrecision) {
 TEST(PassRun, DrawsOtherNumbersFromEachStream) {
   Bench bench;
   const auto gradients_with = [&](int stream) {
-    return bench.gradients_of(
+    return bench.of_phases(
         completed({{.name = "one",
                     .networks = {kG},
                     .passes = {{"one",

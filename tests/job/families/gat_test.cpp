@@ -11,12 +11,15 @@
 
 #include <gtest/gtest.h>
 
-#include "job/families/families.hpp"
+#include "tests/job/families/blocks_of.hpp"
 
 namespace gangway {
 namespace {
 
-using Counts = std::pair<std::int64_t, std::int64_t>;
+using testing::blocks_of;
+using testing::ports_in;
+using testing::Sizes;
+using testing::sizes_of;
 
 ModelSpec gat_model(int width, int blocks, int classes = 0) {
   return {.family = family_named("gat"),
@@ -28,21 +31,6 @@ ModelSpec gat_model(int width, int blocks, int classes = 0) {
           .channels = 1,
           .classes = classes,
           .normalization = Normalization::kNone};
-}
-
-Counts counts_of(const ModelSpec& model) {
-  return {num_parameters(gat_generator(model)), num_parameters(gat_discriminator(model))};
-}
-
-template <typename Spec>
-std::vector<Spec> every(const Architecture& network) {
-  std::vector<Spec> found;
-  for (const BlockSpec& block : network.blocks) {
-    if (const auto* spec = std::get_if<Spec>(&block)) {
-      found.push_back(*spec);
-    }
-  }
-  return found;
 }
 
 /// A linear map and its bias.
@@ -64,12 +52,12 @@ TEST(GatSizes, AddUpByHand) {
                                  4 * (linear_count(64, 64) + linear_count(64, pixels));  // pictures
   const std::int64_t discriminator =
       linear_count(4 * pixels, 64) + 64 * 64 + 64 + 4 * (both + 4 * 64) + 64 + linear_count(64, 1);
-  EXPECT_EQ(counts_of(gat_model(64, 4)), Counts(generator, discriminator));
-  EXPECT_EQ(counts_of(gat_model(64, 4)), Counts(298'768, 208'465));
+  EXPECT_EQ(sizes_of(gat_model(64, 4)), Sizes(generator, discriminator));
+  EXPECT_EQ(sizes_of(gat_model(64, 4)), Sizes(298'768, 208'465));
   // The label's embedding beside the noise; instead of one logit 64 features, and an embedding.
-  EXPECT_EQ(counts_of(gat_model(64, 4, 10)),
-            Counts(generator + 64 * 64 + 10 * 64,
-                   discriminator - linear_count(64, 1) + linear_count(64, 64) + 10 * 64));
+  EXPECT_EQ(sizes_of(gat_model(64, 4, 10)),
+            Sizes(generator + 64 * 64 + 10 * 64,
+                  discriminator - linear_count(64, 1) + linear_count(64, 64) + 10 * 64));
 }
 
 TEST(GatSizes, AreTheAuthorsOnTheirCodes) {  // B/2: four channels of 32x32, 1,000 classes
@@ -81,7 +69,7 @@ TEST(GatSizes, AreTheAuthorsOnTheirCodes) {  // B/2: four channels of 32x32, 1,0
                                  12 * (layer_count(768, 64, 2048) + linear_count(768, 4 * 768)) +
                                  4 * (linear_count(768, 768) + linear_count(768, 16));
   EXPECT_EQ(num_parameters(gat_generator(model)), generator);
-  const std::vector<TransformerSpec> layers = every<TransformerSpec>(gat_discriminator(model));
+  const std::vector<TransformerSpec> layers = blocks_of<TransformerSpec>(gat_discriminator(model));
   ASSERT_EQ(layers.size(), 12U);
   EXPECT_EQ(layers.front().heads, 12);
   EXPECT_EQ(layers.front().hidden, 2048);
@@ -113,17 +101,14 @@ TEST(GatBlocks, HaveHeadsAtAnyWidth) {
   for (const auto& [width, heads] :
        {std::pair(1, 1), std::pair(12, 1), std::pair(64, 2), std::pair(100, 2), std::pair(255, 5),
         std::pair(256, 4), std::pair(384, 6), std::pair(1152, 18)}) {
-    EXPECT_EQ(every<TransformerSpec>(gat_generator(gat_model(width, 1))).front().heads, heads)
+    EXPECT_EQ(blocks_of<TransformerSpec>(gat_generator(gat_model(width, 1))).front().heads, heads)
         << width;
   }
 }
 
 TEST(GatBlocks, PassTheStyleAndPicturesToThoseThatTakeThem) {
   const Architecture generator = gat_generator(gat_model(32, 2, 10));
-  std::vector<BlockPorts> ports;
-  for (const BlockSpec& block : generator.blocks) {
-    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
-  }
+  const std::vector<BlockPorts> ports = ports_in(generator);
   using Names = std::vector<std::string>;
   EXPECT_EQ(ports.front().inputs, (Names{"noise", "labels"}));
   const auto live = live_behind(ports, "features");

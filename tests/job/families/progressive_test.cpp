@@ -13,12 +13,12 @@
 
 #include <gtest/gtest.h>
 
-#include "job/families/families.hpp"
+#include "tests/job/families/blocks_of.hpp"
 
 namespace gangway {
 namespace {
 
-using Sizes = std::pair<std::int64_t, std::int64_t>;
+using testing::Sizes;
 using BlockNames = std::vector<std::string>;
 
 ModelSpec progressive_model(int resolution, int width, int classes = 0) {
@@ -102,11 +102,7 @@ TEST(ProgressiveBlocks, AreOneForEachResolution) {
 
 TEST(ProgressiveBlocks, PassFeaturesAndAPicture) {
   const auto live = [](const Architecture& network) {
-    std::vector<BlockPorts> ports;
-    for (const BlockSpec& block : network.blocks) {
-      ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
-    }
-    return live_behind(ports, "features");
+    return live_behind(testing::ports_in(network), "features");
   };
   const auto of_generator = live(progressive_generator(progressive_model(32, 8)));
   EXPECT_EQ(of_generator, (std::vector<BlockNames>{{"features", "picture"},

@@ -12,12 +12,15 @@
 
 #include <gtest/gtest.h>
 
-#include "job/families/families.hpp"
+#include "tests/job/families/blocks_of.hpp"
 
 namespace gangway {
 namespace {
 
-using Sizes = std::pair<std::int64_t, std::int64_t>;
+using testing::blocks_of;
+using testing::ports_in;
+using testing::Sizes;
+using testing::sizes_of;
 
 ModelSpec r3gan_model(int resolution, int width, int classes = 0) {
   return {.family = family_named("r3gan"),
@@ -27,21 +30,6 @@ ModelSpec r3gan_model(int resolution, int width, int classes = 0) {
           .channels = 3,
           .classes = classes,
           .normalization = Normalization::kNone};
-}
-
-Sizes sizes_of(const ModelSpec& model) {
-  return {num_parameters(r3gan_generator(model)), num_parameters(r3gan_discriminator(model))};
-}
-
-template <typename Spec>
-std::vector<Spec> all_of(const Architecture& network) {
-  std::vector<Spec> found;
-  for (const BlockSpec& block : network.blocks) {
-    if (const auto* spec = std::get_if<Spec>(&block)) {
-      found.push_back(*spec);
-    }
-  }
-  return found;
 }
 
 TEST(R3ganSizes, AreThePublishedOnes) {
@@ -74,23 +62,13 @@ TEST(R3ganInHalfPrecision, KeepsTheSmallestMapsAndTheHeadInFp32WhereItSaysSo) {
   EXPECT_EQ(r3gan_discriminator(model).fp32_blocks, Numbers{});
 }
 
-TEST(R3ganSizes, AddUpByHand) {
-  ModelSpec model = r3gan_model(32, 16);
-  model.blocks = 3;
-  model.channels = 1;
-  // 1x1 and back, biases, and 2 groups of 16 channels with 3x3 weights.
-  const std::int64_t block = 16 * 32 + 32 + 32 * 16 * 9 + 32 + 32 * 16;
-  EXPECT_EQ(sizes_of(model),
-            Sizes(16 * 16 + 64 * 16 + 4 * 3 * block + 16, 16 + 4 * 3 * block + 16 * 16 + 16));
-}
-
 TEST(R3ganBlocks, CanBeCutApartAtEachStage) {
   for (const auto& [resolution, num_stages] :
        {std::pair(32, 4), std::pair(64, 5), std::pair(128, 6), std::pair(256, 7)}) {
     const ModelSpec model = r3gan_model(resolution, 8);
     for (const Architecture& network : {r3gan_generator(model), r3gan_discriminator(model)}) {
-      EXPECT_EQ(all_of<ResidualSpec>(network).size(), 2U * num_stages);
-      EXPECT_EQ(all_of<ResamplingSpec>(network).size(), num_stages - 1U);
+      EXPECT_EQ(blocks_of<ResidualSpec>(network).size(), 2U * num_stages);
+      EXPECT_EQ(blocks_of<ResamplingSpec>(network).size(), num_stages - 1U);
       EXPECT_EQ(network.blocks.size(), 3U * num_stages + 1U);  // and a basis, and the picture's end
     }
   }
@@ -100,7 +78,7 @@ TEST(R3ganBlocks, AreTheWidestAt32PixelsAndBelow) {
   const Architecture generator = r3gan_generator(r3gan_model(256, 96));
   std::vector<std::int64_t> widths;
   std::vector<std::int64_t> groups;
-  for (const ResidualSpec& residual : all_of<ResidualSpec>(generator)) {
+  for (const ResidualSpec& residual : blocks_of<ResidualSpec>(generator)) {
     widths.push_back(residual.channels);
     groups.push_back(residual.groups);
     EXPECT_EQ(residual.expanded, 2 * residual.channels);
@@ -111,7 +89,7 @@ TEST(R3ganBlocks, AreTheWidestAt32PixelsAndBelow) {
             (std::vector<std::int64_t>{96, 96, 96, 96, 96, 96, 96, 96, 48, 48, 24, 24, 12, 12}));
   std::vector<std::int64_t> backwards;
   for (const ResidualSpec& residual :
-       all_of<ResidualSpec>(r3gan_discriminator(r3gan_model(256, 96)))) {
+       blocks_of<ResidualSpec>(r3gan_discriminator(r3gan_model(256, 96)))) {
     backwards.push_back(residual.channels);
   }
   EXPECT_EQ(backwards, std::vector<std::int64_t>(widths.rbegin(), widths.rend()));
@@ -121,17 +99,17 @@ TEST(R3ganBlocks, HaveGroupsAtAnyWidth) {
   for (const auto& [width, groups] : {std::pair(1, 1), std::pair(8, 1), std::pair(12, 1),
                                       std::pair(16, 2), std::pair(28, 2), std::pair(31, 2)}) {
     const Architecture generator = r3gan_generator(r3gan_model(32, width));
-    EXPECT_EQ(all_of<ResidualSpec>(generator).front().groups, groups) << width;
+    EXPECT_EQ(blocks_of<ResidualSpec>(generator).front().groups, groups) << width;
   }
 }
 
 TEST(R3ganBlocks, BeginWithLessGainTheMoreTheyAre) {
   const double leaky = std::sqrt(2.0 / 1.04);
   ModelSpec model = r3gan_model(32, 16);
-  EXPECT_NEAR(all_of<ResidualSpec>(r3gan_generator(model)).front().gain,
+  EXPECT_NEAR(blocks_of<ResidualSpec>(r3gan_generator(model)).front().gain,
               leaky * std::pow(8.0, -0.25), 1e-15);
   model.blocks = 4;
-  EXPECT_NEAR(all_of<ResidualSpec>(r3gan_discriminator(model)).front().gain, leaky / 2.0, 1e-15);
+  EXPECT_NEAR(blocks_of<ResidualSpec>(r3gan_discriminator(model)).front().gain, leaky / 2.0, 1e-15);
 }
 
 TEST(R3ganBlocks, TakeLabelsBesideTheNoiseAndBesideTheLogits) {
@@ -140,18 +118,15 @@ TEST(R3ganBlocks, TakeLabelsBesideTheNoiseAndBesideTheLogits) {
   const Architecture discriminator = r3gan_discriminator(model);
   EXPECT_TRUE(std::holds_alternative<LabelEmbeddingSpec>(generator.blocks.front()));
   EXPECT_EQ(std::get<GenerativeBasisSpec>(generator.blocks.at(1)).in, 128);
-  EXPECT_EQ(all_of<DiscriminativeBasisSpec>(discriminator).front().out, 16);
+  EXPECT_EQ(blocks_of<DiscriminativeBasisSpec>(discriminator).front().out, 16);
   EXPECT_TRUE(std::holds_alternative<LabelProductSpec>(discriminator.blocks.back()));
-  EXPECT_EQ(all_of<DiscriminativeBasisSpec>(r3gan_discriminator(r3gan_model(32, 16))).front().out,
-            1);
+  EXPECT_EQ(
+      blocks_of<DiscriminativeBasisSpec>(r3gan_discriminator(r3gan_model(32, 16))).front().out, 1);
 }
 
 TEST(R3ganBlocks, PassNothingButFeaturesAndWhatLabelsAreStillWanted) {
   const Architecture discriminator = r3gan_discriminator(r3gan_model(32, 16, 10));
-  std::vector<BlockPorts> ports;
-  for (const BlockSpec& block : discriminator.blocks) {
-    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
-  }
+  const std::vector<BlockPorts> ports = ports_in(discriminator);
   const auto live = live_behind(ports, "features");
   using Names = std::vector<std::string>;
   EXPECT_EQ(live.front(), (Names{"features", "labels"}));

@@ -12,12 +12,15 @@
 
 #include <gtest/gtest.h>
 
-#include "job/families/families.hpp"
+#include "tests/job/families/blocks_of.hpp"
 
 namespace gangway {
 namespace {
 
-using StyleSizes = std::pair<std::int64_t, std::int64_t>;
+using testing::blocks_of;
+using testing::ports_in;
+using testing::Sizes;
+using testing::sizes_of;
 
 ModelSpec stylegan2_model(int resolution, int width, int latent = 512, int classes = 0) {
   return {.family = family_named("stylegan2"),
@@ -29,29 +32,11 @@ ModelSpec stylegan2_model(int resolution, int width, int latent = 512, int class
           .normalization = Normalization::kNone};
 }
 
-StyleSizes style_sizes(const ModelSpec& model) {
-  return {num_parameters(stylegan2_generator(model)),
-          num_parameters(stylegan2_discriminator(model))};
-}
-
-template <typename Spec>
-std::vector<Spec> styled(const Architecture& network) {
-  std::vector<Spec> found;
-  for (const BlockSpec& block : network.blocks) {
-    if (const auto* spec = std::get_if<Spec>(&block)) {
-      found.push_back(*spec);
-    }
-  }
-  return found;
-}
-
-std::int64_t dense_count(std::int64_t in, std::int64_t out) { return in * out + out; }
-
 TEST(Stylegan2Sizes, AreThePublishedOnes) {
-  EXPECT_EQ(style_sizes(stylegan2_model(256, 64)), StyleSizes(24'767'458, 24'001'089));  // paper256
-  EXPECT_EQ(style_sizes(stylegan2_model(256, 128)), StyleSizes(30'034'338, 28'864'129));
+  EXPECT_EQ(sizes_of(stylegan2_model(256, 64)), Sizes(24'767'458, 24'001'089));  // paper256
+  EXPECT_EQ(sizes_of(stylegan2_model(256, 128)), Sizes(30'034'338, 28'864'129));
   // Configuration F at 1024 pixels, where the paper has 30 and 29 million.
-  EXPECT_EQ(style_sizes(stylegan2_model(1024, 32)), StyleSizes(30'370'060, 29'012'513));
+  EXPECT_EQ(sizes_of(stylegan2_model(1024, 32)), Sizes(30'370'060, 29'012'513));
 }
 
 TEST(Stylegan2InFp16, KeepsAllButTheFourHighestResolutionsInFp32) {
@@ -88,68 +73,39 @@ TEST(Stylegan2Discriminator, HasMappingLayersAndGroupsOfItsOwn) {
   ModelSpec model = stylegan2_model(32, 8, 16, 10);
   model.mapping_layers = 2;
   const auto label_layers = [&model] {
-    return styled<StyleLabelSpec>(stylegan2_discriminator(model)).front().layers;
+    return blocks_of<StyleLabelSpec>(stylegan2_discriminator(model)).front().layers;
   };
   EXPECT_EQ(label_layers(), 2);
   model.discriminator_mapping_layers = 8;
   EXPECT_EQ(label_layers(), 8);
-  EXPECT_EQ(styled<StyleMappingSpec>(stylegan2_generator(model)).front().layers, 2);
+  EXPECT_EQ(blocks_of<StyleMappingSpec>(stylegan2_generator(model)).front().layers, 2);
   model.deviation_group = 32;
-  EXPECT_EQ(styled<StyleEpilogueSpec>(stylegan2_discriminator(model)).front().group, 32);
-}
-
-TEST(Stylegan2Sizes, WithLabelsAddUpByHand) {
-  const StyleSizes plain = style_sizes(stylegan2_model(32, 8, 16));
-  const StyleSizes labelled = style_sizes(stylegan2_model(32, 8, 16, 10));
-  // The label's embedding, and the first layer's weights for it.
-  EXPECT_EQ(labelled.first - plain.first, dense_count(10, 16) + 16 * 16);
-  // A product with 64 features instead of one logit, and a mapping of eight layers.
-  EXPECT_EQ(labelled.second - plain.second,
-            63 * (64 + 1) + dense_count(10, 64) + 8 * dense_count(64, 64));
-}
-
-TEST(Stylegan2Sizes, AddUpByHand) {
-  ModelSpec model = stylegan2_model(32, 8, 16);
-  model.mapping_layers = 3;
-  model.channels = 1;
-  const auto layer = [](std::int64_t in, std::int64_t out) {
-    return dense_count(16, in) + 9 * in * out + out + 1;
-  };
-  const auto picture = [](std::int64_t in) { return dense_count(16, in) + in + 1; };
-  const std::int64_t generator = 3 * dense_count(16, 16) + 64 * 16 + layer(64, 64) + picture(64) +
-                                 layer(64, 32) + layer(32, 32) + picture(32) + layer(32, 16) +
-                                 layer(16, 16) + picture(16) + layer(16, 8) + layer(8, 8) +
-                                 picture(8);
-  const auto halving = [](std::int64_t in) {
-    return 9 * in * in + in + 9 * in * 2 * in + 2 * in + in * 2 * in;
-  };
-  const std::int64_t discriminator = 8 + 8 + halving(8) + halving(16) + halving(32) + 9 * 65 * 64 +
-                                     64 + dense_count(16 * 64, 64) + dense_count(64, 1);
-  EXPECT_EQ(style_sizes(model), StyleSizes(generator, discriminator));
+  EXPECT_EQ(blocks_of<StyleEpilogueSpec>(stylegan2_discriminator(model)).front().group, 32);
 }
 
 TEST(Stylegan2Blocks, HaveAtMost512Channels) {
   std::vector<std::int64_t> widths;
   for (const StyleHalvingSpec& halving :
-       styled<StyleHalvingSpec>(stylegan2_discriminator(stylegan2_model(256, 64)))) {
+       blocks_of<StyleHalvingSpec>(stylegan2_discriminator(stylegan2_model(256, 64)))) {
     widths.push_back(halving.in);
   }
   EXPECT_EQ(widths, (std::vector<std::int64_t>{64, 128, 256, 512, 512, 512}));
-  EXPECT_EQ(styled<StyleLayerSpec>(stylegan2_generator(stylegan2_model(32, 512))).back().out, 512);
+  EXPECT_EQ(blocks_of<StyleLayerSpec>(stylegan2_generator(stylegan2_model(32, 512))).back().out,
+            512);
 }
 
 TEST(Stylegan2Blocks, TakeAStyleEachAndPicturesThatOfTheLayerBehindThem) {
   for (const auto& [resolution, count] :
        {std::pair(32, 8), std::pair(64, 10), std::pair(128, 12), std::pair(256, 14)}) {
     const Architecture generator = stylegan2_generator(stylegan2_model(resolution, 4));
-    EXPECT_EQ(styled<StyleMappingSpec>(generator).front().count, count);
+    EXPECT_EQ(blocks_of<StyleMappingSpec>(generator).front().count, count);
     std::vector<std::int64_t> of_layers;
-    for (const StyleLayerSpec& layer : styled<StyleLayerSpec>(generator)) {
+    for (const StyleLayerSpec& layer : blocks_of<StyleLayerSpec>(generator)) {
       EXPECT_EQ(layer.index, static_cast<std::int64_t>(of_layers.size()));
       of_layers.push_back(layer.index);
     }
     std::vector<std::int64_t> of_pictures;
-    for (const StylePictureSpec& picture : styled<StylePictureSpec>(generator)) {
+    for (const StylePictureSpec& picture : blocks_of<StylePictureSpec>(generator)) {
       EXPECT_EQ(picture.is_first, of_pictures.empty());
       EXPECT_EQ(picture.is_last, picture.index == count - 1);
       of_pictures.push_back(picture.index);
@@ -163,10 +119,7 @@ TEST(Stylegan2Blocks, TakeAStyleEachAndPicturesThatOfTheLayerBehindThem) {
 
 TEST(Stylegan2Blocks, PassStylesAndThePictureToThoseThatTakeThem) {
   const Architecture generator = stylegan2_generator(stylegan2_model(32, 4, 8, 10));
-  std::vector<BlockPorts> ports;
-  for (const BlockSpec& block : generator.blocks) {
-    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
-  }
+  const std::vector<BlockPorts> ports = ports_in(generator);
   using Names = std::vector<std::string>;
   EXPECT_EQ(ports.front().inputs, (Names{"noise", "labels"}));
   const auto live = live_behind(ports, "features");

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "job/families/families.hpp"
+#include "tests/job/families/blocks_of.hpp"
 
 namespace gangway {
 namespace {
@@ -44,16 +44,9 @@ TEST(CycleganSizes, AreTheAuthors) {
             11'378'179 - 3 * block);
 }
 
-std::vector<BlockPorts> ports_in(const Architecture& network) {
-  std::vector<BlockPorts> ports;
-  for (const BlockSpec& block : network.blocks) {
-    ports.push_back(std::visit([](const auto& spec) { return ports_of(spec); }, block));
-  }
-  return ports;
-}
-
 TEST(UnetBlocks, PassSkipsToTheLevelsThatTakeThem) {
-  const auto live = live_behind(ports_in(unet_translator(picture_model("unet", 32))), "features");
+  const auto live =
+      live_behind(testing::ports_in(unet_translator(picture_model("unet", 32))), "features");
   ASSERT_EQ(live.size(), 14U);
   EXPECT_THAT(live[0], ElementsAre("skip0"));
   EXPECT_THAT(live[4], ElementsAre("features", "skip0", "skip1", "skip2", "skip3"));

@@ -10,14 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gan/recipes/recipes.hpp"
 #include "job/estimate/dry_run.hpp"
-#include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
-#include "pipeline/stages/stage_schedule.hpp"
-#include "plan/ranking/make_plan.hpp"
 #include "plan/ranking/plan_text.hpp"
 #include "plan/ranking/search.hpp"
+#include "tests/plan/sample_plan.hpp"
 
 namespace gangway::plan {
 namespace {
@@ -64,36 +61,19 @@ BlockCost block_cost(const std::string& network, const Architecture& architectur
 }
 
 Profile profile_of(const JobSpec& job) {
-  Profile profile{.job = "sample.yaml",
-                  .costs_hash = costs_fingerprint(job),
-                  .model_hash = model_fingerprint(job),
-                  .date = "2026-11-23T12:00:00Z",
-                  .host = "sample",
-                  .processor = "none",
-                  .libtorch = "2.11.0",
-                  .cores = 8,
-                  .memory_bytes = std::int64_t{16} << 30,
-                  .images_per_microbatch = job.images_per_microbatch()};
+  Profile profile = bare_profile(job, [](pipeline::Operation operation) {
+    const bool computes =
+        operation == pipeline::Operation::kForward || operation == pipeline::Operation::kBackward;
+    return computes ? 1e-3 : 0.0;
+  });
+  profile.cores = 8;
+  profile.memory_bytes = std::int64_t{16} << 30;
   const PerNetwork<Architecture> networks = job.architectures();
   for (const NetworkId id : networks.ids()) {
     const std::string& name = job.networks[id].name;
     profile.networks.push_back(network_cost(job.networks[id], networks[id]));
     for (int block = 0; block < static_cast<int>(networks[id].blocks.size()); ++block) {
       profile.blocks.push_back(block_cost(name, networks[id], block));
-    }
-  }
-  const std::vector<pipeline::Phase> phases = gan::phases_of(job);
-  for (const pipeline::Instruction& at :
-       pipeline::one_stage_schedule(phases, {0, 1}, 0, Overlap::kNone)) {
-    const bool computes = at.operation == pipeline::Operation::kForward ||
-                          at.operation == pipeline::Operation::kBackward;
-    if (at.operation != pipeline::Operation::kAwait) {
-      profile.instructions.push_back({.operation = at.operation,
-                                      .network = job.networks[at.network].name,
-                                      .phase = at.phase,
-                                      .pass = at.pass,
-                                      .node = at.node,
-                                      .time = {.seconds = computes ? 1e-3 : 0.0}});
     }
   }
   profile.step = {.seconds = 0.02};

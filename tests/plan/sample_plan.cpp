@@ -17,7 +17,8 @@ JobSpec sample_job(int microbatches, const std::vector<std::string>& more) {
       .spec;
 }
 
-Profile sample_profile(const JobSpec& job) {
+Profile bare_profile(const JobSpec& job,
+                     const std::function<double(pipeline::Operation)>& seconds) {
   Profile profile{.job = "sample.yaml",
                   .costs_hash = costs_fingerprint(job),
                   .model_hash = model_fingerprint(job),
@@ -28,6 +29,27 @@ Profile sample_profile(const JobSpec& job) {
                   .cores = 2,
                   .memory_bytes = std::int64_t{1} << 30,
                   .images_per_microbatch = job.images_per_microbatch()};
+  const std::vector<pipeline::Phase> phases = gan::phases_of(job);
+  for (const pipeline::Instruction& at :
+       pipeline::one_stage_schedule(phases, {0, 1}, 0, Overlap::kNone)) {
+    if (at.operation != pipeline::Operation::kAwait) {
+      profile.instructions.push_back({.operation = at.operation,
+                                      .network = job.networks[at.network].name,
+                                      .phase = at.phase,
+                                      .pass = at.pass,
+                                      .node = at.node,
+                                      .time = {.seconds = seconds(at.operation)}});
+    }
+  }
+  return profile;
+}
+
+Profile sample_profile(const JobSpec& job) {
+  Profile profile = bare_profile(job, [](pipeline::Operation operation) {
+    return operation == pipeline::Operation::kForward    ? 0.001
+           : operation == pipeline::Operation::kBackward ? 0.002
+                                                         : 0.0;
+  });
   for (const NetworkSpec& network : job.networks) {
     profile.networks.push_back({.name = network.name,
                                 .parameters = 90'000,
@@ -45,21 +67,6 @@ Profile sample_profile(const JobSpec& job) {
                                 .kept_bytes = 1000,
                                 .output_bytes = 500,
                                 .parameters = 45'000});
-    }
-  }
-  const std::vector<pipeline::Phase> phases = gan::phases_of(job);
-  for (const pipeline::Instruction& at :
-       pipeline::one_stage_schedule(phases, {0, 1}, 0, Overlap::kNone)) {
-    const double seconds = at.operation == pipeline::Operation::kForward    ? 0.001
-                           : at.operation == pipeline::Operation::kBackward ? 0.002
-                                                                            : 0.0;
-    if (at.operation != pipeline::Operation::kAwait) {
-      profile.instructions.push_back({.operation = at.operation,
-                                      .network = job.networks[at.network].name,
-                                      .phase = at.phase,
-                                      .pass = at.pass,
-                                      .node = at.node,
-                                      .time = {.seconds = seconds}});
     }
   }
   profile.step = {.seconds = 2 * kMicrobatchSeconds + 2 * kUpdateSeconds};

@@ -2,10 +2,12 @@
 // A job with a profile whose figures are round, so that predictions can be counted by hand.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "pipeline/instruction.hpp"
 #include "plan/ranking/make_plan.hpp"
 
 namespace gangway::plan {
@@ -13,6 +15,9 @@ namespace gangway::plan {
 /// Toy points; as many micro-batches as asked for.
 [[nodiscard]] JobSpec sample_job(int microbatches, const std::vector<std::string>& more = {});
 
+/// Of `job`, whose instructions take so long, without networks and blocks.
+[[nodiscard]] Profile bare_profile(const JobSpec& job,
+                                   const std::function<double(pipeline::Operation)>& seconds);
 /// Of that job: a forward 1 ms, a backward 2 ms, nothing else of a micro-batch; both networks have
 /// two blocks that cost alike, arenas in two buckets, and an update of 4 ms.
 /// Adding and waking cost nothing.

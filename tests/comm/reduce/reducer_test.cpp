@@ -217,7 +217,7 @@ TEST(Reducer, IsUnchangedByRandomDelays) {
   const ToyJob job{5, 2, Clipping::kByNorm};
   const ToyResult expected = run_one_worker(job);
   const std::vector<std::vector<int>> all_hosts{{0, 1, 2}, {0, 0, 1}, {0, 1, 1, 0}};
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(testing::Message() << "delays of seed " << seed);
     const std::vector<int>& hosts = all_hosts[seed % 3];
     LoopbackHub hub(static_cast<int>(hosts.size()));

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/campaign.hpp"
 #include "tests/fidelity/small_jobs.hpp"
-#include "tests/scratch_folder.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -36,11 +36,14 @@ TEST(TrialMicrobatch, DoesNotDependOnHowMuchOfTheJobThereIs) {
 }
 
 TEST(TrialMicrobatch, IsThereForEveryKindOfJob) {
-  const testing::ScratchFolder folder;
-  fidelity::write_tiny_images(folder.path());
-  for (const fidelity::NamedJob& named : fidelity::job_breadth(folder.path())) {
+  std::size_t number = 0;
+  for (const fidelity::NamedJob& named : fidelity::job_breadth(fidelity::tiny_images())) {
     SCOPED_TRACE(named.name);
-    EXPECT_EQ(bits_of(named.job), bits_of(named.job));
+    const std::string bits = bits_of(named.job);
+    EXPECT_EQ(bits.size(), 34U);
+    if (++number % 3 == 0 || testing::is_campaign()) {
+      EXPECT_EQ(bits_of(named.job), bits);
+    }
   }
 }
 

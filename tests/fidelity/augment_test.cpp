@@ -8,9 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "job/families/families.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -18,7 +16,7 @@ namespace {
 std::vector<NamedJob> augmented_jobs(const std::filesystem::path& folder) {
   std::vector<NamedJob> jobs;
   const auto add = [&](const std::string& name, const std::function<void(JobSpec&)>& change) {
-    jobs.push_back({.name = name, .job = adaptive_dcgan(folder), .steps = 4});
+    jobs.push_back({.name = name, .job = adaptive_dcgan(folder), .steps = 3});
     change(jobs.back().job);
   };
   add("AdaptiveTwoSteps", [](JobSpec& job) { job.network("discriminator").steps = 2; });
@@ -46,16 +44,8 @@ std::vector<NamedJob> augmented_jobs(const std::filesystem::path& folder) {
   return jobs;
 }
 
-class AugmentedTraining : public ::testing::Test {
+class AugmentedTraining : public BesideOneWorker {
  protected:
-  AugmentedTraining() { write_tiny_images(images()); }
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
-  [[nodiscard]] std::filesystem::path next_folder() {
-    return scratch_.path() / ("run" + std::to_string(runs_++));
-  }
-  Outcome run(const JobSpec& job, int workers, std::int64_t steps) {
-    return train({.job = job, .workers = workers, .end = steps}, next_folder());
-  }
   static double value_in(const Outcome& outcome, const std::string& end) {
     for (const auto& [name, tensor] : tensors_of(outcome.checkpoint)) {
       if (name.starts_with("discriminator/") && name.ends_with(end)) {
@@ -65,38 +55,27 @@ class AugmentedTraining : public ::testing::Test {
     ADD_FAILURE() << "no tensor " << end;
     return -1.0;
   }
-
- private:
-  testing::ScratchFolder scratch_;
-  int runs_ = 0;
 };
 
 TEST_F(AugmentedTraining, HasEqualBitsOnOneToThreeWorkersAndOnHostsOfTheirOwn) {
+  std::size_t number = 0;
   for (const NamedJob& named : augmented_jobs(images())) {
-    const Outcome& alone = trained_alone(named.job, named.steps);
-    ASSERT_TRUE(is_finite(alone)) << named.name;
-    for (const int workers : {2, 3}) {
-      const Outcome shared = run(named.job, workers, named.steps);
-      EXPECT_EQ(shared.digest, alone.digest) << named.name << " on " << workers;
-      EXPECT_TRUE(same_losses(shared, alone)) << named.name << " on " << workers;
-    }
-    for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
+    SCOPED_TRACE(named.name);
+    for (const std::size_t turn : testing::turns(number++, 6)) {
       JobSpec job = named.job;
-      job.layout.overlap = overlap;
-      const Outcome shared =
-          train({.job = job, .workers = 3, .end = named.steps, .hosts = {0, 1, 1}}, next_folder());
-      EXPECT_EQ(shared.digest, alone.digest) << named.name;
+      job.layout.overlap = static_cast<Overlap>(turn % 3);
+      const int workers = turn % 2 == 0 ? 3 : 2;
+      const std::vector<int> hosts = workers == 3 ? std::vector<int>{0, 1, 1} : std::vector<int>{};
+      expect_equal_bits({.job = job, .workers = workers, .end = named.steps, .hosts = hosts});
     }
   }
 }
 
 TEST_F(AugmentedTraining, ResumesWithTheStrengthThatItHad) {
   const JobSpec job = adaptive_dcgan(images());
-  const Outcome one_go = run(job, 1, 6);
-  const Outcome half = run(job, 3, 3);
-  const Outcome rest = train(
-      {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
-  EXPECT_EQ(rest.digest, one_go.digest);
+  const Outcome& one_go = trained_alone(job, 4);
+  const Outcome half = run(job, 3, 2);
+  EXPECT_EQ(resumed(job, 2, 2, 4, half).digest, one_go.digest);
   EXPECT_GT(value_in(one_go, "augment.strength"), value_in(half, "augment.strength"));
 }
 
@@ -151,9 +130,9 @@ TEST_F(AugmentedTraining, AStrengthOnItsWayIsThatOfTheStep) {
 TEST_F(AugmentedTraining, BelongsToTheJob) {
   JobSpec job = adaptive_dcgan(images());
   job.training.augment.strength = 0.5;
-  const std::string half = run(job, 1, 2).digest;
+  const std::string half = run(job, 1, 1).digest;
   job.training.augment.strength = 0.6;
-  EXPECT_NE(run(job, 1, 2).digest, half);
+  EXPECT_NE(run(job, 1, 1).digest, half);
 }
 
 }  // namespace

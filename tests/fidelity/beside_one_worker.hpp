@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/campaign.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/fidelity/training_run.hpp"
 #include "tests/scratch_folder.hpp"
@@ -17,20 +19,35 @@ namespace gangway::fidelity {
 
 class BesideOneWorker : public ::testing::Test {
  protected:
-  BesideOneWorker() { write_tiny_images(images()); }
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
+  [[nodiscard]] static const std::filesystem::path& images() { return tiny_images(); }
   [[nodiscard]] std::filesystem::path next_folder() {
     return scratch_.path() / ("run" + std::to_string(runs_++));
   }
-  /// Trains `job` on one worker, then as `divide` has its layout, on `workers`.
+  /// Steps [0, steps) of `job`.
+  [[nodiscard]] Outcome run(const JobSpec& job, int workers, std::int64_t steps) {
+    return train({.job = job, .workers = workers, .end = steps}, next_folder());
+  }
+  /// Steps [begin, end) behind `before`.
+  [[nodiscard]] Outcome resumed(const JobSpec& job, int workers, std::int64_t begin,
+                                std::int64_t end, const Outcome& before) {
+    return train(
+        {.job = job, .workers = workers, .begin = begin, .end = end, .resume = before.checkpoint},
+        next_folder());
+  }
+  /// Carries out `stretch`, and expects what one worker trains. Leaves no checkpoint.
+  void expect_equal_bits(const Stretch& stretch) {
+    const Outcome& alone = trained_alone(stretch.job, stretch.end);
+    ASSERT_TRUE(is_finite(alone));
+    const Outcome divided = train(stretch, next_folder());
+    EXPECT_EQ(divided.digest, alone.digest) << stretch.workers << " workers";
+    EXPECT_TRUE(same_losses(divided, alone)) << stretch.workers << " workers";
+    std::filesystem::remove_all(divided.checkpoint);
+  }
+  /// The same, as `divide` has the job's layout.
   void expect_equal_bits(JobSpec job, std::int64_t steps, int workers,
                          const std::function<void(JobSpec&)>& divide) {
-    const Outcome& alone = trained_alone(job, steps);
-    ASSERT_TRUE(is_finite(alone));
     divide(job);
-    const Outcome divided = train({.job = job, .workers = workers, .end = steps}, next_folder());
-    EXPECT_EQ(divided.digest, alone.digest);
-    EXPECT_TRUE(same_losses(divided, alone));
+    expect_equal_bits({.job = job, .workers = workers, .end = steps});
   }
 
  private:
@@ -42,6 +59,26 @@ class BesideOneWorker : public ::testing::Test {
 [[nodiscard]] inline const std::vector<NamedJob>& named_jobs() {
   static const std::vector<NamedJob> jobs = job_breadth("");
   return jobs;
+}
+
+[[nodiscard]] inline auto every_job() {
+  return ::testing::Range(std::size_t{0}, named_jobs().size());
+}
+
+/// The same but for those of millions of weights, which are a campaign's.
+[[nodiscard]] inline auto every_small_job() {
+  std::vector<std::size_t> numbers;
+  for (std::size_t number = 0; number < named_jobs().size(); ++number) {
+    if (!named_jobs()[number].is_large || testing::is_campaign()) {
+      numbers.push_back(number);
+    }
+  }
+  return ::testing::ValuesIn(numbers);
+}
+
+[[nodiscard]] inline std::string name_of_job(
+    const ::testing::TestParamInfo<std::size_t>& instance) {
+  return named_jobs()[instance.param].name;
 }
 
 }  // namespace gangway::fidelity

@@ -17,6 +17,7 @@ struct Calls {
   int recorded = 0;
   int played = 0;
   int given_back = 0;
+  int given_up = 0;  ///< whatever was recorded was forgotten
   int most_beside = 0;
   int fails_at = -1;  ///< which recording, for recorders that do
 };
@@ -40,7 +41,10 @@ class ComputingRecorder : public worker::GraphRecorder {
     std::reverse(other.begin() + 1, other.end() - (other.size() > 1 ? 1 : 0));
     std::ranges::for_each(other, [](const auto& body) { body(); });
   }
-  void forget_all() override { bodies_.clear(); }
+  void forget_all() override {
+    bodies_.clear();
+    ++calls_.given_up;
+  }
   void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
   void give_back() override { ++calls_.given_back; }
   void play(std::size_t graph) override {

@@ -12,9 +12,7 @@
 #include "checkpoint/format/weights_file.hpp"
 #include "gan/blocks/build_networks.hpp"
 #include "job/families/families.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 #include "worker/state/load_from_checkpoint.hpp"
 #include "worker/state/network_state.hpp"
 
@@ -23,17 +21,13 @@ namespace {
 
 using checkpoint::WeightsKind;
 
-class Exports : public ::testing::Test {
+class Exports : public BesideOneWorker {
  protected:
-  Exports() { write_tiny_images(images()); }
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
-  [[nodiscard]] const std::filesystem::path& folder() const { return scratch_.path(); }
-
   /// Exports `network` of `trained`, begins a new one with that, and expects the same values.
   void expect_given_back(const JobSpec& job, const Outcome& trained, NetworkId network,
                          WeightsKind kind) {
     const std::string& name = job.networks[network].name;
-    const auto file = folder() / (name + std::to_string(files_++) + ".safetensors");
+    const auto file = next_folder().concat(name + ".safetensors");
     checkpoint::StoredState state(trained.checkpoint);
     const bool is_average = checkpoint::export_weights(state, name, kind, file).is_average;
     const Architecture architecture = job.architectures()[network];
@@ -56,10 +50,6 @@ class Exports : public ::testing::Test {
       }
     }
   }
-
- private:
-  testing::ScratchFolder scratch_;
-  int files_ = 0;
 };
 
 TEST_F(Exports, OfEveryFamilyBeginATraining) {
@@ -87,10 +77,8 @@ TEST_F(Exports, BeginATrainingThatAdaptsOrHasMovingMeans) {
   JobSpec lecam = small_dcgan(images());
   lecam.training.lecam.weight = 0.3;
   const std::vector<JobSpec> jobs{small_dcgan(images()), adaptive_dcgan(images()), lecam};
-  int run = 0;
   for (const JobSpec& exported : jobs) {
-    const Outcome trained =
-        train({.job = exported}, folder() / ("adapting" + std::to_string(run++)));
+    const Outcome trained = run(exported, 1, 1);
     for (const JobSpec& begun : jobs) {
       expect_given_back(begun, trained, begun.id_of("discriminator"), WeightsKind::kLast);
     }

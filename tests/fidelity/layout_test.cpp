@@ -5,90 +5,45 @@
 #include <gtest/gtest.h>
 
 #include "job/families/families.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 
 namespace gangway::fidelity {
 namespace {
 
-class Layout : public ::testing::Test {
- protected:
-  Layout() { write_tiny_images(images()); }
-
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
-  /// Steps [0, steps) of `job` on `workers`, in a folder of its own that is removed with the test.
-  Outcome run(const JobSpec& job, int workers, std::int64_t steps,
-              comm::LoopbackHub::Injector disturbance = nullptr) {
-    return train(
-        {.job = job, .workers = workers, .end = steps, .disturbance = std::move(disturbance)},
-        next_folder());
-  }
-  std::filesystem::path next_folder() {
-    return scratch_.path() / ("run" + std::to_string(runs_++));
-  }
-  /// Trains on one worker, then on each of `others`, and expects equal state and losses.
-  void expect_equal_bits(const JobSpec& job, std::int64_t steps, const std::vector<int>& others) {
-    const Outcome& alone = trained_alone(job, steps);
-    ASSERT_TRUE(is_finite(alone));
-    for (const int workers : others) {
-      const Outcome shared = run(job, workers, steps);
-      EXPECT_EQ(shared.digest, alone.digest) << workers << " workers";
-      EXPECT_TRUE(same_losses(shared, alone)) << workers << " workers";
-      std::filesystem::remove_all(shared.checkpoint);
-    }
-  }
-
- private:
-  testing::ScratchFolder scratch_;
-  int runs_ = 0;
-};
+class Layout : public BesideOneWorker {};
 
 class EveryJob : public Layout, public ::testing::WithParamInterface<std::size_t> {};
 
-/// Names without a folder: parameters are made before any folder exists.
-const std::vector<NamedJob>& named_jobs() {
-  static const std::vector<NamedJob> jobs = job_breadth("");
-  return jobs;
-}
-
-TEST_P(EveryJob, HasEqualBitsOnSeveralWorkers) {
-  const NamedJob named = job_breadth(images())[GetParam()];
-  expect_equal_bits(named.job, named.steps, {GetParam() % 2 == 0 ? 2 : 3});
-}
-
-/// Who shares memory: nobody, all, pairs, one beside three.
+/// Who shares memory: nobody, all, pairs, one beside the others.
 const std::vector<std::vector<int>> kHosts = {
     {0, 1, 2, 3}, {0, 0, 0, 0}, {0, 0, 1, 1}, {0, 1, 1, 1}};
 
-TEST_P(EveryJob, HasEqualBitsWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
+TEST_P(EveryJob, HasEqualBitsOnSeveralWorkersWhoeverSharesMemoryAndWhateverTheExchangeRunsBeside) {
   NamedJob named = job_breadth(images())[GetParam()];
-  const Outcome& alone = trained_alone(named.job, named.steps);
-  // Every overlap with every kind of host over any twelve jobs; each job with two overlaps.
-  for (std::size_t turn = 0; turn < (named.is_large ? 1 : 2); ++turn) {
-    const std::size_t i = (GetParam() + turn) % 3;
-    const auto overlap = static_cast<Overlap>(i);
-    const std::vector<int>& hosts = kHosts[(GetParam() + i) % kHosts.size()];
-    named.job.layout.overlap = overlap;
-    named.job.layout.buckets = static_cast<int>(13 * i);
-    const Outcome shared =
-        train({.job = named.job, .workers = 4, .end = named.steps, .hosts = hosts}, next_folder());
-    EXPECT_EQ(shared.digest, alone.digest)
-        << "overlap " << i << ", hosts " << ::testing::PrintToString(hosts);
-    EXPECT_TRUE(same_losses(shared, alone));
-    std::filesystem::remove_all(shared.checkpoint);
+  // Over any 36 jobs each number of workers with each overlap on each kind of hosts.
+  for (const std::size_t turn : testing::turns(GetParam(), 36)) {
+    const std::size_t overlap = turn / 3 % 3;
+    named.job.layout.overlap = static_cast<Overlap>(overlap);
+    named.job.layout.buckets = static_cast<int>(13 * overlap);
+    const std::size_t workers = 2 + turn % 3;
+    std::vector<int> hosts = kHosts[turn % kHosts.size()];
+    hosts.resize(workers);
+    SCOPED_TRACE(::testing::PrintToString(hosts) + ", overlap " + std::to_string(overlap));
+    expect_equal_bits({.job = named.job,
+                       .workers = static_cast<int>(workers),
+                       .end = named.steps,
+                       .hosts = hosts});
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Breadth, EveryJob, ::testing::Range(std::size_t{0}, named_jobs().size()),
-                         [](const auto& instance) { return named_jobs()[instance.param].name; });
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryJob, every_job(), name_of_job);
 
 TEST_F(Layout, HasEqualBitsWhereRangesAreNoWholeSubtrees) {
   for (const int microbatches : {6, 8}) {
     JobSpec job = small_dcgan(images());
     job.training.microbatches = microbatches;
     job.training.batch = 2 * microbatches;
-    expect_equal_bits(job, 2, {3});
+    expect_equal_bits({.job = job, .workers = 3, .end = 2});
   }
 }
 
@@ -97,11 +52,8 @@ TEST_F(Layout, HasEqualBitsWhateverTheShares) {
     JobSpec job = small_dcgan(images());
     job.training.microbatches = 8;
     job.training.batch = 16;
-    const Outcome& alone = trained_alone(job, 2);
     job.layout.shares = shares;
-    const Outcome shared = run(job, static_cast<int>(shares.size()), 2);
-    EXPECT_EQ(shared.digest, alone.digest) << ::testing::PrintToString(shares);
-    EXPECT_TRUE(same_losses(shared, alone));
+    expect_equal_bits({.job = job, .workers = static_cast<int>(shares.size()), .end = 2});
   }
 }
 
@@ -109,20 +61,20 @@ TEST_F(Layout, TrainsASingleMicrobatch) {
   JobSpec job = small_dcgan(images());
   job.training.microbatches = 1;
   job.training.batch = 4;
-  expect_equal_bits(job, 2, {1});
+  expect_equal_bits({.job = job, .workers = 1, .end = 2});
 }
 
 TEST_F(Layout, NumberOfMicrobatchesBelongsToTheJob) {
   JobSpec job = small_dcgan(images());
-  const Outcome four = run(job, 1, 2);
+  const std::string four = trained_alone(job, 2).digest;
   job.training.microbatches = 2;
-  EXPECT_NE(run(job, 1, 2).digest, four.digest);  // so the digest can tell runs apart
+  EXPECT_NE(trained_alone(job, 2).digest, four);  // so the digest can tell runs apart
 }
 
 TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
   const JobSpec job = small_dcgan(images());
-  const Outcome& undisturbed = trained_alone(job, 2);
-  for (unsigned pattern = 0; pattern < 100; ++pattern) {
+  for (unsigned pattern = 0; pattern < (testing::is_campaign() ? 100 : 12); ++pattern) {
+    SCOPED_TRACE(pattern);
     std::mt19937 random(pattern);
     const auto delay = [random](int, int, comm::MessageTag) mutable {
       // Most messages pass, some overtake others by far: arrival orders differ from pattern to
@@ -136,50 +88,40 @@ TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
       hosts = {0, 1, 1, 1};
     }
     hosts.resize(pattern % 2 == 0 ? 3 : 4);
-    const Outcome disturbed = train({.job = job,
-                                     .workers = static_cast<int>(hosts.size()),
-                                     .end = 2,
-                                     .disturbance = delay,
-                                     .hosts = hosts},
-                                    next_folder());
-    EXPECT_EQ(disturbed.digest, undisturbed.digest) << "pattern " << pattern;
-    EXPECT_TRUE(same_losses(disturbed, undisturbed)) << "pattern " << pattern;
-    std::filesystem::remove_all(disturbed.checkpoint);
+    expect_equal_bits({.job = job,
+                       .workers = static_cast<int>(hosts.size()),
+                       .end = 2,
+                       .disturbance = delay,
+                       .hosts = hosts});
   }
 }
 
 TEST_F(Layout, ResumingOnFewerWorkersEqualsOneGo) {
-  for (const bool clips : {false, true}) {
-    JobSpec job = small_dcgan(images());
-    job.training.penalty = {.r1_gamma = 2.0,
-                            .r1_interval = 4};  // the lazy phase runs in steps 0 and 4
-    job.model.activation = Activation::kSoftplus;
-    job.network("generator").clip_norm = clips ? 0.05 : 0.0;
-    job.network("generator").schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
-    const Outcome& one_go = trained_alone(job, 6);
-    const Outcome half = run(job, 3, 3);
-    const Outcome rest = train(
-        {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
-    EXPECT_EQ(rest.digest, one_go.digest);
-  }
+  JobSpec job = small_dcgan(images());
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};  // the lazy phase runs in 0 and 2
+  job.model.activation = Activation::kSoftplus;
+  job.network("generator").clip_norm = 0.05;
+  job.network("generator").schedule = {.warmup_kimg = 0.08, .decay = DecayKind::kCosine};
+  const Outcome half = run(job, 3, 1);
+  EXPECT_EQ(resumed(job, 2, 1, 3, half).digest, trained_alone(job, 3).digest);
 }
 
 /// Networks, exchanges and memory of a layout are destroyed in the process, those of another take
 /// their place, and begin with the snapshot that lies in memory: no checkpoint is read.
 TEST_F(Layout, GenerationsOfFewerAndFewerWorkersInOneProcessEqualOneGo) {
   JobSpec job = small_dcgan(images());
-  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 4};
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
   for (const bool share_memory : {false, true}) {
     const auto hosts = [&](std::size_t workers) {
       return share_memory ? std::vector<int>(workers) : std::vector<int>();
     };
     const Outcome generations =
         train_generations(job,
-                          {{.job = job, .workers = 3, .begin = 0, .end = 2, .hosts = hosts(3)},
-                           {.job = job, .workers = 2, .begin = 2, .end = 5, .hosts = hosts(2)},
-                           {.job = job, .workers = 1, .begin = 5, .end = 6, .hosts = hosts(1)}},
+                          {{.job = job, .workers = 3, .begin = 0, .end = 1, .hosts = hosts(3)},
+                           {.job = job, .workers = 2, .begin = 1, .end = 3, .hosts = hosts(2)},
+                           {.job = job, .workers = 1, .begin = 3, .end = 4, .hosts = hosts(1)}},
                           next_folder());
-    EXPECT_EQ(generations.digest, trained_alone(job, 6).digest);
+    EXPECT_EQ(generations.digest, trained_alone(job, 4).digest);
   }
 }
 
@@ -193,10 +135,9 @@ TEST_F(Layout, JobsAsPublishedGoOnOnAnyNumberOfWorkers) {
     }
     ++found;
     const Outcome first = run(named.job, 3, 1);
-    const Outcome rest =
-        train({.job = named.job, .workers = 2, .begin = 1, .end = 5, .resume = first.checkpoint},
-              next_folder());
-    EXPECT_EQ(rest.digest, trained_alone(named.job, 5).digest) << named.name;
+    EXPECT_EQ(resumed(named.job, 2, 1, named.steps, first).digest,
+              trained_alone(named.job, named.steps).digest)
+        << named.name;
   }
   EXPECT_EQ(found, 3);
 }
@@ -204,14 +145,10 @@ TEST_F(Layout, JobsAsPublishedGoOnOnAnyNumberOfWorkers) {
 TEST_F(Layout, ImagePoolsGoWithTheirMicrobatchToWhoeverHasIt) {
   const JobSpec job =
       small_translation(*recipe_named("cyclegan"), family_named("cyclegan"), images());
-  const Outcome one_go = run(job, 4, 4);
-  for (const auto& [before, after] : {std::pair(3, 2), std::pair(1, 4), std::pair(4, 3)}) {
-    const Outcome half = run(job, before, 2);
-    const Outcome rest =
-        train({.job = job, .workers = after, .begin = 2, .end = 4, .resume = half.checkpoint},
-              next_folder());
-    EXPECT_EQ(rest.digest, one_go.digest) << before << ", then " << after;
-  }
+  const Outcome& one_go = trained_alone(job, 4);
+  const Outcome half = run(job, 3, 2);
+  const Outcome more = resumed(job, 1, 2, 3, half);
+  EXPECT_EQ(resumed(job, 4, 3, 4, more).digest, one_go.digest);
   const auto tensors = tensors_of(one_go.checkpoint);
   for (int microbatch = 0; microbatch < job.training.microbatches; ++microbatch) {
     const at::Tensor& pool = tensors.at("image_pools/" + std::to_string(microbatch) + "/fake_b");
@@ -227,25 +164,19 @@ TEST_F(Layout, ResumesAnOptimiserOfOneMomentAndMovingMeans) {
   }
   job.training.lecam = {.weight = 0.3};
   job.training.labels = {.noise = 0.2};
-  const Outcome& one_go = trained_alone(job, 6);
-  const Outcome half = run(job, 3, 3);
+  const Outcome half = run(job, 3, 2);
   const auto tensors = tensors_of(half.checkpoint);
   EXPECT_TRUE(tensors.contains("discriminator_optimizer/momentum/0/weight"));
   EXPECT_FALSE(tensors.contains("discriminator_optimizer/second_moment/0/weight"));
-  const Outcome rest = train(
-      {.job = job, .workers = 2, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
-  EXPECT_EQ(rest.digest, one_go.digest);
+  EXPECT_EQ(resumed(job, 2, 2, 4, half).digest, trained_alone(job, 4).digest);
 }
 
 TEST_F(Layout, ASingleWorkerKeepsNoBitsOutsideItsCheckpoint) {
   JobSpec job = small_dcgan(images());
   job.model.dropout = 0.3;
   job.network("discriminator").steps = 2;
-  const Outcome one_go = run(job, 4, 6);
-  const Outcome half = run(job, 1, 3);
-  const Outcome rest = train(
-      {.job = job, .workers = 4, .begin = 3, .end = 6, .resume = half.checkpoint}, next_folder());
-  EXPECT_EQ(rest.digest, one_go.digest);
+  const Outcome half = run(job, 1, 2);
+  EXPECT_EQ(resumed(job, 4, 2, 4, half).digest, run(job, 4, 4).digest);
 }
 
 }  // namespace

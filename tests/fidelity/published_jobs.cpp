@@ -8,7 +8,7 @@ namespace {
 
 void as_r3gan(JobSpec& job) {
   job.model = {.family = family_named("r3gan"),
-               .width = 16,
+               .width = 8,
                .blocks = 1,
                .latent = 8,
                .channels = 3,
@@ -59,6 +59,7 @@ void as_stylegan2_ada(JobSpec& job) {
                .discriminator_mapping_layers = 1,
                .deviation_group = 2,
                .is_residual = false};
+  job.training.batch = 8;
   job.training.fake_labels = FakeLabels::kData;
   job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
   job.training.path_length = {.weight = 2.0, .interval = 2};
@@ -78,7 +79,7 @@ std::vector<NamedJob> jobs_as_published(const std::filesystem::path& folder) {
     jobs.push_back({.name = name, .job = small_dcgan(folder), .steps = steps});
     change(jobs.back().job);
   };
-  add("R3ganAsPublished", as_r3gan, 3);
+  add("R3ganAsPublished", as_r3gan, 2);
   add("BigganAsPublished", as_biggan_of_cifar, 2);
   add("Stylegan2AdaAsPublished", as_stylegan2_ada, 3);
   return jobs;

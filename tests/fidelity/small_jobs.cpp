@@ -12,6 +12,7 @@
 #include "job/families/families.hpp"
 #include "tests/fidelity/published_jobs.hpp"
 #include "tests/own_networks.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -37,7 +38,7 @@ void add_optimizers_and_regularisers(const AddJob& add) {
     job.network("discriminator").clip_norm = 0.05;
     job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
     job.model.activation = Activation::kSoftplus;
-  });
+  }).steps = 3;
   add("LionLecamNoisyLabels", [](JobSpec& job) {
     for (NetworkSpec& network : job.networks) {
       network.optimizer = row_of(OptimizerKind::kLion).defaults;
@@ -106,6 +107,15 @@ void write_tiny_images(const std::filesystem::path& folder) {
   for (std::uint32_t i = 0; i < kImages; ++i) {
     labels.put(static_cast<char>(i % 10));
   }
+}
+
+const std::filesystem::path& tiny_images() {
+  static const testing::ScratchFolder scratch;
+  static const std::filesystem::path folder = [] {
+    write_tiny_images(scratch.path() / "images");
+    return scratch.path() / "images";
+  }();
+  return folder;
 }
 
 JobSpec small_dcgan(const std::filesystem::path& folder) {
@@ -246,7 +256,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
       network.optimizer = {.kind = OptimizerKind::kAdamW, .weight_decay = 0.01};
       network.schedule = {.warmup_kimg = 0.04, .decay = DecayKind::kCosine, .final_value = 0.1};
     }
-  });
+  }).steps = 3;
   add("SchedulesOfAllKinds", [](JobSpec& job) {
     NetworkSpec& generator = job.network("generator");
     generator.schedule = {.decay = DecayKind::kOneCycle, .initial_value = 0.1, .peak = 0.5};
@@ -259,8 +269,8 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.penalty.gamma_schedule = {.decay = DecayKind::kStep, .milestones = {0.02, 0.04}};
     job.training.penalty.gradient_schedule = {.decay = DecayKind::kLinear, .final_value = 2.0};
     job.training.burn_in_kimg = 0.06;
-  });
-  jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 4});
+  }).steps = 3;
+  jobs.push_back({.name = "MlpR1", .job = small_mlp(), .steps = 3});
   jobs.back().job.training.penalty.r1_gamma = 1.0;
   add("ReusedFakes", [](JobSpec& job) {
     job.training.reuse_fakes = true;
@@ -275,10 +285,9 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.model = {.family = family_named("infogan"), .resolution = 28, .width = 8, .latent = 8};
     job.training.batch = 8;
   }).is_large = true;
-  jobs.back().steps = 2;
   add("R3ganR1R2Labelled", [](JobSpec& job) {  // its residual blocks do something from step 1 on
     job.model = {
-        .family = family_named("r3gan"), .width = 16, .blocks = 1, .latent = 8, .classes = 10};
+        .family = family_named("r3gan"), .width = 8, .blocks = 1, .latent = 8, .classes = 10};
     job.training.batch = 8;
     job.training.loss = LossKind::kRelativistic;
     job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0, .final_factor = 0.1};
@@ -307,7 +316,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.batch = 8;
     job.training.loss = LossKind::kRelativistic;
     job.training.penalty = {.r1_gamma = 2.0, .r2_gamma = 1.0};
-  }).steps = 2;
+  });
   add("BigganR1LabelledOrthogonal", [](JobSpec& job) {
     job.model = {
         .family = family_named("biggan"), .width = 4, .attention = 16, .latent = 9, .classes = 10};
@@ -315,8 +324,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.training.loss = LossKind::kHinge;
     job.training.penalty.r1_gamma = 2.0;
     job.training.orthogonal_weight = 1e-3;
-    job.network("discriminator").steps = 2;
-  }).steps = 2;
+  });
   add("Stylegan2R1PathLengthsMixedLabelled", [](JobSpec& job) {
     job.model = {.family = family_named("stylegan2"),
                  .width = 2,
@@ -324,13 +332,15 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
                  .classes = 10,
                  .mapping_layers = 2,
                  .style_mixing = 0.5};
+    job.training.batch = 8;
     job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};
     job.training.path_length = {.weight = 2.0, .interval = 2};
-  });
+  }).steps = 3;
   add("DcganBf16R1", [](JobSpec& job) {
     for (NetworkSpec& network : job.networks) {
       network.precision = Precision::kBf16;
     }
+    job.model.width = 8;
     job.training.penalty.r1_gamma = 2.0;
     job.model.normalization = Normalization::kBatch;
   });
@@ -338,7 +348,7 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.model = {.family = family_named("stylegan2"), .width = 2, .latent = 8, .mapping_layers = 2};
     job.network("generator").precision = Precision::kBf16;
     job.network("discriminator").precision = Precision::kFp16;
-  }).steps = 2;
+  });
   jobs.push_back({.name = "ProgressiveLabelled", .job = small_progressive(folder), .steps = 5});
   jobs.back().job.model.classes = 10;
   jobs.push_back({.name = "VaeDense", .job = small_autoencoder(family_named("dense"), folder)});
@@ -354,24 +364,24 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     jobs.back().job.network("discriminator").steps = 2;
     jobs.back().job.model.dropout = 0.3;
     jobs.push_back({.name = name + "DcganLabelledClipped",
-                    .job = small_job_of(*recipe, family_named("dcgan"), folder),
-                    .steps = 2});
+                    .job = small_job_of(*recipe, family_named("dcgan"), folder)});
     jobs.back().job.model.classes = 10;
     jobs.back().job.network("trunk").clip_norm = 0.5;
     jobs.back().job.training.reuse_fakes = recipe->has_codes;
   }
   jobs.push_back({.name = "VaeGanFrozenTrunk",
-                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder),
-                  .steps = 2});
+                  .job = small_job_of(*recipe_named("vae-gan"), family_named("dcgan"), folder)});
   jobs.back().job.network("trunk").is_frozen = true;
   for (const bool is_cyclic : {false, true}) {
     const Recipe& recipe = *recipe_named(is_cyclic ? "cyclegan" : "pix2pix");
     const std::string name = is_cyclic ? "Cyclegan" : "Pix2pix";
     jobs.push_back({.name = name + "Residual",
                     .job = small_translation(recipe, family_named("cyclegan"), folder)});
+    jobs.back().job.model.width = 4;
     jobs.push_back({.name = name + "Unet64PixelsClipped",  // whose decoder has dropout
                     .job = small_translation(recipe, family_named("unet"), folder)});
     JobSpec& job = jobs.back().job;
+    job.model.width = 4;
     job.model.resolution = 64;
     job.data.mirror = true;
     job.networks[job.shown_network()].clip_norm = 0.5;
@@ -379,7 +389,6 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
     job.data.direction = is_cyclic ? PairDirection::kAToB : PairDirection::kBToA;
     job.training.reuse_fakes = !is_cyclic;
     job.training.translation.identity_weight = 0.0;
-    job.training.translation.pool = 5;  // full in the third step
   }
   jobs.push_back({.name = "StyleTransferClipped", .job = small_style_transfer(folder)});
   jobs.back().job.network("generator").clip_norm = 0.5;

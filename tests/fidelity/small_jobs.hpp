@@ -14,6 +14,8 @@ namespace gangway::fidelity {
 /// Writes 64 random images of 28 x 28 pixels with labels 0..9 as an IDX folder; the same bytes
 /// every time. Beside them lie the networks of tests/own_networks.hpp.
 void write_tiny_images(const std::filesystem::path& folder);
+/// Such a folder, written once a process.
+[[nodiscard]] const std::filesystem::path& tiny_images();
 
 /// A DCGAN of 32 pixels with BatchNorm in 4 micro-batches of 4 images, on the images of `folder`.
 [[nodiscard]] JobSpec small_dcgan(const std::filesystem::path& folder);
@@ -27,7 +29,7 @@ void write_tiny_images(const std::filesystem::path& folder);
 struct NamedJob {
   std::string name;  ///< letters and digits
   JobSpec job;
-  int steps = 3;          ///< enough for every phase to run twice where that is affordable
+  int steps = 2;          ///< enough for every phase to run twice where that is affordable
   bool is_large = false;  ///< of millions of weights: one layout of a test's is enough
 };
 

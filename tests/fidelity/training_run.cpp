@@ -227,23 +227,14 @@ void run_generation(const Stretch& stretch, comm::LoopbackHub& hub,
   }
 }
 
-/// What tells trainings on one worker apart, whatever scratch folder their files lie in
-/// (tests/scratch_folder.hpp). A fingerprint knows files by hashes, which nobody has taken here.
-std::string key_of(JobSpec job, std::int64_t steps) {
-  std::string files;
-  const auto forget_folder = [&files](std::string& text) {
-    const std::string begin = "gangway-test-";
-    if (const std::size_t at = text.find(begin); at != std::string::npos) {
-      text.erase(at + begin.size(), text.find('/', at) - at - begin.size());
-    }
-    files += text + " ";
-  };
-  forget_folder(job.data.source);
-  forget_folder(job.training.style.picture.file);
-  for (NetworkSpec& network : job.networks) {
-    forget_folder(network.module.file);
+/// What tells trainings on one worker apart. A fingerprint knows files by hashes, which nobody has
+/// taken here.
+std::string key_of(const JobSpec& job, std::int64_t steps) {
+  std::string files = job.data.source + " " + job.training.style.picture.file;
+  for (const NetworkSpec& network : job.networks) {
+    files += " " + network.module.file;
   }
-  return fmt::format("{} {}{}", job_fingerprint(job), files, steps);
+  return fmt::format("{} {} {}", job_fingerprint(job), files, steps);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ struct Stretch {
                                         const std::filesystem::path& run_directory);
 
 /// Steps [0, steps) of `job` on one worker, which many tests compare theirs with: trained once a
-/// process, whatever the job's layout, and whatever scratch folder its files lie in. The checkpoint
+/// process, whatever the job's layout. The checkpoint
 /// stays until the process ends.
 [[nodiscard]] const Outcome& trained_alone(const JobSpec& job, std::int64_t steps);
 

@@ -23,10 +23,8 @@
 #include "gan/script/python_library.hpp"
 #include "gan/script/python_step.hpp"
 #include "job/estimate/device_estimate.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 #include "tests/fidelity/computing_recorder.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
 
 namespace gangway::fidelity {
 namespace {
@@ -95,14 +93,8 @@ class RecordingDevice final : public worker::CpuDevice {
   Calls& calls_;
 };
 
-class StepGraphs : public ::testing::Test {
+class StepGraphs : public BesideOneWorker {
  protected:
-  StepGraphs() { write_tiny_images(images()); }
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
-
-  Outcome plain(const JobSpec& job, std::int64_t steps) {
-    return train({.job = job, .end = steps}, next_folder());
-  }
   template <typename Recorder>
   Outcome recorded(JobSpec job, std::int64_t steps, int workers = 1) {
     if (job.layout.cuda_graph == GraphChoice::kAuto) {
@@ -118,19 +110,12 @@ class StepGraphs : public ::testing::Test {
                       }},
                  next_folder());
   }
-  std::filesystem::path next_folder() {
-    return scratch_.path() / ("run" + std::to_string(runs_++));
-  }
 
   Calls calls_[4];
-
- private:
-  testing::ScratchFolder scratch_;
-  int runs_ = 0;
 };
 
-/// Two plain, one recorded, one of both, three played; of every other list of instructions fewer.
-constexpr std::int64_t kSteps = 7;
+/// Two plain, one recorded, one of both, one played.
+constexpr std::int64_t kSteps = 5;
 
 class EveryRecordedJob : public StepGraphs, public ::testing::WithParamInterface<std::size_t> {};
 
@@ -166,57 +151,70 @@ std::vector<NamedJob> jobs_to_compute_twice(const std::filesystem::path& images)
   return jobs;
 }
 
-const std::vector<NamedJob>& named_jobs() {
+const std::vector<NamedJob>& twice_computed_jobs() {
   static const std::vector<NamedJob> jobs = jobs_to_compute_twice("");
   return jobs;
 }
 
+/// More of a job with several lists of instructions, each of which comes less often.
+std::int64_t steps_of(const JobSpec& job) {
+  const std::vector<pipeline::Phase> phases = gan::phases_of(job, TORCH_VERSION);
+  return std::ranges::all_of(phases, [](const auto& phase) { return phase.interval == 1; })
+             ? kSteps
+             : kSteps + 2;
+}
+
 TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
   NamedJob named = jobs_to_compute_twice(images())[GetParam()];
-  const Outcome reference = plain(named.job, kSteps);
-  const int workers = 1 + static_cast<int>(GetParam() % 2);
-  named.job.layout.overlap = static_cast<Overlap>(GetParam() % 3);
-  if (named.job.layout.overlap != Overlap::kNone) {
-    named.job.layout.cuda_graph = GraphChoice::kOverlap;
+  const std::int64_t steps = steps_of(named.job);
+  const Outcome& reference = trained_alone(named.job, steps);
+  for (const std::size_t turn : testing::turns(GetParam(), 4)) {  // three overlaps, and branches
+    calls_[0] = {};
+    const bool has_branches = turn == 3;
+    const int workers = has_branches ? 1 : 1 + static_cast<int>(GetParam() / 4 % 2);
+    named.job.layout.overlap = static_cast<Overlap>(turn % 3);
+    named.job.layout.cuda_graph = has_branches ? GraphChoice::kBranches
+                                  : named.job.layout.overlap == Overlap::kNone
+                                      ? GraphChoice::kOn
+                                      : GraphChoice::kOverlap;
+    const Outcome found = recorded<ComputingRecorder>(named.job, steps, workers);
+    EXPECT_EQ(found.digest, reference.digest) << workers << " workers";
+    EXPECT_TRUE(same_losses(found, reference)) << workers << " workers";
+    const bool is_recorded = why_not_recorded(named.job).empty();
+    EXPECT_FALSE(is_recorded && takes_from_the_host(named.job));
+    EXPECT_EQ(calls_[0].recorded > 0, is_recorded);
+    EXPECT_EQ(calls_[0].played > 0, is_recorded);
+    EXPECT_EQ(calls_[0].given_up, 0) << "it has the bits of a plain step";
+    if (has_branches) {
+      EXPECT_EQ(calls_[0].most_beside > 1, is_recorded && named.job.training.microbatches > 1);
+    }
   }
-  const Outcome found = recorded<ComputingRecorder>(named.job, kSteps, workers);
-  EXPECT_EQ(found.digest, reference.digest) << workers << " workers";
-  EXPECT_TRUE(same_losses(found, reference)) << workers << " workers";
-  const int before = calls_[0].recorded;
-  named.job.layout.cuda_graph = GraphChoice::kBranches;
-  const Outcome branched = recorded<ComputingRecorder>(named.job, kSteps);
-  EXPECT_EQ(branched.digest, reference.digest) << "in branches";
-  EXPECT_TRUE(same_losses(branched, reference)) << "in branches";
-  const bool is_recorded = why_not_recorded(named.job).empty();
-  EXPECT_EQ(before > 0, is_recorded);
-  EXPECT_FALSE(is_recorded && takes_from_the_host(named.job));
-  EXPECT_EQ(calls_[0].recorded, 2 * before) << "once, and so with the bits of a plain step";
-  EXPECT_EQ(calls_[0].most_beside > 1, is_recorded && named.job.training.microbatches > 1);
-  EXPECT_EQ(calls_[0].played > 0, is_recorded);
 }
 
 INSTANTIATE_TEST_SUITE_P(Breadth, EveryRecordedJob,
-                         ::testing::Range(std::size_t{0}, named_jobs().size()),
-                         [](const auto& instance) { return named_jobs()[instance.param].name; });
+                         ::testing::Range(std::size_t{0}, twice_computed_jobs().size()),
+                         [](const auto& instance) {
+                           return twice_computed_jobs()[instance.param].name;
+                         });
 
 TEST_F(StepGraphs, GivesBackWhatPlainStepsTookOnceAListIsPlayedAlone) {
   const JobSpec job = small_dcgan(images());
   (void)recorded<ComputingRecorder>(job, 4);  // two plain ones, one recorded, one of both ways
   EXPECT_EQ(calls_[0].given_back, 0);
-  EXPECT_EQ(recorded<ComputingRecorder>(job, 7).digest, plain(job, 7).digest);
+  EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps).digest, trained_alone(job, kSteps).digest);
   EXPECT_EQ(calls_[0].given_back, 1);
 }
 
 TEST_F(StepGraphs, GoesOnInPlainStepsWhereRecordingFails) {
   const JobSpec job = small_dcgan(images());
-  EXPECT_EQ(recorded<FailingRecorder>(job, kSteps).digest, plain(job, kSteps).digest);
+  EXPECT_EQ(recorded<FailingRecorder>(job, kSteps).digest, trained_alone(job, kSteps).digest);
   EXPECT_EQ(calls_[0].played, 0);
 }
 
 TEST_F(StepGraphs, HaveNoMoreBranchesThanTheDryRunCountsAndNoneWhereThatFails) {
   JobSpec job = small_dcgan(images());
   job.training.microbatches = 8;
-  const std::string expected = plain(job, kSteps + 1).digest;
+  const std::string expected = trained_alone(job, kSteps + 1).digest;
   job.layout.cuda_graph = GraphChoice::kBranches;
   EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps + 1).digest, expected);
   EXPECT_EQ(calls_[0].most_beside, kMostBranches);
@@ -227,11 +225,11 @@ TEST_F(StepGraphs, HaveNoMoreBranchesThanTheDryRunCountsAndNoneWhereThatFails) {
 
 TEST_F(StepGraphs, AreRecordedWithoutExchangesBesideThemWhereTheOtherWayFails) {
   JobSpec job = small_dcgan(images());
-  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 5};  // two lists of instructions
-  constexpr std::int64_t kMoreSteps = 23;
-  const std::string expected = plain(job, kMoreSteps).digest;
+  job.training.penalty = {.r1_gamma = 2.0, .r1_interval = 2};  // two lists of instructions
+  constexpr std::int64_t kMoreSteps = 12;
+  const std::string expected = trained_alone(job, kMoreSteps).digest;
   job.layout.cuda_graph = GraphChoice::kOverlap;
-  (void)recorded<ComputingRecorder>(job, 5);  // of which none but the first has the penalty
+  (void)recorded<ComputingRecorder>(job, 5);  // the list without the penalty comes twice
   const int of_first_list = calls_[0].recorded;
   calls_[0] = {};
   (void)recorded<ComputingRecorder>(job, kMoreSteps);
@@ -248,7 +246,7 @@ TEST_F(StepGraphs, AreRecordedWithoutExchangesBesideThemWhereTheOtherWayFails) {
 
 TEST_F(StepGraphs, GoesOnInPlainStepsWhereWhatIsPlayedLeavesOtherGradients) {
   const JobSpec job = small_dcgan(images());
-  EXPECT_EQ(recorded<FadingRecorder<0>>(job, kSteps).digest, plain(job, kSteps).digest);
+  EXPECT_EQ(recorded<FadingRecorder<0>>(job, kSteps).digest, trained_alone(job, kSteps).digest);
   EXPECT_GT(calls_[0].recorded, 0);
 }
 
@@ -338,7 +336,7 @@ TEST_F(OwnStepGraphs, HaveTheBitsOfPlainStepsWhereAllPhasesMayBeRecorded) {
   JobSpec job = own();
   job.layout.check_steps = 5;  // proven anew
   constexpr std::int64_t kMoreSteps = 12;
-  const Outcome reference = plain(job, kMoreSteps);
+  const Outcome reference = run(job, 1, kMoreSteps);
   const Outcome found = recorded<SeededRecorder>(job, kMoreSteps);
   EXPECT_EQ(found.digest, reference.digest);
   EXPECT_TRUE(same_losses(found, reference));
@@ -353,7 +351,7 @@ TEST_F(OwnStepGraphs, EndTheTrainingWhereARecordedStepNoLongerIsThePhases) {
   JobSpec job = own();
   job.layout.check_steps = 6;
   try {
-    (void)recorded<FadingRecorder<5>>(job, kSteps);
+    (void)recorded<FadingRecorder<5>>(job, 7);
     FAIL() << "nobody noticed";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("training.step: step 6 as it was recorded"));
@@ -362,7 +360,7 @@ TEST_F(OwnStepGraphs, EndTheTrainingWhereARecordedStepNoLongerIsThePhases) {
   job.layout.check_steps = 6;
   for (const GraphChoice choice : {GraphChoice::kBranches, GraphChoice::kOverlap}) {
     job.layout.cuda_graph = choice;
-    EXPECT_THROW((void)recorded<FadingRecorder<5>>(job, kSteps), InvariantError);
+    EXPECT_THROW((void)recorded<FadingRecorder<5>>(job, 7), InvariantError);
   }
 }
 
@@ -370,7 +368,7 @@ TEST_F(OwnStepGraphs, AreNotOfAPhaseThatDoesNotSaySo) {
   std::string text = kOwnStep;
   text.replace(text.rfind(", capture=True"), 14, "");
   const JobSpec job = own(text);
-  EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps).digest, plain(job, kSteps).digest);
+  EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps).digest, run(job, 1, kSteps).digest);
   EXPECT_EQ(calls_[0].recorded, 0);
   EXPECT_EQ(why_not_recorded(job), "phase make of training.step is not marked capture=True");
 }

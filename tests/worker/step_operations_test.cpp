@@ -14,7 +14,6 @@
 #include "pipeline/stages/stage_schedule.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/fidelity/small_jobs.hpp"
-#include "tests/scratch_folder.hpp"
 #include "tests/worker/small_network.hpp"
 #include "worker/training.hpp"
 
@@ -99,11 +98,7 @@ std::vector<float> copy(const comm::Arena& arena) {
 
 class StepOperationsTest : public ::testing::Test {
  protected:
-  StepOperationsTest() { fidelity::write_tiny_images(scratch_.path()); }
-  [[nodiscard]] JobSpec dcgan() const { return fidelity::small_dcgan(scratch_.path()); }
-
- private:
-  testing::ScratchFolder scratch_;
+  [[nodiscard]] static JobSpec dcgan() { return fidelity::small_dcgan(fidelity::tiny_images()); }
 };
 
 TEST_F(StepOperationsTest, TheGeneratorsPhaseLeavesTheDiscriminatorUntouched) {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "job/layout/stage_cuts.hpp"
-#include "tests/comm/nccl/fake_nccl.hpp"
 #include "tests/worker/cuda/cuda_training.hpp"
 #include "tests/worker/cuda/fake_torch_cuda.hpp"
 
@@ -17,64 +16,59 @@ namespace {
 /// with gradients by hosts, and all over NCCL from each to each, in turn.
 class EveryDividedCudaJob : public CudaTraining, public ::testing::WithParamInterface<std::size_t> {
  protected:
-  void expect_bits(const JobSpec& job, int workers, std::int64_t steps, const Outcome& reference) {
-    const Outcome divided = on_devices(job, workers, 0, steps, {}, two_to_a_host(workers));
-    EXPECT_EQ(divided.digest, reference.digest) << workers << " workers";
-    EXPECT_TRUE(same_losses(divided, reference)) << workers << " workers";
-    EXPECT_EQ(fake::num_communicators(), 0);
+  /// @param number  so that all pairs of values come together
+  void expect_bits_in_stages(JobSpec job, std::int64_t steps, std::size_t number) {
+    job.layout.stages = 2;
+    job.layout.transport = transport_of(number / 2);
+    job.layout.overlap = static_cast<Overlap>(number % 3);
+    job.layout.schedule = std::array{StageOrder::kFill, StageOrder::kZeroBubble,
+                                     StageOrder::kOneForwardOneBackward}[number / 3 % 3];
+    job.layout.placement = number % 5 < 3 ? StagePlacement::kLoop : StagePlacement::kV;
+    const int workers = number % 2 == 0 ? 2 : 4;
+    fake::dawdle(1 + number);
+    expect_bits_of_a_cpu(job, workers, steps, two_to_a_host(workers));
+  }
+  void expect_bits_apart(JobSpec job, std::int64_t steps, std::size_t number) {
+    int workers = 0;
+    for (const NetworkId network : job.networks.ids()) {  // the first on one, others on two each
+      const int index = static_cast<int>(network);
+      job.layout.networks[network].workers =
+          index == 0 ? std::vector<int>{0} : std::vector<int>{index, index + 1};
+      workers = index + (index == 0 ? 1 : 2);
+    }
+    job.layout.transport = transport_of(number + 1);
+    job.layout.overlap = static_cast<Overlap>((number + 1) % 3);
+    fake::dawdle(100 + number);
+    expect_bits_of_a_cpu(job, workers, steps, two_to_a_host(workers));
   }
   static TransportKind transport_of(std::size_t number) {
     return number % 2 == 0 ? TransportKind::kNccl : TransportKind::kAuto;
   }
 };
 
-TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStages) {
+/// One of the two in turns: on CPUs every job is divided in both ways (stages_test.cpp,
+/// apart_test.cpp).
+TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerInStagesOrApart) {
   NamedJob named = job_breadth(images())[GetParam()];
-  if (named.job.scales_losses()) {
-    GTEST_SKIP() << "refused (job/rules/placement_rules.cpp)";
-  }
   JobSpec& job = named.job;
   job.training.translation.pool = 0;
-  const Outcome& reference = on_cpu(job, named.steps);
-  job.layout.stages = 2;
-  const auto chunks = chunks_of(job, job.layout);
-  if (std::ranges::all_of(chunks, [](const auto& one) { return one.size() == 1; })) {
-    GTEST_SKIP() << "nothing of it may be cut";
-  }
-  const std::size_t number = GetParam();  // so that all pairs of values come together
-  job.layout.transport = transport_of(number / 2);
-  job.layout.overlap = static_cast<Overlap>(number % 3);
-  job.layout.schedule = std::array{StageOrder::kFill, StageOrder::kZeroBubble,
-                                   StageOrder::kOneForwardOneBackward}[number / 2 % 3];
-  job.layout.placement = number % 5 < 3 ? StagePlacement::kLoop : StagePlacement::kV;
-  fake::dawdle(1 + number);
-  expect_bits(job, number % 2 == 0 ? 2 : 4, named.steps, reference);
-}
-
-TEST_P(EveryDividedCudaJob, HasTheBitsOfOneWorkerWithNetworksApart) {
-  NamedJob named = job_breadth(images())[GetParam()];
-  if (named.job.scales_losses()) {
+  if (job.scales_losses()) {
     GTEST_SKIP() << "refused (job/rules/placement_rules.cpp)";
   }
-  JobSpec& job = named.job;
-  job.training.translation.pool = 0;
-  const Outcome& reference = on_cpu(job, named.steps);
-  int workers = 0;
-  for (const NetworkId network : job.networks.ids()) {  // the first on one, the others on two each
-    const int index = static_cast<int>(network);
-    job.layout.networks[network].workers =
-        index == 0 ? std::vector<int>{0} : std::vector<int>{index, index + 1};
-    workers = index + (index == 0 ? 1 : 2);
+  JobSpec staged = job;
+  staged.layout.stages = 2;
+  const bool is_cut = std::ranges::any_of(chunks_of(staged, staged.layout),
+                                          [](const auto& one) { return one.size() > 1; });
+  for (const std::size_t turn : testing::turns(GetParam(), 2)) {
+    if (turn == 0 && is_cut) {
+      expect_bits_in_stages(job, named.steps, GetParam() / 2);
+    } else {
+      expect_bits_apart(job, named.steps, GetParam() / 2);
+    }
   }
-  job.layout.transport = transport_of(GetParam() + 1);
-  job.layout.overlap = static_cast<Overlap>((GetParam() + 1) % 3);
-  fake::dawdle(100 + GetParam());
-  expect_bits(job, workers, named.steps, reference);
 }
 
-INSTANTIATE_TEST_SUITE_P(Breadth, EveryDividedCudaJob,
-                         ::testing::Range(std::size_t{0}, gpu_jobs().size()),
-                         [](const auto& instance) { return gpu_jobs()[instance.param].name; });
+INSTANTIATE_TEST_SUITE_P(Breadth, EveryDividedCudaJob, every_small_job(), name_of_job);
 
 /// In the first steps of each list of instructions what a worker calls may wait for all of its
 /// device: no message of NCCL may stand there then for a worker that waits likewise.
@@ -108,19 +102,19 @@ TEST_F(FirstSteps, HaveAllPageLockedMemoryOfBatches) {
   };
   const int locked = locked_in(1);
   fake::dawdle(1);  // the host runs ahead, and batches wait for the device
-  EXPECT_EQ(locked_in(12), locked);
+  EXPECT_EQ(locked_in(6), locked);
 }
 
 TEST_F(CudaTraining, GoesOnInStagesAndApartFromWhatOneWorkerLeft) {
   JobSpec job = small_dcgan(images());
-  const Outcome one_go = on_cpu(job, 6);
-  const Outcome first = on_devices(job, 1, 0, 2);
+  const std::string one_go = on_cpu(job, 3).digest;
+  const Outcome first = on_devices(job, 1, 0, 1);
   job.layout.stages = 2;
-  const Outcome second = on_devices(job, 4, 2, 4, first.checkpoint);
+  const Outcome second = on_devices(job, 4, 1, 2, first.checkpoint);
   job.layout.stages = 1;
   job.placement("generator").workers = {1};
   job.placement("discriminator").workers = {0};
-  EXPECT_EQ(on_devices(job, 2, 4, 6, second.checkpoint).digest, one_go.digest);
+  EXPECT_EQ(on_devices(job, 2, 2, 3, second.checkpoint).digest, one_go);
 }
 
 }  // namespace

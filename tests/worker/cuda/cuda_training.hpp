@@ -11,9 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/comm/nccl/fake_cuda.hpp"
-#include "tests/fidelity/small_jobs.hpp"
-#include "tests/fidelity/training_run.hpp"
-#include "tests/scratch_folder.hpp"
+#include "tests/comm/nccl/fake_nccl.hpp"
+#include "tests/fidelity/beside_one_worker.hpp"
 #include "worker/cuda/cuda_device.hpp"
 
 namespace gangway::fidelity {
@@ -24,12 +23,10 @@ inline std::unique_ptr<worker::ComputeDevice> stand_in(const JobSpec& job,
   return worker::make_cuda_device(job, neighbours, [](const std::string& /*name*/) {});
 }
 
-class CudaTraining : public ::testing::Test {
+class CudaTraining : public BesideOneWorker {
  protected:
-  CudaTraining() { write_tiny_images(images()); }
   ~CudaTraining() override { fake::dawdle(0); }
 
-  [[nodiscard]] std::filesystem::path images() const { return scratch_.path() / "images"; }
   static const Outcome& on_cpu(const JobSpec& job, std::int64_t steps) {
     return trained_alone(job, steps);
   }
@@ -53,18 +50,15 @@ class CudaTraining : public ::testing::Test {
     }
     return hosts;
   }
-  std::filesystem::path next_folder() {
-    return scratch_.path() / ("run" + std::to_string(runs_++));
+  /// Expects of `job` on devices what one CPU trains.
+  void expect_bits_of_a_cpu(const JobSpec& job, int workers, std::int64_t steps,
+                            const std::vector<int>& machines) {
+    const Outcome carried = on_devices(job, workers, 0, steps, {}, machines);
+    EXPECT_EQ(carried.digest, on_cpu(job, steps).digest) << workers << " workers";
+    EXPECT_TRUE(same_losses(carried, on_cpu(job, steps))) << workers << " workers";
+    EXPECT_EQ(fake::num_communicators(), 0);
+    std::filesystem::remove_all(carried.checkpoint);
   }
-
- private:
-  testing::ScratchFolder scratch_;
-  int runs_ = 0;
 };
-
-inline const std::vector<NamedJob>& gpu_jobs() {
-  static const std::vector<NamedJob> jobs = job_breadth("");
-  return jobs;
-}
 
 }  // namespace gangway::fidelity

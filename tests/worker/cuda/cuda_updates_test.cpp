@@ -34,11 +34,11 @@ TEST_F(CudaUpdates, AreAuditedWithTheSameBits) {
   JobSpec job = audited(small_dcgan(images()));
   for (const int workers : {2, 3}) {
     fake::dawdle(workers);
-    EXPECT_EQ(on_devices(job, workers, 0, 5).digest, on_cpu(job, 5).digest) << workers;
+    EXPECT_EQ(on_devices(job, workers, 0, 3).digest, on_cpu(job, 3).digest) << workers;
   }
   job.networks[NetworkId{0}].clip_norm = 0.05;
   job.networks[NetworkId{1}].optimizer.kind = OptimizerKind::kAdamW;
-  EXPECT_EQ(on_devices(job, 2, 0, 5).digest, on_cpu(job, 5).digest);
+  EXPECT_EQ(on_devices(job, 2, 0, 3).digest, on_cpu(job, 3).digest);
   job.layout.stages = 2;
   EXPECT_EQ(on_devices(job, 4, 0, 3).digest, on_cpu(job, 3).digest);
 }

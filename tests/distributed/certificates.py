@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Certificates that a CA of a test signs, for control_tls.py and page_tls.py; Debian's openssl makes them."""
+"""Certificates that a CA of a test signs, for tls.py; Debian's openssl makes them."""
 import subprocess
 
 OWN_NAME = "subjectAltName=IP:127.0.0.1"

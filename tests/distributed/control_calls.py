@@ -2,7 +2,9 @@
 """Calls a running job's control service as any client would: by what its reflection service says of it."""
 import json
 import os
+import socket
 import time
+from concurrent import futures
 from pathlib import Path
 
 import grpc
@@ -15,6 +17,24 @@ DEADLINE = 20  # seconds; the coordinator's own is 5
 
 def place_of(run):
     return json.loads((Path(run) / "control.json").read_text())
+
+
+def plant(test, answers, credentials=None, **place):
+    """Serves `answers` by verb in the place of a coordinator. @param credentials  of TLS @return its run directory"""
+    run = test.folder / "runs" / "00000-planted"
+    run.mkdir(parents=True, exist_ok=True)
+    (run / "job.yaml").write_text("{}")
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=2))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {
+        verb: grpc.unary_unary_rpc_method_handler(lambda request, context, answer=answer: answer.SerializeToString())
+        for verb, answer in answers.items()}),))
+    port = server.add_secure_port("127.0.0.1:0", credentials) if credentials else server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    test.addCleanup(server.stop, 0)
+    (run / "control.json").write_text(json.dumps({"protocol": "gangway.control.v1", "host": socket.gethostname(),
+                                                  "pid": os.getpid(), "address": f"127.0.0.1:{port}", **place}))
+    (run / "control.steer").write_text("0" * 64)
+    return run
 
 
 class Control:

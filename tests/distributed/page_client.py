@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job whose page is looked at, and clients for it, for http_page.py and bench/viewers.py."""
+"""A job whose page is looked at, and clients for it, for http_page.py, tls.py and live_page.py."""
 import http.client
 import json
 import socket
@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from train_command import EXAMPLES, descendants
+from train_command import EXAMPLES
 
 DEADLINE = 30  # seconds, of each request
 RING = EXAMPLES / "ring8.yaml"
@@ -125,14 +125,3 @@ class Events(threading.Thread):
             pass  # the other end was faster
         self.client.close()
         self.join(DEADLINE)
-
-
-def coordinator_of(process):
-    """Its process id, by name."""
-    for pid in descendants(process.pid):
-        try:
-            if Path(f"/proc/{pid}/comm").read_text().startswith("gangway-coordin"):
-                return pid
-        except OSError:
-            pass  # it has ended
-    return None

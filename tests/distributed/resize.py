@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A running job gets more workers and fewer, and micro-batches of a slow worker go to the others: the digest is that of
-one worker that nobody disturbed.
+one undisturbed worker.
 
-    GANGWAY_BIN=build/release/bin resize.py [unittest arguments]      with .venv/bin/python: grpcio is in there
-
-RESIZES: how many at random (10).
+    GANGWAY_BIN=build/release/bin resize.py Resized                   with .venv/bin/python: grpcio is in there
+    RESIZES=200 GANGWAY_BIN=... resize.py AtRandom Balanced           by hand: label campaign
 """
 import json
 import os
@@ -24,14 +23,65 @@ MOST = 4  # workers: as many as there are micro-batches
 STEPS_EACH = 400  # of the job for each resize: some come while a lease is trained, some at once
 
 
-class Resized(Steered):
+class Resizing(Steered):
     def wait_to_train(self, running, run, number):
+        """The number of workers of that start, once it has made a step, or is paused."""
         status = self.wait_for_start(running, run, number)
         with Control(run) as control:
-            control.wait_until(lambda now: now.step > status.step or now.phase == "ended", "a step")
+            control.wait_until(lambda now: now.step > status.step or now.phase in ("ended", "paused"), "a step")
         return len(status.workers)
 
-    def test_at_random_many_times_to_the_same_digest(self):
+
+class Resized(Resizing):
+    def test_goes_on_with_more_workers_and_fewer_and_after_a_loss_to_the_same_digest(self):
+        kimg = "training.kimg=76.8"
+        expected = self.digest_alone("job.yaml", kimg)
+        hosts = self.folder / "hosts"
+        hosts.write_text(f"{socket.gethostname()} slots=2\n")
+        running, run = self.begin_to_train(kimg, "--hostfile", hosts, workers=2, restarts=None)
+        self.gangway("pause", "job")  # so that it does not end before it is looked at
+        # The hostfile has other slots by now.
+        hosts.write_text(f"{socket.gethostname()} slots=3\n")
+        self.gangway("resize", "job", 4)
+        self.assertEqual(self.wait_to_train(running, run, 2), 3)
+        self.assertRegex(running.said(), r"3 workers are as many as the slots of \S+ allow, 4 were asked for")
+        with Control(run) as control:
+            step = control.call("Resume").step
+            now = control.wait_until(lambda now: now.step > step, "a step")
+            os.kill(now.workers[1].pid, signal.SIGKILL)
+        self.assertEqual(self.wait_to_train(running, run, 3), 3, "the new number")
+        self.gangway("pause", "job")
+        said = self.gangway("drain", "job", "2")
+        self.assertRegex(said, r"^saves step \d+, and goes on with 2 workers, without rank 2$")
+        now = self.wait_for_start(running, run, 4)
+        self.assertEqual((now.phase, len(now.workers)), ("paused", 2))
+        self.assertEqual(now.step, int(said.split()[2].rstrip(",")), "no step is lost")
+        self.gangway("resume", "job")
+        self.finish(running)
+        self.assertEqual(self.digest("job"), expected)
+        events = self.gangway("events", "job")
+        self.assertIn(" resize ", events)
+        self.assertRegex(events, r" drain .* by unix ")
+
+    def test_is_refused_in_words_and_leaves_for_good_where_it_is_told_to_end_meanwhile(self):
+        """Which numbers do not go with a layout: tests/coordinator/steering/steering_test.cpp."""
+        running, run = self.begin_to_train(workers=2)
+        self.assertIn("use -n 4 or fewer", self.gangway("resize", "job", 5, code=2))
+        self.assertIn("has 2 workers already", self.gangway("resize", "job", 2))
+        self.assertRegex(self.gangway("drain", "job", socket.gethostname(), code=2), "no worker would be left")
+        self.assertRegex(self.gangway("drain", "job", "node-b", code=2), r"say a host \(.*\) or a worker's rank \(1 to 2\)")
+        with Control(run) as control:
+            self.assertEqual((control.status().phase, control.status().start), ("training", 1))
+        self.gangway("drain", "job", "2")
+        running.send(signal.SIGTERM)
+        self.assertEqual(running.end(), 75, running.said()[-3000:])
+        self.assertEqual(json.loads((run / "status.json").read_text())["exit_code"], 75)
+
+
+class AtRandom(Resizing):
+    """By hand: label campaign."""
+
+    def test_many_times_to_the_same_digest(self):
         kimg = f"training.kimg={RESIZES * STEPS_EACH * 64 / 1000:g}"
         self.train("job.yaml", kimg, run="undisturbed", workers=1)
         seed = random.randrange(1 << 32)
@@ -51,43 +101,6 @@ class Resized(Steered):
         self.finish(running)
         self.assertEqual(self.digest("job"), self.digest("undisturbed"), f"seed {seed}")
         self.assertNotIn("FAIL", running.said())
-        self.assertIn(" resize ", self.gangway("events", "job"))
-
-    def test_goes_on_with_the_new_number_after_a_loss(self):
-        running, run = self.begin_to_train(workers=2, restarts=None)
-        self.gangway("resize", "job", 3)
-        self.wait_to_train(running, run, 2)
-        with Control(run) as control:
-            os.kill(control.status().workers[1].pid, signal.SIGKILL)
-        self.assertEqual(self.wait_to_train(running, run, 3), 3)
-        running.kill_all()
-
-    def test_takes_the_slots_that_the_hostfile_has_by_now(self):
-        hosts = self.folder / "hosts"
-        hosts.write_text(f"{socket.gethostname()} slots=1\n")
-        running, run = self.begin_to_train("--hostfile", hosts, workers=1)
-        hosts.write_text(f"{socket.gethostname()} slots=3\n")
-        self.gangway("resize", "job", 4)
-        self.assertEqual(self.wait_to_train(running, run, 2), 3)
-        self.assertRegex(running.said(), r"3 workers are as many as the slots of \S+ allow, 4 were asked for")
-        running.kill_all()
-
-    def test_is_refused_where_the_layout_does_not_go_with_so_many(self):
-        running, run = self.begin_to_train(workers=2)
-        self.assertIn("use -n 4 or fewer", self.gangway("resize", "job", 5, code=2))
-        self.assertIn("no worker would be left", self.gangway("resize", "job", 0, code=2))
-        self.assertIn("has 2 workers already", self.gangway("resize", "job", 2))
-        with Control(run) as control:
-            self.assertEqual(control.status().start, 1)
-        running.kill_all()
-
-
-class Shares(Steered):
-    def test_that_are_named_change_no_bit(self):
-        short = "training.kimg=12.8"
-        self.train("job.yaml", short, run="even", workers=1)
-        self.train("job.yaml", short, "layout.shares=[1, 3]", run="uneven", workers=2)
-        self.assertEqual(self.digest("uneven"), self.digest("even"))
 
 
 SLOW = """

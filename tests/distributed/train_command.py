@@ -203,3 +203,20 @@ class Trainings(unittest.TestCase):
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"^[0-9a-f]{32}\b")
         return out.split()[0]
+
+
+class Shared:
+    """Beside Trainings, before it: the tests of a class share a folder and what `begin_for_all` starts in it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.owner = cls()
+        cls.addClassCleanup(cls.owner.doCleanups)
+        cls.owner.setUp()
+        cls.begin_for_all()
+
+    def setUp(self):
+        if self is self.owner:
+            super().setUp()
+        else:
+            self.folder = self.owner.folder

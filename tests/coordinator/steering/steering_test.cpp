@@ -10,6 +10,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class Steering : public ConductorTest {
@@ -118,26 +119,6 @@ TEST_F(Steering, PinsAtOnceWhatIsSavedAlready) {
   EXPECT_EQ(seen<PinCheckpoint>().size(), 1U);
 }
 
-TEST(SteeringFromStart, SavesNothingBeforeTheFirstStep) {
-  ConductorSettings settings;
-  settings.leases = {.total_steps = 20};
-  settings.ticks = {.networks = {"generator"}, .total_steps = 20};
-  settings.pause = {.unix_seconds = 5.0, .by = "ann"};
-  Conductor conductor(settings, TimePoint{});
-  const auto send = [&](messages::Message message) {
-    return conductor.on_message(1, {.epoch = 1, .message = std::move(message)}, TimePoint{}, 1.0);
-  };
-  (void)send(messages::Hello{.host = "node-a"});
-  (void)conductor.on_lifeline_opened(1, TimePoint{});
-  (void)send(messages::Inventory{});
-  (void)conductor.begin_with({});
-  (void)send(messages::Ready{});
-  const Commanded saved =
-      conductor.on_command({.order = SaveCheckpoint{.pin = true}}, TimePoint{}, 1.0);
-  EXPECT_EQ(saved.answer.refusal, Refusal::kNotNow);
-  EXPECT_TRUE(saved.effects.empty());
-}
-
 TEST_F(Steering, LeavesARecordOfWhoAskedForWhatAndWhen) {
   begin();
   ask(PauseJob{});
@@ -216,13 +197,15 @@ TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {
 
 /// `gangway run` stands over it.
 class Draining : public Steering {
- protected:
-  Draining() : Steering(supervised()) {}
+ public:
   static ConductorSettings supervised() {
     ConductorSettings result = settings();
     result.is_supervised = true;
     return result;
   }
+
+ protected:
+  Draining() : Steering(supervised()) {}
 };
 
 TEST_F(Draining, SavesAndIsToGoOnWithTheOthers) {
@@ -267,6 +250,23 @@ TEST_F(Draining, BecomesAStopWhereThatIsAskedFor) {
   EXPECT_FALSE(outcome().resize.has_value());
 }
 
+/// The layout names the number of workers.
+class DrainingOfANamedLayout : public Steering {
+ protected:
+  DrainingOfANamedLayout() : Steering(named()) {}
+  static ConductorSettings named() {
+    ConductorSettings result = Draining::supervised();
+    result.job.layout.data = 2;
+    return result;
+  }
+};
+
+TEST_F(DrainingOfANamedLayout, IsRefused) {
+  begin();
+  EXPECT_THAT(ask(DrainWorkers{.name = "2"}).text,
+              AllOf(HasSubstr("the layout does not go with 1 worker: "), HasSubstr("layout.data")));
+}
+
 using Resizing = Draining;
 
 TEST_F(Resizing, SavesAndIsToGoOnWithAsManyAsWereAskedFor) {
@@ -294,29 +294,37 @@ TEST_F(Resizing, IsRefusedWhereTheLayoutDoesNotGoWithSoMany) {
   EXPECT_EQ(phase(), JobPhase::kTraining);
 }
 
-TEST(SteeringFromBefore, BeginsPausedWhereAnEarlierStartWasPaused) {
-  ConductorSettings settings;
-  settings.num_workers = 1;
-  settings.leases = {.total_steps = 20};
-  settings.ticks = {.microbatches = 1, .networks = {"generator"}, .total_steps = 20};
-  settings.pause = {.unix_seconds = 5.0, .by = "ann"};
-  Conductor conductor(settings, TimePoint{});
-  const auto send = [&](messages::Message message) {
-    return conductor.on_message(1, {.epoch = 1, .message = std::move(message)}, TimePoint{}, 1.0);
-  };
-  (void)send(messages::Hello{.host = "node-a"});
-  (void)conductor.on_lifeline_opened(1, TimePoint{});
-  (void)send(messages::Inventory{});
-  (void)conductor.begin_with({.step = 4, .saved_step = 4});
-  const Effects effects = send(messages::Ready{});
-  for (const Effect& effect : effects) {
-    EXPECT_FALSE(std::holds_alternative<GrantLease>(effect));
+/// One worker, in a start that begins paused.
+class SteeringFromBefore : public Steering {
+ protected:
+  SteeringFromBefore() : Steering(paused()) {}
+  static ConductorSettings paused() {
+    ConductorSettings result = settings();
+    result.num_workers = result.ticks.num_workers = result.ticks.microbatches = 1;
+    result.pause = {.unix_seconds = 5.0, .by = "ann"};
+    return result;
   }
-  EXPECT_EQ(conductor.status(TimePoint{}, 0.0).phase, JobPhase::kPaused);
-  const Commanded resumed = conductor.on_command({.order = ResumeJob{}}, TimePoint{}, 1.0);
-  EXPECT_TRUE(std::ranges::any_of(resumed.effects, [](const Effect& effect) {
-    return std::holds_alternative<GrantLease>(effect);
-  }));
+  void begin_with(const ResumePoint& state) {
+    hello(1);
+    keep(conductor_.on_lifeline_opened(1, now_));
+    inventory(1);
+    keep(conductor_.begin_with(state));
+    ready(1);
+  }
+};
+
+TEST_F(SteeringFromBefore, SavesNothingBeforeTheFirstStep) {
+  begin_with({});
+  EXPECT_EQ(ask(SaveCheckpoint{.pin = true}).refusal, Refusal::kNotNow);
+  EXPECT_TRUE(seen<PinCheckpoint>().empty());
+}
+
+TEST_F(SteeringFromBefore, BeginsPausedWhereAnEarlierStartWasPaused) {
+  begin_with({.step = 4, .saved_step = 4});
+  EXPECT_TRUE(seen<GrantLease>().empty());
+  EXPECT_EQ(phase(), JobPhase::kPaused);
+  ask(ResumeJob{});
+  EXPECT_FALSE(seen<GrantLease>().empty());
 }
 
 SteeringEvent set_event(const std::string& key, const std::string& value, const std::string& job) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The live page where other hosts can reach it: over TLS, in clear only for who says so, and in a line what is wrong with a
-certificate.
+"""A job's control service and its page where other hosts can reach them: over TLS for clients with a token, in clear only where the
+job says so, and in a line what is wrong with a certificate.
 
-    GANGWAY_BIN=build/release/bin page_tls.py [unittest arguments]      (Debian's openssl)
+    GANGWAY_BIN=build/release/bin tls.py [unittest arguments]      with .venv/bin/python: grpcio is in there; Debian's openssl
 """
 import http.client
 import random
@@ -12,10 +12,14 @@ import ssl
 import time
 import unittest
 
+import grpc
+
 from certificates import Certificates
+from control import Steered
+from control_calls import place_of, plant
 from http_page import Looked
 from page_client import DEADLINE, RING, wait_until
-from train_command import GANGWAY
+from train_command import GANGWAY, Shared
 
 CONFIG = 2
 HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"  # as TLS begins
@@ -26,26 +30,33 @@ def free_port():
         return server.getsockname()[1]
 
 
-class OpenPage(Certificates, Looked):
-    def setUp(self):
-        super().setUp()
-        self.make_ca("ca")
-        self.sign("server")
+class WithCertificates(Shared, Certificates, Looked, Steered):
+    @classmethod
+    def begin_for_all(cls):
+        cls.owner.make_ca("ca")
+        cls.owner.make_ca("other")
+        cls.owner.sign("server")
 
-    def show(self, *arguments, run="seen"):
-        return self.train_and_look(f"output.http=0.0.0.0:{free_port()}", *arguments, run=run)
+
+class Job(WithCertificates):
+    @classmethod
+    def begin_for_all(cls):
+        super().begin_for_all()
+        cls.page = cls.owner.train_and_look(f"output.http=0.0.0.0:{free_port()}", "output.control=127.0.0.1:0", "output.tick_kimg=50",
+                                            *cls.owner.tls_words("server"))
+        cls.page.running.wait_for("^tick 1 ")
 
     def trust(self, ca="ca"):
         return ssl.create_default_context(cafile=str(self.folder / f"{ca}.pem"))
 
-    def connection(self, page, ca="ca"):
-        connection = http.client.HTTPSConnection("127.0.0.1", page.port, timeout=DEADLINE, context=self.trust(ca))
+    def connection(self, ca="ca"):
+        connection = http.client.HTTPSConnection("127.0.0.1", self.page.port, timeout=DEADLINE, context=self.trust(ca))
         self.addCleanup(connection.close)
         return connection
 
-    def stream(self, page):
+    def stream(self):
         """A connection over TLS that has asked for events."""
-        client = self.trust().wrap_socket(page.raw(), server_hostname="127.0.0.1")
+        client = self.trust().wrap_socket(self.page.raw(), server_hostname="127.0.0.1")
         self.addCleanup(client.close)
         client.sendall(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         return client
@@ -58,15 +69,32 @@ class OpenPage(Certificates, Looked):
             said += part
         return said
 
+    def test_answers_control_where_the_ca_is_trusted_and_a_token_shown(self):
+        run = self.page.directory
+        self.assertIn("pauses after step", self.gangway("pause", run))
+        self.assertIn("may read, and not steer", self.gangway("resume", run, "--token-file", run / "control.read", code=6))
+        (self.folder / "guess").write_text("0" * 64)
+        self.assertIn("the token is not", self.gangway("status", run, "--token-file", "guess", code=6))
+        self.gangway("resume", run)
+        self.assertIn("training", self.gangway("status", run, "--token-file", run / "control.read"))
 
-class Tls(OpenPage):
-    def test_shows_itself_to_who_has_the_token(self):
-        page = self.show(*self.tls_words("server"))
+        address = place_of(run)["address"]
+        self.assertRegex(address, r"^127\.0\.0\.1:[1-9]\d*$")
+        call = "/gangway.control.v1.Control/Status"
+        with grpc.insecure_channel(address) as channel, self.assertRaises(grpc.RpcError) as refused:
+            channel.unary_unary(call)(b"", timeout=10)
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAVAILABLE, "a call in the clear")
+        trusted = grpc.ssl_channel_credentials((self.folder / "ca.pem").read_bytes())
+        with grpc.secure_channel(address, trusted) as channel, self.assertRaises(grpc.RpcError) as refused:
+            channel.unary_unary(call)(b"", timeout=10)
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED, "TLS is no token")
+
+    def test_shows_its_page_to_a_client_with_the_token(self):
+        page = self.page
         self.assertTrue(page.file["url"].startswith("https://"), page.file)
         self.assertIn("page   https://", page.running.said())
         self.assertNotIn("not encrypted", page.running.said())
-        page.running.wait_for("^tick 1 ")
-        one = self.connection(page)  # for all of them: it is kept
+        one = self.connection()  # for all of them: it is kept
         bearer = {"Authorization": f"Bearer {page.token}", "Host": "node-a"}
         for path in ("/", "/metrics", "/healthz", "/main.js", "/api/run.json"):
             status, headers, body = page.get(path, connection=one, headers=bearer)
@@ -78,6 +106,8 @@ class Tls(OpenPage):
         self.assertIn("; Secure", headers["Set-Cookie"])
         self.assertEqual(page.get("/", connection=one, headers={"Host": "evil.example"})[0], 421)
         self.assertEqual(page.get("/", connection=one, method="POST")[0], 405)
+        with self.assertRaises(ssl.SSLCertVerificationError):
+            page.get("/", connection=self.connection("other"))
 
         # The end of an answer is said over TLS too: nobody else can bring it about.
         client = self.trust().wrap_socket(page.raw(), server_hostname="127.0.0.1", suppress_ragged_eofs=False)
@@ -86,30 +116,19 @@ class Tls(OpenPage):
         self.assertEqual(client.recv(1), b"")
         client.close()
 
-        self.make_ca("other")
-        with self.assertRaises(ssl.SSLCertVerificationError):
-            page.get("/", connection=self.connection(page, "other"))
-        watching = self.stream(page)
-        self.until(watching, b"event: tick\n")
-        self.end(page)
-        self.until(watching, b"event: end\n")
-
-    def test_in_clear_says_only_that_it_lives(self):
-        page = self.show(*self.tls_words("server"))
+    def test_says_on_its_page_in_clear_only_that_it_lives(self):
+        page = self.page
         self.assertEqual(page.get("/healthz")[0], 200)  # as the probes of a pod ask
-        page.running.wait_for("^tick 1 ")
         wait_until(lambda: page.get("/readyz")[0] == 200, "that it trains")
         for path in ("/", "/metrics", f"/?token={page.token}", f"/api/run.json?token={page.token}", "/api/events", "/log"):
             status, headers, body = page.get(path, headers={"Authorization": f"Bearer {page.token}"})
             self.assertEqual(status, 400, path)
             self.assertIn(b"over TLS alone: ask https://", body)
             self.assertNotIn("Set-Cookie", headers)
-        self.end(page)
 
-    def test_strangers_cost_neither_descriptors_nor_the_page(self):
-        page = self.show(*self.tls_words("server"))
-        page.running.wait_for("^tick 1 ")
-        self.assertEqual(page.get("/healthz", connection=self.connection(page))[0], 200)
+    def test_keeps_its_descriptors_and_its_page_beside_strangers(self):
+        page = self.page
+        self.assertEqual(page.get("/healthz", connection=self.connection())[0], 200)
         descriptors, memory = page.descriptors(), page.resident_mib()
         dice = random.Random(17)
         for _ in range(200):
@@ -118,10 +137,10 @@ class Tls(OpenPage):
                     client.shutdown(socket.SHUT_WR)
         crowd = [page.raw(dice.choice((b"", b"\x16", HELLO, b"GET / HT"))) for _ in range(300)]
         self.assertLess(page.descriptors(), descriptors + 270)
-        self.assertEqual(page.get("/healthz", connection=self.connection(page))[0], 200)
-        watching = self.stream(page)
+        self.assertEqual(page.get("/healthz", connection=self.connection())[0], 200)
+        watching = self.stream()
         self.until(watching, b"event: tick\n")
-        # One who has shaken hands and asks nothing, one who does not read: both are dropped in time.
+        # A client that has shaken hands and asks nothing, and one that does not read: both are dropped in time.
         idle = self.trust().wrap_socket(page.raw(), server_hostname="127.0.0.1")
         for client in crowd:
             client.close()
@@ -132,31 +151,44 @@ class Tls(OpenPage):
         watching.close()
         wait_until(lambda: page.descriptors() <= descriptors + 2, f"{descriptors} descriptors again")
         self.assertLess(page.resident_mib(), memory + 40)
-        self.end(page)
 
 
-class Words(OpenPage):
+class Words(WithCertificates):
     def refused(self, *words):
         code, _, err = self.call(GANGWAY, "run", RING, "-n", "1", "--run", "refused", f"output.http=0.0.0.0:{free_port()}", *words)
         self.assertEqual(code, CONFIG, err)
         return next(line for line in err.splitlines() if "output." in line)
 
-    def test_a_token_goes_to_other_hosts_in_clear_for_who_says_so_alone(self):
+    def test_send_a_token_to_other_hosts_in_clear_only_where_the_job_says_so(self):
         self.assertIn("the page's token would go there in clear; set output.control_certificate", self.refused())
-        page = self.show("output.http_plain=true", *self.tls_words("server"))  # which control has for itself
+        page = self.train_and_look(f"output.http=0.0.0.0:{free_port()}", "output.http_plain=true", "output.control=off",
+                                   *self.tls_words("server"))
         self.assertTrue(page.file["url"].startswith("http://"), page.file)
         self.assertIn("not encrypted", page.running.said())
         self.assertEqual(page.get(f"/metrics?token={page.token}")[0], 200)
-        self.end(page)
+        self.assertFalse((page.directory / "control.json").exists())
+        self.assertIn("output.control=off", self.gangway("status", page.directory, code=6))
 
-    def test_a_certificate_that_is_none_ends_the_job_in_a_line(self):
-        self.sign("other")
+    def test_of_a_certificate_that_is_none_end_the_job_in_a_line(self):
+        self.sign("second")
         (self.folder / "junk.pem").write_text("no certificate")
         self.openssl("rsa", "-aes256", "-passout", "pass:word", "-in", "server.key", "-out", "locked.key")
         self.assertIn("junk.pem is no certificate in PEM", self.refused(*self.tls_words("junk", "server")))
-        self.assertIn("other.key is not the key of", self.refused(*self.tls_words("server", "other")))
+        self.assertIn("second.key is not the key of", self.refused(*self.tls_words("server", "second")))
         self.assertIn("locked.key is not the key of", self.refused(*self.tls_words("server", "locked")))
         self.assertIn("missing.pem", self.refused(*self.tls_words("missing", "server")))
+
+    def test_of_a_server_that_is_not_trusted_are_one_line(self):
+        self.sign("elsewhere", names="subjectAltName=IP:192.0.2.1,DNS:node-z")
+        self.sign("old", dates=("-days", "-1"))
+        for name, trusted in (("server", "other"), ("elsewhere", "elsewhere"), ("old", "old")):
+            with self.subTest(name):
+                shown = grpc.ssl_server_credentials([((self.folder / f"{name}.key").read_bytes(),
+                                                      (self.folder / f"{name}.pem").read_bytes())])
+                run = plant(self, {}, shown, certificate=str(self.folder / f"{trusted}.pem"))
+                said = self.gangway("status", run, code=6)
+                self.assertRegex(said, "is not trusted: its certificate must name that address, be in date, and be signed")
+                self.assertEqual(said.count("\n"), 1, said)
 
 
 if __name__ == "__main__":

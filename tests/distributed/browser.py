@@ -14,6 +14,7 @@ from pathlib import Path
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DEADLINE = 60  # seconds for any answer
 WINDOWS = [(1440, "light"), (390, "light"), (1440, "dark"), (390, "dark")]  # pages are looked at in
+AXE_WINDOWS = WINDOWS[::3]  # each width and each colour once: axe-core takes seconds
 KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, "Tab": 9, "Enter": 13,
         " ": 32}
 # The browser itself may ask its maker for this and that; a test of what pages ask for does without.

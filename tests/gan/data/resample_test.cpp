@@ -64,6 +64,26 @@ TEST(FitSquare, TakesASinglePixel) {
               Each(77));
 }
 
+/// What is around the middle square is cut off, so the shorter side is all that counts.
+TEST(FitSquare, KeepsAFlatPictureFlatAndARampRisingFromAnySideToAnySide) {
+  for (int size = 1; size <= 300; size += 7) {
+    Pixels ramp = make_pixels(size, size, 1);
+    for (std::size_t i = 0; i < ramp.values.size(); ++i) {
+      ramp.values[i] = static_cast<std::uint8_t>(255 * (i % static_cast<std::size_t>(size)) /
+                                                 static_cast<std::size_t>(size));
+    }
+    Pixels flat = make_pixels(size, size, 1);
+    std::ranges::fill(flat.values, std::uint8_t{201});
+    for (const int side : {32, 64, 128}) {
+      ASSERT_THAT(fit_square(flat, side).values, Each(201)) << size << " to " << side;
+      const Pixels shown = fit_square(ramp, side);
+      for (std::size_t i = 1; i < static_cast<std::size_t>(side); ++i) {
+        ASSERT_GE(shown.values[i] + 1, shown.values[i - 1]) << size << " to " << side;
+      }
+    }
+  }
+}
+
 /// A processor or a compiler that gave other bits would change trained weights.
 TEST(FitSquare, HasTheBitsThatItHadOnAnyProcessor) {
   std::vector<std::uint64_t> sums;

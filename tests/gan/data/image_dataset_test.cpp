@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <png.h>
 #include <turbojpeg.h>
 #include <zip.h>
 
@@ -52,21 +51,6 @@ std::string jpeg(int height, int width, std::vector<std::uint8_t> color) {
   tjFree(bytes);
   tjDestroy(encoder);
   return result;
-}
-
-std::string transparent_png() {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = 8;
-  image.height = 8;
-  image.format = PNG_FORMAT_RGBA;
-  const std::vector<std::uint8_t> pixels(8 * 8 * 4, 0);
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::string bytes(size, '\0');
-  EXPECT_NE(png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr),
-            0);
-  bytes.resize(size);
-  return bytes;
 }
 
 void write_zip(const std::filesystem::path& path,
@@ -227,12 +211,6 @@ TEST(ImageDataset, TurnsColourIntoGrayAndGrayIntoColour) {
   folder.write("b.png", png(16, 16, {9}));
   EXPECT_EQ(values_of(*open(folder.path(), 16, 1), 0)[0], to_unit(76));  // 0.299 * 255
   EXPECT_EQ(values_of(*open(folder.path(), 16, 3), 1), std::vector<float>(768, to_unit(9)));
-}
-
-TEST(ImageDataset, LaysTransparencyOverWhite) {
-  const ScratchFolder folder;
-  folder.write("a.png", transparent_png());
-  EXPECT_EQ(values_of(*open(folder.path(), 8), 0), std::vector<float>(192, 1.0F));
 }
 
 TEST(ImageDataset, BringsImagesOfMixedSizesToTheModels) {

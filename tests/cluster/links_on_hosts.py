@@ -5,6 +5,7 @@
     GANGWAY_BIN=build/release/bin links_on_hosts.py [unittest arguments]
 """
 import json
+import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -22,14 +23,20 @@ SLOW_HOST = "host3"
 
 
 class Links(Trainings):
-    def on_hosts(self, hosts, rate, script):
-        return self.call(RUN, hosts, rate, "--", *inside(f"cd {self.folder}\n{script}"))
-
-    def test_of_every_pair_are_measured_and_planned_with(self):
+    def test_of_every_pair_are_measured_and_planned_with_or_an_error_in_time(self):
+        (self.folder / "one").write_text("host1\n")
         slower = f"on {SLOW_HOST} tc qdisc replace dev eth0 root tbf rate 40mbit burst 64kb latency 400ms"
-        code, out, err = self.on_hosts("3x2", "200mbit", f"{slower}\n{PROFILE} && {GANGWAY} plan {JOB} --json > plan.json")
+        of_one = PROFILE.replace(HOSTFILE, "one")
+        code, out, err = self.call(RUN, "3x2", "200mbit", "--", *inside(
+            f"{slower}\n{PROFILE} && {GANGWAY} plan {JOB} --json > plan.json || exit 1\nmv ring8.profile.json all.json\n"
+            f"{of_one} 2>one.said; echo code $?\nlink host2 down\n{PROFILE} 2>cut.said; echo code $?"))
         self.assertEqual(code, 0, out + err)
-        table = json.loads((self.folder / "ring8.profile.json").read_text())["links"]
+        self.assertEqual(re.findall(r"(?m)^code (\d+)$", out), [str(USAGE), str(ENVIRONMENT)], out)
+        self.assertIn("it has one host, and links are between two", (self.folder / "one.said").read_text())
+        self.assertRegex((self.folder / "cut.said").read_text(),
+                         r"the links could not be measured \(.+\); gangway doctor --hostfile says")
+        self.assertFalse((self.folder / "ring8.profile.json").exists())
+        table = json.loads((self.folder / "all.json").read_text())["links"]
         hosts = table["hosts"]
         self.assertEqual(hosts, ["host1", "host2", "host3"])
         rates = {}
@@ -49,17 +56,6 @@ class Links(Trainings):
         self.assertIn("host1 - host3", out)
         plan = json.loads((self.folder / "plan.json").read_text())
         self.assertEqual(plan["cluster"], "3 hosts", plan)
-
-    def test_to_a_host_that_is_cut_off_are_an_error_in_time(self):
-        code, out, err = self.on_hosts("2", "none", f"link host2 down\n{PROFILE}")
-        self.assertEqual(code, ENVIRONMENT, out + err)
-        self.assertRegex(err, r"the links could not be measured \(.+\); gangway doctor --hostfile says")
-        self.assertFalse((self.folder / "ring8.profile.json").exists())
-
-    def test_of_one_host_are_none(self):
-        code, out, err = self.on_hosts("1", "none", PROFILE)
-        self.assertEqual(code, USAGE, out + err)
-        self.assertIn("it has one host, and links are between two", err)
 
 
 if __name__ == "__main__":

@@ -27,54 +27,55 @@ def run_line(run, workers, *arguments, hostfile=HOSTFILE):
                      *arguments])
 
 
-class OnHosts(Trainings):
+def places(file):
+    """(host, first micro-batch) of every worker, in the order of ranks; the coordinator's host."""
+    coordinator, *workers = json.loads(file.read_text())["ranks"]
+    return [(worker["host"], worker["microbatches"][0]) for worker in workers], coordinator["host"]
 
+
+class OnHosts(Trainings):
     def call_inside(self, hosts, script):
         return self.call(RUN, hosts, "1gbit", "--", *inside(script))
 
     def placement(self, run):
-        """(host, first micro-batch) of every worker, in the order of ranks; the coordinator's host."""
-        path = next((self.folder / "runs").glob(f"*-{run}")) / "placement.json"
-        coordinator, *workers = json.loads(path.read_text())["ranks"]
-        return [(worker["host"], worker["microbatches"][0]) for worker in workers], coordinator["host"]
+        return places(next((self.folder / "runs").glob(f"*-{run}")) / "placement.json")
 
 
 class Digests(OnHosts):
-    def test_are_those_of_one_host(self):
+    def sent_mib(self, run):
+        path = next((self.folder / "runs").glob(f"*-{run}")) / "stats.jsonl"
+        return json.loads(path.read_text().splitlines()[-1])["sent_mib_per_step"]
+
+    def test_are_those_of_one_host_in_every_layout(self):
         self.train(RING, *SMALL, run="one", workers=1)
-        expected = self.digest("one")
-        for hosts, workers in (("2", 2), ("2x2", 4), ("4", 4)):
-            with self.subTest(hosts):
-                run = f"on-{hosts}"
-                code, out, err = self.call_inside(hosts, run_line(run, workers))
-                self.assertEqual(code, 0, out + err)
-                self.assertEqual(self.digest(run), expected)
+        (self.folder / "two").write_text("host1\nhost2\n")
+        exchanged = ("layout.overlap=none", "layout.check_steps=0", "checkpoint.snapshot_steps=0")  # and nothing beside
+        code, out, err = self.call_inside("2x2", " && ".join([
+            run_line("data", 4), run_line("together", 2, *exchanged, hostfile="two"),
+            run_line("apart", 2, *exchanged, "layout.generator='[0]'", "layout.discriminator='[1]'", hostfile="two"),
+            run_line("stages", 4, "layout.stages=2", "--verbose")]))
+        self.assertEqual(code, 0, out + err)
+        for run in ("data", "together", "apart", "stages"):
+            self.assertEqual(self.digest(run), self.digest("one"), run)
+        self.assertRegex(out, r"(?m)^net    workers reach the coordinator at 10\.77\.0\.1 \(eth0\), port \d+$")
+        # Workers of a host hold adjacent micro-batches.
+        self.assertEqual(self.placement("data"), ([("host1", 0), ("host1", 1), ("host2", 2), ("host2", 3)], "host1"))
+        self.assertLess(self.sent_mib("apart"), self.sent_mib("together") / 10, "points in the place of gradients")
+        self.assertIn("--mca btl_tcp_sndbuf ", out)
 
     def test_stay_when_a_run_goes_on_with_other_hosts(self):
-        self.train(RING, *SMALL, "training.kimg=10", run="one", workers=1)
-        code, out, err = self.call_inside("3", f"{run_line('moves', 3)} && {run_line('moves', 2, 'training.kimg=10')}")
+        self.train(RING, *SMALL, "training.kimg=15", run="one", workers=1)
+        (self.folder / "two").write_text("host2  # slots=7\nhost1\n")
+        (self.folder / "second").write_text("host1 slots=0\nhost2 slots=2\n")
+        placement = "cp runs/*-moves/placement.json"
+        code, out, err = self.call_inside("3", " && ".join([
+            run_line("moves", 3), run_line("moves", 2, "training.kimg=10", hostfile="two"), f"{placement} two.json",
+            run_line("moves", 2, "training.kimg=15", hostfile="second"), f"{placement} second.json"]))
         self.assertEqual(code, 0, out + err)
         self.assertEqual(self.digest("moves"), self.digest("one"))
-
-
-class Places(OnHosts):
-    def test_workers_of_a_host_hold_adjacent_microbatches(self):
-        code, out, err = self.call_inside("2x2", run_line("a", 4))
-        self.assertEqual(code, 0, out + err)
-        self.assertEqual(self.placement("a"), ([("host1", 0), ("host1", 1), ("host2", 2), ("host2", 3)], "host1"))
-        self.assertRegex(out, r"(?m)^net    workers reach the coordinator at 10\.77\.0\.1 \(eth0\), port \d+$")
-
-    def test_a_host_without_slots_holds_the_coordinator_alone(self):
-        (self.folder / "hosts").write_text("host1 slots=0\nhost2 slots=2\n")
-        code, out, err = self.call_inside("2", run_line("a", 2, hostfile="hosts"))
-        self.assertEqual(code, 0, out + err)
-        self.assertEqual(self.placement("a"), ([("host2", 0), ("host2", 2)], "host1"))
-
-    def test_the_coordinator_takes_no_workers_slot_whatever_the_order_of_the_hosts(self):
-        (self.folder / "hosts").write_text("host2  # slots=7\nhost1\n")
-        code, out, err = self.call_inside("2", run_line("a", 2, hostfile="hosts"))
-        self.assertEqual(code, 0, out + err)
-        self.assertEqual(self.placement("a"), ([("host1", 0), ("host2", 2)], "host1"))
+        # The coordinator takes no worker's slot, whatever the order of the hosts, and may have a host without slots for itself.
+        self.assertEqual(places(self.folder / "two.json"), ([("host1", 0), ("host2", 2)], "host1"))
+        self.assertEqual(places(self.folder / "second.json"), ([("host2", 0), ("host2", 2)], "host1"))
 
 
 class Tuned(OnHosts):
@@ -93,40 +94,26 @@ class Tuned(OnHosts):
 
 
 class Refusals(OnHosts):
-    def assert_refused(self, hosts, script, message):
-        code, out, err = self.call_inside(hosts, script)
-        self.assertEqual(code, ENVIRONMENT, out + err)
-        self.assertRegex(err, message)
-        self.assertNotIn("tick", out)
+    """Two hosts of one name: tests/launch/host_check_test.cpp; a worker of another build: tests/distributed/builds.py."""
 
-    def test_a_run_directory_that_the_hosts_do_not_share(self):
+    def test_name_the_host_that_is_not_ready(self):
         (self.folder / "runs").mkdir()
-        self.assert_refused("2", "on host2 mount -t tmpfs tmpfs runs; " + run_line("a", 2),
-                            r"gangway: host2: \S+/runs/00000-a is not the folder that the first host sees: put the runs")
-
-    def test_a_host_without_the_program(self):
-        self.assert_refused("2", f"on host2 mount -t tmpfs tmpfs {PROGRAMS.resolve()}; {run_line('a', 2)}",
-                            r"gangway: mpirun does not start ranks on all hosts")
-
-    def test_a_host_with_another_build(self):
         other = copy_programs(self.folder / "other", ("gangway", "gangway-coordinator", "gangway-worker"))
-        self.assert_refused("2", f"on host2 mount --bind {other} {PROGRAMS.resolve()}; {run_line('a', 2)}",
-                            rf"gangway: host2: \S+/gangway is of build {OTHER}, on the first host it is of {build_id()}: "
-                            "install one build on all hosts")
-
-    def test_a_host_whose_worker_is_of_another_build(self):
-        other = copy_programs(self.folder / "other", ("gangway-worker",))
-        self.assert_refused("2", f"on host2 mount --bind {other} {PROGRAMS.resolve()}; {run_line('a', 2)}",
-                            rf"rank 2 on host host2 is of build {OTHER}, the coordinator of {build_id()}: start all ranks")
-
-    def test_a_host_that_is_cut_off(self):
-        self.assert_refused("2", "link host2 down; " + run_line("a", 2),
-                            r"gangway: mpirun does not start ranks on all hosts")
-
-
-    def test_two_hosts_of_one_name(self):
-        self.assert_refused("2", "on host2 hostname host1; " + run_line("a", 2),
-                            r"gangway: two hosts of the hostfile are both called host1: give each a name of its own")
+        programs = PROGRAMS.resolve()
+        cases = (("mount -t tmpfs tmpfs runs", "umount -l runs",
+                  r"gangway: host2: \S+/runs/00000-a is not the folder that the first host sees: put the runs"),
+                 (f"mount -t tmpfs tmpfs {programs}", f"umount -l {programs}", r"gangway: mpirun does not start ranks on all hosts"),
+                 (f"mount --bind {other} {programs}", f"umount -l {programs}",
+                  rf"gangway: host2: \S+/gangway is of build {OTHER}, on the first host it is of {build_id()}: "
+                  "install one build on all hosts"))
+        script = "".join(f"on host2 {fault} && {{ {run_line('a', 2)} >said{number} 2>&1; echo $?; on host2 {repair}; }}\n"
+                         for number, (fault, repair, _) in enumerate(cases))
+        code, out, err = self.call_inside("2", script)
+        self.assertEqual((code, out.split()), (0, [str(ENVIRONMENT)] * len(cases)), out + err)
+        for number, (_, _, message) in enumerate(cases):
+            said = (self.folder / f"said{number}").read_text()
+            self.assertRegex(said, message)
+            self.assertNotIn("tick", said)
 
 
 if __name__ == "__main__":

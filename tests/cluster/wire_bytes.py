@@ -109,12 +109,6 @@ class WireBytes(OnHosts):
     def test_of_four_hosts_with_a_worker_each(self):
         self.check("4x1", 4, "mpi")
 
-    def test_of_two_hosts_with_two_workers_each(self):
-        self.check("2x2", 4, "hierarchical")
-
-    def test_of_two_hosts_with_three_workers_each(self):
-        self.check("2x3", 6, "hierarchical")
-
     def test_of_hosts_whose_micro_batches_are_no_whole_subtree(self):
         self.check("3x2", 6, "hierarchical")  # (0 1) of the tree's (0 (1 2)) and (2 3) of both halves, so two sums each
 

@@ -22,13 +22,11 @@ def bench(*arguments):
 
 class BenchAllreduce(unittest.TestCase):
     def test_has_a_row_for_every_transport_and_size(self):
-        for workers in ("2", "3"):
-            with self.subTest(workers):
-                code, out, err = bench("--workers", workers, "--sizes", "64K,1M")
-                self.assertEqual(code, 0, out + err)
-                for size in ("64K", "1M"):
-                    for row in ("shm", "mpi", "MPI_Allreduce", "copy"):
-                        self.assertRegex(out, rf"(?m)^ *{size} +{row} +[0-9.]+ +[0-9.]+ ")
+        code, out, err = bench("--workers", "3", "--sizes", "64K,1M")
+        self.assertEqual(code, 0, out + err)
+        for size in ("64K", "1M"):
+            for row in ("shm", "mpi", "MPI_Allreduce", "copy"):
+                self.assertRegex(out, rf"(?m)^ *{size} +{row} +[0-9.]+ +[0-9.]+ ")
 
     def test_fails_when_one_value_of_one_worker_is_wrong(self):
         for transport in ("shm", "mpi"):

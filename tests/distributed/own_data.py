@@ -151,10 +151,10 @@ class OwnData(Trainings):
     def test_tensors_of_any_kind_are_exact_after_a_kill_and_in_pytorch_alone(self):
         self.write()
         words = ["run", "sounds.yaml", *SHORT, "--run", "killed", *EACH]
-        running = self.start(*words, "-n", 3)
+        running = self.start(*words, "-n", 2)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         running.kill_all()
-        code, out, err = self.call(GANGWAY, *words, "-n", 2)
+        code, out, err = self.call(GANGWAY, *words, "-n", 1)
         self.assertEqual(code, 0, out + err)
         self.assertEqual(self.readers(), [])
         for step in (0, 5):

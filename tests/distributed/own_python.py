@@ -54,24 +54,21 @@ class OwnPython(Trainings):
 
     def test_a_killed_run_with_a_penalty_goes_on_from_its_own_copy_to_the_bits_of_pytorch_alone(self):
         words = ["run", "job.yaml", *SHORT, *R1, EIGHT, "--run", "killed", *EACH]
-        running = self.start(*words, "-n", 3)
+        running = self.start(*words, "-n", 2)
         running.wait_until(lambda: list(self.folder.glob("runs/*-killed/checkpoints/step-*/manifest.json")), "a checkpoint")
         ranks = json.loads((self.folder_of("killed") / "placement.json").read_text())["ranks"]
-        self.assertEqual(["libpython3" in loaded(rank["pid"]) for rank in ranks], [False, True, True, True])
+        self.assertEqual(["libpython3" in loaded(rank["pid"]) for rank in ranks], [False, True, True])
         running.kill_all()
         code, out, err = self.call(GANGWAY, *words, "-n", 1)
         self.assertEqual(code, 0, out + err)
-        self.train("job.yaml", *SHORT, *R1, EIGHT, run="whole", workers=2)
-        self.assertEqual(self.digest("whole"), self.digest("killed"))
         for step in (0, 7):  # the first one has the penalty
             self.replay("killed", step)
         with open(self.folder / "nets.py", "a") as nets:
             nets.write("\n")
         self.refused(2, *words, "training.kimg=0.192", "-n", 1, says=["nets.py has changed since"])
         (self.folder / "nets.py").unlink()
-        for command in (["sample", "killed", "-o", "grid.png"], ["checkpoints", "export", "killed", "-o", "g.pt2"]):
-            code, out, err = self.call(GANGWAY, *command)
-            self.assertEqual(code, 0, f"{command}: {out}{err}")
+        code, out, err = self.call(GANGWAY, "checkpoints", "export", "killed", "-o", "g.pt2")
+        self.assertEqual(code, 0, out + err)
         made = torch.export.load(self.folder / "g.pt2").module()(torch.zeros(5, 64))
         self.assertEqual(made.shape, (5, 1, 28, 28))
 

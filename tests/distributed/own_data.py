@@ -162,17 +162,16 @@ class OwnData(Trainings):
 
     def test_a_vocoder_and_a_tokenizer_on_two_workers_are_what_one_process_of_pytorch_makes(self):
         shutil.copytree(EXAMPLES / "own-step", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-        small = [*SHORT[:2], "training.kimg=0.036", "output.grid=2", "model.generator.width=16"]
+        small = [*SHORT[:2], "training.kimg=0.024", "output.grid=2", "model.generator.width=16"]
         for job in ("hifigan", "vqgan"):
             words = [f"{job}.yaml", *small, *(["training.step.start=1"] if job == "vqgan" else [])]
             self.train(*words, *EACH, run=job, workers=2)
-            self.replay(job, 2)
+            self.replay(job, 1)
         sound, = self.folder.glob("runs/*-hifigan/fakes000000.wav")
         self.assertEqual(sound.read_bytes()[:4], b"RIFF")
 
     def test_bad_data_are_refused_in_a_line_and_leave_no_process(self):
         where = "data.source: sounds.py:"
-        self.refuse(item="return torch.ones(2) @ torch.ones(3)", says=[where, "in __getitem__: RuntimeError"])
         self.refuse(init="raise SystemExit(3)", says=[where, "in __init__: SystemExit: 3"])
         self.refuse(item="import ctypes; ctypes.string_at(0)", says=[where, "ended by signal 11"])
         self.refuse(item="import time; index = time.perf_counter_ns() % 997", says=[where, "another example of the same index"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The verbs of docs/control.md on a job of a played cluster, from the coordinator's host and from another, by TCP with TLS: they
-reach the workers of all hosts, and change no bit.
+"""The verbs of docs/control.md on a job of a played cluster: from the first host by its socket, from another by TCP with
+TLS; they reach the workers of all hosts, and change no bit.
 
     GANGWAY_BIN=build/release/bin steered_on_hosts.py [unittest arguments]        exit code 77: this machine plays no cluster
 """
@@ -24,31 +24,60 @@ SAID = 'said() { until grep -q -- "$1" said; do kill -0 $job || return 1; sleep 
 
 
 class Steered(Certificates, Trainings):
+    def setUp(self):
+        super().setUp()
+        self.undisturbed = self.digest_alone(RING, *JOB)
+
+    def steer(self, script, *arguments, workers=2):
+        """What is said, a line a command, on two hosts of so many slots; the job is started by `start`."""
+        start = " ".join([GANGWAY, "run", str(RING), "-n", str(workers), "--hostfile", '"$GANGWAY_CLUSTER_HOSTFILE"', "--run a",
+                          *JOB, *arguments])
+        begin = f'{SAID}\nstart() {{ {start} >>said 2>&1 & job=$!; }}\nstart; said "^tick 1 " || exit 1\n'
+        code, out, err = self.call(RUN, f"2x{workers // 2}", "1gbit", "--", *inside(begin + script.replace("gangway ", GANGWAY + " ")))
+        said = self.folder / "said"
+        self.log = said.read_text() if said.exists() else ""
+        self.assertEqual(code, 0, out + err + self.log)
+        return out
+
+    def require_same_digest(self):
+        self.assertEqual(self.digest("a"), self.undisturbed, self.log)
+
+
+class Verbs(Steered):
+    # $from: how a host is entered
     SCRIPT = """
-        on host2 gangway pause a && on host2 gangway checkpoint a --pin --wait 60 && gangway status a --json &&
-        on host2 gangway drain a host2 || exit 1
-        until gangway resume a 2>/dev/null; do kill -0 $job || exit 1; sleep 0.05; done
-        on host2 gangway stop a || exit 1
+        $from gangway pause a && $from gangway checkpoint a --pin --wait 60 && $from gangway status a --json &&
+        $from gangway resume a && $from gangway stop a || exit 1
         wait $job; echo "ended with $?"
         start; wait $job; echo "ended with $?"
     """
 
-    def test_verbs_of_any_host_reach_all_workers_and_change_no_bit(self):
-        self.make_ca("ca")
-        self.sign("server", names=OTHERS_REACH)
-        start = " ".join([GANGWAY, "run", str(RING), "-n", "4", "--hostfile", '"$GANGWAY_CLUSTER_HOSTFILE"', "--run a", *JOB,
-                          "output.control=10.77.0.1:0", *self.tls_words("server")])
-        begin = f'{SAID}\nstart() {{ {start} >>said 2>&1 & job=$!; }}\nstart; said "^tick 1 " || exit 1\n'
-        code, out, err = self.call(RUN, "2x2", "1gbit", "--", *inside(begin + self.SCRIPT.replace("gangway ", GANGWAY + " ")))
-        log = (self.folder / "said").read_text()
-        self.assertEqual(code, 0, out + err + log)
+    def require_obeyed(self, out):
         self.assertRegex(out, r"^pauses after step (\d+)\nsaves step \1, which is pinned.*\n")
         self.assertRegex(out, r'"phase": ?"paus')
         for host in ("host1", "host2"):
             self.assertRegex(out, rf'"host": ?"{host}"')
-        self.assertRegex(out, r"saves step \d+, and goes on with 2 workers, without rank 3, 4")
         self.assertRegex(out, rf"goes on.*\n(.*\n)*ended with {PREEMPTED}\nended with 0\n$")
-        self.assertEqual(self.digest("a"), self.digest_alone(RING, *JOB), log)
+        self.require_same_digest()
+
+    def test_reach_all_workers_from_the_coordinators_host(self):
+        self.require_obeyed(self.steer(self.SCRIPT.replace("$from ", "")))
+
+    def test_reach_all_workers_from_another_host_over_tls(self):
+        self.make_ca("ca")
+        self.sign("server", names=OTHERS_REACH)
+        self.require_obeyed(self.steer(self.SCRIPT.replace("$from", "on host2"), "output.control=10.77.0.1:0",
+                                       *self.tls_words("server")))
+
+
+class Drains(Steered):
+    def test_a_host_is_drained_and_the_job_goes_on_without_it(self):
+        out = self.steer("gangway pause a && gangway drain a host2 || exit 1\n"
+                         "until gangway resume a 2>/dev/null; do kill -0 $job || exit 1; sleep 0.05; done\n"
+                         'wait $job; echo "ended with $?"', workers=4)
+        self.assertRegex(out, r"saves step \d+, and goes on with 2 workers, without rank 3, 4")
+        self.assertRegex(out, r"ended with 0\n$")
+        self.require_same_digest()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 namespace gangway::launch {
 namespace {
 
-constexpr std::array kOwn{add_run_command,        add_train_command,    add_digest_command,
+constexpr std::array kOwn{add_run_command,         add_train_command,     add_digest_command,
                           add_checkpoint_commands, add_snapshot_commands, add_check_host_command};
 
 constexpr const char* kControl = "gangway-control";  // loads gRPC
@@ -32,21 +32,26 @@ constexpr std::array<OtherCommand, 28> kOthers{{
     {"sample", kModel, "Draw pictures from a trained generator"},
     {"evaluate", kModel, "Score a trained generator"},
     {"profile", kModel, "Measure what a job costs on this machine, for plans"},
-    {"events", kTools, "What was decided while a run was trained (rollbacks, lower rates, its early end), what it "
+    {"events", kTools,
+     "What was decided while a run was trained (rollbacks, lower rates, its early end), what it "
      "lost and how it went on, and what people asked of it"},
     {"report", kTools, "Write a run's page as one HTML file, for any browser"},
     {"advise", kTools, "Say what would make a run faster, by what its last ticks tell"},
     {"export-metrics", kTools, "Hand a run's metrics to Weights & Biases or MLflow, as they come"},
     {"compare", kTools, "Set runs side by side: their jobs, curves, speed and pictures"},
-    {"replay", kTools, "Train steps of a run again, on any layout, and compare with its checkpoints"},
+    {"replay", kTools,
+     "Train steps of a run again, on any layout, and compare with its checkpoints"},
     {"data", kTools, "Look at images before training on them"},
-    {"find-lr", kTools, "Find a learning rate: a short training in which it rises until a loss explodes"},
-    {"plan", kTools, "Rank layouts of a job for a cluster by what they would cost, without running one"},
+    {"find-lr", kTools,
+     "Find a learning rate: a short training in which it rises until a loss explodes"},
+    {"plan", kTools,
+     "Rank layouts of a job for a cluster by what they would cost, without running one"},
     {"tune", kTools, "Find what makes a job faster here without changing a bit, and prove it"},
     {"scale", kTools, "Measure how a job scales, beside what was predicted and what is possible"},
     {"bench", kTools, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kTools, "What this machine has and lacks, or in what several hosts differ"},
-    {"init", kTools, "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
+    {"init", kTools,
+     "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
      "needs for a job"},
     {"host-facts", kTools, ""},  // hidden: `doctor --hosts` starts it on each host
 }};

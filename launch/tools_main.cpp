@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gangway-tools: the commands that start runs and read what these wrote. `gangway` starts it by its name for them.
+// gangway-tools: the commands that start runs and read what these wrote. `gangway` starts it by its
+// name for them.
 #include "launch/commands.hpp"
 
 int main(int argc, char** argv) {

@@ -253,7 +253,8 @@ std::string kubernetes_job(const Manifest& manifest) {
 std::string container_file(const Manifest& manifest) {
   const bool has_gpus = computes_on_gpus(manifest);
   const std::string programs =
-      "release gangway gangway-tools gangway-coordinator gangway-worker gangway-model gangway-control";
+      "release gangway gangway-tools gangway-coordinator gangway-worker gangway-model "
+      "gangway-control";
   return fill_template(
       container_template(),
       {{"NAME", manifest.name},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line of `gangway` and of `gangway-tools`: each reads its own commands and starts the program of the others.
-// Called by main().
+// The command line of `gangway` and of `gangway-tools`: each reads its own commands and starts the
+// program of the others. Called by main().
 #pragma once
 
 #include <span>

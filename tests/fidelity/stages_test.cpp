@@ -154,7 +154,7 @@ TEST_P(EveryJobStaged, HasOneWorkersBits) {
     GTEST_SKIP() << "nothing of it may be cut";
   }
   // Over any 36 jobs each order in each placement beside each overlap, on one copy or two.
-  for (const std::size_t turn : testing::turns(GetParam() + 1, 36)) {
+  for (const std::size_t turn : testing::turns(GetParam(), 36)) {
     const int workers = turn / 2 % 2 == 0 ? 2 : 4;
     job.layout.overlap = static_cast<Overlap>((turn / 4 + turn / 12) % 3);
     job.layout.schedule = kOrders[turn % 3];

@@ -12,7 +12,8 @@ namespace {
 
 TEST(HostCheck, RefusesAHostWithAnotherBuild) {
   try {
-    (void)run_command_line(gangway_commands(), {"gangway", "check-host", "/nowhere/.host-check", "0.0.1 token"}, {});
+    (void)run_command_line(gangway_commands(),
+                           {"gangway", "check-host", "/nowhere/.host-check", "0.0.1 token"}, {});
     FAIL() << "accepted build 0.0.1";
   } catch (const EnvironmentError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("0.0.1: install one build on all hosts"));

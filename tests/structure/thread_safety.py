@@ -11,7 +11,6 @@ checked.
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 
@@ -46,18 +45,9 @@ def to_be_checked(tree, sources):
         for header in tree.project_includes[name]))
 
 
-def diagnostics(names, options):
-    """Of these files in one translation unit."""
-    text = "".join(f'#include "{ROOT / name}"\n' for name in names)
-    result = subprocess.run([*CLANG, *options, "-x", "c++", "-"], input=text, capture_output=True, text=True)
+def check(name, options):
+    result = subprocess.run([*CLANG, *options, str(ROOT / name)], capture_output=True, text=True)
     return "" if result.returncode == 0 else result.stderr
-
-
-def check(names, options):
-    """Together first: headers, not code, are what takes long. Alone where two of them have a name of their own in common."""
-    if len(names) > 1 and not diagnostics(names, options):
-        return []
-    return [fault for name in names if (fault := diagnostics([name], options))]
 
 
 def main(build):
@@ -67,12 +57,8 @@ def main(build):
     known = options_by_source(build)
     chosen = to_be_checked(tree, sources)
     checked = [name for name in chosen if str(ROOT / name) in known]
-    together = defaultdict(list)
-    for name in checked:
-        together[tuple(known[str(ROOT / name)])].append(name)
     with ThreadPoolExecutor(2) as pool:
-        for found in pool.map(lambda options: check(together[options], options), together):
-            faults += found
+        faults += [fault for fault in pool.map(lambda name: check(name, known[str(ROOT / name)]), checked) if fault]
     print(*faults, f"{len(checked)} files checked, {len(faults)} with faults", sep="\n")
     if left_out := sorted(set(chosen) - set(checked)):
         print("not in this build:", *left_out)

@@ -3,10 +3,12 @@
 // made to those of what it took.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -29,6 +31,48 @@ using pipeline::Penalty;
 using pipeline::Shown;
 
 namespace {
+
+/// Keeps the gradients of leaves in the layout in which they arrive. AccumulateGrad gives a leaf's
+/// gradient the strides of the leaf. The whole network has no leaf between chunks, and some
+/// operators choose by strides what rounds otherwise: in bf16 all convolutions on processors
+/// without AVX-512.
+class ArrivedGradients {
+ public:
+  /// @param leaves that one backward reaches
+  explicit ArrivedGradients(const std::vector<at::Tensor>& leaves) {
+    for (const at::Tensor& leaf : leaves) {
+      if (!leaf.grad().defined()) {  // a second gradient is added in place
+        Leaf& one = leaves_.emplace_back(Leaf{.tensor = leaf});
+        one.hook = leaf.register_hook(
+            [arrived = one.arrived](const at::Tensor& gradient) { *arrived = gradient; });
+      }
+    }
+  }
+  ArrivedGradients(const ArrivedGradients&) = delete;
+  ArrivedGradients& operator=(const ArrivedGradients&) = delete;
+  ~ArrivedGradients() {
+    for (const Leaf& leaf : leaves_) {
+      leaf.tensor.remove_hook(leaf.hook);
+    }
+  }
+
+  /// Behind that backward.
+  void keep() {
+    for (Leaf& leaf : leaves_) {
+      if (leaf.arrived->defined() && leaf.arrived->is_non_overlapping_and_dense()) {
+        leaf.tensor.mutable_grad() = leaf.arrived->detach();
+      }
+    }
+  }
+
+ private:
+  struct Leaf {
+    at::Tensor tensor;
+    std::shared_ptr<at::Tensor> arrived = std::make_shared<at::Tensor>();
+    unsigned hook = 0;
+  };
+  std::vector<Leaf> leaves_;
+};
 
 /// Whether autograd finds fault with how a loss was made, and not with the machine.
 bool is_about_graph(const c10::Error& error) {
@@ -162,8 +206,10 @@ void PassRun::pull(bool trains) {
   const gan::Tf32Products products(precision());
   const auto* application = std::get_if<Application>(&node());
   try {
+    ArrivedGradients arrived(taken_between_chunks());
     torch::autograd::backward(pulled.made, pulled.gradients, std::nullopt, /*create_graph=*/false,
                               trains ? trained_apart() : taken_with_gradients());
+    arrived.keep();
   } catch (const c10::Error& error) {
     if (application == nullptr || application->method.empty() || !is_about_graph(error)) {
       throw;
@@ -191,7 +237,12 @@ void PassRun::pull(gan::BlockCheckpoints checkpoints) {
   for (const pipeline::Input& input : std::get<Application>(node()).inputs) {
     const auto found = pulled.find(input.name);
     const at::Tensor& taken = work_->value(input.tensor);
-    if (found != pulled.end() && taken.defined() && taken.requires_grad()) {
+    if (found == pulled.end() || !taken.defined() || !taken.requires_grad()) {
+      continue;
+    }
+    if (is_between_chunks(input.tensor)) {
+      work_->add_gradient(input.tensor, found->second);
+    } else {
       torch::autograd::backward({taken}, {found->second});  // of a leaf: adds it to its gradient
     }
   }
@@ -201,9 +252,11 @@ void PassRun::pull_inputs() {
   Pulled pulled = take_made();
   if (!pulled.made.empty()) {
     const gan::Tf32Products products(precision());
+    ArrivedGradients arrived(taken_between_chunks());
     work_->split.emplace(
         work_->node,
         SplitBackward(std::move(pulled.made), std::move(pulled.gradients), taken_with_gradients()));
+    arrived.keep();
   }
 }
 
@@ -243,6 +296,25 @@ std::vector<at::Tensor> PassRun::trained_apart() {
     }
   }
   return trained;
+}
+
+bool PassRun::is_between_chunks(const std::string& tensor) const {
+  return std::ranges::any_of(pass().nodes, [&](const auto& node) {
+    const auto* application = std::get_if<Application>(&node);
+    return application != nullptr && application->part && !application->part->live.empty() &&
+           std::ranges::find(application->levels, tensor) != application->levels.end();
+  });
+}
+
+std::vector<at::Tensor> PassRun::taken_between_chunks() {
+  std::vector<at::Tensor> taken;
+  for (const std::string& input : pipeline::inputs_of(node())) {
+    if (const at::Tensor& one = work_->value(input);
+        one.defined() && one.requires_grad() && is_between_chunks(input)) {
+      taken.push_back(one);
+    }
+  }
+  return taken;
 }
 
 std::vector<at::Tensor> PassRun::taken_with_gradients() {

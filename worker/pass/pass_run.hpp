@@ -183,6 +183,10 @@ class PassRun {
   [[nodiscard]] std::vector<at::Tensor> trained_apart();
   /// What it took that has a gradient.
   [[nodiscard]] std::vector<at::Tensor> taken_with_gradients();
+  /// Those of them that flow from one chunk of a network into the next: no leaves of the whole
+  /// network.
+  [[nodiscard]] std::vector<at::Tensor> taken_between_chunks();
+  [[nodiscard]] bool is_between_chunks(const std::string& tensor) const;
   /// Of the node at hand: keeps what it made for its backward, and gives that to the nodes behind
   /// it by `names`.
   void put(const std::string& name, const at::Tensor& made) { put({name}, Kept{{made}, {}}); }

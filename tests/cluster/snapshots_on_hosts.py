@@ -23,6 +23,9 @@ JOB = ["training.kimg=40", "training.microbatches=6", "training.batch=96", "outp
 # Launchers and ranks of all hosts at once; names as the kernel cuts them off.
 PROGRAMS = "gangway|mpirun|orted|gangway-coordin|gangway-worker"
 KILL_ALL = f"pkill -KILL -x '{PROGRAMS}'; while pgrep -x '{PROGRAMS}' >/dev/null; do sleep 0.02; done"
+
+
+
 # Of a rank of the run.
 PID = """
 import json, sys
@@ -30,8 +33,6 @@ from pathlib import Path
 placement = next(Path("runs").glob("*-a")) / "placement.json"
 print(json.loads(placement.read_text())["ranks"][int(sys.argv[1])]["pid"])
 """
-SAVES = ("checkpoint.every_kimg=8",)
-SNAPSHOT_BEHIND_CHECKPOINT = "grep -q '^ckpt ' third && [ $(tail -n 2 third | grep -c '^tick ') = 2 ]"  # ten steps and more
 WIPE = "on host{} sh -c 'rm /dev/shm/gangway.snap-*'; "
 # Overwrites some of what each worker of this host has taken itself.
 DAMAGE = """
@@ -50,58 +51,68 @@ class OnHosts(Trainings):
         self.whole = self.digest_alone(RING, *self.job)
 
     job = JOB
-    ticks = 10
+    tick = 15
     gangway = GANGWAY
 
-    def start(self, name, workers, hosts, words=()):
-        """A start of the run, for a shell in the cluster; its words go to the file `name`. @param hosts  lines of a hostfile"""
-        (self.folder / f"{name}.hosts").write_text("\n".join(hosts) + "\n")
+    def start(self, name, workers, hosts, slots=1, words=()):
+        """A start of the run, for a shell in the cluster; its words go to the file `name`."""
+        (self.folder / f"{name}.hosts").write_text("".join(f"{host} slots={slots}\n" for host in hosts))
         return " ".join([self.gangway, "run", str(RING), "-n", str(workers), "--hostfile", f"{name}.hosts", "--run", "a", *self.job,
                          *words, f">{name} 2>&1"])
 
-    def disturbed(self, name, *start, fault, until="true"):
-        """A start that a fault strikes once there are copies on other hosts, some steps after them, and what `until` waits for."""
-        return f'''
-            {self.start(name, *start)} & job=$!
-            until [ "$(grep -c '^tick ' {name})" -ge {self.ticks} ] && {until}; do kill -0 $job || exit 1; sleep 0.02; done
-            {fault}'''
-
-    def play(self, cluster, *starts):
-        """@return what was said, by the names of the starts"""
-        code, out, err = self.call(RUN, cluster, "1gbit", "--", *inside("\n".join(starts)))
-        said = {name.name.removesuffix(".hosts"): name.with_suffix("").read_text() for name in sorted(self.folder.glob("*.hosts"))
-                if name.with_suffix("").exists()}
+    def play(self, cluster, first, fault, second):
+        """The first start is disturbed once there are copies on other hosts, and some steps after them."""
+        script = f'''
+            {self.start("first", *first)} & job=$!
+            until grep -q "^tick {self.tick} " first; do kill -0 $job || exit 1; sleep 0.02; done
+            {fault}
+            {self.start("second", *second)}'''
+        code, out, err = self.call(RUN, cluster, "1gbit", "--", *inside(script))
+        said = {name: (self.folder / name).read_text() for name in ("first", "second") if (self.folder / name).exists()}
         self.assertEqual(code, 0, "\n".join([*said.values(), out, err]))
         return said
 
     def assert_resumed(self, said):
-        self.assertRegex(said, r"resume snapshot of step \d+ that the run left", said[:3000])
+        self.assertRegex(said["second"], r"resume snapshot of step \d+ that the run left", said["first"] + said["second"][:3000])
+        self.assertEqual(self.digest("a"), self.whole, said["second"])
 
 
 class Snapshots(OnHosts):
-    job = [*JOB, "training.kimg=100"]
+    def test_all_killed_at_once_go_on_from_the_memory_of_the_same_hosts(self):
+        two = (2, ["host1", "host2"])
+        self.assert_resumed(self.play("2", two, KILL_ALL, two))
 
-    def test_of_a_run_that_faults_strike_one_after_another_carry_it_to_the_digest_of_none(self):
-        said = self.play(
-            "4x2",
-            # All processes die, and memory of one host is damaged; other workers go on from what the same hosts hold.
-            self.disturbed("first", 3, ["host1 slots=2", "host2 slots=2"], fault=f"{KILL_ALL}; on host2 {sys.executable} damage.py"),
-            # A host is lost: its buddy has copies.
-            self.disturbed("second", 4, ["host1 slots=1", "host2 slots=2", "host3 slots=1"], fault="crash host2; wait $job"),
-            # A host and its buddy are lost: a checkpoint is left.
-            self.disturbed("third", 3, ["host1", "host3", "host4"], SAVES, until=SNAPSHOT_BEHIND_CHECKPOINT,
-                           fault=f"crash host3; crash host4; {KILL_ALL}"),
-            self.start("fourth", 1, ["host1"], SAVES))
-        self.assert_resumed(said["second"])
-        self.assertRegex(said["second"], r"warn  rank \d \(host host2, pid \d+\): \S+-r0-s\d\S*: damaged snapshot of step \d+: '"
+    def test_parts_travel_where_the_next_start_has_other_workers(self):
+        hosts = ["host1", "host2"]
+        self.assert_resumed(self.play("2x2", (3, hosts, 2), KILL_ALL, (4, hosts, 2)))
+
+    def test_a_lost_host_is_made_up_for_by_the_copies_of_its_buddy(self):
+        said = self.play("3", (3, ["host1", "host2", "host3"]), "crash host2; wait $job", (2, ["host1", "host3"]))
+        self.assertRegex(said["first"], r"root cause\s+rank 2 \(host host2")
+        self.assert_resumed(said)
+
+    def test_a_part_that_is_damaged_in_memory_is_named_and_its_copy_taken(self):
+        two = (2, ["host1", "host2"])
+        said = self.play("2", two, f"{KILL_ALL}; on host2 {sys.executable} damage.py", two)
+        self.assertRegex(said["second"], r"warn  rank 2 \(host host2, pid \d+\): \S+-r0-s\d\S*: damaged snapshot of step \d+: '"
                                          r"\S+' is not what its hash says; a copy or an older state is used")
-        self.assertRegex(said["second"], r"root cause\s+rank \d \(host host2")
-        self.assert_resumed(said["third"])
-        self.assertRegex(said["fourth"], r"note  a newer snapshot, of step \d+, is not whole: no host of this start has the "
-                                         r"part of worker \d of 3")
-        self.assertRegex(said["fourth"], r"resume step-\d+")
-        self.assertEqual(self.digest("a"), self.whole, said["fourth"])
+        self.assert_resumed(said)
 
+    def test_a_run_that_fails_leaves_its_snapshots_on_the_disk_for_other_hosts(self):
+        hosts = ["host1", "host2"]
+        fault = "on host2 pkill -KILL -x -n gangway-worker; wait $job; " + WIPE.format(1) + WIPE.format(2)
+        said = self.play("2x2", (3, hosts, 2), fault, (2, hosts, 2))
+        self.assertRegex(said["first"], r"kept   the snapshot of step \d+, as far as this host has it, in \S+/snapshots")
+        self.assert_resumed(said)
+
+    def test_without_a_host_and_its_buddy_the_last_checkpoint_is_taken(self):
+        saves = ("checkpoint.every_kimg=4",)
+        said = self.play("3", (3, ["host1", "host2", "host3"], 1, saves), f"crash host2; crash host3; {KILL_ALL}",
+                         (1, ["host1"], 1, saves))
+        self.assertRegex(said["second"], r"note  a newer snapshot, of step \d+, is not whole: no host of this start has the "
+                                         r"part of worker \d of 3")
+        self.assertRegex(said["second"], r"resume step-\d+")
+        self.assertEqual(self.digest("a"), self.whole, said["second"])
 
 class Kept(OnHosts):
     """A run fails, its hosts' memory is wiped, and their disk is so slow that what is kept takes longer than a launcher would
@@ -109,7 +120,7 @@ class Kept(OnHosts):
 
     job = [*JOB, "training.kimg=24"]
     wait_ms = 1200  # for each sync, of 8 MiB at most
-    ticks = 15
+    tick = 15
 
     def setUp(self):
         super().setUp()
@@ -127,15 +138,17 @@ class Kept(OnHosts):
         three = (3, ["host1", "host2", "host3"])
         (self.folder / "pid.py").write_text(PID)  # the hosts share one process namespace: not by name
         fault = f"kill -KILL $({sys.executable} pid.py 2); wait $job; " + "".join(WIPE.format(number) for number in (1, 2, 3))
-        # What is kept goes as soon as the next start has a snapshot of its own: weighed before that.
-        fault += " du -sb runs/*/snapshots | cut -f1 >kept_bytes"
         began = time.monotonic()
-        said = self.play("3", self.disturbed("first", *three, fault=fault), self.start("second", *three))
+        said = self.play("3", three, fault, three)
         self.assertRegex(said["first"], r"kept   the snapshot of step \d+, as far as this host has it, in \S+/snapshots")
-        self.assert_resumed(said["second"])
-        self.assertEqual(self.digest("a"), self.whole, said["second"])
+        self.assert_resumed(said)
         print(f"\nkept {self.kept_bytes() / 1e6:.0f} MB at {8.4e3 / self.wait_ms:.0f} MB/s a host at most, and went on; "
               f"{time.monotonic() - began:.0f} s in all")
+
+    def play(self, cluster, first, fault, second):
+        # What is kept goes as soon as the next start has a snapshot of its own: weighed before that.
+        fault += " du -sb runs/*/snapshots | cut -f1 >kept_bytes"
+        return super().play(cluster, first, fault, second)
 
     def kept_bytes(self):
         return int((self.folder / "kept_bytes").read_text())
@@ -145,7 +158,7 @@ class KeptLarge(Kept):
     """0.9 GB of state, 310 MB a host, at 100 MB/s: the widest that a job may name."""
 
     wait_ms = 80
-    ticks = 14
+    tick = 14
     job = ["model.width=4096", "training.kimg=0.24", "training.microbatches=6", "training.batch=12", "output.pictures_kimg=0",
            "output.tick_kimg=0.012", "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=2", "layout.timeout_seconds=300"]
     deadline = 1500

@@ -41,6 +41,9 @@ class BadInput(Trainings):
         (self.folder / "job.yaml").write_text(JOB.replace("latent", "latnet"))
         self.refused(2, "run", "job.yaml", says=["job.yaml:2:", "latnet", "did you mean", "latent"])
 
+    def test_a_run_to_go_on_with_that_is_none_is_5(self):
+        self.refused(5, "run", "job.yaml", "--resume", "must", "--run", "nothing", says=["--resume must", "no run 'nothing'"])
+
     def test_images_that_are_none_are_2(self):
         images = self.folder / "images"
         job = [EXAMPLES / "fashion-mnist.yaml", f"data.source=idx:{images}", "model.width=16", "training.kimg=0.064"]

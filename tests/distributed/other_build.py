@@ -16,9 +16,9 @@ def build_id():
 
 
 def copy_programs(folder, others):
-    """Copies `gangway`, its coordinator and its worker to `folder`; those named in `others` are of another build."""
+    """Copies `gangway`, its tools, its coordinator and its worker to `folder`; those named in `others` are of another build."""
     folder.mkdir()
-    for name in ("gangway", "gangway-coordinator", "gangway-worker"):
+    for name in ("gangway", "gangway-tools", "gangway-coordinator", "gangway-worker"):
         copy = Path(shutil.copy(PROGRAMS / name, folder))
         if name in others:
             content = copy.read_bytes()

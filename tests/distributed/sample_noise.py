@@ -15,7 +15,7 @@ from PIL import Image
 GANGWAY = pathlib.Path(os.environ["GANGWAY_BIN"]).resolve() / "gangway"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 USAGE = 2
-JOB = [str(ROOT / "examples/fashion-mnist.yaml"), "model.width=8", "training.kimg=1", "generator.ema_kimg=0",
+JOB = [str(ROOT / "examples/fashion-mnist.yaml"), "model.width=8", "training.kimg=4", "generator.ema_kimg=0",
        "output.pictures_kimg=0", "checkpoint.every_kimg=0", "model.classes=10"]
 
 

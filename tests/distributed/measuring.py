@@ -140,6 +140,8 @@ class Others(Measuring):
         self.assertTrue((self.folder / "lr.png").read_bytes().startswith(PNG))
         self.assertFalse((self.folder / "runs").exists())
         self.refused(2, "find-lr", RING, "--network", "critic", says=["the job has no network 'critic'"])
+        self.refused(2, "tune", RING, "--seconds", "0", says=["--seconds"])
+        self.refused(6, "bench", "node", "-o", "nowhere/node", says=["no file can be written there"])
 
     def test_fit_tells_the_peak_of_the_run(self):
         # More steps than are measured, checkpoints and pictures.
@@ -153,16 +155,6 @@ class Others(Measuring):
         last = json.loads((self.folder_of("ring") / "stats.jsonl").read_text().splitlines()[-1])
         for one, other in zip(told, last["memory_by_rank"]["peak_gib"]):
             self.assertAlmostEqual(one / (1024 * other), 1, delta=0.1)
-
-    def test_tune_tries_what_a_plan_ranks_and_leaves_a_record(self):
-        shutil.copy(RING, self.folder / "job.yaml")
-        out = self.said("tune", "job.yaml", *SMALL, "output.pictures_kimg=0", "-n", "1", "--seconds", "0.1", "--anyway")
-        self.assertRegex(out, r"(?m)^as typed: [\d.]+ images/s with 1 worker$")
-        record = json.loads((self.folder / "job.tuned.json").read_text())
-        self.assertRegex(out, r"(?m)^tuned: " if record["taken"] else r"(?m)^left alone: ")
-        self.assertEqual((self.folder / "job.tuned.yaml").exists(), record["taken"])
-        self.refused(2, "tune", "job.yaml", "--seconds", "0", says=["--seconds"])
-        self.refused(6, "bench", "node", "-o", "nowhere/node", says=["no file can be written there"])
 
 
 class Ended(Measuring):

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import warnings
 from pathlib import Path
 
 from clean_environment import environment
@@ -190,7 +191,8 @@ class Trainings(unittest.TestCase):
         """(exit code, what was said) of `python -m gangway.reference` in this process, which loads PyTorch once."""
         from gangway.reference.__main__ import main
         said, path = io.StringIO(), sys.path[:]
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of torch.jit, once a process
             code = main([str(word) for word in words])
         sys.path[:] = path
         for name, module in list(sys.modules.items()):  # the next run has other files of the same names

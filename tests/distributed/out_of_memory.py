@@ -12,7 +12,7 @@ from pathlib import Path
 from train_command import EXAMPLES, PROGRAMS, Trainings, descendants
 
 JOB = [EXAMPLES / "fashion-mnist.yaml", "-n", 2, "model.width=32", "training.batch=1024", "training.microbatches=8",
-       "training.kimg=1.024", "output.pictures_kimg=0", "layout.stages=2"]
+       "training.kimg=2.048", "output.pictures_kimg=0", "layout.stages=2"]
 KEEPS_ALL, KEEPS_FEW = "layout.schedule=gpipe", "layout.schedule=1f1b"
 
 

@@ -194,7 +194,8 @@ TEST(AdversarialRecipe, GivesPenaltiesTheirSchedules) {
   job.training.penalty.gradient_schedule = {.warmup_kimg = 5.0};
   const auto schedules = [&job] {
     std::vector<ScheduleSpec> found;
-    for (const pipeline::Pass& pass : adversarial_phases(job)[0].passes) {
+    const std::vector<Phase> phases = adversarial_phases(job);
+    for (const pipeline::Pass& pass : phases[0].passes) {
       if (const auto* penalty = std::get_if<pipeline::Penalty>(&pass.nodes.back())) {
         found.push_back(penalty->schedule);
       }

@@ -42,7 +42,8 @@ TEST(Predict, NoStepIsShorterThanItsLaunches) {
   }
   // Of each block a kernel for the activation, and one for each tensor; both networks are alike.
   std::size_t kernels = 0;
-  for (const BlockSpec& block : job.architectures()[NetworkId{0}].blocks) {
+  const auto architectures = job.architectures();
+  for (const BlockSpec& block : architectures[NetworkId{0}].blocks) {
     kernels += 1 + std::visit([](const auto& spec) { return parameters_of(spec); }, block).size();
   }
   const double a_pass = kLaunchSeconds * static_cast<double>(kernels);

@@ -196,7 +196,7 @@ def lowered(text, counts):
         name = match["name"]
         count, limit = counts.get(name, 0), rows_of(match[0])[name]
         return match[0] if count >= limit else f"| {name} | {count:,} | |" if count else ""
-    return re.sub(r"\n\n+(?=\|)", "\n", ROW.sub(row, text))
+    return re.sub(r"\|\n\n+(?=\|)", "|\n", ROW.sub(row, text))
 
 
 def record(build):

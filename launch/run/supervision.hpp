@@ -31,8 +31,8 @@ struct SupervisedEnd {
 /// One line for the user.
 struct SupervisorsWord {
   std::string line;            ///< empty: there is nothing to say
-  bool tells_command = false;  ///< which goes on
-  bool tells_logs = true;      ///< with that, the logs' place
+  bool tells_command = false;  ///< adds the command that resumes the run
+  bool tells_logs = true;      ///< adds the folder of the logs to that command
 };
 
 class Supervision {

@@ -12,7 +12,7 @@ def options_of(command):
     words, kept = shlex.split(command), []
     for word, following in zip(words, [*words[1:], ""]):
         if word in KEPT:
-            kept += [word, following]
+            kept.append(word + following)
         elif word.startswith(KEPT):
             kept.append(word)
     return ["-std=c++20", *kept]

@@ -147,14 +147,15 @@ class Trace(Trainings):
             self.assertAlmostEqual(told[name], seconds, delta=0.02 * seconds + 0.001, msg=name)
 
     def test_statistics_tell_by_phase_and_bucket_what_compute_waited_for(self):
+        phases = set()
         for tick in self.ticks:
-            exposed = tick["exposed"]
-            self.assertEqual(set(exposed), {"discriminator", "generator"})
-            self.assertEqual([exposed[phase]["agree"] for phase in ("discriminator", "generator")], [False, True])
-            for phase in exposed.values():
+            phases |= set(tick["exposed"])  # a tick leaves out a phase that waited for nothing
+            for name, phase in tick["exposed"].items():
+                self.assertEqual(phase["agree"], name == "generator")
                 self.assertGreater(len(phase["by_bucket"]), 1)
                 self.assertLessEqual(sum(phase["by_bucket"]), phase["seconds"] * 1.001)
             self.assertEqual(tick["unfired"], 0)
+        self.assertEqual(phases, {"discriminator", "generator"})
 
     def test_changes_no_bit_and_nvidias_profilers_are_told_the_name_of_each_instruction_without_one(self):
         told = self.folder / "told"

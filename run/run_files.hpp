@@ -41,6 +41,8 @@ struct PlacedRank {
 
 /// Names in a run directory.
 inline constexpr std::string_view kJobFile = "job.yaml";
+/// The job as `gangway run` has read it, which each of its starts trains; later edits are not its.
+inline constexpr std::string_view kAskedFile = "asked.yaml";
 inline constexpr std::string_view kCommandFile = "command.txt";
 inline constexpr std::string_view kPlacementFile = "placement.json";
 inline constexpr std::string_view kStatusFile = "status.json";

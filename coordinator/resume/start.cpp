@@ -366,8 +366,8 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
 }
 
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
-  for (const std::string& note : run.notes) {
-    tell("note   " + note);
+  if (options.run_directory.empty()) {  // else `gangway run` has told them
+    std::ranges::for_each(run.notes, [&](const std::string& note) { tell("note   " + note); });
   }
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);
   take_decisions(run, tell);

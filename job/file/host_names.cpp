@@ -78,7 +78,7 @@ std::string resolve(YamlNode& value, const std::vector<std::string>& hosts) {
 
 std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, const Recipe& recipe,
                                             const HostsOfWorkers& hosts, Problems& problems) {
-  std::vector<std::string> names;
+  std::vector<std::string> words;
   for (auto setting = settings.begin(); setting != settings.end();) {
     YamlNode& value = setting->value;
     if (!says_who_holds(*setting->key, recipe) || value.kind != YamlNode::Kind::kSequence ||
@@ -91,7 +91,10 @@ std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, cons
                     [&](const Setting& one) { return one.key == setting->key; });
     std::string complaint;
     if (!is_replaced) {
-      std::ranges::transform(value.items, std::back_inserter(names), &YamlNode::text);
+      std::vector<std::string> hosts_of_network;
+      std::ranges::transform(value.items, std::back_inserter(hosts_of_network), &YamlNode::text);
+      words.push_back(
+          fmt::format("{}=[\"{}\"]", setting->key->path, fmt::join(hosts_of_network, "\",\"")));
       complaint = !hosts ? fmt::format(
                                "'{}' is a host, and hosts are known to `gangway run` alone; "
                                "number workers, as in [0, 2]",
@@ -105,7 +108,7 @@ std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, cons
     const bool is_workers = !is_replaced && complaint.empty() && hosts && !hosts->empty();
     setting = is_workers ? std::next(setting) : settings.erase(setting);
   }
-  return names;
+  return words;
 }
 
 }  // namespace gangway

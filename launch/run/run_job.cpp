@@ -240,19 +240,20 @@ int run_job(const RunOptions& asked, const Environment& environment,
   }
   JobHosts where = choose_hosts(asked.hostfile, asked.workers, job.spec, environment);
   const int workers = where.workers;
-  const RunOptions options = with_named_hosts(asked, environment, where);
+  ResolvedJob as_read = job;
   if (!job.named_hosts.empty()) {
-    job = load_job(sources_of(options, environment));
+    job = load_job(with_named_hosts(sources_of(asked, environment), where));
   }
   std::cout << where.found << (where.found.empty() ? "" : "\n") << std::flush;
-  const std::string data = require_possible(job, where, environment, options.unseen_data);
-  if (options.dry_run) {
-    return dry_run(std::move(job), options, workers, data);
+  const std::string data = require_possible(job, where, environment, asked.unseen_data);
+  if (asked.dry_run) {
+    return dry_run(std::move(job), asked, workers, data);
   }
-  const fs::path run = claim_run(options, job);
+  const fs::path run = claim_run(asked, job);
   let_root_use_mpirun();
   (void)reap_message_segments();
-  Starts starts(asked, environment, typed, std::move(where), job.spec, run);
+  tell_notes(as_read.notes);
+  Starts starts(asked, environment, typed, std::move(where), std::move(as_read), job.spec, run);
   const int code = Restarter(starts, run, job.spec.layout.restarts).supervise_all();
   // The coordinator has settled what was auto, and written it.
   if (has_open_precision(job.spec)) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iostream>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "checkpoint/store/scan.hpp"
 #include "job/choices.hpp"
 #include "job/estimate/dry_run.hpp"
+#include "job/schema/yaml_tree.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/message_paths.hpp"
@@ -86,6 +88,10 @@ std::vector<std::string> variables_for_ranks(const JobHosts& where,
   return names;
 }
 
+JobHosts on(const Lineup& lineup) {
+  return {.hosts = lineup.hosts, .workers = lineup.workers, .found = {}};
+}
+
 fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& run) {
   if (hosts.empty()) {
     return {};
@@ -150,19 +156,18 @@ JobSources sources_of(const RunOptions& options, const Environment& environment)
           .hosts = std::vector<std::string>()};
 }
 
-RunOptions with_named_hosts(RunOptions options, const Environment& environment,
-                            const JobHosts& where) {
-  for (const std::string& key : keys_of_named_hosts(sources_of(options, environment), where)) {
-    options.overrides.push_back(key);
-  }
-  return options;
+JobSources with_named_hosts(JobSources sources, const JobHosts& where) {
+  std::ranges::move(keys_of_named_hosts(sources, where), std::back_inserter(sources.overrides));
+  return sources;
 }
 
 Starts::Starts(RunOptions asked, Environment environment, std::vector<std::string> typed,
-               JobHosts where, const JobSpec& spec, fs::path run)
+               JobHosts where, ResolvedJob as_read, const JobSpec& spec, fs::path run)
     : asked_(std::move(asked)),
       environment_(std::move(environment)),
       typed_(std::move(typed)),
+      as_read_(std::move(as_read)),
+      layout_(as_read_.named_hosts),
       spec_(spec),
       run_(std::move(run)),
       lineups_(where.hosts, where.workers, spec.layout.min_workers,
@@ -252,17 +257,44 @@ bool Starts::give_up_places() {
   if (!spec_.layout.places_networks()) {
     return false;
   }
-  for (const std::string& key : keys_of_one_group(spec_)) {
-    asked_.overrides.push_back(key);
-  }
+  layout_ = keys_of_one_group(spec_);
   return true;
+}
+
+JobSources Starts::sources() const {
+  return {.file = run_ / kAskedFile,
+          .text = std::nullopt,
+          .overrides = layout_,
+          .environment = gangway_variables(environment_),
+          .hosts = std::vector<std::string>()};
+}
+
+void Starts::keep_as_read() const {
+  const fs::path file = run_ / kAskedFile;
+  if (read_small_file(file, kYamlLimitBytes) != as_read_.yaml) {
+    write_file_atomically(file, as_read_.yaml);
+  }
+}
+
+void Starts::tell_of_edits() const {
+  std::string now;
+  try {
+    now = load_job(sources_of(asked_, environment_)).yaml;
+  } catch (const Error&) {
+    now.clear();  // half written, or gone
+  }
+  if (now != as_read_.yaml) {
+    std::cout << fmt::format(
+                     "note   {}, or a file that it names, has changed since this command read it: "
+                     "the run goes on as it began, with {}; the change counts for the next command",
+                     asked_.job_file.string(), (run_ / kAskedFile).string())
+              << std::endl;
+  }
 }
 
 bool Starts::is_possible(const Lineup& lineup) const {
   try {
-    const RunOptions named = with_named_hosts(
-        asked_, environment_, {.hosts = lineup.hosts, .workers = lineup.workers, .found = {}});
-    JobSpec spec = load_job(sources_of(named, environment_)).spec;
+    JobSpec spec = load_job(with_named_hosts(sources(), on(lineup))).spec;
     spec.layout.data = 0;  // as many as there are
     spec.layout.shares.clear();
     require_workers(spec, lineup.workers);
@@ -273,33 +305,36 @@ bool Starts::is_possible(const Lineup& lineup) const {
 }
 
 void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
-  RunOptions options = with_named_hosts(
-      asked_, environment_, {.hosts = lineup().hosts, .workers = lineup().workers, .found = {}});
+  keep_as_read();
+  if (!job.command.empty()) {
+    tell_of_edits();
+  }
+  std::vector<std::string> words = with_named_hosts(sources(), on(lineup())).overrides;
   if (spec_.layout.data != 0 && spec_.layout.data != lineup().workers) {
-    options.overrides.emplace_back("layout.data=auto");
+    words.emplace_back("layout.data=auto");
   }
   if (std::cmp_not_equal(shares_.size(), lineup().workers)) {
     shares_.clear();  // they were balanced for other workers
   }
   if (!shares_.empty()) {
-    options.overrides.push_back(fmt::format("layout.shares=[{}]", fmt::join(shares_, ",")));
+    words.push_back(fmt::format("layout.shares=[{}]", fmt::join(shares_, ",")));
   } else if (!spec_.layout.shares.empty() &&
              std::cmp_not_equal(spec_.layout.shares.size(), lineup().workers)) {
-    options.overrides.emplace_back("layout.shares=auto");
+    words.emplace_back("layout.shares=auto");
   }
   request_.workers = lineup().workers;
   request_.hostfile = coordinator_hostfile(lineup().hosts, run_);
-  request_.train_arguments = train_arguments(options, resume, goes_on);
+  request_.train_arguments = train_arguments(words, resume, goes_on);
   job.command = mpirun_command(request_);
   job.ranks = lineup().workers + 1;
   job.goes_on = goes_on;
 }
 
-std::vector<std::string> Starts::train_arguments(const RunOptions& options,
+std::vector<std::string> Starts::train_arguments(const std::vector<std::string>& layout,
                                                  const std::string& resume, bool goes_on) const {
   const ResumeLines lines = resume_lines(asked_.resume, run_, typed_);
-  std::vector<std::string> words{fs::absolute(options.job_file).string()};
-  words.insert(words.end(), options.overrides.begin(), options.overrides.end());
+  std::vector<std::string> words{fs::absolute(run_ / kAskedFile).string()};
+  words.insert(words.end(), layout.begin(), layout.end());
   const auto add = [&](const std::string& name, const std::string& value) {
     words.push_back(name);
     words.push_back(value);
@@ -317,16 +352,16 @@ std::vector<std::string> Starts::train_arguments(const RunOptions& options,
   if (is_again_) {
     words.emplace_back("--again");
   }
-  if (!options.replay.empty()) {
-    add("--replay", options.replay.string());
+  if (!asked_.replay.empty()) {
+    add("--replay", asked_.replay.string());
   }
-  if (!options.trace.empty()) {
-    add("--trace", options.trace);
+  if (!asked_.trace.empty()) {
+    add("--trace", asked_.trace);
   }
-  if (options.lifeline_port != 0) {
-    add("--lifeline-port", std::to_string(options.lifeline_port));
+  if (asked_.lifeline_port != 0) {
+    add("--lifeline-port", std::to_string(asked_.lifeline_port));
   }
-  if (const int columns = bar_columns(options.progress); columns > 0) {
+  if (const int columns = bar_columns(asked_.progress); columns > 0) {
     add("--bar-columns", std::to_string(columns));
   }
   return words;

@@ -23,8 +23,7 @@ namespace gangway::launch {
 [[nodiscard]] JobSources sources_of(const RunOptions& options, const Environment& environment);
 
 /// With workers in the place of hosts that the layout names.
-[[nodiscard]] RunOptions with_named_hosts(RunOptions options, const Environment& environment,
-                                          const JobHosts& where);
+[[nodiscard]] JobSources with_named_hosts(JobSources sources, const JobHosts& where);
 
 /// That every worker has all networks: what any number of workers can train, where they have the
 /// memory.
@@ -45,9 +44,10 @@ namespace gangway::launch {
 
 class Starts {
  public:
-  /// @param asked  by the user, before hosts were named. @param run  the run's directory
+  /// @param asked  by the user. @param as_read  its job before hosts were named, which all starts
+  /// train, whatever its files are by then. @param spec  of it, on `where`
   Starts(RunOptions asked, Environment environment, std::vector<std::string> typed, JobHosts where,
-         const JobSpec& spec, std::filesystem::path run);
+         ResolvedJob as_read, const JobSpec& spec, std::filesystem::path run);
   Starts(const Starts&) = delete;  // its questions point to it
   Starts& operator=(const Starts&) = delete;
 
@@ -71,13 +71,20 @@ class Starts {
   void use(SupervisedJob& job, const std::string& resume, bool goes_on);
   /// Whether its layout goes with them.
   [[nodiscard]] bool is_possible(const Lineup& lineup) const;
-  [[nodiscard]] std::vector<std::string> train_arguments(const RunOptions& options,
+  /// The job as read, in the run directory, with this start's words on its layout.
+  [[nodiscard]] JobSources sources() const;
+  void keep_as_read() const;
+  void tell_of_edits() const;
+  /// @param layout  words on it for this start
+  [[nodiscard]] std::vector<std::string> train_arguments(const std::vector<std::string>& layout,
                                                          const std::string& resume,
                                                          bool goes_on) const;
 
   RunOptions asked_;
   Environment environment_;
   std::vector<std::string> typed_;
+  ResolvedJob as_read_;
+  std::vector<std::string> layout_;  ///< words for all starts to come
   const JobSpec& spec_;
   std::filesystem::path run_;
   Lineups lineups_;

@@ -3,7 +3,7 @@
 """Hurts jobs that go on by themselves, loss after loss: the digest must be that of a run that nobody disturbed. What
 `gangway run` and the coordinator decide then is tests/launch/world's, in virtual time.
 
-    GANGWAY_BIN=build/release/bin going_on.py               each kind of process is lost once
+    GANGWAY_BIN=build/release/bin going_on.py               each kind of process is lost once, behind an edit of the job file
     GANGWAY_BIN=build/release/bin going_on.py --losses N [--seed S] [--layout data|apart|stages|one|hosts]        a campaign
 
 Kinds: SIGKILL, SIGSEGV and SIGSTOP to a worker, the coordinator, mpirun or its daemon on another host, and two workers within a
@@ -107,13 +107,15 @@ class HurtRun:
             (folder / "hostfile").write_text("host1 slots=1\nhost2 slots=1\nhost3 slots=1\n")
             words = [*words, "--hostfile", str(folder / "hostfile")]
         self.words, self.layout = words, layout
+        self.job = folder / f"{name}.yaml"
+        shutil.copy(JOB[0], self.job)
         self.start()
 
     def start(self):
         with open(self.said, "w") as out:
             variables = (dict(os.environ) if self.layout == "hosts" else environment(restarts=None)) | {MARK: self.mark}
-            self.process = subprocess.Popen([GANGWAY, "run", *JOB, "-n", str(self.workers), "--run", self.name,
-                                             *self.words], cwd=self.folder, stdout=out, stderr=out, env=variables)
+            self.process = subprocess.Popen([GANGWAY, "run", self.job, *JOB[1:], "-n", str(self.workers), *self.words],
+                                            cwd=self.folder, stdout=out, stderr=out, env=variables)
 
     def is_over(self):
         return self.process.poll() is not None
@@ -209,8 +211,17 @@ class HurtRun:
         except (StopIteration, OSError):
             return []
 
+    def edit(self):
+        """Half of the next experiment, which this run must not train."""
+        if not self.wait(lambda: "\ntick " in self.text(), "a tick"):
+            raise Failure("over before its job was edited")
+        self.job.write_text(self.job.read_text() + "\ntraining: {")
+
     def lose_supervisor(self):
-        """Its processes end by themselves; the same command goes on meanwhile."""
+        """Its processes end by themselves; the same command goes on meanwhile, with the old job again."""
+        if f"note   {self.job}, or a file that it names, has changed" not in self.text():
+            raise Failure("no word of the edited job")
+        shutil.copy(JOB[0], self.job)
         if not self.wait(lambda: self.text().count("\ntick ") > self.ticks_before, "a tick"):
             raise Failure("over before its supervisor was killed")
         left = [process.pid for process in self.ours()]
@@ -246,6 +257,8 @@ def hurt(arguments, folder, number, chance, losses):
     each_once = EACH_ONCE if arguments.losses is None else None
     run = HurtRun(folder, f"run{number}", arguments.layout, chance, each_once)
     try:
+        if each_once:
+            run.edit()
         taken = run.go(losses, arguments.early)
         if each_once:
             run.lose_supervisor()

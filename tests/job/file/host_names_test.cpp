@@ -39,7 +39,8 @@ TEST(HostNames, StandForTheWorkersThatAreThere) {
   EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, ElementsAre(0));
   EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("discriminator")].workers,
               ElementsAre(1, 2, 3));
-  EXPECT_THAT(job.named_hosts, ElementsAre("node-a", "node-c", "node-b"));
+  EXPECT_THAT(job.named_hosts, ElementsAre(R"(layout.generator=["node-a"])",
+                                           R"(layout.discriminator=["node-c","node-b"])"));
   // The resolved job runs again as it is, anywhere.
   EXPECT_EQ(parse_job(job.yaml, "again"), job.spec);
 }
@@ -47,7 +48,8 @@ TEST(HostNames, StandForTheWorkersThatAreThere) {
 TEST(HostNames, AreLeftOutWhileNobodyKnowsWhoIsWhere) {
   const ResolvedJob job = loaded(kApart, std::vector<std::string>());
   EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, IsEmpty());
-  EXPECT_THAT(job.named_hosts, ElementsAre("node-a", "node-c", "node-b"));
+  EXPECT_THAT(job.named_hosts, ElementsAre(R"(layout.generator=["node-a"])",
+                                           R"(layout.discriminator=["node-c","node-b"])"));
 }
 
 TEST(HostNames, AreNotAskedForWhereWorkersAreNamedLater) {

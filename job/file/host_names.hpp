@@ -19,7 +19,7 @@ using HostsOfWorkers = std::optional<std::vector<std::string>>;
 
 /// Puts workers in the place of hosts in `settings`; what it complains of, and what a later setting
 /// of the same key replaces, it takes out.
-/// @return what named hosts, as overrides: `layout.generator=["node-a"]`
+/// @return the settings that name hosts, as overrides: `layout.generator=["node-a"]`
 std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, const Recipe& recipe,
                                             const HostsOfWorkers& hosts, Problems& problems);
 

@@ -21,7 +21,7 @@ struct ResolvedJob {
   JobSpec spec;
   std::string name;  ///< default name of the run: the job file's stem, made a valid run name
   std::string yaml;  ///< to_yaml(spec)
-  /// What says by names of hosts who holds a network, as overrides: `layout.generator=["node-a"]`.
+  /// Overrides that place networks on hosts by name: `layout.generator=["node-a"]`.
   std::vector<std::string> named_hosts = {};
   /// For people, a line each: what earlier places gave, and later ones have no use for.
   std::vector<std::string> notes = {};

@@ -73,7 +73,9 @@ class Starts {
   [[nodiscard]] bool is_possible(const Lineup& lineup) const;
   /// The job as read, in the run directory, with this start's words on its layout.
   [[nodiscard]] JobSources sources() const;
+  /// Writes the job as read; again where another command has written its own meanwhile.
   void keep_as_read() const;
+  /// A note where the user has edited the job since.
   void tell_of_edits() const;
   /// @param layout  words on it for this start
   [[nodiscard]] std::vector<std::string> train_arguments(const std::vector<std::string>& layout,

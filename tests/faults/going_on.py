@@ -30,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 for folder in ("distributed", "structure"):
     sys.path.insert(0, str(HERE.parent / folder))
 
+from job_processes import Process, processes  # noqa: E402
 from shared_memory import left_behind  # noqa: E402
 from train_command import EXAMPLES, GANGWAY, environment, kill_all, snapshot_files  # noqa: E402
 
@@ -54,39 +55,6 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
 # Each kind once: target, signal, whether it strikes the start before it trains.
 EACH_ONCE = [("worker", signal.SIGKILL, False), ("coordinator", signal.SIGKILL, True), ("worker", signal.SIGSEGV, False),
              ("mpirun", signal.SIGKILL, False), ("coordinator", signal.SIGSTOP, False)]
-
-
-class Process:
-    """One of /proc, as it is now."""
-
-    def __init__(self, pid):
-        self.pid = pid
-        stat, self.environment = (self.read(f"/proc/{pid}/{name}") for name in ("stat", "environ"))
-        self.name = stat[stat.find("(") + 1:stat.rfind(")")]
-        self.state = (stat[stat.rfind(")") + 1:].split() or ["Z"])[0]
-
-    @staticmethod
-    def read(path):
-        try:
-            return Path(path).read_text(errors="replace")
-        except OSError:
-            return ""
-
-    def rank(self):
-        for entry in self.environment.split("\0"):
-            if entry.startswith("OMPI_COMM_WORLD_RANK="):
-                return int(entry.partition("=")[2])
-        return None
-
-    def role(self):
-        rank = self.rank()
-        if rank is not None:
-            return "coordinator" if rank == 0 else "worker"
-        return {"mpirun": "mpirun", "orterun": "mpirun", "orted": "orted"}.get(self.name)
-
-
-def processes():
-    return [Process(int(name)) for name in os.listdir("/proc") if name.isdigit()]
 
 
 class Failure(Exception):
@@ -218,7 +186,7 @@ class HurtRun:
         self.job.write_text(self.job.read_text() + "\ntraining: {")
 
     def lose_supervisor(self):
-        """Its processes end by themselves; the same command goes on meanwhile, with the old job again."""
+        """Kills `gangway run` and gives the old job back. Its processes end; the same command goes on beside them."""
         if f"note   {self.job}, or a file that it names, has changed" not in self.text():
             raise Failure("no word of the edited job")
         shutil.copy(JOB[0], self.job)

@@ -29,6 +29,7 @@ sys.path.insert(0, str(HERE.parent / "distributed"))
 sys.path.insert(0, str(HERE.parent / "structure"))
 
 from clean_environment import environment  # noqa: E402
+from job_processes import processes  # noqa: E402
 from shared_memory import left_behind  # noqa: E402
 
 CLUSTER = str(HERE.parent / "cluster" / "run")
@@ -53,13 +54,6 @@ TARGETS = ("supervisor", "mpirun", "coordinator", "worker")
 SIGNALS = (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)
 
 
-def read(path):
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
-
-
 def heeds(pid, number):
     """Whether the process has a handler for the signal, or keeps it back."""
     try:
@@ -68,34 +62,6 @@ def heeds(pid, number):
         return False
     masks = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigBlk:", "SigCgt:"))]
     return any(mask >> (number - 1) & 1 for mask in masks)
-
-
-class Process:
-    """One of /proc, as it is now."""
-
-    def __init__(self, pid):
-        self.pid = pid
-        stat = read(f"/proc/{pid}/stat").decode(errors="replace")
-        self.name = stat[stat.find("(") + 1:stat.rfind(")")]
-        fields = stat[stat.rfind(")") + 1:].split()
-        self.state, self.parent = (fields[0], int(fields[1])) if len(fields) > 1 else ("Z", 0)
-        self.environment = read(f"/proc/{pid}/environ")
-
-    def rank(self):
-        for entry in self.environment.split(b"\0"):
-            if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
-                return int(entry.partition(b"=")[2])
-        return None
-
-    def role(self):
-        rank = self.rank()
-        if rank is not None:
-            return "coordinator" if rank == 0 else "worker"
-        return {"mpirun": "mpirun", "orterun": "mpirun", "orted": "orted"}.get(self.name)
-
-
-def processes():
-    return [Process(int(name)) for name in os.listdir("/proc") if name.isdigit()]
 
 
 class Shared:
@@ -173,7 +139,7 @@ class Attempt:
 
     def ours(self):
         """In a cluster everything that is new; else what carries the mark."""
-        mark = f"{MARK}={self.mark}".encode()
+        mark = f"{MARK}={self.mark}"
         found = [process for process in processes() if process.state != "Z" and process.pid != self.process.pid]
         if self.arguments.hosts == 2:
             return [process for process in found if process.pid not in self.before and process.parent != os.getpid()]
@@ -190,8 +156,8 @@ class Attempt:
         return self.random.choice(found) if found else None
 
     def strike(self):
-        """At the moment; where there is nobody to hit yet, at a moment of the victim's first half second.
-        @return False: it never came to that."""
+        """Sends the signal at its moment; to a process that comes later, within its first half second.
+        @return False: no process came."""
         end = time.monotonic() + PATIENCE * self.arguments.slack
         if self.counts_from_the_job or self.signal == signal.SIGSTOP:
             while not self.has_begun() and self.process.poll() is None and time.monotonic() < end:
@@ -245,7 +211,7 @@ class Attempt:
             return None
 
     def wait_to_go_on(self, seconds):
-        """The exit code; None where a tick comes when the deadline of whoever hears nothing is over, or none in so many seconds."""
+        """The exit code; None where a tick comes behind the deadline of silence, or the time is over."""
         end = time.monotonic() + seconds
         code = self.wait(TIMEOUT + 1)
         place = len(self.said("out"))
@@ -319,7 +285,7 @@ class Attempt:
 
     def end(self, left):
         """`left`: what lies in /dev/shm behind it and those that ran beside it."""
-        # Whoever killed mpirun's daemon has nobody there to tidy up; the next start does.
+        # The next start removes what a killed daemon of mpirun leaves on its host.
         new = {name for name in left if self.target != "orted" or not name.startswith("host2:vader")}
         if new:
             self.problems.append(f"in /dev/shm: {sorted(new)}")

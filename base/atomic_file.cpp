@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/atomic_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -13,6 +14,8 @@
 
 namespace gangway {
 namespace {
+
+constexpr std::size_t kLeastRead = 4096;
 
 const char* remedy_for(int error) {
   switch (error) {
@@ -132,9 +135,13 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path,
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     throw EnvironmentError(fmt::format("{}: cannot be read: it is no regular file", path.string()));
   }
-  std::string content(limit_bytes + 1, '\0');
+  const auto told = static_cast<std::size_t>(status.st_size);  // of a file of /proc 0
+  std::string content(std::min(std::max(told, kLeastRead), limit_bytes) + 1, '\0');
   std::size_t size = 0;
-  while (size < content.size()) {
+  while (size <= limit_bytes) {
+    if (size == content.size()) {  // it has grown
+      content.resize(std::min(2 * size, limit_bytes + 1));
+    }
     const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
     if (got < 0 && errno == EINTR) {
       continue;

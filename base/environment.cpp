@@ -11,15 +11,27 @@ extern char** environ;
 namespace gangway {
 namespace {
 
-/// Names of LibTorch's, oneDNN's, MKL's and CUDA's variables, or what they begin with.
-constexpr std::array<std::string_view, 9> kKernelVariables = {
-    "ATEN_CPU_CAPABILITY",  "ONEDNN_", "DNNL_",  "MKL_",  "MKLDNN_",
-    "NVIDIA_TF32_OVERRIDE", "CUBLAS_", "CUDNN_", "TORCH_"};
+/// Names of LibTorch's, oneDNN's, MKL's, OpenBLAS's, OpenMP's and CUDA's variables, or what they
+/// begin with.
+constexpr std::array<std::string_view, 13> kKernelVariables = {"ATEN_CPU_CAPABILITY",
+                                                               "ONEDNN_",
+                                                               "DNNL_",
+                                                               "MKL_",
+                                                               "MKLDNN_",
+                                                               "OPENBLAS_",
+                                                               "OMP_",
+                                                               "KMP_",
+                                                               "GOMP_",
+                                                               "NVIDIA_TF32_OVERRIDE",
+                                                               "CUBLAS_",
+                                                               "CUDNN_",
+                                                               "TORCH_"};
 
 }  // namespace
 
 bool moves_kernels(std::string_view name) {
-  return std::ranges::any_of(kKernelVariables,
+  return name != "OMP_NUM_THREADS" &&  // that is numerics.threads
+         std::ranges::any_of(kKernelVariables,
                              [&](std::string_view begin) { return name.starts_with(begin); });
 }
 

@@ -8,11 +8,9 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <xxhash.h>
-extern "C" {  // glibc 2.36 forgot it
-#include <sys/pidfd.h>
-}
 
 #include "base/file_descriptor.hpp"
 #include "base/shared_segment.hpp"
@@ -67,9 +65,11 @@ bool kill_process(const ProcessIdentity& process) {
     return false;
   }
   // Held first, compared then: from here on the number cannot come to mean another process.
-  const FileDescriptor held(::pidfd_open(static_cast<pid_t>(process.pid), 0));
+  // By syscall: glibc has names for these since 2.36 alone.
+  const FileDescriptor held(
+      static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process.pid), 0)));
   return held && start_ticks_of(process.pid) == process.start_ticks &&
-         ::pidfd_send_signal(held.get(), SIGKILL, nullptr, 0) == 0;
+         ::syscall(SYS_pidfd_send_signal, held.get(), SIGKILL, nullptr, 0) == 0;
 }
 
 std::uint64_t shared_memory_identity() {

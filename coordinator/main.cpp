@@ -86,7 +86,7 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--resume", options.start.resume, "auto, never, must or a path")
       ->capture_default_str();
   app.add_flag("--goes-on", options.start.goes_on, "gangway run starts the job again after a loss");
-  app.add_flag("--again", options.start.is_again, "It has done so");
+  app.add_flag("--again", options.start.is_again, "It has started the job before");
   app.add_option("--replay", options.start.replay,
                  "Checkpoint of another run, up to which this one repeats it");
   app.add_option("--trace", options.start.trace, "Steps to trace, as 100:110");
@@ -211,7 +211,6 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                   .scorer = scorer,
                   .tether = parts.tether,
                   .show_status = viewers.status,
-                  .keeps_snapshots = options.start.memory_may_go,
                   .watch =
                       [&control](const Effect& effect) {
                         if (const auto* tick = std::get_if<ShowTick>(&effect); tick && control) {
@@ -336,8 +335,7 @@ int main(int argc, char** argv) {
     options.tether = inherited_tether({argv, argv + argc});
     options.start.is_one_host = coordinator::all_ranks_are_here();
     options.start.memory_may_go =
-        !options.start.goes_on &&
-        (!options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty());
+        !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();
     code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);
   } catch (const Error& error) {
     std::cerr << "gangway: " << error.what() << std::endl;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/atomic_file.hpp"
+#include "coordinator/resume/equal_arithmetic.hpp"
 #include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/loss_bound.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
@@ -27,6 +28,7 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
           .run_directory = run.directory.string(),
           .layout = resolve_layout(run.spec, num_workers),
           .trace = run.trace,
+          .goes_on = run.goes_on,
           .run_id = run.start.run_id,
           .incarnation = run.start.incarnation,
           .changes = changes_of(run.decisions)};
@@ -73,6 +75,11 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
                                 .loss_bound = loss_bound(spec, network)});
   }
   settings.decisions = run.decisions;
+  if (run.is_again) {  // before it there may have been none of the same command
+    settings.arithmetic_before = run.start.computed >= run.start.commanded
+                                     ? arithmetic_of(run.start.software)
+                                     : messages::Arithmetic{};
+  }
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   if (const auto text = read_small_file(run.directory / kWatchFile, kMostBytes)) {
     settings.watch_memory = WatchMemory::parse(*text);

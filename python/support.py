@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import io
 import json
+import operator
 import os
 import random
 import signal
@@ -40,6 +41,9 @@ class Prints(io.TextIOBase):
 prints = None
 torch = None
 calls_phase = False  # now
+half = 0.5  # no constant: it would be multiplied before anything is set
+kept_settings = []  # of process_settings()
+undone = set()  # names
 
 
 def no_fork(*_):
@@ -63,7 +67,7 @@ def outside_phases(backward):
 
 def begin(tell, hides_gpus, step_text, place_signal):
     """`step_text`: of what users import as gangway. `place_signal`: upon it the compute thread writes down where it is."""
-    global prints, torch
+    global prints, torch, kept_settings
     prints = sys.stdout = sys.stderr = Prints(tell)
     os.environ["TORCH_COMPILE_DISABLE"] = "1"  # it chooses kernels by their time
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own threads would have the cores of other workers
@@ -81,6 +85,7 @@ def begin(tell, hides_gpus, step_text, place_signal):
         torch.distributed.init_process_group = no_process_group
     sys.modules["gangway"] = types.ModuleType("gangway")
     exec(compile(step_text, "gangway/step.py", "exec"), sys.modules["gangway"].__dict__)
+    kept_settings = process_settings()
 
 
 def seed_others(seed):
@@ -91,32 +96,52 @@ def seed_others(seed):
         numpy.random.seed(seed & 0xFFFFFFFF)
 
 
-def settings():
-    """What belongs to the process, by name: how it is now, and how to set it."""
-    backends = torch.backends
-    found = {
-        "torch.set_num_threads": (torch.get_num_threads(), torch.set_num_threads),
-        "torch.set_default_dtype": (torch.get_default_dtype(), torch.set_default_dtype),
-        "torch.use_deterministic_algorithms": (torch.are_deterministic_algorithms_enabled(), torch.use_deterministic_algorithms),
-        "torch.set_grad_enabled": (torch.is_grad_enabled(), torch._C._set_grad_enabled),
-        "torch.set_float32_matmul_precision": (torch.get_float32_matmul_precision(), torch.set_float32_matmul_precision),
-        "os.chdir": (os.getcwd(), os.chdir),
-    }
-    for owner, name in ((backends.cudnn, "benchmark"), (backends.cudnn, "deterministic"), (backends.cudnn, "allow_tf32"),
-                        (backends.mkldnn, "enabled")):
-        found[f"{owner.__name__}.{name}"] = (getattr(owner, name), lambda value, o=owner, n=name: setattr(o, n, value))
+def flag(of, name):
+    owner = operator.attrgetter(of)(torch.backends)
+    return f"torch.backends.{of}.{name}", lambda: getattr(owner, name), lambda value: setattr(owner, name, value)
+
+
+def flushes_denormals():
+    return sys.float_info.min * half == 0.0
+
+
+def process_settings():
+    """What belongs to the process, or to its computing thread: (name, how it is read, how it is set)."""
+    found = [
+        ("torch.set_num_threads", torch.get_num_threads, torch.set_num_threads),
+        ("torch.set_default_dtype", torch.get_default_dtype, torch.set_default_dtype),
+        ("torch.set_default_device", torch.get_default_device,
+         lambda device: torch.set_default_device(None if device.type == "cpu" else device)),
+        ("torch.use_deterministic_algorithms", torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
+        ("torch.set_grad_enabled", torch.is_grad_enabled, torch._C._set_grad_enabled),
+        ("torch.set_autocast_enabled", lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on)),
+        ("torch.set_float32_matmul_precision", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+        ("torch.set_flush_denormal", flushes_denormals, torch.set_flush_denormal),
+        ("os.chdir", os.getcwd, os.chdir),
+        *(flag("cudnn", name) for name in ("benchmark", "deterministic", "allow_tf32")),
+        flag("mkldnn", "enabled"),
+        *(flag("cuda.matmul", f"allow_{name}") for name in ("fp16_reduced_precision_reduction", "bf16_reduced_precision_reduction",
+                                                            "fp16_accumulation")),
+    ]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD, signal.SIGALRM):
-        handler = signal.getsignal(number)
-        if handler is not None:
-            found[f"signal.signal of {number.name}"] = (handler, lambda value, n=number: signal.signal(n, value))
+        if signal.getsignal(number) is not None:
+            found.append((f"signal.signal of {number.name}", lambda n=number: signal.getsignal(n),
+                          lambda value, n=number: signal.signal(n, value)))
     return found
 
 
+def settings():
+    return [read() for _, read, _ in kept_settings]
+
+
 def put_back(before):
-    for name, (now, put) in settings().items():
-        if name in before and before[name][0] != now:
-            put(before[name][0])
-            prints.tell(f"{name} is the job's to choose: what your file did there is undone")
+    """After each call into the user's files: what it set would hold for what this worker computes afterwards, and for no other."""
+    for (name, read, put), value in zip(kept_settings, before, strict=True):
+        if read() != value:
+            put(value)
+            if name not in undone:
+                undone.add(name)
+                prints.tell(f"{name} is the job's to choose: what your file did there is undone")
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         raise Refused("initialises torch.distributed; the workers exchange gradients themselves")
 
@@ -131,7 +156,6 @@ def require_arguments(found, arguments):
 
 def construct(folder, files, name, class_name, arguments, seed):
     """The network. LibTorch's generator has been seeded."""
-    before = settings()
     seed_others(seed)
     made = find_class(folder, files, name, class_name, torch.nn.Module)
     torch.manual_seed(seed)  # importing may have drawn, and is done once
@@ -142,7 +166,6 @@ def construct(folder, files, name, class_name, arguments, seed):
     network = made(**given)
     if not isinstance(network, torch.nn.Module):
         raise Refused(f"{class_name} makes a {type(network).__name__}, no torch.nn.Module")
-    put_back(before)
     network.train(True)
     return network
 
@@ -180,9 +203,7 @@ def first_other(network, again):
 
 def find_step(folder, files, name, class_name):
     base = sys.modules["gangway"].Step
-    before = settings()
     found = find_class(folder, files, name, class_name, base)
-    put_back(before)
     if not (isinstance(found, type) and issubclass(found, base)):
         raise Refused(f"{class_name} is no class derived from gangway.Step")
     return found
@@ -216,14 +237,11 @@ def own_phases(found, networks):
 
 def make_step(folder, files, name, class_name, arguments, seed, networks, model):
     found = find_step(folder, files, name, class_name)
-    before = settings()
     seed_others(seed)
     torch.manual_seed(seed)  # importing may have drawn, and is done once
     given = json.loads(arguments or "{}")
     require_arguments(found, given)
-    step = sys.modules["gangway"].made(found, networks, json.loads(model), given)
-    put_back(before)
-    return step
+    return sys.modules["gangway"].made(found, networks, json.loads(model), given)
 
 
 def beside(batch):

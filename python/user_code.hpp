@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include <ATen/core/Tensor.h>
 #include <pybind11/pybind11.h>
@@ -20,7 +21,8 @@ namespace gangway::python {
 /// Memory that LibTorch did not get is the machine's affair (worker/memory/out_of_memory.hpp).
 [[nodiscard]] bool is_about_memory(const pybind11::error_already_set& error);
 
-/// Calls `body` with the interpreter's lock, and refuses what it raises.
+/// Calls `body` with the interpreter's lock, and refuses what it raises. What it sets of the
+/// process, by whatever way, is undone: it would hold on this worker alone.
 template <typename Body>
 auto with_python(const ScriptSpec& spec, const Body& body) {
   std::string complaint;
@@ -28,7 +30,16 @@ auto with_python(const ScriptSpec& spec, const Body& body) {
     const pybind11::gil_scoped_acquire lock;
     try {
       const WatchedCall watched;
-      return body();
+      const pybind11::object before = support("settings")();
+      if constexpr (std::is_void_v<decltype(body())>) {
+        body();
+        support("put_back")(before);
+        return;
+      } else {
+        auto made = body();
+        support("put_back")(before);
+        return made;
+      }
     } catch (const pybind11::error_already_set& error) {
       if (is_about_memory(error)) {
         throw std::bad_alloc();

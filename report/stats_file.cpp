@@ -27,25 +27,27 @@ std::optional<Number> number(const nlohmann::json& line, const char* key) {
   return line[key].get<Number>();
 }
 
-/// The part of the file that a run resumed at `step` keeps.
+/// The part of the file that a run resumed at `step` keeps: up to the last line of an earlier step,
+/// over lines that cannot be read.
 Kept scan(const std::filesystem::path& path, std::int64_t step) {
   Kept kept;
+  std::uintmax_t bytes = 0;
   std::ifstream file(path, std::ios::binary);
   for (std::string line;
        std::getline(file, line) && !file.eof();) {  // eof: the last line lacks its newline
+    bytes += line.size() + 1;
     const auto parsed = nlohmann::json::parse(line, nullptr, false);
     const auto line_step = number<std::int64_t>(parsed, "step");
-    if (line_step && *line_step <= step && parsed.contains("scores")) {
-      kept.bytes += line.size() + 1;
-      continue;
-    }
     const auto index = number<std::int64_t>(parsed, "tick");
     const auto seconds = number<double>(parsed, "seconds_total");
-    if (!line_step || !index || !seconds || *line_step > step) {
+    if ((line_step && *line_step > step) || (index && kept.last && *index <= kept.last->index)) {
       break;
     }
-    kept.bytes += line.size() + 1;
-    kept.last = StatsPosition{.index = *index, .seconds_total = *seconds};
+    if (line_step && index && seconds) {
+      kept = {.bytes = bytes, .last = StatsPosition{.index = *index, .seconds_total = *seconds}};
+    } else if (line_step && parsed.contains("scores")) {
+      kept.bytes = bytes;
+    }
   }
   return kept;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/utf8.hpp"
 
 namespace gangway::report {
 
@@ -14,6 +15,9 @@ void Table::add_row(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) {
     throw InvariantError(
         fmt::format("table row of {} cells for {} columns", cells.size(), columns_.size()));
+  }
+  for (std::string& cell : cells) {
+    cell = plain(cell);
   }
   rows_.push_back(std::move(cells));
 }

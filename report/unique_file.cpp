@@ -5,6 +5,8 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/errors.hpp"
 
@@ -21,9 +23,21 @@ UniqueFile open_to_append(const std::filesystem::path& path) {
 }
 
 void append_bytes(std::FILE* file, const std::filesystem::path& path, std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size() || std::fflush(file) != 0) {
+  const int descriptor = ::fileno(file);  // a stream would keep what a full disk has not taken
+  struct stat before {};
+  int error = ::fstat(descriptor, &before) == 0 ? 0 : errno;
+  for (std::string_view left = bytes; error == 0 && !left.empty();) {
+    const ssize_t written = ::write(descriptor, left.data(), left.size());
+    if (written > 0) {
+      left.remove_prefix(static_cast<std::size_t>(written));
+    } else if (written == 0 || errno != EINTR) {
+      error = written == 0 ? ENOSPC : errno;
+      (void)!::ftruncate(descriptor, before.st_size);  // what comes next begins a line
+    }
+  }
+  if (error != 0) {
     throw EnvironmentError(fmt::format("{}: cannot be written ({}); make room on the disk",
-                                       path.string(), std::generic_category().message(errno)));
+                                       path.string(), std::generic_category().message(error)));
   }
 }
 

@@ -16,8 +16,10 @@
 // byte with the number of the signal; and when the run has failed and it copies its snapshots to
 // the disk, kKeeping now and then as long as that gets on. The kernel closes it when the process
 // dies, whatever killed it. The coordinator sends a kHeartbeat as often while its event loop turns,
-// and one byte kAbandon when the job ends without this worker's consent; EOF, kAbandon or silence:
-// the worker copies what it has to, and ends with exit code 3.
+// and one byte when the job ends without this worker's consent: kAbandon, upon which the worker
+// copies its snapshots to the disk, or kAbandonAsIs, upon which they stay in memory alone, as the
+// job starts again. Upon EOF or silence it does what it was told in its Welcome. All end it with
+// exit code 3.
 #pragma once
 
 #include <chrono>
@@ -25,7 +27,7 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 12;
+inline constexpr std::uint32_t kProtocolVersion = 13;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 inline constexpr char kHeartbeatInWait = ':';
@@ -34,6 +36,7 @@ inline constexpr char kKeeping = '+';
 /// A worker's byte below this is the number of the signal that is about to end it.
 inline constexpr char kEndOfSignals = ' ';
 inline constexpr char kAbandon = '!';
+inline constexpr char kAbandonAsIs = '-';
 inline constexpr std::chrono::milliseconds kHeartbeatPeriod{500};
 /// A worker silent for so long is hung: twenty missed heartbeats.
 inline constexpr std::chrono::milliseconds kHeartbeatDeadline{10'000};

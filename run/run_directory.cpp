@@ -79,12 +79,14 @@ void make_folders(const fs::path& path) {
   }
 }
 
-/// One chooser at a time, so that two jobs of one name started together share a folder (and the
-/// second meets the lock).
+/// One chooser of a user at a time, so that two jobs of one name started together share a folder
+/// (and the second meets the lock). On a file that no other user can hold.
 FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kBetweenTries{20};
   const auto end = std::chrono::steady_clock::now() + patience;
-  FileDescriptor folder(::open(outdir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const fs::path lock = outdir / fmt::format(".lock-{}", ::geteuid());
+  FileDescriptor folder(
+      ::open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   while (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
     if (!folder || (errno != EWOULDBLOCK && errno != EINTR)) {
       fail_to_make(outdir, std::error_code(errno, std::generic_category()));
@@ -94,7 +96,7 @@ FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds pat
           "{}: another start has held this folder for {:.0f} s: look for a 'gangway run' that "
           "hangs "
           "there (fuser {}), or choose another --outdir",
-          outdir.string(), std::chrono::duration<double>(patience).count(), outdir.string()));
+          outdir.string(), std::chrono::duration<double>(patience).count(), lock.string()));
     }
     std::this_thread::sleep_for(kBetweenTries);  // flock(2) knows no deadline
   }
@@ -106,10 +108,17 @@ fs::path create_numbered(const fs::path& outdir, const std::string& name) {
   for (const ExistingRun& run : existing_runs(outdir)) {
     number = std::max(number, run.parts.number + 1);
   }
-  const fs::path path = fs::absolute(outdir) / fmt::format("{:05}-{}", number, name);
-  make_folders(path.lexically_normal());
-  sync_directory(outdir);
-  return path.lexically_normal();
+  for (;; ++number) {
+    const fs::path path = fs::absolute(outdir) / fmt::format("{:05}-{}", number, name);
+    std::error_code error;
+    if (fs::create_directory(path.lexically_normal(), error)) {
+      sync_directory(outdir);
+      return path.lexically_normal();
+    }
+    if (error) {
+      fail_to_make(path, error);
+    }  // else another user was faster with this one
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/errors.hpp"
@@ -48,10 +49,11 @@ std::string holder_of(int file) {
 
 RunLock::RunLock(const std::filesystem::path& run_directory) {
   const std::filesystem::path path = run_directory / kLockFile;
-  file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+  file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_) {
     fail(path);
   }
+  (void)::fchmod(file_.get(), 0600);  // of an older version: who can read it can lock it
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) {
       fail(path);

@@ -20,10 +20,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLimitBytes = 4096;
+constexpr std::size_t kLimitBytes = 64 * 1024;
 constexpr std::size_t kIdBytes = 16;
 constexpr std::array kTexts{std::pair{"data_fingerprint", &RunStart::data_fingerprint},
                             std::pair{"data_read", &RunStart::data_read}};
+constexpr std::array kNumbers{std::pair{"computed", &RunStart::computed},
+                              std::pair{"commanded", &RunStart::commanded}};
 
 std::string new_run_id() {
   std::array<unsigned char, kIdBytes> bits{};
@@ -59,6 +61,16 @@ std::optional<RunStart> read_run_start(const std::filesystem::path& run) {
       start.*member = json[name].get<std::string>();
     }
   }
+  for (const auto& [name, member] : kNumbers) {
+    if (json.contains(name) && json[name].is_number_integer()) {
+      start.*member = json[name].get<std::int64_t>();
+    }
+  }
+  if (json.contains("software") && json["software"].is_object()) {
+    for (const auto& [name, value] : json["software"].items()) {
+      start.software.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
   return is_run_id(start.run_id) && start.incarnation > 0 ? std::optional(std::move(start))
                                                           : std::nullopt;
 }
@@ -72,12 +84,15 @@ std::string run_id_of(const std::filesystem::path& run) noexcept {
   }
 }
 
-RunStart begin_run_start(const std::filesystem::path& run) {
+RunStart begin_run_start(const std::filesystem::path& run, bool is_again) {
   RunStart start = read_run_start(run).value_or(RunStart{});
   if (start.run_id.empty()) {
     start.run_id = new_run_id();
   }
   ++start.incarnation;
+  if (!is_again) {
+    start.commanded = start.incarnation;
+  }
   start.begun.reset();
   write_run_start(run, start);
   return start;
@@ -93,6 +108,10 @@ void write_run_start(const std::filesystem::path& run, const RunStart& start) {
       json[name] = start.*member;
     }
   }
+  for (const auto& [name, member] : kNumbers) {
+    json[name] = start.*member;
+  }
+  json["software"] = start.software;
   write_file_atomically(run / kRunStartFile, json.dump(2) + "\n");
 }
 

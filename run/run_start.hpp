@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@ struct RunStart {
   /// was none.
   std::string data_fingerprint = {};
   std::string data_read = {};
+  /// By name, what the start of number `computed` has computed with, the last one that began.
+  std::map<std::string, std::string> software = {};
+  std::int64_t computed = 0;
+  /// The number of the first start of the command that has begun this one.
+  std::int64_t commanded = 0;
   bool operator==(const RunStart&) const = default;
 };
 
@@ -35,8 +41,9 @@ struct RunStart {
 
 /// One more start, on the disk from its return on. Where nothing can be read, the run gets a new
 /// name: what carries the old one is then nobody's. @pre the caller holds the run's lock
+/// @param is_again  by the command that has begun the one before
 /// @throws EnvironmentError
-[[nodiscard]] RunStart begin_run_start(const std::filesystem::path& run);
+[[nodiscard]] RunStart begin_run_start(const std::filesystem::path& run, bool is_again = false);
 
 /// As it is from here on. @throws EnvironmentError
 void write_run_start(const std::filesystem::path& run, const RunStart& start);

@@ -82,14 +82,6 @@ messages::Stop stop_for(const Error& error) {
           .step = diverged == nullptr ? 0 : diverged->step()};
 }
 
-/// Tells the coordinator why, and leaves. Nothing is destroyed first: open receives still point
-/// into it, and the lifeline must not close before the reason has left.
-[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, const messages::Stop& why) {
-  log.error("{}", why.reason);
-  link.stop(why);
-  leave(static_cast<ExitCode>(why.exit_code));
-}
-
 /// What the program computes on.
 struct Computing {
   const char* device;
@@ -99,20 +91,22 @@ struct Computing {
 };
 
 /// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
-/// the coordinator, which sees the same memory, does that. Any thread; a second one waits for the
-/// first.
+/// the coordinator, which sees the same memory, does that, or the run goes on by itself. Any
+/// thread; a second one waits for the first.
 class Rescue {
  public:
-  explicit Rescue(bool is_mine) : is_mine_(is_mine) {}
+  explicit Rescue(const messages::Welcome& welcome)
+      : is_mine_(welcome.copies_snapshots), goes_on_(welcome.goes_on) {}
   /// @param training  that has something to lose; null: none any more
   void begin(const Training* training) {
     const MutexLock lock(mutex_);
     training_ = training;
   }
   /// @param lifeline  that tells the coordinator how that gets on
-  void carry_out(const Lifeline& lifeline) {
+  /// @param keep  as the coordinator says; nothing: it has not
+  void carry_out(const Lifeline& lifeline, std::optional<bool> keep = {}) {
     const MutexLock lock(mutex_);
-    if (is_mine_ && training_ != nullptr) {
+    if (is_mine_ && keep.value_or(!goes_on_) && training_ != nullptr) {
       lifeline.say_keeping();
       training_->keep_snapshots([&lifeline] { lifeline.say_keeping(); });
     }
@@ -121,6 +115,7 @@ class Rescue {
 
  private:
   bool is_mine_;
+  bool goes_on_;
   Mutex mutex_;
   const Training* training_ GANGWAY_GUARDED_BY(mutex_) = nullptr;
 };
@@ -130,6 +125,16 @@ struct Finished {
   std::filesystem::path run_directory;
   SnapshotShelf snapshots;
 };
+
+/// Tells the coordinator why, does what is left, and leaves. Nothing is destroyed first: open
+/// receives still point into it, and the lifeline must not close before the reason has left.
+[[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, const messages::Stop& why,
+                       const std::function<void()>& last) {
+  log.error("{}", why.reason);
+  link.stop(why);
+  last();
+  leave(static_cast<ExitCode>(why.exit_code));
+}
 
 /// "new weights; from step 0".
 std::string describe(const messages::Begin& begin) {
@@ -222,12 +227,12 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   log->info("rank {}, one of {} workers, pid {}", session.rank(), welcome.layout.num_workers(),
             hello.process.pid);
   StartProgress start;
-  Rescue rescue(welcome.copies_snapshots);
+  Rescue rescue(welcome);
   Lifeline lifeline(
       welcome.lifeline, session.rank(), kStartDeadline,
-      [&](const std::string& reason) {
+      [&](const std::string& reason, std::optional<bool> keep) {
         log->error("{}", reason);
-        rescue.carry_out(lifeline);
+        rescue.carry_out(lifeline, keep);
         leave(ExitCode::kWorkerLost);
       },
       [&lane, &start] {
@@ -235,6 +240,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
                : start.gets_on() ? kHeartbeatInStart
                                  : kHeartbeat;
       });
+  const auto keep = [&] { rescue.carry_out(lifeline, true); };  // such a run does not start again
   tether.settle();
   comm::survive_mpi_aborts();  // the lifeline tells who is lost
   std::optional<JobSpec> job;
@@ -275,7 +281,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
     (void)lifeline.wait_closed(kOthersDeadline);
   } catch (const StoppedByCoordinator& stopped) {
-    rescue.carry_out(lifeline);
+    rescue.carry_out(lifeline, stopped.keep());
     leave(stopped.code());
   } catch (const CommError& error) {
     log->error("{}", error.what());
@@ -286,20 +292,21 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     if (generation && generation->training() != nullptr) {
       generation->training()->finish_healthy_files();
     }
-    fail(link, *log, stop_for(error));
+    fail(link, *log, stop_for(error), [] {});
   } catch (const Error& error) {
-    fail(link, *log, stop_for(error));
+    fail(link, *log, stop_for(error), keep);
   } catch (const std::exception& error) {
     const std::string words = error.what();  // LibTorch's go on with a stack trace, for the log
     log->error("{}", words);
     if (const std::string raised = gan::raised_in_python(error); !raised.empty()) {
-      fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kUsage), .reason = raised});
+      fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kUsage), .reason = raised}, keep);
     }
     const auto shortage =
         job ? out_of_memory(error, *computing.requests, *job, welcome.layout) : std::nullopt;
     fail(link, *log,
          {.exit_code = static_cast<int>(shortage ? ExitCode::kEnvironment : ExitCode::kInternal),
-          .reason = shortage.value_or(words.substr(0, words.find('\n')))});
+          .reason = shortage.value_or(words.substr(0, words.find('\n')))},
+         keep);
   }
   log->info("done");
   return finished;

@@ -2,8 +2,10 @@
 #include "base/system/trusted_code.hpp"
 
 #include <array>
+#include <cerrno>
 #include <deque>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <grp.h>
@@ -68,6 +70,7 @@ std::string why_not_trusted(const fs::path& path) {
   const fs::path absolute = fs::absolute(path);
   std::deque<fs::path> rest(absolute.begin(), absolute.end());
   fs::path place;
+  bool is_shared = false;  // others can make files in `place`
   for (int links = 0; !rest.empty();) {
     const fs::path part = rest.front();
     rest.pop_front();
@@ -78,19 +81,24 @@ std::string why_not_trusted(const fs::path& path) {
     const fs::path next = part == "." || part.empty() ? place : place / part;
     struct stat status {};
     if (::lstat(next.c_str(), &status) != 0) {
-      return {};
+      // Nobody else can put something there before it is opened.
+      return errno == ENOENT && !is_shared
+                 ? std::string()
+                 : fmt::format("{} cannot be looked at ({})", next.string(),
+                               std::generic_category().message(errno));
     }
     if (std::string complaint = complaint_about(next, status); !complaint.empty()) {
       return complaint;
     }
     if (!S_ISLNK(status.st_mode)) {
       place = next;
+      is_shared = (status.st_mode & S_ISVTX) != 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
       continue;
     }
     std::error_code error;
     const fs::path target = fs::read_symlink(next, error);
     if (error || ++links > kMostLinks) {
-      return {};  // nobody can open it
+      return fmt::format("{} leads nowhere", next.string());
     }
     rest.insert(rest.begin(), target.begin(), target.end());
     if (target.is_absolute()) {

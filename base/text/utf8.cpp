@@ -64,12 +64,16 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   return std::nullopt;
 }
 
-std::string shown(std::string_view text) {
+namespace {
+
+/// Characters that a terminal obeys and bytes that are no UTF-8 become '?'.
+/// @param kept  control characters that stay. @param most  bytes; then it ends in "..."
+std::string without_controls(std::string_view text, std::string_view kept, std::size_t most) {
   std::string result;
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t length = character_length(text, at);
-    if (result.size() + std::max<std::size_t>(length, 1) > kShownBytes) {
+    if (result.size() + std::max<std::size_t>(length, 1) > most) {
       return result + "...";
     }
     const auto first = static_cast<unsigned char>(text[at]);
@@ -77,7 +81,7 @@ std::string shown(std::string_view text) {
     const bool is_control =
         first < 0x20 || first == 0x7F ||
         (first == 0xC2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
-    if (length == 0 || is_control) {
+    if (length == 0 || (is_control && kept.find(text[at]) == std::string_view::npos)) {
       result += '?';
     } else {
       result += text.substr(at, length);
@@ -85,6 +89,14 @@ std::string shown(std::string_view text) {
     at += std::max<std::size_t>(length, 1);
   }
   return result;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) { return without_controls(text, "", kShownBytes); }
+
+std::string plain(std::string_view text) {
+  return without_controls(text, "\n\t", std::string::npos);
 }
 
 }  // namespace gangway

@@ -16,4 +16,8 @@ namespace gangway {
 /// '?', and what is longer than 60 bytes ends in "...".
 [[nodiscard]] std::string shown(std::string_view text);
 
+/// The same of lines, whatever their length: what another user's run says must not steer the
+/// terminal.
+[[nodiscard]] std::string plain(std::string_view text);
+
 }  // namespace gangway

@@ -58,11 +58,11 @@ nlohmann::json figures_of(const char* program, int workers,
                           const Environment& environment) {
   launch::let_root_use_mpirun();
   std::vector<std::string> command =
-      launch::measuring_command({.workers = workers,
-                                 .program = require_program(program),
-                                 .hostfile = {},
-                                 .exported_variables = launch::exported_variables(environment)},
-                                arguments);
+      launch::command_on_hosts({.workers = workers,
+                                .program = require_program(program),
+                                .hostfile = {},
+                                .exported_variables = launch::exported_variables(environment)},
+                               arguments);
   command.insert(command.begin(), {"timeout", "120"});  // NCCL has hung where links were broken
   const launch::ChildOutput output = launch::output_of_child(command, launch::ToldToEnd::kAtOnce);
   const std::size_t end = output.text.find_last_not_of('\n') + 1;
@@ -101,11 +101,11 @@ int bench_allreduce(const AllreduceOptions& options, const Environment& environm
   launch::let_root_use_mpirun();
   for (const int workers : options.workers) {
     const auto command =
-        launch::measuring_command({.workers = workers,
-                                   .program = program,
-                                   .hostfile = hostfile,
-                                   .exported_variables = launch::exported_variables(environment)},
-                                  arguments_of(options));
+        launch::command_on_hosts({.workers = workers,
+                                  .program = program,
+                                  .hostfile = hostfile,
+                                  .exported_variables = launch::exported_variables(environment)},
+                                 arguments_of(options));
     std::cout << "$ " << launch::shell_line(command) << std::endl;
     if (const int code = launch::run_child(command); code != 0) {
       return code;

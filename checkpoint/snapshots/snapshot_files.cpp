@@ -262,13 +262,33 @@ void SnapshotFile::verify(std::size_t piece) const {
   }
 }
 
-std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key) {
+std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key,
+                             std::int64_t newest) {
   for (const fs::path& folder : folders) {
     remove_unfinished_copies(folder, key);
   }
-  const std::vector<fs::path> files = slot_files(folders, key);
+  std::vector<fs::path> files = slot_files(folders, key);
+  std::erase_if(files, [&](const fs::path& file) {
+    return step_in_kept_name(file.filename().string()) > newest;
+  });
   return static_cast<std::size_t>(std::count_if(
       files.begin(), files.end(), [](const fs::path& file) { return remove_slot_file(file); }));
+}
+
+std::int64_t set_newer_aside(std::span<const fs::path> folders, const std::string& key,
+                             std::int64_t step) {
+  std::int64_t newest = step;
+  for (const SnapshotEntry& entry : find_snapshots(folders, key)) {
+    const std::string name = entry.file.filename().string();
+    if (entry.id.step > step && !entry.is_in_use) {
+      newest = std::max(newest, entry.id.step);
+      if (!step_in_kept_name(name)) {
+        std::error_code gone;  // another worker of this host is faster
+        fs::rename(entry.file, entry.file.parent_path() / kept_name(name, entry.id), gone);
+      }
+    }
+  }
+  return newest;
 }
 
 void remove_saved_snapshots(std::span<const fs::path> folders, const std::string& key,

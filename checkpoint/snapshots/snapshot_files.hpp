@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,9 +78,15 @@ class SnapshotFile {
 
 /// Removes the slots of the run `key` whose process no longer lives, and what was left of copies;
 /// the living remove their own (SnapshotMemory::remove). Called when a job has ended well, and when
-/// a new state is whole. @return how many slots.
-std::size_t remove_snapshots(std::span<const std::filesystem::path> folders,
-                             const std::string& key);
+/// a new state is whole. @param newest  copies, and those set aside, of later steps stay
+/// @return how many slots.
+std::size_t remove_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
+                             std::int64_t newest = std::numeric_limits<std::int64_t>::max());
+
+/// Gives slots of steps beyond `step`, whose processes are gone, names that no new slot takes over.
+/// @return the newest of these steps, or `step`
+[[nodiscard]] std::int64_t set_newer_aside(std::span<const std::filesystem::path> folders,
+                                           const std::string& key, std::int64_t step);
 
 /// The same, once the run's status says that it has ended with all of its state on the disk: at its
 /// end, or stopped on request. Called by each worker as it leaves.

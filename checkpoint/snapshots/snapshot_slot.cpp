@@ -2,6 +2,7 @@
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -227,6 +228,17 @@ std::string tagged_name(const std::string& slot_name) {
 std::string kept_name(const std::string& slot_name, const SnapshotId& id) {
   return fmt::format("{}-i{}-{:09d}", slot_name.substr(0, slot_name.find("-t")), id.incarnation,
                      id.step);
+}
+
+std::optional<std::int64_t> step_in_kept_name(std::string_view name) {
+  const std::size_t mark = name.rfind("-i");
+  const std::size_t dash = mark == std::string_view::npos ? mark : name.find('-', mark + 1);
+  std::int64_t step = 0;
+  if (dash == std::string_view::npos ||
+      std::from_chars(name.data() + dash + 1, name.data() + name.size(), step).ec != std::errc()) {
+    return std::nullopt;
+  }
+  return step;
 }
 
 std::optional<std::string> key_in_slot_name(std::string_view name) {

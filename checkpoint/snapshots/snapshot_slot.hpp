@@ -74,8 +74,11 @@ static_assert(sizeof(SlotHeader) == 160 && sizeof(SlotHeader) < kSlotPage);
 /// others could foresee they could take before, and in a sticky folder nobody but they could remove
 /// it.
 [[nodiscard]] std::string tagged_name(const std::string& slot_name);
-/// Of a copy on the disk, which must not take the place of another one.
+/// Of a copy on the disk, which must not take the place of another one, and of a slot that was set
+/// aside.
 [[nodiscard]] std::string kept_name(const std::string& slot_name, const SnapshotId& id);
+/// Nothing: the name is a slot's.
+[[nodiscard]] std::optional<std::int64_t> step_in_kept_name(std::string_view name);
 /// The key in a name of any of these forms.
 [[nodiscard]] std::optional<std::string> key_in_slot_name(std::string_view name);
 /// Sixteen hexadecimal digits of the run directory's real path, the job's fingerprint and the run's

@@ -325,10 +325,23 @@ bool remove_slot_file(const fs::path& path) noexcept {
   return file && claim_to_remove(file) && is_ours(file) && ::unlink(path.c_str()) == 0;
 }
 
+std::size_t bytes_of_slots(const fs::path& folder, const std::string& key, int num_workers) {
+  const std::string of = fmt::format("-of-{:04d}-", num_workers);
+  std::size_t bytes = 0;
+  for (const fs::path& file : slot_files(std::span(&folder, 1), key)) {
+    std::error_code gone;
+    const std::string name = file.filename().string();
+    const bool is_kin = name.find(of) != std::string::npos && !step_in_kept_name(name);
+    const std::uintmax_t size = is_kin ? fs::file_size(file, gone) : 0;
+    bytes += gone ? 0 : static_cast<std::size_t>(size);
+  }
+  return bytes;
+}
+
 SnapshotFolder choose_snapshot_folder(std::size_t bytes_on_host, const fs::path& shared_memory,
-                                      const fs::path& fallback) {
+                                      const fs::path& fallback, std::size_t held) {
   const auto needed = static_cast<double>(bytes_on_host);
-  const double shared = free_bytes(shared_memory);
+  const double shared = free_bytes(shared_memory) + static_cast<double>(held);
   if (needed <= shared * (7.0 / 8.0)) {
     return {.path = shared_memory, .reason = {}};
   }

@@ -70,9 +70,15 @@ struct SnapshotFolder {
 /// Shared memory if all of this host's slots fit and leave an eighth of it free; else `fallback` (a
 /// folder on a local disk, made if missing).
 /// @param bytes_on_host  of all slots of all workers on this host
+/// @param held  that such slots have there already, of an earlier start: they are taken over
 /// @throws EnvironmentError where neither has room.
 [[nodiscard]] SnapshotFolder choose_snapshot_folder(std::size_t bytes_on_host,
                                                     const std::filesystem::path& shared_memory,
-                                                    const std::filesystem::path& fallback);
+                                                    const std::filesystem::path& fallback,
+                                                    std::size_t held = 0);
+
+/// What slots of the run `key`, of that many workers, have in `folder`.
+[[nodiscard]] std::size_t bytes_of_slots(const std::filesystem::path& folder,
+                                         const std::string& key, int num_workers);
 
 }  // namespace gangway::checkpoint

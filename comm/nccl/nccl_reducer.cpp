@@ -215,13 +215,16 @@ bool NcclReducer::advance() {
 
 void NcclReducer::launch_bucket(std::size_t bucket) {
   check(cudaStreamWaitEvent(session_.stream(), events_[bucket].gradients.get(), 0), setup_.network);
+  const bool is_last = bucket + 1 == events_.size();
+  if (is_last) {
+    session_.note_inputs(events_[bucket].gradients.get());
+  }
   if (setup_.order == NcclOrder::kNcclOrder) {
     all_reduce(bucket);
   } else {
     send_partials(bucket);
     send_sums(bucket);
   }
-  const bool is_last = bucket + 1 == events_.size();
   if (!agrees()) {
     update_and_share(bucket);
   } else if (is_last) {

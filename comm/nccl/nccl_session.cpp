@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,7 @@ class NcclSession::Threads {
 NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<NcclState>(setup)) {
   check(cudaSetDevice(setup.device), "choosing the device");
   state_->stream = make_priority_stream();
+  state_->before = make_priority_stream();
   threads_ = std::make_unique<Threads>(state_);
   try {
     ncclConfig_t config = config_of(setup);
@@ -136,6 +138,20 @@ void NcclSession::replay(std::size_t graph, cudaStream_t stream, const char* wha
   watch(stream, what);
 }
 
+void NcclSession::note_inputs(cudaEvent_t ready) {
+  constexpr const char* kWhat = "an exchange's inputs";
+  if (is_capturing(state_->stream.get())) {
+    return;
+  }
+  if (!state_->inputs) {
+    state_->inputs = make_event();
+  }
+  // On a stream of its own: on the session's an exchange before may wait for a peer that is gone.
+  check(cudaStreamWaitEvent(state_->before.get(), ready, 0), kWhat);
+  check(cudaEventRecord(state_->inputs.get(), state_->before.get()), kWhat);
+  state_->has_inputs = true;
+}
+
 void NcclSession::watch(cudaStream_t stream, const char* what) {
   if (is_capturing(stream)) {
     return;
@@ -146,10 +162,15 @@ void NcclSession::watch(cudaStream_t stream, const char* what) {
     ++free;
   }
   if (free == state_->watches.end()) {
-    free = state_->watches.insert(free, {.event = make_event(), .deadline = {}, .what = what});
+    free = state_->watches.insert(
+        free, {.event = make_event(), .inputs = {}, .deadline = {}, .what = what});
   }
   check(cudaEventRecord(free->event.get(), stream), what);
   free->what = what;
+  free->waits_for_inputs = std::exchange(state_->has_inputs, false);
+  if (free->waits_for_inputs) {
+    std::swap(free->inputs, state_->inputs);
+  }
   free->deadline.emplace(state_->setup.timeout);
 }
 

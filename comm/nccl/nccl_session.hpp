@@ -50,6 +50,9 @@ class NcclSession {
   /// The watchdog expects all that lies on `stream` by now to end within the deadline; nothing
   /// while the stream is being captured. The launching thread only; `what` is a literal.
   void watch(cudaStream_t stream, const char* what);
+  /// The deadline of the next watch() begins behind `ready`, before which a graph may have a whole
+  /// phase to compute.
+  void note_inputs(cudaEvent_t ready);
 
   /// Takes over a graph captured from operations of this session and makes it ready for `replay`;
   /// returns its number. NCCL ends no communicator while such a graph lives, so that it may have no

@@ -151,6 +151,12 @@ void NcclState::poll_watches() {
       if (!watch.deadline) {
         continue;
       }
+      if (watch.waits_for_inputs && cudaEventQuery(watch.inputs.get()) == cudaErrorNotReady) {
+        continue;
+      }
+      if (std::exchange(watch.waits_for_inputs, false)) {
+        watch.deadline.emplace(setup.timeout);
+      }
       const cudaError_t state = cudaEventQuery(watch.event.get());
       if (state == cudaSuccess) {
         watch.deadline.reset();

@@ -68,13 +68,16 @@ class NcclState {
 
   struct Watch {
     CudaEvent event;
+    CudaEvent inputs;  ///< the deadline begins behind it, where it counts
+    bool waits_for_inputs = false;
     std::optional<Deadline> deadline;  ///< none: free for use
     const char* what = "";
   };
 
   const NcclSetup setup;
   CudaStream stream;
-  Mutex calls;  // of every call on the two handles below
+  CudaStream before;  ///< on which exchanges' inputs are waited for
+  Mutex calls;        // of every call on the two handles below
   NcclComm communicator GANGWAY_GUARDED_BY(calls);
   /// With operations of the communicator, which outlives them.
   std::vector<CudaGraphExec> graphs GANGWAY_GUARDED_BY(calls);
@@ -87,6 +90,8 @@ class NcclState {
   /// No communicator any more, or none yet to be aborted.
   bool ended GANGWAY_GUARDED_BY(mutex) = false;
   std::vector<Watch> watches GANGWAY_GUARDED_BY(mutex);
+  CudaEvent inputs;         ///< of the next watch; the launching thread's
+  bool has_inputs = false;  ///< whether it has been recorded since the last one
 
  private:
   struct Handles {

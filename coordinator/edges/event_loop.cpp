@@ -326,13 +326,12 @@ void EventLoop::discard_unfinished() {
 
 void EventLoop::end() {
   if (!outcome_.orderly) {
-    parts_.lifelines.abandon_all();
+    parts_.lifelines.abandon_all(outcome_.keeps);
   }
-  const bool keeps = parts_.keeps_snapshots && outcome_.unsaved_snapshot;
-  parts_.recorder.finish(outcome_, conductor_.membership(), keeps);
+  parts_.recorder.finish(outcome_, conductor_.membership());
   closing_ = true;
   ended_at_ = closing_since_ = steady_clock::now();
-  if (keeps) {
+  if (outcome_.keeps) {
     keep_snapshots();
   }
   close_if_all_gone();

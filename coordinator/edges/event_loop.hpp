@@ -43,8 +43,6 @@ struct LoopParts {
   CheckpointScorer& scorer;
   Tether& tether;
   std::function<void(JobStatus)> show_status = {};  ///< about once a second, where anybody is told
-  /// The hosts' memory may go with the job: when it fails, snapshots are copied to the disk.
-  bool keeps_snapshots = false;
   /// Sees each effect before it is carried out.
   std::function<void(const Effect&)> watch = [](const Effect&) {};
 };

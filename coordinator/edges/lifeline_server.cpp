@@ -80,9 +80,10 @@ class LifelineServer::Session : public std::enable_shared_from_this<Session> {
     // A full buffer means that the worker does not read: its own silence tells.
     (void)!::send(socket_.native_handle(), &kHeartbeat, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  void abandon() {
+  void abandon(bool keep) {
     error_code ignored;  // a connection that is gone already needs no farewell
-    boost::asio::write(socket_, boost::asio::buffer(&kAbandon, 1), ignored);
+    const char& farewell = keep ? kAbandon : kAbandonAsIs;
+    boost::asio::write(socket_, boost::asio::buffer(&farewell, 1), ignored);
   }
   /// The worker sees the end of its lifeline at once; the socket itself stays with what reads it.
   void close() {
@@ -270,9 +271,9 @@ void LifelineServer::beat() {
   }
 }
 
-void LifelineServer::abandon_all() {
+void LifelineServer::abandon_all(bool keep) {
   for (const auto& [rank, session] : sessions_) {
-    session->abandon();
+    session->abandon(keep);
   }
 }
 

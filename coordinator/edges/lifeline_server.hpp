@@ -73,8 +73,8 @@ class LifelineServer {
   void close_all();
   /// Tells every connected worker that the event loop turns. Never waits.
   void beat();
-  /// Tells every connected worker to end at once.
-  void abandon_all();
+  /// Tells every connected worker to end at once. @param keep  once its snapshots are on the disk
+  void abandon_all(bool keep);
   [[nodiscard]] bool is_open(int rank) const { return sessions_.contains(rank); }
 
  private:

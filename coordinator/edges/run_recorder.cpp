@@ -141,16 +141,21 @@ void RunRecorder::show_placement(const Membership& membership, const ShowPlaceme
                 [directory = run_.directory, ranks] { write_placement(directory, ranks); });
   say(placement_table(ranks));
   say(fmt::format("model  {}; {}", parameter_counts(run_.spec, ready), ready.plan_summary));
+  const auto before = state_before(run_, placement.step);
+  software_ = software_now(ready, before);
   RunStart start = run_.start;
   start.begun = placement.step;
   start.data_fingerprint = ready.data_fingerprint;
   start.data_read = checkpoint::rfc3339(std::chrono::system_clock::now());
+  start.software = software_;
+  start.computed = start.incarnation;
   output_.write(std::string(kRunStartFile),
                 [directory = run_.directory, start] { write_run_start(directory, start); });
   data_fingerprint_ = ready.data_fingerprint;
-  software_ = software_now(ready, run_.resume ? &run_.resume->manifest : nullptr);
-  for (const std::string& line : warnings_of_start(run_, software_, ready, placement.step)) {
-    say(line);
+  if (before) {
+    for (const std::string& line : change_warnings(*before, software_, ready, run_.spec)) {
+      say(line);
+    }
   }
 }
 
@@ -345,7 +350,7 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
   });
 }
 
-void RunRecorder::finish(const Outcome& outcome, const Membership& membership, bool keeps) {
+void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
   // Checkpoints under way stay, for a worker may write there: the next start removes them.
   output_.end_bar();
   // First of all: the exit code of `gangway run` hangs on it.
@@ -353,7 +358,7 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership, b
       .exit_code = outcome.exit_code,
       .reason = outcome.reason,
       .saved = outcome.saved,
-      .keeping = keeps,
+      .keeping = outcome.keeps,
       .rolled_back = outcome.rolled_back,
       .lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost) ? outcome.rank : 0};
   tell(outcome.resize, status_);

@@ -99,9 +99,8 @@ class RunRecorder {
   }
 
   /// status.json, for which it waits; the last words on the terminal, error.json. Never throws for
-  /// a disk that fails.
-  /// @param keeps  snapshots are being copied to the disk: the status says so until end_keeping()
-  void finish(const Outcome& outcome, const Membership& membership, bool keeps);
+  /// a disk that fails. While snapshots are copied, until end_keeping(), the status says so.
+  void finish(const Outcome& outcome, const Membership& membership);
 
   /// What copies this host's snapshots from `step` on to the run directory, for the disk's thread.
   [[nodiscard]] checkpoint::KeepSnapshots keep_work(std::int64_t step) const;

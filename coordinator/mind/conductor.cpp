@@ -90,6 +90,10 @@ Effects Conductor::take(const messages::Loading& loading, const Arrival& arrival
 
 Effects Conductor::take(const messages::Picture& picture, const Arrival& arrival) {
   watch_.lively(arrival.now);
+  constexpr std::size_t kListed = 200;  // copied for whoever looks, each second
+  if (pictures_.size() == kListed) {
+    pictures_.erase(pictures_.begin());
+  }
   pictures_.push_back(picture.file);
   return {ShowPicture{picture}};
 }
@@ -177,7 +181,8 @@ Effects Conductor::begin_if_ready(TimePoint now) {
     return {};
   }
   const auto verdict =
-      compare_arithmetic(membership_.arithmetics(), settings_.job.layout.mixed_processors);
+      compare_arithmetic(membership_.arithmetics(), settings_.job.layout.mixed_processors,
+                         settings_.arithmetic_before.value_or(messages::Arithmetic{}));
   if (!verdict.refusal.empty()) {
     return end(ExitCode::kEnvironment, verdict.refused_rank, verdict.refusal);
   }
@@ -348,11 +353,15 @@ Effects Conductor::lose(const Fault& fault) {
 }
 
 Effects Conductor::end(ExitCode code, int rank, const std::string& reason) {
-  return end_with(Outcome{.exit_code = static_cast<int>(code),
-                          .reason = reason,
-                          .rank = rank,
-                          .step = ticks_.steps_done(),
-                          .orderly = false});
+  // What a host lacks that has taken another's place, a later start may do without.
+  const bool is_of_a_host = settings_.arithmetic_before && !begun_ && rank > 0 &&
+                            (code == ExitCode::kUsage || code == ExitCode::kEnvironment);
+  return end_with(
+      Outcome{.exit_code = static_cast<int>(is_of_a_host ? ExitCode::kWorkerLost : code),
+              .reason = reason,
+              .rank = rank,
+              .step = ticks_.steps_done(),
+              .orderly = false});
 }
 
 Effects Conductor::end_with(Outcome outcome) {
@@ -364,8 +373,12 @@ Effects Conductor::end_with(Outcome outcome) {
     if (newest > saved && outcome.exit_code != static_cast<int>(ExitCode::kDiverged)) {
       outcome.unsaved_snapshot = newest;
     }
-    SendMessage stop{.message =
-                         messages::Stop{.exit_code = outcome.exit_code, .reason = outcome.reason}};
+    const bool starts_again =
+        settings_.welcome.goes_on && outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost);
+    outcome.keeps = settings_.copied_by_rank_0 && outcome.unsaved_snapshot && !starts_again;
+    SendMessage stop{.message = messages::Stop{.exit_code = outcome.exit_code,
+                                               .reason = outcome.reason,
+                                               .keep = outcome.keeps}};
     for (const Member& member : membership_.members()) {
       if (member.state != WorkerState::kLost && member.state != WorkerState::kLeft) {
         stop.ranks.push_back(member.rank);

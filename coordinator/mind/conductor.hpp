@@ -49,6 +49,7 @@ struct Outcome {
   bool saved = false;  ///< all of its state is on the disk
   /// Of the snapshot that all have and that is newer than any checkpoint.
   std::optional<std::int64_t> unsaved_snapshot = {};
+  bool keeps = false;  ///< which is to be copied to the disk: memory may go before the next start
   /// A rollback was decided: the next start goes on from an earlier state.
   bool rolled_back = false;
   /// It left for this: the next start goes on so.
@@ -145,6 +146,9 @@ struct ConductorSettings {
   MembershipLimits limits;
   /// `gangway run` stands over the ranks, and starts them again.
   bool is_supervised = false;
+  /// Of the last start of the command that began, where it has made this one by itself, after a
+  /// loss, a rollback or a resize.
+  std::optional<messages::Arithmetic> arithmetic_before;
   BalancePlan balance;
   SnapshotPace snapshots;
   /// As Hello::shared_memory: the memory whose snapshots rank 0 copies to the disk when the run
@@ -355,7 +359,7 @@ class Conductor {
   messages::Ready ready_;              ///< the newest
   int ready_rank_ = 0;                 ///< whose it is
   std::optional<report::Tick> last_tick_;
-  std::vector<std::string> pictures_;           ///< files, of this start
+  std::vector<std::string> pictures_;           ///< files, of this start, the newest
   std::optional<TimePoint> committed_at_;       ///< the newest checkpoint of this start
   std::string begin_line_;                      ///< what all have loaded, for the user
   std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with

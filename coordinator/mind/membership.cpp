@@ -156,16 +156,24 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
   if (all_ready() || now - start_ < limits_.start) {
     return std::nullopt;
   }
+  constexpr int kNamed = 8;  // a status of a thousand names is none that anybody reads
   std::string late;
   int first = 0;
+  int count = 0;
   for (const Member& member : members_) {
     if (member.state == WorkerState::kLeft ||
         (member.state == WorkerState::kReady && member.heard)) {
       continue;
     }
     first = first == 0 ? member.rank : first;
+    if (++count > kNamed) {
+      continue;
+    }
     late += fmt::format("{}{} {}", late.empty() ? "" : ", ", describe(member.rank),
                         member.state == WorkerState::kExpected ? "never reported" : "is not ready");
+  }
+  if (count > kNamed) {
+    late += fmt::format(" and {} more", count - kNamed);
   }
   return Fault{ExitCode::kWorkerLost, first,
                fmt::format("{} after {:.0f} s without a sign that a worker gets on: see its log in "

@@ -58,6 +58,18 @@ const ArithmeticOfRank& reference_of(const std::vector<ArithmeticOfRank>& ranks)
       ranks, {}, [&](const ArithmeticOfRank& one) { return counts.at(one.arithmetic.bits); });
 }
 
+constexpr std::string_view kNoneKnown = "nothing that is known of them differs";
+
+ArithmeticVerdict unlike_before(const ArithmeticOfRank& one, const std::string& facts) {
+  return {.common = one.arithmetic,
+          .refused_rank = one.rank,
+          .refusal = fmt::format(
+              "rank {} on host {} computes other bits than the start before: {}; a command that is "
+              "given again goes on with these, and says so (docs/numerics.md)",
+              one.rank, one.host, facts.empty() ? kNoneKnown : facts),
+          .note = {}};
+}
+
 }  // namespace
 
 std::string differing_facts(const Arithmetic& one, const Arithmetic& other) {
@@ -88,17 +100,26 @@ std::string differing_facts(const Arithmetic& one, const Arithmetic& other) {
 }
 
 ArithmeticVerdict compare_arithmetic(const std::vector<ArithmeticOfRank>& ranks,
-                                     MixedProcessors choice) {
+                                     MixedProcessors choice, const Arithmetic& before) {
   if (ranks.empty()) {
     return {};
   }
-  const ArithmeticOfRank& reference = reference_of(ranks);
+  const bool counts_before =
+      choice == MixedProcessors::kRefuse && !before.bits.empty() && before.bits != kMixedBits &&
+      bits_revision(before.bits) == bits_revision(ranks.front().arithmetic.bits);
+  const auto as_before = std::ranges::find_if(ranks, [&](const ArithmeticOfRank& one) {
+    return counts_before && one.arithmetic.bits == before.bits;
+  });
+  if (counts_before && as_before == ranks.end()) {
+    const ArithmeticOfRank& one = ranks.front();
+    return unlike_before(one, differing_facts(one.arithmetic, before));
+  }
+  const ArithmeticOfRank& reference = as_before == ranks.end() ? reference_of(ranks) : *as_before;
   ArithmeticVerdict verdict{.common = reference.arithmetic};
   const auto pair = [&](const ArithmeticOfRank& one, std::string_view verb) {
     const std::string facts = differing_facts(one.arithmetic, reference.arithmetic);
     return fmt::format("rank {} on host {} {} rank {} on host {}: {}", one.rank, one.host, verb,
-                       reference.rank, reference.host,
-                       facts.empty() ? "nothing that is known of them differs" : facts);
+                       reference.rank, reference.host, facts.empty() ? kNoneKnown : facts);
   };
   const auto computes_others = [&](const ArithmeticOfRank& one) {
     return one.arithmetic.bits != reference.arithmetic.bits;
@@ -187,9 +208,9 @@ std::string arithmetic_warning(const Software& before, const Software& now, bool
   if (facts.empty() && (!has_other_bits || old.bits == own.bits)) {
     return {};
   }
-  return fmt::format("warn  this run computes {} than its checkpoint was computed with: {}; {}",
+  return fmt::format("warn  this run computes {} than its state was computed with: {}; {}",
                      has_other_bits ? "other bits" : "with other means",
-                     facts.empty() ? "nothing that is known of them differs" : facts,
+                     facts.empty() ? kNoneKnown : facts,
                      has_other_bits ? "from here on it trains to other bits than it would there"
                                     : "the bits may differ from here on");
 }

@@ -32,8 +32,11 @@ struct ArithmeticVerdict {
 inline constexpr std::string_view kMixedBits = "mixed";
 
 /// The bits that most ranks have are the run's; of as many the lowest rank's.
+/// @param before  of the start before, whose bits are the run's wherever they can be compared; no
+/// bits: there was none
 [[nodiscard]] ArithmeticVerdict compare_arithmetic(const std::vector<ArithmeticOfRank>& ranks,
-                                                   MixedProcessors choice);
+                                                   MixedProcessors choice,
+                                                   const messages::Arithmetic& before = {});
 
 /// "instructions AVX2, not AVX512; MKL_CBWR unset, not AVX2; flags without avx512f": in what `one`
 /// differs from `other`; empty where no fact does.
@@ -54,8 +57,8 @@ using Software = std::map<std::string, std::string>;
 /// from then on, and so is what `before` has of it: kArithmeticChanges.
 void keep_arithmetic_changes(const Software& before, std::int64_t step, Software& now);
 
-/// One line where a run goes on with another arithmetic than its checkpoint was computed with; else
-/// empty, as it is where the checkpoint is older than such comparisons.
+/// One line where a run goes on with another arithmetic than its state was computed with; else
+/// empty, as it is where the state is older than such comparisons.
 /// @param is_same_job  else its bits say nothing
 [[nodiscard]] std::string arithmetic_warning(const Software& before, const Software& now,
                                              bool is_same_job);

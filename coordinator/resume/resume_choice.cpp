@@ -29,12 +29,18 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
       return is_on_the_way(id.step, id.incarnation, run_.decisions) && is_scorable(id.step);
     };
     point.snapshot = inventory.newest_after(saved, is_on_way);
-    if (const auto missing = inventory.missing_after(saved);
-        missing && !point.snapshot && is_on_way(missing->id)) {
-      tell_(
-          fmt::format("note  a newer snapshot, of step {}, is not whole: no host of this start has "
-                      "the part of worker {} of {}",
-                      missing->id.step, missing->part, missing->id.num_workers));
+    const bool waits_for_hosts =
+        options_.is_again && !run_.restarts.empty() && !run_.restarts.back().left_out.empty();
+    const auto missing = inventory.missing_after(point.snapshot ? point.snapshot->id.step : saved);
+    point.keeps_newer = waits_for_hosts && missing && is_on_way(missing->id);
+    if (missing && is_on_way(missing->id) && (!point.snapshot || point.keeps_newer)) {
+      tell_(fmt::format(
+          "note  a newer snapshot, of step {}, is not whole: no host of this start has the part of "
+          "worker {} of {}{}",
+          missing->id.step, missing->part, missing->id.num_workers,
+          point.keeps_newer ? "; what there is stays until training is further, for hosts that "
+                              "come back"
+                            : ""));
     }
   }
   if (point.snapshot) {

@@ -22,7 +22,8 @@ messages::Begin ResumeTalk::propose(const ResumePoint& point) {
   return {.attempt = attempt_,
           .step = point.step,
           .checkpoint = point.checkpoint,
-          .snapshot = point.snapshot};
+          .snapshot = point.snapshot,
+          .keeps_newer = point.keeps_newer};
 }
 
 bool ResumeTalk::refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates) {

@@ -24,6 +24,7 @@ struct ResumePoint {
   std::int64_t saved_step = 0;  ///< of the newest valid checkpoint; `step` where there is none yet
   std::string checkpoint;       ///< absolute path
   std::optional<WholeSnapshot> snapshot;
+  bool keeps_newer = false;      ///< messages::Begin::keeps_newer
   std::int64_t first_tick = 1;   ///< index of the next
   double earlier_seconds = 0.0;  ///< of earlier starts of the run
   std::string line;              ///< for the user, once it is loaded; may be empty

@@ -82,8 +82,9 @@ void require_newest(const checkpoint::Found& named, const std::string& typed, co
 /// The newest of the run. One that leaves nothing to do is read whole: nobody else would.
 std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const Tell& tell) {
   const fs::path folder = run.directory / kCheckpointsFolder;
-  auto found = checkpoint::newest_valid(folder, tell, checkpoint::Depth::kStructure);
-  return found && found->step >= run.end_step ? checkpoint::newest_valid(folder, tell)
+  const Tell warn = [&tell](const std::string& line) { tell("warn  " + line); };
+  auto found = checkpoint::newest_valid(folder, warn, checkpoint::Depth::kStructure);
+  return found && found->step >= run.end_step ? checkpoint::newest_valid(folder, warn)
                                               : std::move(found);
 }
 
@@ -359,9 +360,10 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                  .num_workers = num_workers,
                  .notes = std::move(job.notes)};
   clear_status(directory);
-  run.start = begin_run_start(directory);
+  run.start = begin_run_start(directory, options.is_again);
   run.restarts = read_restarts(directory);
   run.goes_on = options.goes_on;
+  run.is_again = options.is_again;
   return run;
 }
 

@@ -38,8 +38,8 @@ struct StartOptions {
   bool is_one_host = false;     ///< all ranks are on this host, and see its memory
   /// The hosts' memory may be wiped, or others take over, when the job ends.
   bool memory_may_go = false;
-  bool goes_on = false;   ///< `gangway run` starts the job again after a loss: its memory stays
-  bool is_again = false;  ///< it has done so: what the starts before left counts, whatever `resume`
+  bool goes_on = false;   ///< `gangway run` starts the job again after a loss
+  bool is_again = false;  ///< not its first start: what those before left counts, whatever `resume`
   /// Of another run: this one repeats it up to there (`gangway replay`). Empty: it repeats none.
   std::filesystem::path replay;
 };
@@ -67,6 +67,7 @@ struct StartedRun {
   std::vector<std::string> notes{};  ///< ResolvedJob::notes
   Restarts restarts{};               ///< of earlier starts
   bool goes_on = false;              ///< StartOptions::goes_on
+  bool is_again = false;             ///< StartOptions::is_again
   bool replays = false;  ///< it takes no decisions of its own: they are those of what it repeats
   [[nodiscard]] bool is_finished() const { return resume && resume->step >= end_step; }
 };

@@ -60,59 +60,66 @@ std::string placement_table(const std::vector<PlacedRank>& ranks) {
   return text;
 }
 
-Software software_now(const messages::Ready& ready, const checkpoint::Manifest* before) {
+std::optional<StateBefore> state_before(const StartedRun& run, std::int64_t step) {
+  if (run.resume && (run.resume->step == step || run.start.software.empty())) {
+    return StateBefore{.manifest = run.resume->manifest, .since = "the checkpoint was saved"};
+  }
+  if (step == 0) {
+    return std::nullopt;
+  }
+  StateBefore before{.manifest = {}, .since = "the run was started last"};
+  before.manifest.step = step;
+  before.manifest.job_fingerprint = job_fingerprint(run.spec);  // snapshots of another are not read
+  before.manifest.data_fingerprint = run.start.data_fingerprint;
+  before.manifest.created = run.start.data_read;
+  before.manifest.software = run.start.software;
+  return before;
+}
+
+Software software_now(const messages::Ready& ready, const std::optional<StateBefore>& before) {
   Software software = software_of(ready.arithmetic);
   software.emplace("gangway", GANGWAY_VERSION);
   software.emplace("libtorch", ready.libtorch);
   software.emplace(kNumbersRevisionName, std::to_string(kNumbersRevision));
-  if (before != nullptr) {
-    keep_arithmetic_changes(before->software, before->step, software);
+  if (before) {
+    keep_arithmetic_changes(before->manifest.software, before->manifest.step, software);
   }
   return software;
 }
 
-std::vector<std::string> change_warnings(const ChangedSince& since, const JobSpec& job) {
+std::vector<std::string> change_warnings(const StateBefore& before, const Software& software,
+                                         const messages::Ready& ready, const JobSpec& job) {
+  const Software& then = before.manifest.software;
   std::vector<std::string> lines;
-  if (std::string line = data_warning(since.before, since.ready); !line.empty()) {
+  if (std::string line = data_warning(before.manifest, ready, before.since);
+      !before.manifest.data_fingerprint.empty() && !line.empty()) {
     lines.push_back(std::move(line));
   }
-  for (const std::string_view change : number_changes_since(since.before.software, job)) {
-    lines.push_back(
-        fmt::format("warn  Gangway's numbers have changed since the checkpoint was saved: {} "
-                    "(docs/numerics.md)",
-                    change));
+  if (then.empty()) {
+    return lines;  // of an older version
   }
-  const bool is_same_job = since.before.job_fingerprint == job_fingerprint(job);
-  std::string arithmetic = arithmetic_warning(since.before.software, since.software, is_same_job);
-  for (const auto& [name, version] : since.before.software) {
-    const auto now = since.software.find(name);
+  for (const std::string_view change : number_changes_since(then, job)) {
+    lines.push_back(
+        fmt::format("warn  Gangway's numbers have changed since {}: {} "
+                    "(docs/numerics.md)",
+                    before.since, change));
+  }
+  const bool is_same_job = before.manifest.job_fingerprint == job_fingerprint(job);
+  std::string arithmetic = arithmetic_warning(then, software, is_same_job);
+  for (const auto& [name, version] : then) {
+    const auto now = software.find(name);
     const bool is_told = name == "libtorch" && !arithmetic.empty();  // it is a fact of that too
-    if (name != kNumbersRevisionName && !is_told && !is_arithmetic(name) &&
-        now != since.software.end() && now->second != version) {
+    if (name != kNumbersRevisionName && !is_told && !is_arithmetic(name) && now != software.end() &&
+        now->second != version) {
       lines.push_back(
-          fmt::format("warn  {} was {} when the checkpoint was saved and is {} now: the numbers "
-                      "may differ from here on",
-                      name, version, now->second));
+          fmt::format("warn  {} was {} when {} and is {} now: the numbers may differ from here on",
+                      name, version, before.since, now->second));
     }
   }
   if (!arithmetic.empty()) {
     lines.push_back(std::move(arithmetic));
   }
   return lines;
-}
-
-std::vector<std::string> warnings_of_start(const StartedRun& run, const Software& software,
-                                           const messages::Ready& ready, std::int64_t step) {
-  if (run.resume) {
-    return change_warnings({run.resume->manifest, software, ready}, run.spec);
-  }
-  if (step == 0 || run.start.data_fingerprint.empty()) {
-    return {};
-  }
-  std::string line = data_warning(  // it goes on from a snapshot
-      {.data_fingerprint = run.start.data_fingerprint, .created = run.start.data_read}, ready,
-      "the run was started last");
-  return line.empty() ? std::vector<std::string>() : std::vector{std::move(line)};
 }
 
 }  // namespace gangway::coordinator

@@ -3,7 +3,10 @@
 // has changed since a checkpoint. Pure; used by the RunRecorder.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/format/manifest.hpp"
@@ -24,27 +27,23 @@ namespace gangway::coordinator {
 /// A line for each process, below their titles; no line break at the end.
 [[nodiscard]] std::string placement_table(const std::vector<PlacedRank>& ranks);
 
-/// What a run's checkpoints say that their state was computed with.
-/// @param before  of the checkpoint that it goes on from; null: it begins
-[[nodiscard]] Software software_now(const messages::Ready& ready,
-                                    const checkpoint::Manifest* before);
-
-/// A checkpoint that a run goes on from, and with what.
-struct ChangedSince {
-  const checkpoint::Manifest& before;
-  const Software& software;
-  const messages::Ready& ready;
+/// What is known of the computation of a state that a run goes on from, as a manifest has it.
+struct StateBefore {
+  checkpoint::Manifest manifest;
+  std::string_view since;  ///< "the checkpoint was saved"
 };
 
-/// What differs and may change bits, a line each.
-[[nodiscard]] std::vector<std::string> change_warnings(const ChangedSince& since,
-                                                       const JobSpec& job);
+/// Of the state of `step`: its checkpoint, or of a snapshot the start before. Nothing: it is new.
+[[nodiscard]] std::optional<StateBefore> state_before(const StartedRun& run, std::int64_t step);
 
-/// The same of a run that begins at `step`: since its checkpoint, or where there is none, of the
-/// data, since it was started last.
-[[nodiscard]] std::vector<std::string> warnings_of_start(const StartedRun& run,
-                                                         const Software& software,
-                                                         const messages::Ready& ready,
-                                                         std::int64_t step);
+/// What a run's checkpoints say that their state was computed with.
+[[nodiscard]] Software software_now(const messages::Ready& ready,
+                                    const std::optional<StateBefore>& before);
+
+/// What differs from `before` and may change bits, a line each.
+[[nodiscard]] std::vector<std::string> change_warnings(const StateBefore& before,
+                                                       const Software& software,
+                                                       const messages::Ready& ready,
+                                                       const JobSpec& job);
 
 }  // namespace gangway::coordinator

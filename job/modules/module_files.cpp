@@ -185,8 +185,11 @@ std::string read_module(const ScriptSpec& spec) {
                        .remedy = kScriptRemedy});
 }
 
-PythonSources read_python(const ScriptSpec& spec) {
-  PythonSources sources = read_python_sources(spec.file);
+namespace {
+
+PythonSources read_hashed(const ScriptSpec& spec,
+                          const std::function<void(const fs::path&)>& look) {
+  PythonSources sources = read_python_sources(spec.file, look);
   const std::string call = call_of(spec.python_class, spec.arguments);
   const std::string found = hash_of(call + joined_sources(sources));
   if (!spec.hash.empty() && found != spec.hash) {
@@ -196,12 +199,12 @@ PythonSources read_python(const ScriptSpec& spec) {
   return sources;
 }
 
+}  // namespace
+
+PythonSources read_python(const ScriptSpec& spec) { return read_hashed(spec, {}); }
+
 PythonSources read_trusted_python(const ScriptSpec& spec) {
-  PythonSources sources = read_python(spec);
-  for (const auto& [path, text] : sources) {
-    require_trusted(fs::absolute(spec.file).parent_path() / path);
-  }
-  return sources;
+  return read_hashed(spec, require_trusted);
 }
 
 std::string read_style_file(const Job& job) {

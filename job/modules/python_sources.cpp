@@ -170,9 +170,11 @@ class ImportReader {
 };
 
 std::string read_source(const fs::path& file, const fs::path& of) {
-  std::error_code ignored;
-  if (fs::is_directory(file, ignored)) {
-    throw ConfigError(fmt::format("{}: is a folder; name a Python file", of.string()));
+  std::error_code missing;
+  if (fs::exists(file, missing) && !fs::is_regular_file(file, missing)) {  // a pipe is waited for
+    throw ConfigError(
+        fmt::format("{}: is {}; name a Python file", of.string(),
+                    fs::is_directory(file, missing) ? "a folder" : "no regular file"));
   }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
@@ -240,7 +242,8 @@ std::vector<std::string> imports_in(const std::string& text) {
   return ImportReader(PythonTokens(text).all()).all();
 }
 
-PythonSources read_python_sources(const fs::path& file) {
+PythonSources read_python_sources(const fs::path& file,
+                                  const std::function<void(const fs::path&)>& look) {
   const fs::path folder = file.parent_path();
   PythonSources sources;
   std::vector<std::string> waiting{file.filename().string()};
@@ -253,6 +256,9 @@ PythonSources read_python_sources(const fs::path& file) {
     if (sources.size() == kMostSources) {
       throw ConfigError(
           fmt::format("{}: imports more than {} files of its folder", file.string(), kMostSources));
+    }
+    if (look) {
+      look(fs::absolute(folder / next));
     }
     const std::string text = read_source(folder / next, file);
     for (const std::string& name : imports_in(text)) {

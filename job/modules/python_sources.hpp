@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,9 +20,13 @@ using PythonSources = std::map<std::string, std::string>;
 /// level.
 [[nodiscard]] std::vector<std::string> imports_in(const std::string& text);
 
-/// The file and what it imports from its folder. @throws ConfigError of one line that begins with
-/// the file: missing, a folder, or more than 1,000 files
-[[nodiscard]] PythonSources read_python_sources(const std::filesystem::path& file);
+/// The file and what it imports from its folder.
+/// @param look  at each before it is read; may throw
+/// @throws ConfigError of one line that begins with the file: missing, no regular file, or more
+/// than 1,000 files
+[[nodiscard]] PythonSources read_python_sources(
+    const std::filesystem::path& file,
+    const std::function<void(const std::filesystem::path&)>& look = {});
 
 /// One text with everything in it, of which hashes are taken.
 [[nodiscard]] std::string joined_sources(const PythonSources& sources);

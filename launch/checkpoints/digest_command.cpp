@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include "base/errors.hpp"
 #include "checkpoint/store/scan.hpp"
 #include "checkpoint/tools/digest.hpp"
 #include "checkpoint/tools/report.hpp"
@@ -22,10 +24,22 @@ struct DigestOptions {
   std::filesystem::path outdir = "runs";
 };
 
+/// Nobody is to take the digest of an older state for the run's. @throws CheckpointError
+void require_whole_newest(const std::filesystem::path& folder, const RunReference& reference) {
+  const auto entries = checkpoint::list_checkpoints(folder);
+  const auto* const whole = checkpoint::newest_complete(entries);
+  if (!reference.step && whole != nullptr && whole != &entries.front()) {
+    throw CheckpointError(fmt::format("{}: {}; {}@{} is the newest that is whole",
+                                      entries.front().path.string(), entries.front().damage,
+                                      reference.run, whole->step));
+  }
+}
+
 int digest(const DigestOptions& options) {
   const RunReference reference = parse_run_reference(options.reference);
   const auto run = find_run_directory(reference, options.outdir);
   const auto folder = checkpoint::checkpoints_folder(run);
+  require_whole_newest(folder, reference);
   std::vector<std::string> notes;
   const auto choose = [&] {
     const checkpoint::CheckpointEntry chosen = checkpoint::find_checkpoint(folder, reference.step);

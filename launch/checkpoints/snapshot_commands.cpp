@@ -12,13 +12,19 @@
 
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
+#include "base/this_host.hpp"
 #include "base/units.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
+#include "checkpoint/snapshots/snapshot_slot.hpp"
+#include "job/file/fingerprint.hpp"
+#include "job/file/settle_precision.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_list.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
+#include "run/run_files.hpp"
 #include "run/run_lock.hpp"
+#include "run/run_start.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -134,6 +140,14 @@ void add_snapshot_commands(CLI::App& app, CommandLine& line) {
       ->type_name("RUN");
   rm->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   rm->callback([options, &line] { line.action = [options] { return free_memory(*options); }; });
+  CLI::App* keep = group->add_subcommand("keep")->group("");  // gangway run calls it on each host
+  keep->add_option("run", options->reference)->required();
+  keep->callback([options, &line] {
+    line.action = [options] {
+      std::cout << keep_snapshots(options->reference) << std::flush;
+      return 0;
+    };
+  });
 }
 
 std::string describe_snapshots(const RunSnapshots& run, const fs::path& folder,
@@ -163,6 +177,20 @@ std::string kept_snapshots_note(const fs::path& run_directory, const fs::path& f
       "command to go on from; to free it: {}",
       *run->newest_step, mebibytes(run->bytes), duration_text(checkpoint::kSnapshotsKept),
       free_command(run_directory));
+}
+
+std::string keep_snapshots(const fs::path& run_directory) {
+  const std::optional<JobSpec> job = job_in(run_directory / kJobFile);
+  const std::size_t copied =
+      !job ? 0
+           : checkpoint::copy_snapshots(
+                 {.folder = run_directory / checkpoint::kSnapshotsFolder,
+                  .key = checkpoint::snapshot_key(run_directory, job_fingerprint(*job),
+                                                  run_id_of(run_directory))});
+  return copied == 0
+             ? ""
+             : fmt::format("kept   {} snapshot files of host {} in {}/{}\n", copied, host_name(),
+                           run_directory.string(), checkpoint::kSnapshotsFolder);
 }
 
 }  // namespace gangway::launch

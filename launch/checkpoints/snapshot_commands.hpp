@@ -23,4 +23,8 @@ void add_snapshot_commands(CLI::App& app, CommandLine& line);
 [[nodiscard]] std::string kept_snapshots_note(const std::filesystem::path& run_directory,
                                               const std::filesystem::path& folder);
 
+/// Copies what the run has in this host's memory to its directory: a line on what was copied, or
+/// empty. @pre none of its processes lives. @throws EnvironmentError
+[[nodiscard]] std::string keep_snapshots(const std::filesystem::path& run_directory);
+
 }  // namespace gangway::launch

@@ -58,7 +58,7 @@ std::string require_token(const ControlAccess& access) {
     throw EnvironmentError(fmt::format("{}: there is no such token", access.token_file.string()));
   }
   for (const std::string_view name : {kSteerTokenFile, kReadTokenFile}) {
-    if (auto token = read_token(run / name)) {
+    if (auto token = read_own_token(run / name)) {
       return *token;
     }
   }

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/text/utf8.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/control/control_client.hpp"
 #include "launch/control/status_text.hpp"
@@ -64,7 +65,7 @@ ControlAccess access_of(const Options& options) {
 }
 
 void tell(const Options& options, const wire::CommandReply& reply) {
-  std::cout << (options.json ? json_line(reply) : reply.text()) << std::endl;
+  std::cout << (options.json ? json_line(reply) : plain(reply.text())) << std::endl;
 }
 
 template <typename Request>
@@ -87,12 +88,12 @@ void show_status(const Options& options) {
         phase == kStarting ? fmt::format("run     {}\nphase   starting: {}", access.run.string(),
                                          describe(look_at_unanswered(access.run)))
                            : end_of(access.run);
-    std::cout << (options.json ? json_line(status) : text) << std::endl;
+    std::cout << (options.json ? json_line(status) : plain(text)) << std::endl;
     return;
   }
   ControlClient client(access);
   const auto status = client.ask(&Stub::Status, wire::StatusRequest{});
-  std::cout << (options.json ? json_line(status) + "\n" : status_text(status)) << std::flush;
+  std::cout << (options.json ? json_line(status) + "\n" : plain(status_text(status))) << std::flush;
 }
 
 void watch(const Options& options) {
@@ -103,13 +104,13 @@ void watch(const Options& options) {
       return std::cout.good();
     }
     if (reply.has_status()) {
-      std::cout << status_text(reply.status());
+      std::cout << plain(status_text(reply.status()));
     } else if (reply.has_tick()) {
-      std::cout << reply.tick().line() << '\n';
+      std::cout << plain(reply.tick().line()) << '\n';
     } else if (reply.what_case() == wire::WatchReply::kMissed) {
       std::cout << "missed " << reply.missed() << " lines: this reader is slow\n";
     } else {
-      std::cout << reply.event() << '\n';
+      std::cout << plain(reply.event()) << '\n';
     }
     std::cout << std::flush;
     return std::cout.good();
@@ -263,7 +264,7 @@ void add_verbs(CLI::App& app, Options& options) {
 
 /// In the name of the command that was typed.
 int report_failure(const std::string& message, ExitCode code) {
-  std::cerr << "gangway: " << message << std::endl;
+  std::cerr << "gangway: " << plain(message) << std::endl;
   return static_cast<int>(code);
 }
 

@@ -2,6 +2,7 @@
 #include "launch/going_on/host_roster.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangway::launch {
 
@@ -18,13 +19,16 @@ void HostRoster::drain(const Lineup& now, const std::vector<int>& ranks,
 
 void HostRoster::lost(const std::string& host, TimePoint now) {
   Record& record = records_[host];
+  if (now - std::exchange(record.last, now) >= kLossesCount) {
+    record.losses = 0;  // two in a month say nothing of a host
+  }
   if (++record.losses >= kMostLosses) {
-    record = {.losses = 0, .out_until = now + kAfterLosses, .is_silent = false};
+    record = {.losses = 0, .last = now, .out_until = now + kAfterLosses, .is_silent = false};
   }
 }
 
 void HostRoster::silent(const std::string& host, TimePoint now) {
-  records_[host] = {.losses = 0, .out_until = now + kWithoutAnswer, .is_silent = true};
+  records_[host] = {.losses = 0, .last = now, .out_until = now + kWithoutAnswer, .is_silent = true};
 }
 
 Lineup HostRoster::without(const std::function<bool(const Record&)>& is_out) const {

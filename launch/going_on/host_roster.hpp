@@ -25,8 +25,9 @@ struct Lineup {
 class HostRoster {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  /// Losses for which a host is left out.
+  /// Losses for which a host is left out, none of them older than that.
   static constexpr int kMostLosses = 2;
+  static constexpr std::chrono::hours kLossesCount{1};
   /// For how long: one that does not answer, and one that loses processes.
   static constexpr std::chrono::seconds kWithoutAnswer{60};
   static constexpr std::chrono::minutes kAfterLosses{10};
@@ -34,6 +35,7 @@ class HostRoster {
   /// @param hosts  none: this one alone, which is never left out. @param workers  that are wanted
   HostRoster(std::vector<Host> hosts, int workers) : hosts_(std::move(hosts)), workers_(workers) {}
 
+  [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
   /// Workers of these ranks, of a start with `now`, are to have no successor.
   void drain(const Lineup& now, const std::vector<int>& ranks,
              const std::function<bool(const std::string&)>& is_this_host);
@@ -52,6 +54,7 @@ class HostRoster {
  private:
   struct Record {
     int losses = 0;
+    TimePoint last{};  ///< of them
     TimePoint out_until{};
     bool is_silent = false;
   };

@@ -31,6 +31,8 @@ class Lineups {
   Lineups(const std::vector<Host>& hosts, int workers, int least, LineupQuestions questions);
 
   [[nodiscard]] const Lineup& now() const { return now_; }
+  /// Left out or not.
+  [[nodiscard]] const std::vector<Host>& all_hosts() const { return roster_.hosts(); }
   /// The host of a rank, as the hostfile calls it; empty: this one, or unknown.
   [[nodiscard]] std::string host_of(int rank) const;
 

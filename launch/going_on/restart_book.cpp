@@ -14,12 +14,9 @@ constexpr std::chrono::milliseconds kFirstWait{1000};
 }  // namespace
 
 std::optional<std::chrono::milliseconds> RestartBook::lost(std::optional<std::int64_t> begun) {
-  if (begun > furthest_) {  // nothing is less than any step
-    furthest_ = begun;
-    num_in_vain_ = 0;
-  } else {
-    ++num_in_vain_;
-  }
+  // Compared with the last one alone: behind one that fell back each gets further.
+  num_in_vain_ = begun > last_begun_ ? 0 : num_in_vain_ + 1;  // nothing is less than any step
+  last_begun_ = begun ? begun : last_begun_;
   const bool may_be_more = most_ == LayoutChoice::kAutoRestarts || num_starts_ < most_;
   if (!may_be_more || num_in_vain_ >= kMostInVain) {
     return std::nullopt;
@@ -35,9 +32,9 @@ bool RestartBook::goes_on() const {
 
 std::string RestartBook::why_not() const {
   if (num_in_vain_ >= kMostInVain) {
-    return furthest_ ? fmt::format("{} starts in a row have not got further than step {}",
-                                   kMostInVain, *furthest_)
-                     : fmt::format("{} starts in a row have not begun to train", kMostInVain);
+    return last_begun_ ? fmt::format("{} starts in a row have not got further than step {}",
+                                     kMostInVain, *last_begun_)
+                       : fmt::format("{} starts in a row have not begun to train", kMostInVain);
   }
   return fmt::format("layout.restarts={}", most_);
 }

@@ -22,6 +22,8 @@ class RestartBook {
   /// A start was lost. @param begun  the step that it had begun at; nothing: it had not begun
   /// @return how long to wait before the next; nothing: there is none
   [[nodiscard]] std::optional<std::chrono::milliseconds> lost(std::optional<std::int64_t> begun);
+  /// Training goes back by decision: what comes next is no repetition.
+  void rolled_back() { last_begun_.reset(); }
   /// Whether another start follows when the next one is lost, whatever it does.
   [[nodiscard]] bool goes_on() const;
   /// Why lost() gave nothing: one line.
@@ -30,8 +32,8 @@ class RestartBook {
  private:
   int most_;
   int num_starts_ = 0;
-  int num_in_vain_ = 0;                   ///< in a row
-  std::optional<std::int64_t> furthest_;  ///< step at which a start has begun
+  int num_in_vain_ = 0;                     ///< in a row
+  std::optional<std::int64_t> last_begun_;  ///< step at which the last start that began has
 };
 
 }  // namespace gangway::launch

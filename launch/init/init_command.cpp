@@ -51,6 +51,7 @@ struct InitKind {
   std::string (*write)(const Manifest&);
   fs::path (*default_file)(const std::string& name);
   const char* next;  ///< what to do with the file, which follows these words
+  const char* rest = "";
 };
 
 constexpr std::array kInitKinds{
@@ -64,7 +65,7 @@ constexpr std::array kInitKinds{
         "kubectl apply -f"},
     InitKind{"docker", "A file from which a container is built, with programs for the job's device",
              container_file, [](const std::string&) { return fs::path("Dockerfile"); },
-             "docker build -t gangway -f"},
+             "docker build -t gangway -f", " CHECKOUT, the folder of Gangway's sources"},
 };
 
 /// Workers where none were named: the layout's, else one a GPU, else one a node.
@@ -114,8 +115,11 @@ int write_manifest(const InitKind& kind, const InitOptions& options, const Comma
                     manifest.file.string()));
   }
   write_file_atomically(manifest.file, text);
-  std::cout << fmt::format("{}: look it over, then: {} {}\n", manifest.file.string(), kind.next,
-                           shell_line({manifest.file.string()}));
+  std::cout << fmt::format("{}: look it over, then: {} {}{}\n", manifest.file.string(), kind.next,
+                           shell_line({manifest.file.string()}), kind.rest);
+  if (const std::size_t todo = text.find("# TODO: "); todo != std::string::npos) {
+    std::cout << "note   " << text.substr(todo + 2, text.find('\n', todo) - todo - 2) << '\n';
+  }
   return 0;
 }
 

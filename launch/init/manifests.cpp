@@ -176,19 +176,24 @@ int cpus_per_worker(const JobSpec& spec) {
 }
 
 /// "/opt/gangway/bin, /jobs/a.yaml, /data/photos.zip, /runs".
-std::string shared_places(const Manifest& manifest) {
-  std::string text =
-      fmt::format("{}, {}", manifest.gangway.parent_path().string(), manifest.job_file.string());
+/// Where the data lie, absolute; empty: they are no files of the user's.
+std::filesystem::path place_of_data(const Manifest& manifest) {
   const std::string& source = manifest.spec.data.source;
-  if (const std::size_t colon = source.find(':');
-      colon != std::string::npos && !source.starts_with("toy:")) {
-    const std::filesystem::path place(source.substr(colon + 1));
-    if (source.starts_with("images:") || source.starts_with(kPackSource) ||
-        source.starts_with("idx:") || place.is_absolute()) {
-      text += ", " + (manifest.folder / place).lexically_normal().string();
-    }
+  const std::size_t colon = source.find(':');
+  if (colon == std::string::npos || source.starts_with("toy:")) {
+    return {};
   }
-  return text + ", " + manifest.outdir.string();
+  const std::filesystem::path place(source.substr(colon + 1));
+  const bool is_path = source.starts_with("images:") || source.starts_with(kPackSource) ||
+                       source.starts_with("idx:") || place.is_absolute();
+  return is_path ? (manifest.folder / place).lexically_normal() : std::filesystem::path();
+}
+
+std::string shared_places(const Manifest& manifest) {
+  const std::filesystem::path data = place_of_data(manifest);
+  return fmt::format("{}, {}{}{}, {}", manifest.gangway.parent_path().string(),
+                     manifest.job_file.string(), data.empty() ? "" : ", ", data.string(),
+                     manifest.outdir.string());
 }
 
 std::string slurm_script(const Manifest& manifest) {
@@ -228,11 +233,30 @@ std::string kubernetes_job(const Manifest& manifest) {
         "beside, or spare");
   }
   const bool scores = manifest.spec.is_scored() && where != ScorePlace::kSpare;
+  const std::filesystem::path data = place_of_data(manifest);
+  const std::string name = kubernetes_name(manifest.name);
+  const auto where_there_are_data = [&data](const std::string& text) {
+    return data.empty() ? std::string() : text;
+  };
+  std::vector<std::string> last{"--hostfile", "/tmp/hostfile", "--outdir", "/runs"};
+  if (!data.empty()) {  // behind what the user has typed
+    const std::string& source = manifest.spec.data.source;
+    last.push_back(fmt::format("data.source={}/data", source.substr(0, source.find(':') + 1)));
+  }
   return fill_template(
       kubernetes_template(),
-      {{"NAME", kubernetes_name(manifest.name)},
+      {{"NAME", name},
        {"FILE", manifest.file.string()},
        {"COMMAND", manifest.command},
+       {"DATA_TODO",
+        where_there_are_data(fmt::format(
+            "# TODO: make the claim {}-data, of a volume with a copy of {}: all pods read it.",
+            name, data.string()))},
+       {"DATA_MOUNT", where_there_are_data("- {name: data, mountPath: /data, readOnly: true}")},
+       {"DATA_VOLUME",
+        where_there_are_data(fmt::format(
+            "- {{name: data, persistentVolumeClaim: {{claimName: {}-data, readOnly: true}}}}",
+            name))},
        {"JOB", manifest.job_text},
        {"STORAGE_GIB", std::to_string(storage_gib(manifest))},
        {"SLOTS", std::to_string(manifest.workers_per_node())},
@@ -246,8 +270,7 @@ std::string kubernetes_job(const Manifest& manifest) {
        {"MEMORY_MIB", std::to_string(round_mib(node_memory_mib(manifest)))},
        {"GPUS_PER_NODE", if_any(manifest.gpus_per_node)},
        {"SHARED_MEMORY_MIB", std::to_string(round_mib(shared_memory_mib(manifest)))},
-       {"RUN_COMMAND",
-        run_words(manifest, first, {"--hostfile", "/tmp/hostfile", "--outdir", "/runs"})}});
+       {"RUN_COMMAND", run_words(manifest, first, last)}});
 }
 
 std::string container_file(const Manifest& manifest) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <future>
 #include <iostream>
@@ -38,8 +39,10 @@ constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complai
 constexpr std::size_t kMaxMarkerBytes = 256;
 constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
 constexpr int kLimitSeconds = 60;                       // a host behind a firewall never answers
-constexpr int kAnswerSeconds = 4;                       // of one that was up a moment ago
-constexpr int kKillSeconds = 1;  // after that: its ranks then leave by themselves
+constexpr int kAnswerSeconds = 4;  // of one that was up a moment ago; more where all took longer
+constexpr int kTimesTheFirst = 3;
+constexpr std::size_t kAskedAlone = 8;  // hosts; more are asked by one mpirun at first
+constexpr int kKillSeconds = 1;         // after that: its ranks then leave by themselves
 // A network file system may show a new file so much later.
 constexpr std::chrono::seconds kMarkerPatience{5};
 constexpr std::chrono::milliseconds kMarkerRetry{100};
@@ -61,7 +64,9 @@ class Marker {
   Marker(Marker&&) = delete;
   Marker& operator=(Marker&&) = delete;
 
-  [[nodiscard]] std::vector<std::string> arguments() const { return {path_.string(), content_}; }
+  [[nodiscard]] std::vector<std::string> arguments() const {
+    return {"check-host", path_.string(), content_};
+  }
 
  private:
   fs::path path_;
@@ -153,15 +158,17 @@ int check_host(const fs::path& marker, const std::string& content) {
 
 }  // namespace
 
-void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
+std::chrono::duration<double> require_ready_hosts(MpirunRequest job, const fs::path& run) {
   const Marker marker(run);
-  const std::string line = shell_line(check_command(job, marker.arguments()));
+  job.exported_variables.clear();  // some are set for the ranks of a job alone
+  const std::string line = shell_line(command_on_hosts(job, marker.arguments()));
+  const auto begin = std::chrono::steady_clock::now();
   const CommandOutput output = output_of(limited(line, kLimitSeconds));
   if (output.code == 0) {
     if (const auto twins = find_twins(checked_hosts(output.text))) {
       throw EnvironmentError(*twins);
     }
-    return;
+    return std::chrono::steady_clock::now() - begin;
   }
   if (const std::string complaint = first_complaint(output.text); !complaint.empty()) {
     throw EnvironmentError(complaint);
@@ -173,23 +180,54 @@ void require_ready_hosts(const MpirunRequest& job, const fs::path& run) {
       job.hostfile.string(), job.program.string()));
 }
 
-std::vector<std::string> find_silent_hosts(const MpirunRequest& job, const std::vector<Host>& hosts,
-                                           const fs::path& run) {
-  const Marker marker(run);
+std::vector<CommandOutput> run_on_each(const MpirunRequest& job, const std::vector<Host>& hosts,
+                                       const std::vector<std::string>& arguments, int limit) {
   const TemporaryFolder folder;
-  std::vector<std::future<int>> answers;
+  std::vector<std::future<CommandOutput>> answers;
   for (const Host& host : hosts) {
     MpirunRequest alone = job;
+    alone.exported_variables.clear();
     alone.workers = 0;  // one rank
     alone.hostfile = folder.path() / std::to_string(answers.size());
     write_file_atomically(alone.hostfile, fmt::format("{} slots=1\n", host.name));
-    answers.push_back(std::async(
-        std::launch::async, [line = limited(shell_line(check_command(alone, marker.arguments())),
-                                            kAnswerSeconds)] { return output_of(line).code; }));
+    const std::string line = shell_line(command_on_hosts(alone, arguments));
+    answers.push_back(
+        std::async(std::launch::async, [line = limited(line, limit)] { return output_of(line); }));
   }
+  std::vector<CommandOutput> outputs;
+  for (std::future<CommandOutput>& answer : answers) {
+    outputs.push_back(answer.get());
+  }
+  return outputs;
+}
+
+std::vector<std::string> find_silent_hosts(const MpirunRequest& job, std::vector<Host> hosts,
+                                           const fs::path& run,
+                                           std::chrono::duration<double> usual) {
+  const Marker marker(run);
+  const int limit = std::clamp(static_cast<int>(std::ceil(kTimesTheFirst * usual.count())),
+                               kAnswerSeconds, kLimitSeconds);
+  if (hosts.size() > kAskedAlone) {  // an mpirun each would keep this host busy for longer
+    const TemporaryFolder folder;
+    MpirunRequest all = job;
+    all.exported_variables.clear();
+    all.workers = static_cast<int>(hosts.size()) - 1;  // one rank more
+    all.hostfile = folder.path() / "hostfile";
+    std::string lines;
+    for (const Host& host : hosts) {
+      lines += fmt::format("{} slots=1\n", host.name);
+    }
+    write_file_atomically(all.hostfile, lines);
+    const std::string line = shell_line(command_on_hosts(all, marker.arguments()));
+    if (output_of(limited(line, limit)).code == 0) {
+      return {};
+    }
+  }
+  std::erase_if(hosts, [](const Host& host) { return is_this_host(host.name); });
   std::vector<std::string> silent;
+  const auto answers = run_on_each(job, hosts, marker.arguments(), limit);
   for (std::size_t index = 0; index < hosts.size(); ++index) {
-    if (answers[index].get() != 0) {
+    if (answers[index].code != 0) {
       silent.push_back(hosts[index].name);
     }
   }

@@ -4,6 +4,7 @@
 // hosts that do not share a file system would notice at the first checkpoint.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_line.hpp"
+#include "launch/process/command_output.hpp"
 
 namespace gangway::launch {
 
@@ -27,17 +29,28 @@ struct CheckedHost {
 [[nodiscard]] std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts);
 
 /// Starts `gangway check-host` as mpirun would start the job's ranks, and waits for them: some 0.3
-/// s.
+/// s. @return how long that took
 /// @param job whose `program` and `hostfile` are set. @param run its directory.
 /// @throws EnvironmentError that names the first host in trouble and the remedy; where mpirun has
 /// more to say, it is on standard error before.
-void require_ready_hosts(const MpirunRequest& job, const std::filesystem::path& run);
+std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
+                                                  const std::filesystem::path& run);
 
-/// Those of `hosts` on which mpirun cannot start a rank within a few seconds: they are down, cut
-/// off, or do not have what a rank needs. Asks all at once.
+/// `gangway` with these arguments on each of the hosts, all at once, by an mpirun each: one that is
+/// down spoils no other's.
+/// @param limit  s; what has not ended by then is killed
+[[nodiscard]] std::vector<CommandOutput> run_on_each(const MpirunRequest& job,
+                                                     const std::vector<Host>& hosts,
+                                                     const std::vector<std::string>& arguments,
+                                                     int limit);
+
+/// Those of `hosts`, this one aside, on which mpirun cannot start a rank in time: they are down,
+/// cut off, or do not have what a rank needs. Asks all at once; many by one mpirun at first.
+/// @param usual  as of require_ready_hosts; three times that is in time, and 4 s always
 [[nodiscard]] std::vector<std::string> find_silent_hosts(const MpirunRequest& job,
-                                                         const std::vector<Host>& hosts,
-                                                         const std::filesystem::path& run);
+                                                         std::vector<Host> hosts,
+                                                         const std::filesystem::path& run,
+                                                         std::chrono::duration<double> usual);
 
 /// `gangway check-host`, hidden: what a rank of that looks at.
 void add_check_host_command(CLI::App& app, CommandLine& line);

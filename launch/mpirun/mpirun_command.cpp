@@ -71,17 +71,8 @@ std::vector<std::string> mpirun_command(const MpirunRequest& request) {
   return words;
 }
 
-std::vector<std::string> check_command(const MpirunRequest& request,
-                                       const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = placement(request);
-  words.insert(words.begin(), "mpirun");
-  words.insert(words.end(), {request.program.string(), "check-host"});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
-std::vector<std::string> measuring_command(const MpirunRequest& request,
-                                           const std::vector<std::string>& arguments) {
+std::vector<std::string> command_on_hosts(const MpirunRequest& request,
+                                          const std::vector<std::string>& arguments) {
   std::vector<std::string> words = placement(request);
   words.insert(words.begin(), "mpirun");
   for (const std::string& name : request.exported_variables) {

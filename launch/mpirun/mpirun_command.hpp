@@ -28,15 +28,10 @@ struct MpirunRequest {
 /// One rank for the coordinator and one a worker.
 [[nodiscard]] std::vector<std::string> mpirun_command(const MpirunRequest& request);
 
-/// As many ranks at the same places for `gangway check-host`; ends with the first that fails, and
-/// says why, which the other does not.
-[[nodiscard]] std::vector<std::string> check_command(const MpirunRequest& request,
-                                                     const std::vector<std::string>& arguments);
-
-/// As many ranks at the same places for another program, `request.program`; ends with the first
-/// that fails.
-[[nodiscard]] std::vector<std::string> measuring_command(const MpirunRequest& request,
-                                                         const std::vector<std::string>& arguments);
+/// As many ranks at the same places for `request.program` with these arguments; ends with the first
+/// that fails, and says why, which the other does not.
+[[nodiscard]] std::vector<std::string> command_on_hosts(const MpirunRequest& request,
+                                                        const std::vector<std::string>& arguments);
 
 /// As one line that a shell reads back as the same words.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& words);

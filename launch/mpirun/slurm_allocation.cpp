@@ -101,9 +101,12 @@ std::pair<std::vector<int>, std::string_view> places(const Environment& environm
     }
     return {counts, "tasks"};
   }
-  const auto gpus = find_variable(environment, "SLURM_GPUS_PER_NODE");
-  if (gpus && device == DeviceKind::kCuda) {
-    return {std::vector<int>(hosts, gpus_in(*gpus)), "GPUs"};
+  // --gres=gpu:8 sets the second alone, of this host: they are alike.
+  for (const char* name : {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}) {
+    const auto gpus = find_variable(environment, name);
+    if (gpus && device == DeviceKind::kCuda) {
+      return {std::vector<int>(hosts, gpus_in(*gpus)), "GPUs"};
+    }
   }
   const auto cores = find_variable(environment, "SLURM_JOB_CPUS_PER_NODE");
   return {expand_counts(cores.value_or("")), "cores"};

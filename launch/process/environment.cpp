@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -55,9 +55,19 @@ std::filesystem::path share_folder() {
 }
 
 int num_gpus() {
-  std::error_code ignored;
-  const std::filesystem::directory_iterator gpus("/proc/driver/nvidia/gpus", ignored);
-  return ignored ? 0 : static_cast<int>(std::distance(begin(gpus), end(gpus)));
+  // NVIDIA's driver itself: CUDA_VISIBLE_DEVICES, control groups and MIG decide which there are.
+  static const int kCount = [] {
+    void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (driver == nullptr) {
+      return 0;
+    }
+    const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
+    const auto ask = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
+    int count = 0;
+    const bool is_known = init != nullptr && ask != nullptr && init(0) == 0 && ask(&count) == 0;
+    return is_known ? count : 0;
+  }();
+  return kCount;
 }
 
 int usable_gpus() {

@@ -32,7 +32,7 @@ void let_root_use_mpirun();
 /// else in the checkout that they were built from.
 [[nodiscard]] std::filesystem::path share_folder();
 
-/// Of this host, as NVIDIA's driver counts them.
+/// That this process may use, as NVIDIA's driver counts them; asked once.
 [[nodiscard]] int num_gpus();
 /// 0 where this build has no program for them.
 [[nodiscard]] int usable_gpus();

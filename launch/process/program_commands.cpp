@@ -16,6 +16,7 @@
 #include "base/system/told_output.hpp"
 #include "base/system/trusted_code.hpp"
 #include "base/text/suggestion.hpp"
+#include "base/text/utf8.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -60,7 +61,9 @@ void require_known_command(const CLI::App& app, const std::string& name) {
 }
 
 /// One line a problem, each with the program's name.
-void complain(std::string_view message) {
+void complain(std::string_view said) {
+  const std::string words = plain(said);
+  std::string_view message = words;
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
     // In one write: mpirun makes one stream of several hosts' lines.

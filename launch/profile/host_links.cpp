@@ -67,7 +67,7 @@ comm::LinkTable measure_host_links(const fs::path& hostfile, const Environment& 
   write_file_atomically(file, hostfile_with_coordinator(hosts, is_this_host));
   const int workers = count_slots(hosts);
   let_root_use_mpirun();
-  const ChildOutput said = output_of_child(measuring_command(
+  const ChildOutput said = output_of_child(command_on_hosts(
       {.workers = workers,
        .program = program,
        .hostfile = file,

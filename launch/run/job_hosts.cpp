@@ -11,6 +11,7 @@
 #include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "launch/mpirun/slurm_allocation.hpp"
+#include "launch/process/environment.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -53,7 +54,9 @@ int default_workers(const JobSpec& spec, int slots) {
 JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const JobSpec& spec,
                       const Environment& environment) {
   JobHosts chosen;
-  int slots = usable_cores();
+  const int gpus = spec.numerics.device == DeviceKind::kCuda ? num_gpus() : 0;
+  // A GPU is one worker's, whatever its threads.
+  int slots = gpus > 0 ? gpus * std::max(1, spec.numerics.threads) : usable_cores();
   if (!hostfile.empty()) {
     chosen.hosts = read_hostfile(hostfile);
     slots = count_slots(chosen.hosts);
@@ -61,6 +64,11 @@ JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const 
     return hosts_of(std::move(*allocation), workers, spec);
   }
   chosen.workers = workers > 0 ? workers : default_workers(spec, slots);
+  if (chosen.hosts.empty() && gpus > 0 && chosen.workers > gpus) {
+    chosen.found =
+        fmt::format("warn  {} workers share {} GPU{}: the bits are right, the speed is not",
+                    chosen.workers, gpus, gpus == 1 ? "" : "s");
+  }
   return chosen;
 }
 

@@ -10,9 +10,25 @@
 
 namespace gangway::launch {
 
-Next Recovery::next(const SupervisedEnd& end, const std::optional<RunStatus>& status) const {
-  if (answers_losses_ && !end.was_to_leave &&
-      end.exit_code == static_cast<int>(ExitCode::kWorkerLost)) {
+Next Recovery::next(const SupervisedEnd& end, const std::optional<RunStatus>& status,
+                    RunStart start) {
+  start_ = std::move(start);
+  if (std::exchange(newest_start_, start_.incarnation) == start_.incarnation) {
+    start_.begun.reset();  // of the one before: this did not come as far as the coordinator
+  }
+  const Next next = follower(end, status);
+  is_again_ = true;
+  if (next == Next::kAfterRollback) {
+    book_.rolled_back();
+  }
+  return next;
+}
+
+Next Recovery::follower(const SupervisedEnd& end, const std::optional<RunStatus>& status) const {
+  const bool is_lost = end.exit_code == static_cast<int>(ExitCode::kWorkerLost);
+  const bool is_in_vain =
+      is_again_ && !start_.begun && end.exit_code == static_cast<int>(ExitCode::kEnvironment);
+  if (answers_losses_ && !end.was_to_leave && (is_lost || is_in_vain)) {
     return Next::kAfterLoss;
   }
   const bool counts = status && status->exit_code == end.exit_code;
@@ -26,18 +42,20 @@ Next Recovery::next(const SupervisedEnd& end, const std::optional<RunStatus>& st
   return end.was_to_leave ? Next::kLeave : resizes ? Next::kAfterResize : Next::kAfterRollback;
 }
 
-Recovery::Answer Recovery::answer(const SupervisedEnd& end, RunStart start, const Lineups& lineups,
+Recovery::Answer Recovery::answer(const SupervisedEnd& end, const Lineups& lineups,
                                   const std::function<bool()>& choose) {
-  if (std::exchange(lost_start_, start.incarnation) == start.incarnation) {
-    start.begun.reset();  // of the one before: this did not come as far as the coordinator
-  }
-  Answer answer{.restart = {.start = start.incarnation,
-                            .begun = start.begun,
+  // In seconds a disk gets no room.
+  const int slower = end.exit_code == static_cast<int>(ExitCode::kEnvironment) ? 60 : 1;
+  Answer answer{.restart = {.start = start_.incarnation,
+                            .begun = start_.begun,
                             .why = end.reason,
                             .host = lineups.host_of(end.lost),
                             .left_out = {},
                             .answer = {}},
-                .wait = book_.lost(start.begun)};
+                .wait = book_.lost(start_.begun)};
+  if (answer.wait) {
+    *answer.wait *= slower;
+  }
   Restart& restart = answer.restart;
   if (!answer.wait) {
     restart.answer = "given up: " + book_.why_not();

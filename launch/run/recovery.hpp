@@ -29,26 +29,34 @@ class Recovery {
  public:
   /// @param most  layout.restarts. @param newest_start  its number, of the commands before this one
   Recovery(int most, std::int64_t newest_start)
-      : book_(most), answers_losses_(most != 0), lost_start_(newest_start) {}
+      : book_(most), answers_losses_(most != 0), newest_start_(newest_start) {}
 
   /// Whether another start follows the loss of the next one.
   [[nodiscard]] bool goes_on() const { return book_.goes_on(); }
-  /// @param status  as the run directory has it
-  [[nodiscard]] Next next(const SupervisedEnd& end, const std::optional<RunStatus>& status) const;
+  /// Called once behind each start. Where a later one does not begin for what the run's disk or
+  /// this host lacks, that is a start in vain.
+  /// @param status  as the run directory has it, as `start`, the newest
+  [[nodiscard]] Next next(const SupervisedEnd& end, const std::optional<RunStatus>& status,
+                          RunStart start);
 
   struct Answer {
     Restart restart;                                ///< but for its times
     std::optional<std::chrono::milliseconds> wait;  ///< nothing: no start follows
   };
-  /// A process or a host was lost.
-  /// @param start  the newest. @param choose  chooses the next lineup; false: there is none
-  [[nodiscard]] Answer answer(const SupervisedEnd& end, RunStart start, const Lineups& lineups,
+  /// After kAfterLoss. @param choose  chooses the next lineup; false: there is none
+  [[nodiscard]] Answer answer(const SupervisedEnd& end, const Lineups& lineups,
                               const std::function<bool()>& choose);
 
  private:
+  [[nodiscard]] Next follower(const SupervisedEnd& end,
+                              const std::optional<RunStatus>& status) const;
+
   RestartBook book_;
   bool answers_losses_;
-  std::int64_t lost_start_;  ///< number of the newest that was, or of the last of another command
+  std::int64_t newest_start_;  ///< its number, or of the last of another command
+  RunStart start_;             ///< the one that has ended; it has begun nowhere where it was lost
+                               ///< before the coordinator had the run
+  bool is_again_ = false;      ///< it was not the first of this command
 };
 
 }  // namespace gangway::launch

@@ -2,6 +2,7 @@
 #include "launch/run/restarts.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -28,6 +29,11 @@ void tell_start(const SupervisedJob& job) {
             << (job.tells_command ? ": " + shell_line(job.command) : "") << std::endl;
 }
 
+/// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler's
+volatile std::sig_atomic_t is_noted = 0;
+
+extern "C" void note_signal(int signal) { is_noted = is_noted != 0 || signal != SIGUSR2 ? 1 : 0; }
+
 }  // namespace
 
 Restarter::Restarter(Starts& starts, fs::path run, int most)
@@ -35,7 +41,7 @@ Restarter::Restarter(Starts& starts, fs::path run, int most)
       run_(std::move(run)),
       recovery_(most, read_run_start(run_).value_or(RunStart{}).incarnation),
       job_(starts.first(recovery_.goes_on())) {
-  ::sigprocmask(SIG_BLOCK, nullptr, &signals_before_);
+  ::sigprocmask(SIG_BLOCK, nullptr, &job_.signals);
 }
 
 int Restarter::supervise_all() {
@@ -43,43 +49,101 @@ int Restarter::supervise_all() {
     tell_start(job_);
     const auto begin = std::chrono::steady_clock::now();
     const SupervisedEnd end = supervise(job_);
-    const auto status = read_status(run_);
-    const Next next = recovery_.next(end, status);
+    note_signals();
+    std::optional<RunStatus> status;
+    RunStart start;
+    once_disk_allows([&] {
+      status = read_status(run_);
+      start = read_run_start(run_).value_or(RunStart{});
+    });
+    const Next next = recovery_.next(end, status, std::move(start));
     if (next == Next::kEnd) {
       return end.exit_code;
     }
     if (next == Next::kLeave) {
       return leave();
     }
-    // The supervisor keeps signals back, and the next one's mpirun would inherit that. One that has
-    // come since ends this process here: nothing runs, and the same command goes on.
-    ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
     if (next == Next::kAfterLoss) {
       if (!go_on_after(end, seconds(std::chrono::steady_clock::now() - begin))) {
+        starts_.keep_snapshots();
         return end.exit_code;
       }
     } else if (next == Next::kAfterResize) {
       starts_.after_resize(job_, *status);
     } else {
-      starts_.after_rollback(job_);
+      once_disk_allows([&] { starts_.after_rollback(job_); });
     }
-    clear_status(run_);
-    fs::remove(run_ / kPlacementFile);
+    once_disk_allows([&] {
+      clear_status(run_);
+      fs::remove(run_ / kPlacementFile);
+    });
+    if (is_to_leave()) {
+      return leave();
+    }
   }
+}
+
+void Restarter::once_disk_allows(const std::function<void()>& work) {
+  constexpr std::chrono::seconds kLongest{300};
+  constexpr std::chrono::seconds kBetween{10};
+  for (const auto end = std::chrono::steady_clock::now() + kLongest;;) {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      const bool may_pass = dynamic_cast<const EnvironmentError*>(&error) != nullptr ||
+                            dynamic_cast<const fs::filesystem_error*>(&error) != nullptr;
+      if (!may_pass || is_noted != 0 || std::chrono::steady_clock::now() >= end) {
+        throw;
+      }
+      std::cerr << "warn  " << error.what() << ": tried again in " << kBetween.count() << " s"
+                << std::endl;
+    }
+    wait_for(kBetween);
+  }
+}
+
+void Restarter::note_signals() const {
+  const sigset_t signals = signals_of_a_job();
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigismember(&signals, signal) == 1) {
+      (void)std::signal(signal, note_signal);
+    }
+  }
+  ::sigprocmask(SIG_SETMASK, &job_.signals, nullptr);  // what this begins inherits no others
+}
+
+void Restarter::wait_for(std::chrono::milliseconds wait) {
+  constexpr std::chrono::milliseconds kLook{50};
+  for (const auto end = std::chrono::steady_clock::now() + wait;
+       is_noted == 0 && std::chrono::steady_clock::now() < end;) {
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+bool Restarter::is_to_leave() const {
+  const sigset_t signals = signals_of_a_job();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return is_noted != 0;
 }
 
 int Restarter::leave() const {
   const std::string reason = "stopped on request before it went on: the same command goes on";
   std::cerr << "gangway: " << reason << std::endl;
   write_status(run_, {.exit_code = static_cast<int>(ExitCode::kPreempted), .reason = reason});
+  starts_.keep_snapshots();
   return static_cast<int>(ExitCode::kPreempted);
 }
 
 bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
   const double ended = unix_seconds();
-  auto [restart, wait] =
-      recovery_.answer(end, read_run_start(run_).value_or(RunStart{}), starts_.lineups(),
-                       [&] { return starts_.after_loss(job_, end.lost, recovery_.goes_on()); });
+  int lost = end.lost;
+  auto [restart, wait] = recovery_.answer(end, starts_.lineups(), [&] {
+    bool is_chosen = false;
+    once_disk_allows([&] {  // its host is blamed once
+      is_chosen = starts_.after_loss(job_, std::exchange(lost, 0), recovery_.goes_on());
+    });
+    return is_chosen;
+  });
   restart.unix_seconds = ended;
   restart.ran_seconds = ran_seconds;
   try {
@@ -93,7 +157,7 @@ bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
     return false;
   }
   std::cout << "again  " << restart.answer << std::endl;
-  std::this_thread::sleep_for(*wait);
+  wait_for(*wait);
   return true;
 }
 

@@ -3,9 +3,10 @@
 // it was resized, and where a process or a host was lost. Called by `gangway run`.
 #pragma once
 
-#include <csignal>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,22 @@ class Restarter {
   /// A process or a host was lost: tells what follows, in the run's restarts.jsonl too, and waits
   /// where it is to. @return false: nothing follows
   [[nodiscard]] bool go_on_after(const SupervisedEnd& end, double ran_seconds);
+  /// Tries it for minutes: the run's disk may be full, or away for a moment. @throws
+  /// EnvironmentError
+  static void once_disk_allows(const std::function<void()>& work);
+  /// Has signals of a job noted, from its end until what is next is decided.
+  void note_signals() const;
+  /// Waits, and no longer than until one is noted.
+  static void wait_for(std::chrono::milliseconds wait);
+  /// Hands noted signals over: none comes between this and the next start.
+  /// @return whether one has come
+  [[nodiscard]] bool is_to_leave() const;
   [[nodiscard]] int leave() const;
 
   Starts& starts_;
   std::filesystem::path run_;
   Recovery recovery_;
   SupervisedJob job_;
-  sigset_t signals_before_{};
 };
 
 }  // namespace gangway::launch

@@ -84,6 +84,13 @@ std::vector<std::string> variables_for_ranks(const JobHosts& where,
   std::vector<std::string> names = exported_variables(environment);
   if (!where.hosts.empty()) {
     names.emplace_back(kTetherVariable);  // `supervise` sets it
+    // NCCL else tries each interface of the host, bridges and VPNs too.
+    const std::string networks = networks_of_the_hosts(environment);
+    if (!networks.empty() && networks.find('/') == std::string::npos &&
+        ::setenv("NCCL_SOCKET_IFNAME", ("=" + networks).c_str(), /*overwrite=*/0) == 0 &&
+        !environment.contains("NCCL_SOCKET_IFNAME")) {
+      names.emplace_back("NCCL_SOCKET_IFNAME");
+    }
   }
   return names;
 }
@@ -176,7 +183,7 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
                 .give_up_places = [this] { return give_up_places(); },
                 .find_silent =
                     [this](const std::vector<Host>& hosts) {
-                      return find_silent_hosts(request_, hosts, run_);
+                      return find_silent_hosts(request_, hosts, run_, usual_check_);
                     }}),
       request_{.workers = where.workers,
                .threads = spec.numerics.threads,
@@ -189,7 +196,7 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
 
 SupervisedJob Starts::first(bool goes_on) {
   if (!request_.hostfile.empty()) {
-    require_ready_hosts(request_, run_);
+    usual_check_ = require_ready_hosts(request_, run_);
   }
   const std::chrono::duration<double> timeout(spec_.layout.timeout_seconds);
   SupervisedJob job{
@@ -245,12 +252,29 @@ void Starts::resize(int workers) {
 }
 
 bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on) {
-  is_again_ = true;
+  layout_ = as_read_.named_hosts;  // networks have their places again where hosts are back
   if (!lineups_.after_loss(lost, std::chrono::steady_clock::now())) {
     return false;
   }
   use(job, resume_again(asked_.resume, run_), goes_on);
   return true;
+}
+
+void Starts::keep_snapshots() const {
+  constexpr int kLimitSeconds = 600;
+  try {
+    if (!asked_.hostfile.empty()) {
+      for (const CommandOutput& said :
+           run_on_each(request_, lineups_.all_hosts(), {"snapshots", "keep", run_.string()},
+                       kLimitSeconds)) {
+        std::cout << (said.code == 0 ? said.text : "") << std::flush;
+      }
+    } else if (environment_.contains("SLURM_JOB_ID")) {
+      std::cout << launch::keep_snapshots(run_) << std::flush;
+    }
+  } catch (const Error& error) {
+    std::cerr << "warn  snapshots stay in memory alone: " << error.what() << std::endl;
+  }
 }
 
 bool Starts::give_up_places() {
@@ -306,7 +330,8 @@ bool Starts::is_possible(const Lineup& lineup) const {
 
 void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
   keep_as_read();
-  if (!job.command.empty()) {
+  is_again_ = !job.command.empty();
+  if (is_again_) {
     tell_of_edits();
   }
   std::vector<std::string> words = with_named_hosts(sources(), on(lineup())).overrides;

@@ -3,6 +3,7 @@
 // from where the training goes on. Main thread.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ class Starts {
   /// @return false where what is left cannot train the job
   [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on);
 
+  /// Copies what the run has in memory to the disk, on all hosts that answer, where memory may go
+  /// before a start by another command. @pre no process of the job lives
+  void keep_snapshots() const;
+
   [[nodiscard]] const Lineups& lineups() const { return lineups_; }
 
  private:
@@ -92,7 +97,8 @@ class Starts {
   Lineups lineups_;
   std::vector<int> shares_;  ///< of the workers' micro-batches, balanced; empty: as the job has it
   MpirunRequest request_;
-  bool is_again_ = false;  ///< a start of this command was lost
+  std::chrono::duration<double> usual_check_{0};  ///< of all hosts, at the first start
+  bool is_again_ = false;                         ///< this command has made a start before
 };
 
 }  // namespace gangway::launch

@@ -45,24 +45,15 @@ constexpr milliseconds kLookWhileEnding{20};
 constexpr milliseconds kSpreadOnOneHost{3'000};
 constexpr milliseconds kSpreadOverHosts{10'000};
 
-sigset_t handled_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD}) {
-    sigaddset(&set, signal);
-  }
-  return set;
-}
-
 /// The child's side of fork. Never returns.
 [[noreturn]] void become_mpirun(const std::vector<std::string>& command, int error_pipe,
-                                const sigset_t& old_mask) {
+                                const sigset_t& signals) {
   ::setpgid(0, 0);                     // a Ctrl-C of the terminal reaches only the supervisor
   ::prctl(PR_SET_PDEATHSIG, SIGUSR1);  // without its supervisor the job saves and leaves
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);  // a background group that read the terminal would be stopped
   ::dup2(error_pipe, STDERR_FILENO);
-  ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   std::vector<char*> words;
   for (const std::string& word : command) {
     words.push_back(const_cast<char*>(word.c_str()));  // execvp does not write
@@ -103,8 +94,9 @@ class Supervisor {
 
  private:
   void start() {
-    const sigset_t handled = handled_signals();
-    ::sigprocmask(SIG_BLOCK, &handled, &old_mask_);
+    sigset_t handled = signals_of_a_job();
+    sigaddset(&handled, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &handled, nullptr);
     signals_ = FileDescriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     std::array<int, 2> ends{};
     if (!signals_ || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -122,7 +114,7 @@ class Supervisor {
           fmt::format("mpirun cannot be started: {}: raise ulimit -u", std::strerror(errno)));
     }
     if (child_ == 0) {
-      become_mpirun(job_.command, write_end.get(), old_mask_);
+      become_mpirun(job_.command, write_end.get(), job_.signals);
     }
     ::unsetenv(kTetherVariable);
     guard_ = guard_launcher(child_);
@@ -313,7 +305,6 @@ class Supervisor {
   }
 
   const SupervisedJob& job_;
-  sigset_t old_mask_{};
   FileDescriptor signals_;
   FileDescriptor guard_;  ///< of mpirun, should this process be killed
   std::optional<MpirunErrors> errors_;
@@ -328,6 +319,20 @@ class Supervisor {
 };
 
 }  // namespace
+
+sigset_t signals_of_a_job() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    sigaddset(&set, signal);
+  }
+  struct sigaction hangup {};
+  // The kernel queues a blocked signal even where it is ignored.
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN) {
+    sigdelset(&set, SIGHUP);
+  }
+  return set;
+}
 
 SupervisedEnd supervise(const SupervisedJob& job) { return Supervisor(job).run(); }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -24,16 +25,20 @@ struct SupervisedJob {
   std::uint16_t tether_port = 0;  ///< 0: any
   std::string networks = {};      ///< that ranks on other hosts come by; as on_networks()
   bool tells_command = false;
+  sigset_t signals{};  ///< that mpirun is begun with: those that this process had at first
   /// Another start follows a loss: what is in memory stays there, and there is no advice to give.
   bool goes_on = false;
   std::function<std::string()>
       resume_command;  ///< advice, asked for when the job died without a word
 };
 
+/// SIGINT, SIGTERM, SIGHUP unless it is ignored (nohup), SIGUSR1 and SIGUSR2.
+[[nodiscard]] sigset_t signals_of_a_job();
+
 /// Starts the job once and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGUSR1 become SIGUSR1
 /// (save and leave: mpirun would kill after SIGTERM), or end a job that has not begun; a second
 /// SIGINT ends the job at once; SIGUSR2 saves and goes on. When this returns, no process of the job
-/// is left on this host.
+/// is left on this host, and those signals are blocked.
 /// @throws EnvironmentError when mpirun cannot be started.
 [[nodiscard]] SupervisedEnd supervise(const SupervisedJob& job);
 

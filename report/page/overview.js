@@ -133,11 +133,11 @@ export function createOverview() {
     const isBad = ["failed", "interrupted"].includes(view.run.state) && !(view.live && view.live.phase !== "ended");
     problem.hidden = !(isBad || (view.run.state === "stopped" && !view.live));
     problem.dataset.kind = isBad ? "failed" : "stopped";
-    problem.replaceChildren(h("p", {}, h("strong", {}, code === undefined ? "It was ended without a last word" : `Exit code ${code}`),
+    problem.replaceChildren(...[h("p", {}, h("strong", {}, code === undefined ? "It was ended without a last word" : `Exit code ${code}`),
       reason ? `: ${reason}` : ""),
       error?.log_file ? h("p", { class: "mono" }, `rank ${error.rank} on ${error.host}, after step ${error.step}; ` +
         error.log_file) : null,
-      error?.resume_command ? h("p", {}, "To go on: ", h("code", {}, error.resume_command)) : null);
+      error?.resume_command ? h("p", {}, "To go on: ", h("code", {}, error.resume_command)) : null].filter(Boolean));
   }
 
   return {

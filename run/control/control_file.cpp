@@ -138,6 +138,22 @@ std::optional<ControlPlace> read_control(const fs::path& run) {
   return place;
 }
 
+std::optional<std::string> read_own_token(const fs::path& file) {
+  const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!opened && errno == ENOENT) {
+    return std::nullopt;
+  }
+  struct stat found = {};
+  if (!opened || ::fstat(opened.get(), &found) != 0 || !S_ISREG(found.st_mode) ||
+      found.st_uid != ::geteuid() || (found.st_mode & 077U) != 0) {
+    throw EnvironmentError(
+        fmt::format("{}: is no file that this user alone can read; of another user's run "
+                    "--token-file names the token that its owner has given you",
+                    file.string()));
+  }
+  return read_token(fmt::format("/proc/self/fd/{}", opened.get()));
+}
+
 std::optional<std::string> read_token(const fs::path& file) {
   auto token = read_small_file(file, kControlLimitBytes);
   if (token) {

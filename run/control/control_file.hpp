@@ -55,5 +55,8 @@ void remove_control(const std::filesystem::path& run) noexcept;
 /// A token of that file, without white space; nothing where it is not there.
 /// @throws EnvironmentError where it cannot be read
 [[nodiscard]] std::optional<std::string> read_token(const std::filesystem::path& file);
+/// The same of a file that this user alone can read, and no link: of a stranger's run it could be
+/// any secret of this user. @throws EnvironmentError where it is none
+[[nodiscard]] std::optional<std::string> read_own_token(const std::filesystem::path& file);
 
 }  // namespace gangway

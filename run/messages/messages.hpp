@@ -63,12 +63,13 @@ struct Welcome {
   LifelineAddress lifeline;   ///< connected before the first lease is asked for
   TraceSteps trace;
   bool copies_snapshots = false;  ///< to the disk when the run fails: rank 0 cannot see them
+  bool goes_on = false;           ///< after a loss; then it does so only where it is told to
   std::string run_id;             ///< run/run_start.hpp
   std::int64_t incarnation = 0;   ///< counts the starts of the run; the epoch counts within one
   std::vector<SettingsChange> changes;  ///< of decisions, in their order
   static auto fields(auto& it) {
     return std::tie(it.epoch, it.job_yaml, it.run_directory, it.layout, it.lifeline, it.trace,
-                    it.copies_snapshots, it.run_id, it.incarnation, it.changes);
+                    it.copies_snapshots, it.goes_on, it.run_id, it.incarnation, it.changes);
   }
   bool operator==(const Welcome&) const = default;
 };
@@ -107,9 +108,12 @@ struct Begin {
   std::int64_t step = 0;     ///< steps done in that state
   std::string checkpoint;    ///< absolute path; its structure was verified
   std::optional<WholeSnapshot> snapshot;
+  bool keeps_newer = false;  ///< parts of a newer snapshot, whose others may come back with a host
 
   [[nodiscard]] bool is_new() const { return checkpoint.empty() && !snapshot; }
-  static auto fields(auto& it) { return std::tie(it.attempt, it.step, it.checkpoint, it.snapshot); }
+  static auto fields(auto& it) {
+    return std::tie(it.attempt, it.step, it.checkpoint, it.snapshot, it.keeps_newer);
+  }
   bool operator==(const Begin&) const = default;
 };
 
@@ -354,7 +358,10 @@ struct Stop {
   /// From a worker whose training diverged: steps done when that shows, the same whatever the
   /// layout; 0: nobody knows.
   std::int64_t step = 0;
-  static auto fields(auto& it) { return std::tie(it.exit_code, it.reason, it.accused, it.step); }
+  bool keep = false;  ///< from the coordinator: snapshots are to be copied to the disk
+  static auto fields(auto& it) {
+    return std::tie(it.exit_code, it.reason, it.accused, it.step, it.keep);
+  }
   bool operator==(const Stop&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -115,7 +116,12 @@ TEST(RunDirectory, IsOneForTwoJobsStartedTogether) {
 
 TEST(RunDirectory, IsNotWaitedForWithoutEndWhereAStartHangs) {
   const ScratchFolder folder;
-  const FileDescriptor hangs(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY));
+  const FileDescriptor watched(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY));
+  ASSERT_EQ(::flock(watched.get(), LOCK_EX), 0) << "by another user, who may do that";
+  const fs::path lock =
+      open_run(folder.path(), "a").parent_path() / fmt::format(".lock-{}", ::geteuid());
+  EXPECT_EQ(fs::status(lock).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  const FileDescriptor hangs(::open(lock.c_str(), O_RDWR));
   ASSERT_EQ(::flock(hangs.get(), LOCK_EX), 0);
   try {
     (void)open_run(folder.path(), "a", std::chrono::milliseconds(100));

@@ -67,6 +67,14 @@ TEST(RunLock, IsNotFooledByAFileThatAKilledJobLeft) {
             std::string::npos);
 }
 
+TEST(RunLock, CanBeHeldByNoOtherUser) {
+  const ScratchFolder folder;
+  { const FileDescriptor old(::open((folder.path() / kLockFile).c_str(), O_RDWR | O_CREAT, 0644)); }
+  const RunLock held(folder.path());
+  EXPECT_EQ(std::filesystem::status(folder.path() / kLockFile).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
 TEST(RunLock, MeetsAHolderThatHasNotNamedItself) {
   const ScratchFolder folder;
   const FileDescriptor file(::open((folder.path() / kLockFile).c_str(), O_RDWR | O_CREAT, 0644));

@@ -76,6 +76,12 @@ TEST(ControlFile, IsTheUsersAloneAndGoesAwayWithItsTokensAndSocket) {
   EXPECT_EQ(read_control(folder.path()), place);
   EXPECT_EQ(read_token(folder.path() / kSteerTokenFile), "s");
   EXPECT_EQ(read_token(folder.path() / kReadTokenFile), "r");
+  EXPECT_EQ(read_own_token(folder.path() / kReadTokenFile), "r");
+  EXPECT_EQ(read_own_token(folder.path() / "none"), std::nullopt);
+  const ScratchFolder strangers;
+  fs::create_symlink(folder.path() / kReadTokenFile, strangers.path() / "link");
+  EXPECT_THROW((void)read_own_token(strangers.path() / "link"), EnvironmentError);
+  EXPECT_THROW((void)read_own_token(strangers.write("seen", "r")), EnvironmentError);
   for (const std::string_view name : {kControlFile, kReadTokenFile, kSteerTokenFile}) {
     EXPECT_EQ(mode_of(folder.path() / name), 0600U) << name;
   }

@@ -82,7 +82,16 @@ TEST_F(TrustedCode, IsNoFileThatALinkOfOthersLeadsTo) {
 TEST_F(TrustedCode, EndsWhereLinksLeadInACircle) {
   fs::create_symlink("b", folder_.path() / "a");
   fs::create_symlink("a", folder_.path() / "b");
-  EXPECT_THAT(why_not_trusted(folder_.path() / "a"), IsEmpty());
+  EXPECT_THAT(why_not_trusted(folder_.path() / "a"), HasSubstr("leads nowhere"));
+}
+
+TEST_F(TrustedCode, IsNothingThatOthersCanStillMake) {
+  set_mode(folder_.path(), 0755);
+  EXPECT_THAT(why_not_trusted(folder_.path() / "e/nets.py"), IsEmpty());
+  set_mode(folder_.path(), 01777);  // as /tmp: whoever has moved it away can put it back
+  EXPECT_THAT(why_not_trusted(folder_.path() / "e/nets.py"),
+              HasSubstr("/e cannot be looked at (No such file or directory)"));
+  set_mode(folder_.path(), 0700);
 }
 
 TEST_F(TrustedCode, BelongsToTheCallerOrRoot) {

@@ -26,6 +26,8 @@ TEST(Utf8, NamesTheFirstBadByte) {
 TEST(Utf8, ShowsControlCharactersAsQuestionMarks) {
   EXPECT_EQ(shown("a\x1B[2Jb\n\x7F\xC2\x9B"), "a?[2Jb???");
   EXPECT_EQ(shown("\xFFz\xC3\xA9"), "?z\xC3\xA9");
+  EXPECT_EQ(plain("a\n\tb\x1B]52;c\a\r"), "a\n\tb?]52;c??");
+  EXPECT_EQ(plain(std::string(100, 'a')), std::string(100, 'a'));
 }
 
 TEST(Utf8, CutsLongTextBetweenCharacters) {

@@ -105,6 +105,14 @@ class Snapshots(OnHosts):
         self.assertRegex(said["first"], r"kept   the snapshot of step \d+, as far as this host has it, in \S+/snapshots")
         self.assert_resumed(said)
 
+    def test_a_run_that_gives_up_for_want_of_workers_has_the_hosts_that_are_left_keep_theirs(self):
+        hosts = ["host1", "host2"]
+        said = self.play("2", (2, hosts, 1, ("layout.restarts=auto", "layout.min_workers=2")), "crash host2; wait $job; " + WIPE.format(1),
+                         (1, ["host1"]))
+        self.assertRegex(said["first"], r"gangway: given up: too few workers are left \(layout\.min_workers\)")
+        self.assertRegex(said["first"], r"(?m)^kept   \d+ snapshot files of host host1 in \S+/snapshots$")
+        self.assert_resumed(said)
+
     def test_without_a_host_and_its_buddy_the_last_checkpoint_is_taken(self):
         saves = ("checkpoint.every_kimg=4",)
         said = self.play("3", (3, ["host1", "host2", "host3"], 1, saves), f"crash host2; crash host3; {KILL_ALL}",

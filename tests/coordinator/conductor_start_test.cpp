@@ -15,6 +15,7 @@ using ::testing::SizeIs;
 
 class ConductorStart : public ConductorTest {
  protected:
+  using ConductorTest::ConductorTest;
   void greet() {
     hello(1);
     hello(2);
@@ -65,6 +66,65 @@ TEST_F(ConductorStart, EndsWhereAWorkerComputesOtherBitsThanTheOthers) {
   EXPECT_EQ(outcome().exit_code, static_cast<int>(ExitCode::kEnvironment));
   EXPECT_EQ(outcome().rank, 2);
   EXPECT_THAT(outcome().reason, ::testing::HasSubstr("rank 2 on host node-a computes other bits"));
+}
+
+class ConductorStartedAgain : public ConductorStart {
+ protected:
+  ConductorStartedAgain() : ConductorStart(again()) {}
+
+ private:
+  static ConductorSettings again() {
+    ConductorSettings changed = settings();
+    changed.arithmetic_before.emplace().bits = "1-aa";
+    return changed;
+  }
+};
+
+TEST_F(ConductorStartedAgain, LosesTheHostThatComputesOtherBitsThanTheStartBefore) {
+  for (const int rank : {1, 2}) {
+    hello(rank);
+    keep(conductor_.on_lifeline_opened(rank, now_));
+    inventory(rank);
+  }
+  keep(conductor_.begin_with({}));
+  for (const int rank : {1, 2}) {
+    ready(rank, {.bits = rank == 1 ? "1-bb" : "1-aa"});
+  }
+  EXPECT_THAT(seen<GrantLease>(), IsEmpty());
+  EXPECT_EQ(outcome().exit_code, static_cast<int>(ExitCode::kWorkerLost));
+  EXPECT_EQ(outcome().rank, 1);
+}
+
+TEST_F(ConductorStartedAgain, LosesTheHostThatLacksSomething) {
+  greet();
+  stop(2, ExitCode::kUsage, "no data");
+  EXPECT_EQ(outcome().exit_code, static_cast<int>(ExitCode::kWorkerLost));
+  EXPECT_EQ(outcome().rank, 2);
+}
+
+TEST_F(ConductorStart, HasSnapshotsCopiedWhereMemoryMayGoAndNoStartFollows) {
+  const auto keeps = [this](std::optional<std::uint64_t> copied, bool goes_on, ExitCode code) {
+    ConductorSettings given = settings();
+    given.copied_by_rank_0 = copied;
+    given.welcome.goes_on = goes_on;
+    conductor_ = Conductor(std::move(given), TimePoint{});
+    all_.clear();
+    greet();
+    inventory(1, {0, 1});
+    inventory(2);
+    keep(conductor_.begin_with({.step = 8, .saved_step = 4, .snapshot = newest()}));
+    for (const int rank : {1, 2}) {
+      keep(conductor_.on_lifeline_opened(rank, now_));
+      ready(rank);
+    }
+    keep(conductor_.cannot_begin(code, "for a reason"));
+    EXPECT_EQ(sent<messages::Stop>(1).back().keep, outcome().keeps);
+    return outcome().keeps;
+  };
+  EXPECT_FALSE(keeps(std::nullopt, false, ExitCode::kWorkerLost)) << "the memory stays";
+  EXPECT_TRUE(keeps(1, false, ExitCode::kWorkerLost));
+  EXPECT_FALSE(keeps(1, true, ExitCode::kWorkerLost)) << "it starts again";
+  EXPECT_TRUE(keeps(1, true, ExitCode::kUsage));
 }
 
 TEST_F(ConductorStart, SaysWhatWasLoadedOnceAllHaveIt) {

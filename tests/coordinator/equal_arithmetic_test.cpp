@@ -62,6 +62,25 @@ TEST(EqualArithmetic, CountsTheOthersWhereTheyAreMore) {
   EXPECT_THAT(verdict.refusal, HasSubstr(" (2 of 4 workers differ); "));
 }
 
+TEST(EqualArithmetic, HoldsALaterStartToTheOneBeforeEvenAgainstTheMost) {
+  const auto few = compare_arithmetic({{1, "node-a", kWide}, {2, "b", kNarrow}, {3, "c", kNarrow}},
+                                      kRefuse, kWide);
+  EXPECT_EQ(few.refused_rank, 2);
+  EXPECT_EQ(few.common, kWide);
+  const auto none = compare_arithmetic({{1, "b", kNarrow}, {2, "c", kNarrow}}, kRefuse, kWide);
+  EXPECT_EQ(none.refused_rank, 1);
+  EXPECT_THAT(none.refusal,
+              StartsWith("rank 1 on host b computes other bits than the start before: "
+                         "ATEN_CPU_CAPABILITY avx2, not unset; "));
+  const auto refused = [](const Arithmetic& before, MixedProcessors choice) {
+    return compare_arithmetic({{1, "b", kNarrow}}, choice, before).refused_rank;
+  };
+  EXPECT_EQ(refused(kWide, kAllow), 0);
+  EXPECT_EQ(refused(kNarrow, kRefuse), 0);
+  EXPECT_EQ(refused(with_bits(kWide, std::string(kMixedBits)), kRefuse), 0);
+  EXPECT_EQ(refused(with_bits(kWide, "2-aa"), kRefuse), 0) << "another revision of the trial";
+}
+
 TEST(EqualArithmetic, SaysWhenNobodyKnowsWhy) {
   const auto verdict =
       compare_arithmetic({{1, "a", kWide}, {2, "b", with_bits(kWide, "1-cc")}}, kRefuse);

@@ -176,8 +176,9 @@ int work(const InheritedTether& inherited) {
                                                   .device = "cpu",
                                                   .build = std::string(build_id())},
                                                  kLimit);
-    lifeline = std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
-                                          [](const std::string&) { ::_exit(3); });
+    lifeline =
+        std::make_unique<Lifeline>(welcome.lifeline, mpi.rank(), milliseconds(5000),
+                                   [](const std::string&, std::optional<bool>) { ::_exit(3); });
     tether.settle();
     (void)link->ask_begin({}, kLimit);
     lifeline->expect_heartbeats(kSilence);

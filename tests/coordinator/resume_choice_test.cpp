@@ -42,6 +42,23 @@ TEST_F(ResumeChoiceTest, TakesTheNewestSnapshot) {
   EXPECT_EQ(choose(25).step, 25);
 }
 
+TEST_F(ResumeChoiceTest, KeepsPartsOfANewerOneWhereHostsMayComeBackWithTheOthers) {
+  SnapshotInventory inventory = snapshot_of(25);
+  inventory.add(0, {.step = 30, .incarnation = 1, .num_workers = 2}, 0);
+  const auto keeps = [&] {
+    const ResumePoint point =
+        ResumeChoice(run_, options_, [](const std::string&) {}, {}).choose(inventory);
+    EXPECT_EQ(point.step, 25);
+    return point.keeps_newer;
+  };
+  options_.is_again = true;
+  EXPECT_FALSE(keeps()) << "a worker had not finished it";
+  run_.restarts = {{.left_out = {"node-b"}}};
+  EXPECT_TRUE(keeps());
+  options_.is_again = false;
+  EXPECT_FALSE(keeps()) << "typed again, it begins with what is there";
+}
+
 TEST_F(ResumeChoiceTest, TakesNoneBehindACheckpointThatIsToBeScoredAndWasNeverCommitted) {
   const ResumePoint point = choose(25, {20});
   EXPECT_FALSE(point.snapshot) << "it would never have a score";

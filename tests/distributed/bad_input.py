@@ -56,6 +56,17 @@ class BadInput(Trainings):
     def test_a_job_for_gpus_without_one_is_6(self):
         self.refused(6, "run", "job.yaml", "-n", 2, "numerics.device=cuda", says=["numerics.device: cuda", "no GPU", "numerics.device=cpu"])
 
+    def test_without_a_number_there_is_a_worker_for_each_gpu_that_the_driver_shows_and_sharing_one_is_said(self):
+        (self.folder / "cuda.c").write_text("int cuInit(unsigned flags) { return 0; }\n"
+                                            "int cuDeviceGetCount(int* count) { *count = 3; return 0; }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", "libcuda.so.1", "cuda.c"], cwd=self.folder, check=True)
+        words = [GANGWAY, "run", "job.yaml", "numerics.device=cuda", "training.batch=64", "training.microbatches=16", "--dry-run"]
+        shown = {"LD_LIBRARY_PATH": str(self.folder)}
+        code, out, err = self.call(*words, **shown)
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"\b3 workers")
+        self.assertIn("warn  4 workers share 3 GPUs", self.call(*words, "-n", 4, **shown)[1])
+
     def test_no_interface_at_all_is_6(self):
         if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
             self.skipTest("no network name space can be made")

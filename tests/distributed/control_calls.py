@@ -34,6 +34,7 @@ def plant(test, answers, credentials=None, **place):
     (run / "control.json").write_text(json.dumps({"protocol": "gangway.control.v1", "host": socket.gethostname(),
                                                   "pid": os.getpid(), "address": f"127.0.0.1:{port}", **place}))
     (run / "control.steer").write_text("0" * 64)
+    (run / "control.steer").chmod(0o600)
     return run
 
 

@@ -126,10 +126,16 @@ class OwnData(Trainings):
                 return None  # it has ended meanwhile
         return [pid for pid in found if folder_of(pid) == str(self.folder)]
 
-    def test_pictures_train_as_the_same_ones_from_files_do(self):
+    def test_pictures_train_as_the_same_ones_from_files_do_even_where_a_reader_is_killed(self):
         self.write_garments()
         self.train("garments.yaml", *SHORT, "data.source=fashion-mnist", "data.limit=300", run="files", workers=1)
+        (self.folder / "garments.py").write_text(GARMENTS.replace("        return self.images[index],", """\
+        if index % 7 == 6 and not os.path.exists("killed"):  # none that is read at the start
+            open("killed", "w").close()
+            os.kill(os.getpid(), 9)
+        return self.images[index],"""))
         self.train("garments.yaml", *SHORT, "data.threads=2", run="python", workers=2)
+        self.assertTrue((self.folder / "killed").exists())
         self.assertEqual(self.digest("python"), self.digest("files"))
         self.assertEqual(len(list(self.folder.glob("runs/*-python/reals.png"))), 1)
 

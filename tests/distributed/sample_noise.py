@@ -73,7 +73,12 @@ class SampleNoise(unittest.TestCase):
     def test_what_cannot_be_is_said_in_one_line(self):
         numpy.save(self.folder / "narrow.npy", numpy.zeros((2, 3), numpy.float32))
         (self.folder / "cut.npy").write_bytes((self.folder / "narrow.npy").read_bytes()[:-1])
-        for words, part in ((["--noise", "narrow.npy"], "a row of this model has 100"), (["--noise", "cut.npy"], "as its header says"),
+        header = b"{'descr': '<f4', " + b" " * 60000 + b"'fortran_order': False, 'shape': (%d, 3), }"
+        for name, rows in (("blanks.npy", 2), ("huge.npy", 2 ** 62)):
+            text = header % rows
+            (self.folder / name).write_bytes(b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text + bytes(24))
+        for words, part in ((["--noise", "blanks.npy"], "a row of this model has 100"), (["--noise", "huge.npy"], "as its header says"),
+                            (["--noise", "narrow.npy"], "a row of this model has 100"), (["--noise", "cut.npy"], "as its header says"),
                             (["--interpolate", "3,8", "--seeds", "1"], "--seeds"), (["--captions", "--single", "x"], "--captions")):
             with self.subTest(words):
                 code, out, err = self.call("sample", "small", *words)

@@ -5,6 +5,8 @@ the job may hold kernels to one instruction set, or allow them to differ.
 
     GANGWAY_BIN=build/release/bin unlike_processors.py [unittest arguments]
 """
+import json
+import signal
 import unittest
 
 from other_build import OTHER, build_id, copy_programs
@@ -61,9 +63,24 @@ exec "{programs}/real-worker" "$@"
         self.assertEqual(self.call(GANGWAY, "digest", "native")[2], "")
         code, out, err = self.call(GANGWAY, "run", *JOB, "training.kimg=0.256", "-n", 2, "--run", "native", **OTHER_KERNELS)
         self.assertEqual(code, 0, out + err)
-        self.assertRegex(out, r"(?m)^warn  this run computes other bits than its checkpoint was computed with: "
+        self.assertRegex(out, r"(?m)^warn  this run computes other bits than its state was computed with: "
                               r".*ATEN_CPU_CAPABILITY default, not unset")
         self.assertIn("another arithmetic from step 2 on", self.call(GANGWAY, "digest", "native")[2])
+
+    def test_are_told_where_the_state_is_a_snapshot_of_which_no_checkpoint_says_how_it_was_computed(self):
+        job = [*JOB, "training.kimg=100000", "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=1", "output.tick_kimg=0.128"]
+        running = self.start("run", *job, "-n", 1, "--run", "left")
+        running.wait_for(r"^tick 2 ")
+        running.kill_all()
+        start = json.loads((self.folder_of("left") / "start.json").read_text())
+        self.assertIn("arithmetic", start["software"])
+        again = self.start("run", *job, "-n", 1, "--run", "left", **OTHER_KERNELS)
+        place = again.wait_for(r"^resume snapshot of step \d+ ")
+        again.wait_for(r"^warn  this run computes other bits than its state was computed with: .*ATEN_CPU_CAPABILITY default, not unset", place)
+        again.wait_for(r"^tick ", place)
+        again.send(signal.SIGTERM)
+        self.assertEqual(again.end(), 75, again.said())
+        self.assertRegex(self.call(GANGWAY, "digest", "left")[2], r"another arithmetic from step \d+ on")
 
     def test_may_be_allowed_by_the_job_which_says_so_everywhere(self):
         out = self.mpirun("numerics.mixed_processors=allow", run="mixed")

@@ -18,9 +18,9 @@ SAVED_AND_LEFT = r"^note   stopped on request and saved at step (\d+): the same 
 
 
 class LeaveAndReturn(SaveFaults):
-    def begin_unasked(self, workers=2):
+    def begin_unasked(self, workers=2, by=()):
         """An endless training that saves nothing by itself, after its first ticks."""
-        running = self.run_endlessly(*UNASKED, workers=workers)
+        running = self.run_endlessly(*UNASKED, workers=workers, by=by)
         running.wait_for(r"^tick ")
         self.require_progress(running, ticks=2)
         return running
@@ -37,8 +37,9 @@ class LeaveAndReturn(SaveFaults):
 
 
 class Requests(LeaveAndReturn):
-    def test_sigusr2_saves_and_goes_on_sigusr1_and_sigterm_save_and_leave(self):
-        running = self.begin_unasked()
+    def test_sigusr2_saves_and_goes_on_sigusr1_and_sigterm_save_and_leave_and_sighup_does_nothing_under_nohup(self):
+        running = self.begin_unasked(by=("nohup",))
+        running.send(signal.SIGHUP)
         running.send(signal.SIGUSR2)
         running.wait_for(SAVED)
         self.require_progress(running)

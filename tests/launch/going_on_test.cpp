@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.hpp"
 #include "job/layout_choice.hpp"
 #include "launch/going_on/host_roster.hpp"
 #include "launch/going_on/restart_book.hpp"
+#include "launch/run/recovery.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -39,6 +41,38 @@ TEST(RestartBook, CountsAnewAfterProgress) {
   EXPECT_EQ(book.lost(0), milliseconds(1000));
 }
 
+TEST(RestartBook, CountsAStepBackOnceAndNoneThatWasDecided) {
+  RestartBook book(LayoutChoice::kAutoRestarts);
+  (void)book.lost(50'000);
+  EXPECT_EQ(book.lost(10'000), milliseconds(1000)) << "its newest states are gone";
+  EXPECT_EQ(book.lost(20'000), milliseconds(0)) << "hours have been trained since";
+  book.rolled_back();
+  EXPECT_EQ(book.lost(5'000), milliseconds(0));
+}
+
+class RecoveryTest : public ::testing::Test {
+ protected:
+  /// A start has ended so. @param begun  nothing: it never trained
+  Next after(ExitCode code, std::optional<std::int64_t> begun) {
+    end_.exit_code = static_cast<int>(code);
+    return recovery_.next(end_, std::nullopt,
+                          {.run_id = {}, .incarnation = ++incarnation_, .begun = begun});
+  }
+  std::int64_t incarnation_ = 0;
+  Recovery recovery_{LayoutChoice::kAutoRestarts, 0};
+  SupervisedEnd end_{};
+  Lineups lineups_{{}, 1, 1, {.is_this_host = [](const std::string& /*host*/) { return true; }}};
+};
+
+TEST_F(RecoveryTest, OfAFullDiskWaitsForMinutesInALaterStartAlone) {
+  EXPECT_EQ(after(ExitCode::kEnvironment, std::nullopt), Next::kEnd) << "a person is there";
+  EXPECT_EQ(after(ExitCode::kWorkerLost, 10), Next::kAfterLoss);
+  EXPECT_EQ(recovery_.answer(end_, lineups_, [] { return true; }).wait, milliseconds(0));
+  EXPECT_EQ(after(ExitCode::kEnvironment, std::nullopt), Next::kAfterLoss);
+  EXPECT_EQ(recovery_.answer(end_, lineups_, [] { return true; }).wait, milliseconds(60'000));
+  EXPECT_EQ(after(ExitCode::kEnvironment, 10), Next::kEnd) << "it trained";
+}
+
 TEST(RestartBook, StartsNoMoreThanTheJobAllows) {
   RestartBook none(0);
   EXPECT_FALSE(none.goes_on());
@@ -67,6 +101,16 @@ TEST_F(HostRosterTest, KeepsAHostThatLostOneProcess) {
   HostRoster roster({{"a", 2}, {"b", 2}}, 4);
   roster.lost("b", now_);
   EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a", "b"));
+}
+
+TEST_F(HostRosterTest, ForgetsLossesOfLongAgo) {
+  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
+  roster.lost("b", now_);
+  now_ += HostRoster::kLossesCount;
+  roster.lost("b", now_);
+  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a", "b"));
+  roster.lost("b", now_);
+  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a"));
 }
 
 TEST_F(HostRosterTest, GoesOnWithFewerWorkersWithoutAHostThatLostTwo) {

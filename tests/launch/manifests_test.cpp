@@ -64,6 +64,19 @@ TEST(SlurmScript, LeavesOutWhatWasNotAskedFor) {
               AllOf(Not(HasSubstr("--gpus")), Not(HasSubstr("#SBATCH --time"))));
 }
 
+TEST(KubernetesJob, SaysWhichVolumeThePicturesNeed) {
+  Manifest manifest = example();
+  EXPECT_THAT(kubernetes_job(manifest), Not(HasSubstr("TODO")));
+  manifest.spec.data.source = "images:photos";
+  manifest.folder = "/home/a";
+  EXPECT_THAT(kubernetes_job(manifest),
+              AllOf(HasSubstr("# TODO: make the claim ring-8-b-data, of a volume with a copy of "
+                              "/home/a/photos: all pods read it.\n"),
+                    HasSubstr("mountPath: /data, readOnly: true}\n"),
+                    HasSubstr("persistentVolumeClaim: {claimName: ring-8-b-data, "),
+                    HasSubstr("--outdir /runs data.source=images:/data &\n")));
+}
+
 TEST(KubernetesJob, CarriesTheJobFileAsItIs) {
   EXPECT_THAT(
       kubernetes_job(example()),

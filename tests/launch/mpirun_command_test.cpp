@@ -99,23 +99,10 @@ TEST(MeasuringCommand, StartsAnotherProgramAtThePlacesOfAJob) {
                               .hostfile = {},
                               .exported_variables = {"LD_LIBRARY_PATH"},
                               .train_arguments = {}};
-  EXPECT_EQ(shell_line(measuring_command(request, {"--sizes", "1M"})),
+  EXPECT_EQ(shell_line(command_on_hosts(request, {"--sizes", "1M"})),
             "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca shmem mmap --mca btl "
             "self,vader,tcp "
             "-x LD_LIBRARY_PATH /opt/bin/measure --sizes 1M");
-}
-
-TEST(CheckCommand, AsksTheSameRanksAndEndsWithTheFirstFailure) {
-  const std::string line = shell_line(check_command({.workers = 4,
-                                                     .threads = 1,
-                                                     .program = "g",
-                                                     .hostfile = "hosts",
-                                                     .exported_variables = {},
-                                                     .train_arguments = {"job.yaml"}},
-                                                    {"marker", "0.1.0 token"}));
-  EXPECT_THAT(line, ::testing::StartsWith("mpirun -n 5 "));
-  EXPECT_THAT(line, ::testing::EndsWith(" g check-host marker '0.1.0 token'"));
-  EXPECT_THAT(line, ::testing::Not(::testing::HasSubstr("--enable-recovery")));
 }
 
 TEST(ShellLine, QuotesWhatAShellWouldReadOtherwise) {

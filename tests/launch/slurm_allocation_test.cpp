@@ -89,6 +89,10 @@ TEST(SlurmAllocation, WithoutTasksCountsCoresOrGpusByTheDevice) {
   ASSERT_TRUE(gpus);
   EXPECT_EQ(gpus->counted, "GPUs");
   EXPECT_THAT(gpus->hosts, ElementsAre(Host{"node1", 4}, Host{"node2", 4}));
+  environment.erase("SLURM_GPUS_PER_NODE");
+  environment["SLURM_GPUS_ON_NODE"] = "8";  // what --gres=gpu:8 sets
+  EXPECT_THAT(find_slurm_allocation(environment, DeviceKind::kCuda)->hosts,
+              ElementsAre(Host{"node1", 8}, Host{"node2", 8}));
 }
 
 TEST(SlurmAllocation, RefusesToBeStartedManyTimesBySrun) {

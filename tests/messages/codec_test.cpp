@@ -55,6 +55,7 @@ std::vector<Message> samples_of_a_start() {
               .lifeline = {.hosts = kText, .port = 65535, .token = kText},
               .trace = {.begin = 3, .end = kHuge, .detail = {.memory = true}},
               .copies_snapshots = true,
+              .goes_on = true,
               .run_id = kText,
               .incarnation = kHuge,
               .changes = {{.step = 3, .lr_factor = 0.5, .reseed = 1}, {kHuge, 1e-300, kMany}}},
@@ -163,7 +164,7 @@ std::vector<Message> samples_of_files_and_ends() {
       Picture{},
       Picture{.step = kHuge, .file = kText},
       Stop{},
-      Stop{.exit_code = 255, .reason = kText, .accused = kMany, .step = kHuge},
+      Stop{.exit_code = 255, .reason = kText, .accused = kMany, .step = kHuge, .keep = true},
       Patience{},
       Goodbye{},
   };

@@ -189,6 +189,13 @@ TEST_F(PythonNetworks, HaveTheProcesssSettingsPutBack) {
               IsEmpty());
   EXPECT_EQ(c10::typeMetaToScalarType(c10::get_default_dtype()), at::kFloat);
   EXPECT_THAT(printed(), ::testing::Contains(HasSubstr("torch.set_default_dtype is the job's")));
+  // In each call: what follows on this worker would be computed so, and on no other.
+  EXPECT_THAT(
+      complaint_of_forward("torch.set_flush_denormal(True)", "self.judge = nn.Linear(1024, 1)"),
+      IsEmpty());
+  const volatile double least = std::numeric_limits<double>::min();
+  EXPECT_GT(least * 0.5, 0.0);
+  EXPECT_THAT(printed(), ::testing::Contains(HasSubstr("torch.set_flush_denormal is the job's")));
 }
 
 TEST_F(PythonNetworks, ThatCannotBeMadeAreRefusedInALine) {

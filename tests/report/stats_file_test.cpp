@@ -2,9 +2,11 @@
 #include "report/stats_file.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "base/errors.hpp"
 #include "tests/scratch_folder.hpp"
@@ -59,6 +61,33 @@ TEST(StatsFile, KeepsScoresOfStepsThatStay) {
             lines(1) + "{\"step\":8,\"kimg\":0.5,\"scores\":{\"SWD\":2.5,\"recall\":0.25}}\n");
   ASSERT_TRUE(again.last_kept().has_value());
   EXPECT_EQ(again.last_kept()->index, 1);
+}
+
+TEST(StatsFile, LosesNoLineBehindOneThatCannotBeRead) {
+  const ScratchFolder folder;
+  const std::string whole = lines(3);
+  const std::size_t second = whole.find('\n') + 1;
+  const std::string torn = whole.substr(0, second) + "{\"tic{\"tick\":2}\n" + whole.substr(second);
+  const StatsFile file(folder.write("stats.jsonl", torn), 1000);
+  EXPECT_EQ(folder.read("stats.jsonl"), torn);
+  EXPECT_EQ(file.last_kept()->index, 3);
+}
+
+TEST(StatsFile, LeavesNoHalfLineOnAFullDisk) {
+  const ScratchFolder folder;
+  StatsFile file(folder.path() / "stats.jsonl", 0);
+  file.append({.index = 1, .step = 10, .seconds_total = 1.5});
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit full { .rlim_cur = lines(1).size() + 9, .rlim_max = before.rlim_max };
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  EXPECT_THROW(file.append({.index = 2, .step = 20, .seconds_total = 3}), EnvironmentError);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(folder.read("stats.jsonl"), lines(1));
+  file.append({.index = 2, .step = 20, .seconds_total = 3});
+  EXPECT_EQ(folder.read("stats.jsonl"), lines(2));
 }
 
 TEST(StatsFile, StartsAnewForAFreshRun) {

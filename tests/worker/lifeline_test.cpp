@@ -60,7 +60,7 @@ class SilentAddress {
   std::array<FileDescriptor, 2> callers_;
 };
 
-void ignore(const std::string& /*reason*/) {}
+void ignore(const std::string& /*reason*/, std::optional<bool> /*keep*/) {}
 
 TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
   const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
@@ -87,6 +87,24 @@ TEST(Lifeline, WaitsUntilTheCoordinatorHasClosedIt) {
   EXPECT_FALSE(lifeline.wait_closed(milliseconds(10)));
   accepted.reset();
   EXPECT_TRUE(lifeline.wait_closed(milliseconds(10'000)));
+}
+
+TEST(Lifeline, SaysWhetherMemoryIsToBeKeptOnTheDisk) {
+  const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
+  const auto told_by = [&](std::string_view farewell) {
+    std::promise<std::optional<bool>> told;
+    const Lifeline lifeline(
+        {.hosts = "127.0.0.1", .port = port_of(coordinator), .token = "secret"}, 3,
+        milliseconds(400),
+        [&](const std::string& /*reason*/, std::optional<bool> keep) { told.set_value(keep); });
+    FileDescriptor accepted(::accept(coordinator.get(), nullptr, nullptr));
+    (void)::send(accepted.get(), farewell.data(), farewell.size(), MSG_NOSIGNAL);
+    accepted.reset();
+    return told.get_future().get();
+  };
+  EXPECT_EQ(told_by({&kAbandon, 1}), true);
+  EXPECT_EQ(told_by({&kAbandonAsIs, 1}), false);
+  EXPECT_EQ(told_by(""), std::nullopt);
 }
 
 TEST(Lifeline, NamesWhatIsWrongWithEveryAddress) {

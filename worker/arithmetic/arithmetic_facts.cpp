@@ -3,15 +3,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gnu/libc-version.h>
+#include <link.h>
 #include <torch/version.h>
+#include <unistd.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+#include "job/modules/python_home.hpp"
 
 namespace gangway::worker {
 namespace {
@@ -75,10 +87,50 @@ Facts library_facts(std::string_view config) {
 Facts variable_facts(const Environment& environment) {
   Facts facts;
   for (const auto& [name, value] : environment) {
-    if (moves_kernels(name)) {
+    if (moves_kernels(name) || name == "LD_PRELOAD" || name == "GLIBC_TUNABLES") {
       facts.push_back({name, value});
     }
   }
+  return facts;
+}
+
+Facts loaded_facts() {
+  // Those whose code makes numbers; what they were built from, their version alone does not tell.
+  constexpr std::array<std::string_view, 6> kNames = {"libtorch_cpu", "libtorch_cuda", "libc10",
+                                                      "libgomp",      "libopenblas",   "libm"};
+  std::vector<std::string> paths;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t /*size*/, void* out) {
+        static_cast<std::vector<std::string>*>(out)->emplace_back(info->dlpi_name);
+        return 0;
+      },
+      &paths);
+  Facts facts{{"glibc", ::gnu_get_libc_version()}};
+  for (const std::string& path : paths) {
+    const std::string file = path.substr(path.rfind('/') + 1);
+    const auto* const name = std::ranges::find(kNames, file.substr(0, file.find_first_of(".-")));
+    if (name != kNames.end()) {
+      facts.push_back({fmt::format("{} build", *name), elf_build_id(path)});
+    }
+  }
+  return facts;
+}
+
+Facts core_facts() {
+  std::vector<std::string> caches;
+  for (const int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE}) {
+    caches.push_back(fmt::format("{} KiB", std::max(0L, ::sysconf(level)) / 1024));
+  }
+  Facts facts{{"caches", fmt::format("{}", fmt::join(caches, ", "))}};
+#ifdef __SSE__
+  std::vector<unsigned> modes(static_cast<std::size_t>(at::get_num_threads()));
+  at::parallel_for(0, std::ssize(modes), 1, [&](std::int64_t begin, std::int64_t end) {
+    constexpr unsigned kWhatHasHappened = 0x3F;
+    std::fill(modes.begin() + begin, modes.begin() + end, _mm_getcsr() & ~kWhatHasHappened);
+  });
+  facts.push_back(
+      {"mxcsr", fmt::format("{:04x}", fmt::join(std::set(modes.begin(), modes.end()), ", "))});
+#endif
   return facts;
 }
 
@@ -90,6 +142,8 @@ Facts arithmetic_facts(const ComputeDevice& device, const Environment& environme
   append(device.facts(), facts);
   append(library_facts(at::show_config()), facts);
   append(variable_facts(environment), facts);
+  append(loaded_facts(), facts);
+  append(core_facts(), facts);
   std::ranges::stable_sort(facts, {}, &ArithmeticFact::name);
   return facts;
 }

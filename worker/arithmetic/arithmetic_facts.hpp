@@ -14,8 +14,8 @@
 namespace gangway::worker {
 
 /// The device and its libraries, this processor and the instruction sets that kernels are chosen
-/// by, versions of LibTorch, oneDNN and MKL, and each variable of `environment` that has kernels
-/// chosen otherwise.
+/// by, versions of LibTorch, oneDNN and MKL, each variable of `environment` that has kernels chosen
+/// otherwise, loaded_facts() and core_facts().
 [[nodiscard]] std::vector<messages::ArithmeticFact> arithmetic_facts(
     const ComputeDevice& device, const Environment& environment);
 
@@ -25,7 +25,14 @@ namespace gangway::worker {
 /// Of a text as at::show_config(): versions of libraries. Pure.
 [[nodiscard]] std::vector<messages::ArithmeticFact> library_facts(std::string_view config);
 
-/// Those of `environment` that move kernels, by their names. Pure.
+/// The version of glibc, and the build ids of this process's libraries that compute.
+[[nodiscard]] std::vector<messages::ArithmeticFact> loaded_facts();
+
+/// The sizes of the caches, by which libraries divide matrices, and how the threads of LibTorch's
+/// pool round and whether they flush denormals (MXCSR).
+[[nodiscard]] std::vector<messages::ArithmeticFact> core_facts();
+
+/// Those of `environment` that move kernels or have other code loaded, by their names. Pure.
 [[nodiscard]] std::vector<messages::ArithmeticFact> variable_facts(const Environment& environment);
 
 }  // namespace gangway::worker

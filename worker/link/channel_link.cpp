@@ -98,7 +98,7 @@ class ChannelLink : public CoordinatorLink {
     if (const auto* stop = std::get_if<messages::Stop>(&message)) {
       send(messages::Goodbye{});
       (void)channel_.flush(kFarewell);
-      throw StoppedByCoordinator(static_cast<ExitCode>(stop->exit_code), stop->reason);
+      throw StoppedByCoordinator(static_cast<ExitCode>(stop->exit_code), stop->reason, stop->keep);
     }
     if (auto* expected = std::get_if<Kind>(&message)) {
       return std::move(*expected);

@@ -22,7 +22,13 @@ namespace gangway::worker {
 /// user why: the worker leaves quietly (its message and exit code are for the log).
 class StoppedByCoordinator : public Error {
  public:
-  using Error::Error;
+  StoppedByCoordinator(ExitCode code, const std::string& reason, bool keep)
+      : Error(code, reason), keep_(keep) {}
+  /// As messages::Stop::keep.
+  [[nodiscard]] bool keep() const { return keep_; }
+
+ private:
+  bool keep_;
 };
 
 /// The talk with the coordinator. Thread: `checkpoint_part`, `picture`, `report` and `stop` from

@@ -26,6 +26,8 @@
 namespace gangway::worker {
 namespace {
 
+constexpr std::array kFarewells{kAbandon, kAbandonAsIs, '\0'};
+
 /// A connected, non-blocking socket, or an empty descriptor with errno's text in `problem`.
 FileDescriptor connect_to(const std::string& host, std::uint16_t port,
                           std::chrono::milliseconds limit, std::string& problem) {
@@ -121,18 +123,18 @@ bool Lifeline::listen() {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
     return true;
   }
-  const bool told =
-      size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(kAbandon) !=
-                      std::string_view::npos;
-  if (size > 0 && !told) {
+  const std::string_view words(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::size_t told = words.find_first_of(kFarewells.data());
+  if (size > 0 && told == std::string_view::npos) {
     return true;
   }
-  if (told) {
-    on_abandoned_("the coordinator has given the job up");
+  if (told != std::string_view::npos) {
+    on_abandoned_("the coordinator has given the job up", words[told] == kAbandon);
   } else if (!close_expected_) {
     on_abandoned_(size < 0 && errno == ETIMEDOUT
                       ? "the coordinator's host is cut off"
-                      : "the coordinator is gone: its lifeline has closed");
+                      : "the coordinator is gone: its lifeline has closed",
+                  std::nullopt);
   }
   return false;
 }
@@ -168,7 +170,8 @@ void Lifeline::watch(const std::stop_token& stop) {
       on_abandoned_(
           fmt::format("the coordinator has been silent for {} ms: its process is stopped, "
                       "or its host cut off",
-                      silence_.load()));
+                      silence_.load()),
+          std::nullopt);
       closed_.set_value();
       return;
     }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,7 +25,8 @@ class Lifeline {
  public:
   /// Called once, on the lifeline's thread, with one line that says what happened. It normally ends
   /// the process: the compute thread may be waiting for a peer that no longer exists.
-  using OnAbandoned = std::function<void(const std::string& reason)>;
+  /// @param keep  whether snapshots are to be copied to the disk; nothing: there was no word of it
+  using OnAbandoned = std::function<void(const std::string& reason, std::optional<bool> keep)>;
 
   /// What a heartbeat says (run/control_protocol.hpp); asked on the lifeline's thread.
   using Beat = std::function<char()>;

@@ -2,6 +2,7 @@
 #include "worker/state/begin_state.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
@@ -61,8 +62,16 @@ BegunState begin_state(const StateSetup& setup) {
                              checkpoint::snapshot_key(setup.run_directory,
                                                       job_fingerprint(setup.job), setup.run_id)}};
   begun.begin = load(setup, state_load, begun.shelf);
-  if (!begun.begin.snapshot) {
-    (void)checkpoint::remove_snapshots(begun.shelf.folders, begun.shelf.key);
+  const messages::Begin& begin = begun.begin;
+  if (begin.keeps_newer) {
+    begun.step_aside =
+        checkpoint::set_newer_aside(begun.shelf.folders, begun.shelf.key, begin.step);
+    (void)agree_on_load(0, state_load);  // all see the same names from here on
+  }
+  if (!begin.snapshot) {
+    (void)checkpoint::remove_snapshots(
+        begun.shelf.folders, begun.shelf.key,
+        begin.keeps_newer ? begin.step : std::numeric_limits<std::int64_t>::max());
     // Who looks for what to remove holds each file for a moment: nobody makes one yet.
     (void)agree_on_load(0, state_load);
   }

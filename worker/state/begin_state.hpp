@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,12 @@ struct StateSetup {
 struct BegunState {
   messages::Begin begin;
   SnapshotShelf shelf;  ///< where the run's snapshots lie on this host
+  /// Of the newest of them that is set aside, for other hosts that come back with their parts.
+  std::optional<std::int64_t> step_aside = {};
 };
 
 /// All workers call it, with networks that hold their initial values. Afterwards no snapshot of
-/// another past than the one that begins is left on this host.
+/// another past than the one that begins is left on this host, but what is set aside.
 /// @throws CheckpointError, ConfigError, CommError, StoppedByCoordinator
 [[nodiscard]] BegunState begin_state(const StateSetup& setup);
 

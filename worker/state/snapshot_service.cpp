@@ -46,7 +46,7 @@ struct SnapshotService::Room {
 };
 
 /// In the memory of the host, where all that its workers keep there fits.
-SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
+SnapshotService::Room SnapshotService::find_room(const StateSetup& setup, const BegunState& begun) {
   const int worker = setup.transport.worker();
   const int num_workers = setup.transport.num_workers();
   const std::vector<int> buddies =
@@ -63,9 +63,18 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
       bytes += total_bytes(room.wards.back().pieces) * BuddyCopies::kNumSlots;
     }
   }
-  const checkpoint::SnapshotFolder folder = checkpoint::choose_snapshot_folder(
-      bytes * static_cast<std::size_t>(setup.workers_on_machine), setup.shared_memory,
-      setup.run_directory / checkpoint::kSnapshotsFolder);
+  const auto choose = [&] {
+    return checkpoint::choose_snapshot_folder(
+        bytes * static_cast<std::size_t>(setup.workers_on_machine), setup.shared_memory,
+        setup.run_directory / checkpoint::kSnapshotsFolder,
+        checkpoint::bytes_of_slots(setup.shared_memory, begun.shelf.key, num_workers));
+  };
+  checkpoint::SnapshotFolder folder = choose();
+  if (begun.step_aside && !folder.reason.empty()) {
+    // Those of this start are worth more than some that hosts may come back for.
+    (void)checkpoint::remove_snapshots(begun.shelf.folders, begun.shelf.key);
+    folder = choose();
+  }
   if (!folder.reason.empty()) {
     setup.say("snapshots lie in " + folder.path.string() + ": " + folder.reason);
   }
@@ -79,7 +88,7 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup) {
 }
 
 SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begun)
-    : SnapshotService(setup, begun, find_room(setup)) {}
+    : SnapshotService(setup, begun, find_room(setup, begun)) {}
 
 SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room room)
     : setup_(std::move(setup)),
@@ -99,7 +108,8 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room
               .epoch = setup_.transport.epoch(),
               .on_end = [this](std::int64_t step, bool taken) { snapshot_ended(step, taken); }},
              memory_),
-      has_old_(begun.begin.snapshot.has_value()) {
+      old_until_(begun.begin.snapshot && !begun.step_aside ? std::optional<std::int64_t>(0)
+                                                           : begun.step_aside) {
   if (room.buddy) {
     copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
                                        .lane = setup_.lane,
@@ -110,7 +120,7 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room
                                        .say = setup_.say,
                                        .timeout = setup_.timeout});
   }
-  if (has_old_) {
+  if (begun.begin.snapshot) {
     protect_all(begun.begin.step);  // taken over, where the layout is the same
   }
   setup_.lane.attach(taker_);
@@ -162,7 +172,8 @@ void SnapshotService::protect_all(std::int64_t step) {
 
 void SnapshotService::protect(std::int64_t step) {
   protect_all(step);
-  if (std::exchange(has_old_, false)) {
+  if (old_until_ && step >= *old_until_) {
+    old_until_.reset();
     remove_old();
   }
 }

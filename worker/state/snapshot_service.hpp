@@ -58,7 +58,7 @@ class SnapshotService {
 
  private:
   struct Room;
-  [[nodiscard]] static Room find_room(const StateSetup& setup);
+  [[nodiscard]] static Room find_room(const StateSetup& setup, const BegunState& begun);
   SnapshotService(StateSetup setup, const BegunState& begun, Room room);
 
   void snapshot_ended(std::int64_t step, bool taken);
@@ -75,7 +75,8 @@ class SnapshotService {
   CheckpointWriter writer_;
   SnapshotTaker taker_;
   AtomicStep protected_;
-  bool has_old_;  // dead slots of an earlier start may still lie about
+  /// Once there is a snapshot of this step, dead slots of earlier starts go; nothing: none is left.
+  std::optional<std::int64_t> old_until_;
 };
 
 }  // namespace gangway::worker

@@ -13,6 +13,9 @@ namespace {
 
 /// A bound on what is read, or unpacked, into memory at once.
 constexpr std::uint64_t kLargestArchiveFile = std::uint64_t{1} << 30;
+/// Above this size a file that is packed more densely than any picture is made to fill memory.
+constexpr std::uint64_t kLargestDense = std::uint64_t{1} << 24;
+constexpr std::uint64_t kDensest = 200;
 
 /// The folder that holds `path`, with its slash; empty at the top.
 std::string_view folder_of(std::string_view path) {
@@ -22,7 +25,11 @@ std::string_view folder_of(std::string_view path) {
 
 }  // namespace
 
-void require_bearable(std::string_view name, std::uint64_t bytes) {
+void require_bearable(std::string_view name, std::uint64_t bytes, std::uint64_t packed) {
+  if (bytes > kLargestDense && packed < bytes / kDensest) {
+    throw ConfigError(fmt::format("{}: {} bytes packed in {}, which no picture is; remove it", name,
+                                  bytes, packed));
+  }
   if (bytes > kLargestArchiveFile) {
     throw ConfigError(
         fmt::format("{}: {} bytes are more than a picture has (1 GiB); remove it", name, bytes));

@@ -13,8 +13,9 @@
 
 namespace gangway::data {
 
+/// @param packed  bytes that it has in its archive
 /// @throws ConfigError for a file that nobody means to be one image
-void require_bearable(std::string_view name, std::uint64_t bytes);
+void require_bearable(std::string_view name, std::uint64_t bytes, std::uint64_t packed);
 
 /// Sorts the entries, those of equal names in the order in which they come, and takes off the
 /// folders that all of them share: an archive made of one folder has no labels.

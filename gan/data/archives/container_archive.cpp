@@ -30,7 +30,7 @@ void require_fit(const Container& container, const InnerFile& file) {
     throw ConfigError(fmt::format("{}: a name with control characters; give the file another one",
                                   inner_name(container, shown(file.name))));
   }
-  require_bearable(inner_name(container, file.name), file.part.bytes);
+  require_bearable(inner_name(container, file.name), file.part.bytes, file.part.bytes);
 }
 
 class ContainerArchive : public ImageArchive {

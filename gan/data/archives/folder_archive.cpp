@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "gan/data/archives/folder_archive.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
-#include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
@@ -23,6 +27,28 @@ namespace gangway::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kLongestWait{8};
+
+/// Of a file system on the network or a disk in trouble, which may be over in a moment.
+bool may_pass(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT; }
+
+/// @param held  how many there are, at most as many as there is room for
+/// @return an errno, or 0
+int read_from(const fs::path& path, std::span<std::uint8_t> bytes, std::size_t& held) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  for (held = 0; file && held < bytes.size();) {
+    const ssize_t got = ::read(file.get(), bytes.data() + held, bytes.size() - held);
+    if (got == 0) {
+      return 0;
+    }
+    if (got < 0 && errno != EINTR) {
+      return errno;
+    }
+    held += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  return file ? 0 : errno;
+}
 
 class FolderArchive : public ImageArchive {
  public:
@@ -49,7 +75,8 @@ class FolderArchive : public ImageArchive {
         failure = std::error_code(errno, std::generic_category());
         break;
       }
-      require_bearable(entry->path().string(), static_cast<std::uint64_t>(status.st_size));
+      const auto bytes = static_cast<std::uint64_t>(status.st_size);
+      require_bearable(entry->path().string(), bytes, bytes);
       const ArchiveEntry file{.name = name, .bytes = status.st_size, .position = stamps.size()};
       stamps.push_back(stamp_of(status));
       is_label_file ? label_files.add(file) : entries_.push_back(file);
@@ -116,22 +143,32 @@ class FolderArchive : public ImageArchive {
   }
 
   [[nodiscard]] static std::vector<std::uint8_t> contents(const fs::path& path, std::int64_t size) {
-    std::ifstream file(path, std::ios::binary);
-    if (std::error_code ignored; !file && !fs::exists(path, ignored)) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size) + 1);
+    std::size_t held = 0;
+    std::chrono::seconds wait{1};
+    int error = read_from(path, bytes, held);
+    for (; may_pass(error) && wait <= kLongestWait; wait *= 2) {
+      std::this_thread::sleep_for(wait);
+      error = read_from(path, bytes, held);
+    }
+    if (error == ENOENT) {
       throw ConfigError(fmt::format(
           "{}: is gone since it was listed at the start; put it back, or start again without it",
           path.string()));
     }
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-    file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    const bool is_shorter = file.eof();
-    if (!file && !is_shorter) {
-      throw ConfigError(
-          fmt::format("{}: cannot be read; restore the file, or its permissions", path.string()));
+    if (may_pass(error)) {  // of this host, perhaps
+      throw Error(ExitCode::kWorkerLost,
+                  fmt::format("{}: cannot be read ({}); look at its file system", path.string(),
+                              std::generic_category().message(error)));
     }
-    if (is_shorter || file.peek() != std::ifstream::traits_type::eof()) {
+    if (error != 0) {
+      throw ConfigError(fmt::format("{}: cannot be read ({}); restore the file, or its permissions",
+                                    path.string(), std::generic_category().message(error)));
+    }
+    if (held + 1 != bytes.size()) {
       fail_changed(path.string());
     }
+    bytes.pop_back();
     return bytes;
   }
 

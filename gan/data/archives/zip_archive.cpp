@@ -57,7 +57,7 @@ class ZipArchive : public ImageArchive {
     for (zip_int64_t i = 0; i < count; ++i) {
       zip_stat_t status;
       const auto index = static_cast<zip_uint64_t>(i);
-      constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_CRC;
+      constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_CRC;
       if (zip_stat_index(archive.get(), index, 0, &status) != 0 ||
           (status.valid & kNeeded) != kNeeded) {
         throw ConfigError(fmt::format("{}: entry {} is damaged ({}); make the file again",
@@ -67,7 +67,8 @@ class ZipArchive : public ImageArchive {
       if (!is_label_file && !filter.is_read(status.name)) {
         continue;
       }
-      require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size);
+      require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size,
+                       status.comp_size);
       const ArchiveEntry file{.name = status.name,
                               .bytes = static_cast<std::int64_t>(status.size),
                               .position = index,

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/errors.hpp"
@@ -18,7 +19,10 @@
 namespace gangway::data {
 namespace {
 
-constexpr std::int64_t kLargestIdxFile = std::int64_t{1} << 36;  // 64 GiB, all of it in memory
+/// All of it is in memory: half of what this machine has.
+std::int64_t largest_idx_file() {
+  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / 2;
+}
 constexpr std::size_t kChunk = std::size_t{1} << 22;
 constexpr std::uint8_t kUnsignedByte = 0x08;  // IDX type code
 
@@ -89,9 +93,11 @@ IdxArray read_idx(const std::filesystem::path& path, int axes) {
   IdxArray result{.sizes = reader.read_header(axes), .values = {}};
   std::int64_t total = 1;
   for (const std::int64_t size : result.sizes) {
-    if (size < 1 || size > kLargestIdxFile / total) {
-      reader.fail(fmt::format("its header announces the impossible sizes {}",
-                              fmt::join(result.sizes, " x ")));
+    if (size < 1 || size > largest_idx_file() / total) {
+      reader.fail(
+          fmt::format("its header announces the impossible sizes {}, or more than half of "
+                      "this machine's memory has",
+                      fmt::join(result.sizes, " x ")));
     }
     total *= size;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/data/kept/pack_files.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -111,10 +112,20 @@ Pack read_pack(const fs::path& folder) {
       fail_pack(manifest, "is damaged");
     }
     for (const auto& shard : document.at("shards")) {
+      if (const fs::path name = shard.at("file").get<std::string>();
+          name.empty() || name != name.filename() || name == "..") {
+        fail_pack(manifest, "names a shard outside its folder");
+      }
       pack.shards.push_back({shard.at("file"), shard.at("bytes"), hash_in(shard.at("xxh3"))});
     }
     const std::uint64_t hash = hash_in(document.at("index_xxh3"));
     pack.entries = read_entries(folder / kPackIndex, document.at("pictures"), hash);
+    const auto has_label = [&pack](const PackEntry& entry) {
+      return entry.label >= 0 && entry.label < std::max(pack.num_classes, 1);
+    };
+    if (!std::ranges::all_of(pack.entries, has_label)) {
+      fail_pack(folder / kPackIndex, "has labels that pack.json does not know");
+    }
   } catch (const nlohmann::json::exception&) {
     fail_pack(manifest, "is damaged");
   } catch (const std::logic_error&) {  // a hash that is none

@@ -101,13 +101,16 @@ std::string hash_of(const NamedBatch& batch) {
 
 PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
                        const ContentsCheck* check)
-    : script_(script_of(spec, seed)), most_classes_(model.classes), pictures_(picture_names(spec)) {
-  const std::string executable = executable_of(spec);
+    : script_(script_of(spec, seed)),
+      executable_(executable_of(spec)),
+      most_classes_(model.classes),
+      pictures_(picture_names(spec)) {
+  std::vector<std::unique_ptr<ReaderProcess>> readers;
   for (int i = 0; i < std::max(spec.threads, 1); ++i) {
-    readers_.push_back(std::make_unique<ReaderProcess>(script_, executable));
+    readers.push_back(std::make_unique<ReaderProcess>(script_, executable_));
   }
   ReaderProcess::Description told;
-  for (const auto& reader : readers_) {
+  for (const auto& reader : readers) {
     told = reader->describe([check] {
       if (check != nullptr && check->progress) {
         check->progress(0, 0);
@@ -120,11 +123,11 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
   }
   num_classes_ = static_cast<int>(told.classes);
   NamedBatch first;
-  readers_.front()->read(std::vector{SeededExample{0, seed}}, first);
+  readers.front()->read(std::vector{SeededExample{0, seed}}, first);
   look_at(first, told.collates, spec, model);
-  fingerprint_ = fingerprint_of(told.fingerprint, *readers_.back());
+  fingerprint_ = fingerprint_of(told.fingerprint, *readers.back());
   NamedBatch again;
-  readers_.back()->read(std::vector{SeededExample{0, seed}}, again);
+  readers.back()->read(std::vector{SeededExample{0, seed}}, again);
   if (hash_of(first) != hash_of(again)) {
     refuse(
         "makes another example of the same index when it is read again, or by another process: "
@@ -132,9 +135,7 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
         "example, and what it keeps is lost");
   }
   const MutexLock lock(mutex_);
-  for (const auto& reader : readers_) {
-    idle_.push_back(reader.get());
-  }
+  idle_ = std::move(readers);
 }
 
 void PythonData::refuse(const std::string& what) const {
@@ -218,25 +219,41 @@ std::string PythonData::fingerprint_of(const std::string& own, ReaderProcess& re
 }
 
 void PythonData::read_named(std::span<const SeededExample> examples, NamedBatch& out) const {
-  ReaderProcess* reader = nullptr;
+  std::unique_ptr<ReaderProcess> reader;
   {
     MutexLock lock(mutex_);
     changed_.wait(lock, [this]() GANGWAY_REQUIRES(mutex_) { return !idle_.empty(); });
-    reader = idle_.back();
+    reader = std::move(idle_.back());
     idle_.pop_back();
   }
-  const auto give_back = [this, reader] {
+  const auto give_back = [this, &reader] {
     const MutexLock lock(mutex_);
-    idle_.push_back(reader);
+    idle_.push_back(std::move(reader));
     changed_.notify_one();
   };
   try {
-    reader->read(examples, out);
+    read_with(reader, examples, out);
   } catch (...) {
     give_back();
     throw;
   }
   give_back();
+}
+
+void PythonData::read_with(std::unique_ptr<ReaderProcess>& reader,
+                           std::span<const SeededExample> examples, NamedBatch& out) const {
+  constexpr int kMostReaders = 3;  // that are killed over the same examples
+  for (int number = 1;; ++number) {
+    try {
+      return reader->read(examples, out);
+    } catch (const ReaderKilled&) {
+      if (number == kMostReaders) {
+        throw;
+      }
+      reader = std::make_unique<ReaderProcess>(script_, executable_);
+      (void)reader->describe({});
+    }
+  }
 }
 
 void PythonData::read_pictures(std::span<const SeededExample> examples, std::span<float> images,

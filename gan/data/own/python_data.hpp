@@ -45,8 +45,12 @@ class PythonData : public Dataset {
   /// What an example that is no picture, or not two, needs.
   [[nodiscard]] std::string remedy(const ModelSpec& model) const;
   [[nodiscard]] std::string fingerprint_of(const std::string& own, ReaderProcess& reader);
+  /// One that is killed, for want of memory, say, is begun anew, and reads the same.
+  void read_with(std::unique_ptr<ReaderProcess>& reader, std::span<const SeededExample> examples,
+                 NamedBatch& out) const;
 
   ScriptSpec script_;
+  std::string executable_;
   std::int64_t size_ = 0;
   ExampleShape shape_;
   int num_classes_ = 0;
@@ -56,10 +60,9 @@ class PythonData : public Dataset {
   std::string first_text_;  // of its first example, where they are pictures
   std::string fingerprint_;
 
-  std::vector<std::unique_ptr<ReaderProcess>> readers_;
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;
-  mutable std::vector<ReaderProcess*> idle_ GANGWAY_GUARDED_BY(mutex_);
+  mutable std::vector<std::unique_ptr<ReaderProcess>> idle_ GANGWAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace gangway::data

@@ -210,7 +210,7 @@ void ReaderProcess::refuse_end() {
   (void)::kill(process_, SIGKILL);  // it may have closed its pipe and live on
   (void)::waitpid(std::exchange(process_, -1), &status, 0);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-    throw EnvironmentError(
+    throw ReaderKilled(
         fmt::format("{}: the process that reads {} was killed: is there too little memory for {}?",
                     spec_.key, fs::path(spec_.file).filename().string(), spec_.python_class));
   }

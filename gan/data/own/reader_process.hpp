@@ -13,11 +13,18 @@
 #include <nlohmann/json_fwd.hpp>
 #include <sys/types.h>
 
+#include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "gan/data/named/named_batch.hpp"
 #include "job/blocks/script_spec.hpp"
 
 namespace gangway::data {
+
+/// The kernel, or a person, has killed the process: another one reads the same.
+class ReaderKilled : public EnvironmentError {
+ public:
+  using EnvironmentError::EnvironmentError;
+};
 
 class ReaderProcess {
  public:

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "launch/model/files/npy_file.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstring>
-#include <regex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30U;
 constexpr std::size_t kPreamble = 8;  // magic and version
+constexpr std::size_t kMostHeader = std::size_t{1} << 16U;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const char* why) {
   throw ConfigError(fmt::format(
@@ -33,6 +38,24 @@ std::size_t data_begin(const std::string& bytes) {
   return kPreamble + (is_long ? 4 : 2) + length;
 }
 
+/// What stands behind `key` in a header without blanks; empty: it has no such key.
+std::string_view value_of(std::string_view header, std::string_view key) {
+  const std::size_t at = header.find(key);
+  return at == std::string_view::npos ? std::string_view() : header.substr(at + key.size());
+}
+
+/// The number that `text` begins with, and `end`, which are taken off it; -1: it does not.
+std::int64_t take_number(std::string_view& text, char end) {
+  std::int64_t number = -1;
+  const auto found = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto size = static_cast<std::size_t>(found.ptr - text.data());
+  if (found.ec != std::errc() || size == text.size() || text[size] != end) {
+    return -1;
+  }
+  text.remove_prefix(size + 1);
+  return number;
+}
+
 }  // namespace
 
 at::Tensor read_npy_matrix(const std::filesystem::path& file) {
@@ -44,23 +67,28 @@ at::Tensor read_npy_matrix(const std::filesystem::path& file) {
     refuse(file, "is no .npy file");
   }
   const std::size_t begin = data_begin(*text);
-  if (begin > text->size()) {
+  if (begin > std::min(text->size(), kMostHeader)) {
     refuse(file, "ends within its header");
   }
-  const std::string header = text->substr(kPreamble, begin - kPreamble);
-  std::smatch found;
-  static const std::regex pattern(
-      "'descr': *'<f([48])'.*'fortran_order': *False.*'shape': *\\(([0-9]+), *([0-9]+)\\)");
-  if (!std::regex_search(header, found, pattern)) {
+  std::string header = text->substr(kPreamble, begin - kPreamble);
+  std::erase_if(header, [](unsigned char character) { return std::isspace(character) != 0; });
+  const std::string_view type = value_of(header, "'descr':");
+  const bool is_double = type.starts_with("'<f8'");
+  std::string_view shape = value_of(header, "'shape':(");
+  const std::int64_t rows = take_number(shape, ',');
+  const std::int64_t columns = take_number(shape, ')');
+  if ((!is_double && !type.starts_with("'<f4'")) || rows < 0 || columns < 0 ||
+      !value_of(header, "'fortran_order':").starts_with("False")) {
     refuse(file, "is none of '<f4' or '<f8' with two axes in C order");
   }
-  const bool is_double = found[1] == "8";
-  const std::int64_t rows = std::stoll(found[2]);
-  const std::int64_t columns = std::stoll(found[3]);
-  const at::Tensor matrix = at::empty({rows, columns}, is_double ? at::kDouble : at::kFloat);
-  if (matrix.nbytes() != text->size() - begin) {
+  const std::size_t numbers = (text->size() - begin) / (is_double ? 8 : 4);
+  const auto wide = static_cast<std::size_t>(columns);
+  const bool has_all =
+      wide == 0 ? numbers == 0 : numbers % wide == 0 && std::cmp_equal(rows, numbers / wide);
+  if (!has_all || (text->size() - begin) % (is_double ? 8 : 4) != 0) {
     refuse(file, "has not as many numbers as its header says");
   }
+  const at::Tensor matrix = at::empty({rows, columns}, is_double ? at::kDouble : at::kFloat);
   std::memcpy(matrix.mutable_data_ptr(), text->data() + begin, matrix.nbytes());
   return matrix.to(at::kFloat);
 }

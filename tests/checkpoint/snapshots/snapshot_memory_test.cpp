@@ -341,6 +341,29 @@ TEST(SnapshotFolder, IsTheFallbackWhereSharedMemoryIsTooSmallAndSaysWhy) {
   EXPECT_THAT(chosen.reason, HasSubstr("0.0 MiB are free in"));
 }
 
+TEST(SnapshotFolder, CountsTheRoomOfSlotsThatAreTakenOver) {
+  const SharedFolder folder;
+  const auto place_of = [&](int num_workers) {
+    return SnapshotPlace{.folder = folder.path(),
+                         .run_directory = folder.path(),
+                         .job_fingerprint = "job",
+                         .run_id = "run",
+                         .num_workers = num_workers};
+  };
+  const std::string key = snapshot_key(folder.path(), "job", "run");
+  EXPECT_EQ(bytes_of_slots(folder.path(), key, 2), 0U);
+  for (const int num_workers : {2, 3}) {
+    const auto file = folder.path() / slot_name(key, place_of(num_workers), 0);
+    std::ofstream(file) << std::string(1000, 'x');
+  }
+  EXPECT_EQ(bytes_of_slots(folder.path(), key, 2), 1000U) << "others stay until a state is whole";
+  const auto free = std::filesystem::space(folder.path()).available;
+  const auto disk = folder.path() / "disk";
+  EXPECT_EQ(choose_snapshot_folder(free / 16 * 15, folder.path(), disk).path, disk);
+  EXPECT_EQ(choose_snapshot_folder(free / 16 * 15, folder.path(), disk, free / 4).path,
+            folder.path());
+}
+
 TEST(SnapshotFolder, IsNowhereWhereNeitherHasRoomAndSaysHowMuchThereIs) {
   const SharedFolder folder;
   try {

@@ -43,6 +43,24 @@ TEST(RemoveSnapshots, RemovesThoseOfTheRunAlone) {
   EXPECT_THAT(folder.names(), SizeIs(3));
 }
 
+TEST(SetNewerAside, KeepsPartsForHostsThatComeBackOutOfTheWayOfANewStart) {
+  const SharedFolder folder;
+  const std::vector folders{folder.path()};
+  const std::string key = sample_key(folder.path());
+  leave(folder.path(), {3, 5}, 0, 2);
+  EXPECT_EQ(set_newer_aside(folders, key, 3), 5);
+  EXPECT_EQ(set_newer_aside(folders, key, 3), 5) << "by another worker of this host";
+  EXPECT_EQ(remove_snapshots(folders, key, 3), 1U);
+  leave(folder.path(), {2, 4}, 0, 2);  // by the new start, which gets on
+  leave(folder.path(), {5}, 1, 2);     // a host comes back
+  const auto found = newest_complete(folders, key, [](const std::string&) {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id.step, 5);
+  EXPECT_EQ(set_newer_aside(folders, key, 9), 9);
+  EXPECT_GT(remove_snapshots(folders, key), 2U);
+  EXPECT_THAT(find_snapshots(folders, key), IsEmpty());
+}
+
 TEST(RemoveSnapshots, RemovesNoneOfARunThatMayStillNeedThem) {
   const SharedFolder folder;
   fs::create_directory(folder.path() / "run");

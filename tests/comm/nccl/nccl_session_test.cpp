@@ -87,6 +87,21 @@ TEST_F(NcclSessions, NoticeAWorkerThatGoesSilent) {
   });
 }
 
+TEST_F(NcclSessions, LetAPhaseTakeLongerThanTheExchangesBehindItMay) {
+  run_workers(2, {.timeout = 300ms}, [&](NcclSession& session) {
+    GpuNetwork network(session, layout_, {});
+    const CudaStream compute = make_compute_stream();
+    network.compute_gradients(1);
+    network.reducer().prepare(constants_of(1), compute.get());
+    fake::enqueue(compute.get(), [] { std::this_thread::sleep_for(800ms); });
+    network.enqueue_gradients(compute.get(), BucketEvents::kEarly);
+    (void)network.reducer().advance();
+    network.reducer().await(compute.get());
+    EXPECT_EQ(failure_of([&] { network.reducer().synchronise(); }), "");
+    session.finalize();
+  });
+}
+
 TEST_F(NcclSessions, AbortThoughACapturedStepLives) {
   run_workers(3, {.timeout = 2s}, [&](NcclSession& session) {
     const CudaStream compute = make_compute_stream();

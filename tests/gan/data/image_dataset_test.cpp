@@ -54,15 +54,15 @@ std::string jpeg(int height, int width, std::vector<std::uint8_t> color) {
 }
 
 void write_zip(const std::filesystem::path& path,
-               const std::vector<std::pair<std::string, std::string>>& files) {
+               const std::vector<std::pair<std::string, std::string>>& files,
+               zip_int32_t method = ZIP_CM_STORE) {
   zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
   ASSERT_NE(archive, nullptr);
   for (const auto& [name, bytes] : files) {
     zip_source_t* source = zip_source_buffer(archive, bytes.data(), bytes.size(), 0);
     const zip_int64_t index = zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8);
     ASSERT_GE(index, 0);
-    ASSERT_EQ(zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0),
-              0);
+    ASSERT_EQ(zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), method, 0), 0);
   }
   ASSERT_EQ(zip_close(archive), 0);
 }
@@ -244,6 +244,14 @@ TEST(ImageDataset, RefusesAFileOfMoreThanAGibibyteWithoutReadingIt) {
   std::filesystem::resize_file(path,
                                (std::uintmax_t{1} << 30U) + 1);  // takes no room: it is all hole
   expect_config_error([&] { (void)open(folder.path()); }, {path.string(), "1073741825 bytes"});
+}
+
+TEST(ImageDataset, RefusesAFileOfAZipThatIsMadeToFillMemory) {
+  const ScratchFolder folder;
+  constexpr std::size_t kBytes = std::size_t{17} << 20U;
+  write_zip(folder.path() / "set.zip", {{"a.png", std::string(kBytes, '\0')}}, ZIP_CM_DEFLATE);
+  expect_config_error([&] { (void)open(folder.path() / "set.zip"); },
+                      {"set.zip!a.png: 17825792 bytes packed in"});
 }
 
 TEST(ImageDataset, ReadsAZipAsItsFolder) {

@@ -125,6 +125,15 @@ TEST_F(PackTest, NamesTheFileThatIsCutChangedOrGone) {
   folder_.write("packed/pack.json", manifest.substr(0, count) + "1152921504606846977" +
                                         manifest.substr(manifest.find(',', count)));
   expect_config_error([&] { read_all(); }, {"index.bin", "is cut or changed"});
+  const std::size_t labels = manifest.find("\"labels\": ") + 10;
+  folder_.write("packed/pack.json", manifest.substr(0, labels) + "1" + manifest.substr(labels + 1));
+  expect_config_error([&] { read_all(); },
+                      {"index.bin", "has labels that pack.json does not know"});
+  const std::size_t file = manifest.find("00000.shard");
+  for (const std::string name : {"/etc/passwd", "../00000.shard", ".."}) {
+    folder_.write("packed/pack.json", manifest.substr(0, file) + name + manifest.substr(file + 11));
+    expect_config_error([&] { read_all(); }, {"pack.json", "names a shard outside its folder"});
+  }
   folder_.write("packed/pack.json", manifest);
   fs::resize_file(packed() / "index.bin", 100);
   expect_config_error([&] { read_all(); }, {"index.bin", "is cut or changed"});

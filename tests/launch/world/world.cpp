@@ -186,7 +186,7 @@ void World::check_end(const SupervisedEnd& end) {
 
 void World::after_start(const SupervisedEnd& end) {
   check_end(end);
-  switch (recovery_->next(end, disk_.status)) {
+  switch (recovery_->next(end, disk_.status, disk_.start)) {
     case Next::kEnd:
       after_command(end.exit_code);
       break;
@@ -215,15 +215,14 @@ void World::after_start(const SupervisedEnd& end) {
 void World::after_loss(const SupervisedEnd& end) {
   ++starts_allowed_;
   bool has_lineup = true;
-  const auto answer = recovery_->answer(end, disk_.start, *lineups_, [&] {
-    return has_lineup = lineups_->after_loss(end.lost, time_.now());
-  });
+  const auto answer = recovery_->answer(
+      end, *lineups_, [&] { return has_lineup = lineups_->after_loss(end.lost, time_.now()); });
   tell(answer.restart.answer);
   if (!disk_.restarts.empty() && answer.restart.start < disk_.restarts.back().start) {
     problem("restarts.jsonl goes back");
   }
   in_vain_ = answer.restart.begun > furthest_ ? 0 : in_vain_ + 1;
-  furthest_ = std::max(furthest_, answer.restart.begun);
+  furthest_ = answer.restart.begun ? answer.restart.begun : furthest_;
   disk_.restarts.push_back(answer.restart);
   if (answer.wait.has_value() != (has_lineup && in_vain_ < RestartBook::kMostInVain)) {
     problem(fmt::format("{} losses in vain, and: {}", in_vain_, answer.restart.answer));

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "worker/arithmetic/arithmetic_facts.hpp"
 
+#include <algorithm>
+#include <string>
+
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,15 +35,37 @@ TEST(LibraryFacts, AreVersions) {
 }
 
 TEST(VariableFacts, AreThoseThatMoveKernels) {
-  EXPECT_THAT(variable_facts({{"ATEN_CPU_CAPABILITY", "avx2"},
-                              {"HOME", "/root"},
-                              {"MKL_CBWR", "COMPATIBLE"},
-                              {"NVIDIA_TF32_OVERRIDE", "0"},
-                              {"ONEDNN_MAX_CPU_ISA", "SSE41"}}),
-              ElementsAre(ArithmeticFact{"ATEN_CPU_CAPABILITY", "avx2"},
-                          ArithmeticFact{"MKL_CBWR", "COMPATIBLE"},
-                          ArithmeticFact{"NVIDIA_TF32_OVERRIDE", "0"},
-                          ArithmeticFact{"ONEDNN_MAX_CPU_ISA", "SSE41"}));
+  EXPECT_THAT(
+      variable_facts({{"ATEN_CPU_CAPABILITY", "avx2"},
+                      {"HOME", "/root"},
+                      {"LD_PRELOAD", "libfast.so"},
+                      {"MKL_CBWR", "COMPATIBLE"},
+                      {"NVIDIA_TF32_OVERRIDE", "0"},
+                      {"OMP_NUM_THREADS", "4"},
+                      {"OMP_THREAD_LIMIT", "1"},
+                      {"ONEDNN_MAX_CPU_ISA", "SSE41"}}),
+      ElementsAre(
+          ArithmeticFact{"ATEN_CPU_CAPABILITY", "avx2"}, ArithmeticFact{"LD_PRELOAD", "libfast.so"},
+          ArithmeticFact{"MKL_CBWR", "COMPATIBLE"}, ArithmeticFact{"NVIDIA_TF32_OVERRIDE", "0"},
+          ArithmeticFact{"OMP_THREAD_LIMIT", "1"}, ArithmeticFact{"ONEDNN_MAX_CPU_ISA", "SSE41"}));
+}
+
+TEST(LoadedFacts, AreBuildsOfTheLibrariesThatCompute) {
+  const auto facts = loaded_facts();
+  for (const std::string name : {"glibc", "libm build", "libtorch_cpu build"}) {
+    const auto found = std::ranges::find(facts, name, &ArithmeticFact::name);
+    ASSERT_NE(found, facts.end()) << name;
+    EXPECT_FALSE(found->value.empty()) << name;
+  }
+}
+
+TEST(CoreFacts, TellWhetherThreadsFlushDenormals) {
+  EXPECT_THAT(core_facts(), ::testing::Contains(ArithmeticFact{"mxcsr", "1f80"}));
+  at::globalContext().setFlushDenormal(true);
+  const auto flushing = core_facts();
+  at::globalContext().setFlushDenormal(false);
+  EXPECT_THAT(flushing, ::testing::Contains(::testing::Field(&ArithmeticFact::value,
+                                                             ::testing::HasSubstr("9fc0"))));
 }
 
 }  // namespace

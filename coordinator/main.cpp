@@ -220,7 +220,8 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                  std::move(settings));
   control = open_control(run, loop, recorder, parts.io);
   const Outcome outcome = loop.run();
-  if (page && run.goes_on && outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost)) {
+  const bool is_lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost);
+  if (page && ((run.goes_on && is_lost) || outcome.resize || outcome.rolled_back)) {
     page->leave_place();
   }
   recorder.set_listener([](const std::string&) {});

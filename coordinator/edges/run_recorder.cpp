@@ -372,6 +372,13 @@ void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
     if (outcome.step < run_.spec.total_steps()) {
       say(fmt::format("note   {}{}", outcome.reason, best_line(decisions_)));
     }
+    if (run_.spec.output.pictures_kimg > 0.0) {
+      const std::string run = run_.directory.string();
+      say(
+          fmt::format("note   pictures are in {}; gangway sample {} makes others, gangway evaluate "
+                      "{} scores them",
+                      run, run, run));
+    }
   } else if (outcome.rolled_back || outcome.exit_code == static_cast<int>(ExitCode::kPreempted)) {
     say("note   " + outcome.reason);
   } else {

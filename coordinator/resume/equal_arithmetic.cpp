@@ -2,6 +2,7 @@
 #include "coordinator/resume/equal_arithmetic.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -34,6 +35,10 @@ std::map<std::string, std::string> by_name(const Arithmetic& arithmetic) {
     facts.emplace(fact.name, fact.value);
   }
   return facts;
+}
+
+bool is_variable(std::string_view name) {
+  return std::isupper(static_cast<unsigned char>(name[0])) != 0;
 }
 
 std::string differing_flags(const std::string& one, const std::string& other) {
@@ -89,7 +94,9 @@ std::string differing_facts(const Arithmetic& one, const Arithmetic& other) {
   for (const std::string& name : names) {
     const std::string mine = value_in(here, name);
     const std::string others = value_in(there, name);
-    if (mine != others) {
+    // An older Gangway knew less; a variable that is missing is not set.
+    const bool is_known = is_variable(name) || (!mine.empty() && !others.empty());
+    if (mine != others && is_known) {
       differences.push_back(name == kFlags
                                 ? differing_flags(mine, others)
                                 : fmt::format("{} {}, not {}", name, mine.empty() ? "unset" : mine,

@@ -39,7 +39,7 @@ inline constexpr std::string_view kMixedBits = "mixed";
                                                    const messages::Arithmetic& before = {});
 
 /// "instructions AVX2, not AVX512; MKL_CBWR unset, not AVX2; flags without avx512f": in what `one`
-/// differs from `other`; empty where no fact does.
+/// differs from `other`; empty where no fact does that is known of both.
 [[nodiscard]] std::string differing_facts(const messages::Arithmetic& one,
                                           const messages::Arithmetic& other);
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "base/text/suggestion.hpp"
 #include "job/schema/key.hpp"
 #include "job/schema/yaml_tree.hpp"
 
@@ -19,7 +20,9 @@ namespace {
 const Key& settable(const JobSpec& job, const std::string& key) {
   const auto& allowed = settable_keys();
   if (std::ranges::find(allowed, key) == allowed.end()) {
-    throw ConfigError(fmt::format("{}: cannot be set while a job runs; these can: {}", key,
+    const auto near = nearest_path(key, {allowed.begin(), allowed.end()});
+    throw ConfigError(fmt::format("{}: cannot be set while a job runs{}; these can: {}", key,
+                                  near ? fmt::format(" (did you mean {}?)", *near) : "",
                                   fmt::join(allowed, ", ")));
   }
   const auto& table = key_table(*job.training.recipe);

@@ -130,6 +130,7 @@ std::vector<pipeline::Phase> own_phases(const Job& job) {
         std::to_string(job.real_batches_per_step()) + ": count new_batch and repeats of its phases";
     if (const std::string_view counts = job.training.recipe->counts; !counts.empty()) {
       complaint.append(", or set ").append(counts).append(".steps=").append(std::to_string(reals));
+      complaint.append(", or, where one of them is the generator's, training.generator_reals=new");
     }
     throw ConfigError(complaint);
   }

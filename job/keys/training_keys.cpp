@@ -35,8 +35,8 @@ void add_losses(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.fake_labels; }))));
   keys.push_back(for_penalties(later(choice_key(
       {"training.generator_reals", "",
-       "Which real examples the generator's phase looks at, where the loss is relativistic: the "
-       "discriminator's, or new ones"},
+       "Which real examples the generator's phase looks at, where the loss is relativistic or "
+       "the step is of your own: the discriminator's, or new ones"},
       [](auto& job) -> auto& { return job.training.generator_reals; }))));
   keys.push_back(for_penalties(with_default(
       real_key(

@@ -43,8 +43,10 @@ std::vector<IdleKeys> idle_keys() {
        "training.path_length.weight above 0",
        [](const JobSpec& job) { return job.training.path_length.is_any(); }},
       {{"training.generator_reals"},
-       "training.loss relativistic",
-       [](const JobSpec& job) { return job.training.loss == LossKind::kRelativistic; }},
+       "training.loss relativistic, or a training.step",
+       [](const JobSpec& job) {
+         return job.training.loss == LossKind::kRelativistic || job.training.step.is_python();
+       }},
       {{"training.fake_labels"},
        "model.classes above 0 and a training.loss that is not relativistic",
        [](const JobSpec& job) {

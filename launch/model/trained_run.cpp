@@ -81,7 +81,9 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
-  gan::open_python(job, python_lines());
+  JobSpec alone = job;
+  alone.layout.timeout_seconds = 0.0;  // nobody waits for its calls, and an import may take long
+  gan::open_python(alone, python_lines());
   gan::learn_own_step(job);
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const NetworkId chosen = job.chosen(choice ? choice->network : "");

@@ -51,7 +51,7 @@ nlohmann::json json_of(const Advice& advice) {
 std::string advice_line(const Advice& advice) {
   return fmt::format(
       "{}: {}: {} ({}{}; {})", advice.rule, advice.evidence, advice.remedy,
-      advice.gain > 1.0 ? fmt::format("at most {:.2f} times as fast; ", advice.gain) : "",
+      advice.gain > 1.0 ? fmt::format("about {:.2f} times as fast; ", advice.gain) : "",
       advice.changes_numbers ? "other numbers: for a new job" : "the same numbers",
       advice.needs_restart ? "from the next start on" : "at once");
 }

@@ -72,7 +72,8 @@ double lag(Facts facts) {
   for (std::size_t worker = 0; worker < waits.size(); ++worker) {
     least = worker == slowest ? least : std::min(least, waits[worker]);
   }
-  return std::max(0.0, least - waits[slowest]);
+  // What it waits for its data is no slowness of its host.
+  return std::max(0.0, least - waits[slowest] - facts.share("data"));
 }
 
 /// The shortest of these intervals, so much longer that what takes `share` of a step takes less

@@ -10,6 +10,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "distributed"))
+
+from train_command import snapshot_files  # noqa: E402
 
 GANGWAY = os.path.join(os.environ["GANGWAY_BIN"], "gangway")
 USAGE, ENVIRONMENT = 2, 6
@@ -24,19 +29,14 @@ def bench(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def snapshots():
-    return set(glob.glob("/dev/shm/gangway.snap-*"))
-
-
 class BenchCheckpoint(unittest.TestCase):
     def test_has_a_row_for_everything_that_is_measured(self):
-        before = snapshots()
         with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
             code, out, err = bench("--size", "1", "--every", "8", "--checkpoints", "2", "--outdir", folder, "--rival", RIVAL,
                                    "training.batch=8")
             self.assertEqual(code, 0, out + err)
             self.assertEqual(glob.glob(f"{folder}/**/*.safetensors", recursive=True), [])
-        self.assertEqual(snapshots() - before, set())
+        self.assertEqual(snapshot_files(folder), [])
         for row in ("updates waited for the copy", "compute waited more", "steps took longer"):
             self.assertRegex(out, rf"(?m)^{row} +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ %$")
         for row, count in (("memcpy, no training", 1), ("copy and hash, no training", 1), ("the rival", 2)):

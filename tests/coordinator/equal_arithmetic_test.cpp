@@ -111,6 +111,13 @@ TEST(ArithmeticWarning, IsNoneForTheSameAndForOlderCheckpoints) {
   EXPECT_THAT(arithmetic_warning({{"libtorch", "2.10.0"}}, software_of(kWide), true), IsEmpty());
 }
 
+TEST(ArithmeticWarning, IsNoneForFactsThatAnOlderVersionDidNotKnow) {
+  Arithmetic newer = kWide;
+  newer.facts.insert(newer.facts.begin(), {"caches", "32 KiB, 512 KiB, 16384 KiB"});
+  EXPECT_THAT(arithmetic_warning(software_of(kWide), software_of(newer), true), IsEmpty());
+  EXPECT_THAT(differing_facts(newer, kWide), IsEmpty());
+}
+
 TEST(ArithmeticWarning, SaysWhatHasChanged) {
   const std::string line = arithmetic_warning(software_of(kWide), software_of(kNarrow), true);
   EXPECT_THAT(line, StartsWith("warn  this run computes other bits than "));

@@ -86,6 +86,8 @@ class BadInput(Trainings):
         self.train_to_the_end()
         newer = self.checkpoint_parts()[-1]
         damaged = bytearray(newer.read_bytes())
+        newer.write_bytes(damaged[:1000])
+        self.refused(5, "digest", "job", says=["step-000000020", "truncated", "job@10 is the newest that is whole"])
         damaged[len(damaged) // 2] ^= 0x10
         newer.write_bytes(damaged)
         out = self.train_to_the_end()

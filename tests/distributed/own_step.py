@@ -169,6 +169,16 @@ class OwnStep(Trainings):
         self.assertEqual(code, 0, out + err)
         self.assertRegex(out, r"(?m)^1 worker, overlap")
 
+    def test_new_examples_for_the_generator_are_not_counted(self):
+        both = '@gangway.phase(trains=["generator", "discriminator"]'
+        self.write(text=MIXED.replace(f"{both})", f"{both}, new_batch=True)"))
+        for workers in (1, 2):
+            self.train("mixed.yaml", *SHORT, SIX, "training.generator_reals=new", run=str(workers), workers=workers)
+        self.assertEqual(self.digest("1"), self.digest("2"))
+        manifest = json.loads(max(self.folder_of("1").glob("checkpoints/*/manifest.json")).read_text())
+        batch = manifest["data_cursor"] // (3 * manifest["step"])  # three of them a step
+        self.assertEqual(manifest["images"], 2 * batch * manifest["step"])
+
     def test_bad_steps_are_refused_in_a_line(self):
         """Whatever classes, calls and losses can be found at fault by: tests/python."""
         self.refuse(judge="""class Bad(torch.autograd.Function):

@@ -9,6 +9,7 @@ one undisturbed worker.
 import json
 import os
 import random
+import re
 import signal
 import socket
 import threading
@@ -38,7 +39,7 @@ class Resized(Resizing):
         expected = self.digest_alone("job.yaml", kimg)
         hosts = self.folder / "hosts"
         hosts.write_text(f"{socket.gethostname()} slots=2\n")
-        running, run = self.begin_to_train(kimg, "--hostfile", hosts, workers=2, restarts=None)
+        running, run = self.begin_to_train(kimg, "--hostfile", hosts, "output.http=auto", workers=2, restarts=None)
         self.gangway("pause", "job")  # so that it does not end before it is looked at
         # The hostfile has other slots by now.
         hosts.write_text(f"{socket.gethostname()} slots=3\n")
@@ -58,6 +59,8 @@ class Resized(Resizing):
         self.assertEqual(now.step, int(said.split()[2].rstrip(",")), "no step is lost")
         self.gangway("resume", "job")
         self.finish(running)
+        pages = re.findall(r"(?m)^page +(\S+) ", running.said())
+        self.assertEqual((len(pages), len(set(pages))), (4, 1), "one address for all starts")
         self.assertEqual(self.digest("job"), expected)
         events = self.gangway("events", "job")
         self.assertIn(" resize ", events)

@@ -36,6 +36,7 @@ BRANCHED = {  # jobs whose micro-batches are branches of a graph, beside the ref
                                         "training.augment.policy=ada", "training.augment.kimg=5", "model.classes=10",
                                         "training.fake_labels=data"),
     "8 micro-batches": ("training.microbatches=8",),
+    "fakes of the phase before": ("training.reuse_fakes=true",),
 }
 EIGHT_BUCKETS = ("layout.buckets=8",)  # a network of this size has one on a GPU
 TRACED = "20:24"

@@ -7,7 +7,8 @@
 Works in a checkout of its own, build/mutation, of what is committed; so that it may be stopped and started again. Prints each
 mutant with its place and fate, and at the end how many were killed. One that does not compile counts for nothing. Half of them
 are from gan/ and worker/, unless --paths says where from. --without, as of launch/build, leaves out what links those, and its
-tests. Exit code 1 where fewer than 95 % were killed. Half a minute for most mutants, five for one that survives.
+tests. Exit code 1 where fewer than 95 % were killed. Half a minute for most mutants, five for one that survives. One whose tests
+did not fail but ran out of their time is "late": a mutant that never ends, or a busy machine; it counts as killed.
 """
 import argparse
 import itertools
@@ -39,7 +40,7 @@ CHANGES = [(re.compile(old), new) for old, new in (
     (r"\bstd::max\b", "std::min"), (r"\.begin\b(?!\()", ".end"), (r"\.end\b(?!\()", ".begin"))]
 NO_CODE = re.compile(r"^\s*(//|#|using |namespace |static_assert|template|throw |fmt::format|\"|\}?$)|assert|fmt::format|\"")
 # These look at the text of the sources, at nothing that a mutant is in, or at what an earlier mutant may have left.
-TEXT_TESTS = r"unit\.(format|documents|dependenc|quickstart_targets|thread_safety|shared_memory|gpu_harness)"
+TEXT_TESTS = r"unit\.(format|documents|dependenc|quickstart_targets|thread_safety|shared_memory|gpu_harness|ledger)"
 ALL_TESTS = ("-L", "unit|fidelity")
 # What is built and asked first, by the first of these that a file is under; others: tests named after the folder.
 NEAR_TESTS = {"gan/data": "data_test", "gan/evaluation": "gan_evaluation", "gan/pictures": "pictures_test",
@@ -70,7 +71,7 @@ def prepare(left_out, together):
     require("cmake", "--preset", "release", f"-DGANGWAY_TOGETHER={'ON' if together else 'OFF'}",
             *(f"-DGANGWAY_WITH_{part.upper()}=OFF" for part in left_out.split(",") if part))
     require("ninja", "-C", BUILD)
-    if not passes(*ALL_TESTS):
+    if outcome(*ALL_TESTS) != "passed":
         sys.exit(f"the tests fail without a mutant; look with: cd {BUILD} && ctest -L 'unit|fidelity' --output-on-failure")
 
 
@@ -94,16 +95,17 @@ def mutate(source, number, change):
     return before.strip(), lines[number].strip()
 
 
-def passes(*selection, limit=LIMIT):
-    """Whether the selected tests do, in time."""
+def outcome(*selection, limit=LIMIT):
+    """Of the selected tests: passed, killed, which is by one that fails, or late."""
     words = ["ctest", "-j2", "--stop-on-failure", "-E", TEXT_TESTS, "-FA", ".", *selection]
-    with subprocess.Popen(words, cwd=BUILD, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    with subprocess.Popen(words, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           start_new_session=True) as tests:
         try:
-            return tests.wait(timeout=limit) == 0
+            said = tests.communicate(timeout=limit)[0]
         except subprocess.TimeoutExpired:
             os.killpg(tests.pid, signal.SIGKILL)
-            return False
+            return "late"
+    return "passed" if tests.returncode == 0 else "late" if "***Timeout" in said and "***Failed" not in said else "killed"
 
 
 def near_tests(source):
@@ -116,15 +118,17 @@ def near_tests(source):
 
 
 def fate(source):
-    """Of the mutant that is in the checkout now: stillborn, killed or survived."""
+    """Of the mutant that is in the checkout now: stillborn, killed, late or survived."""
     names, programs = near_tests(source)
     if call("ninja", "-C", BUILD, *programs).returncode != 0:
         return "stillborn"
-    if not passes("-L", "unit", "-R", names, limit=NEAR_LIMIT):
-        return "killed"
+    near = outcome("-L", "unit", "-R", names, limit=NEAR_LIMIT)
+    if near != "passed":
+        return near
     if call("ninja", "-C", BUILD).returncode != 0:
         return "stillborn"
-    return "survived" if passes("-L", "unit") and passes("-L", "fidelity") else "killed"
+    found = [outcome("-L", label) for label in ("unit", "fidelity")]
+    return next((one for one in found if one != "passed"), "survived")
 
 
 def in_turn(lists, seed):
@@ -144,7 +148,7 @@ def main():
     parser.add_argument("--together", action="store_true", help="compile files together: a much shorter build, slower mutants")
     options = parser.parse_args()
     prepare(options.without, options.together)
-    counts = {"stillborn": 0, "killed": 0, "survived": 0}
+    counts = {"stillborn": 0, "killed": 0, "late": 0, "survived": 0}
     mutants = in_turn([list(places(paths)) for paths in options.paths], options.seed)
     for source, number, change in itertools.islice(mutants, options.skip, None):
         before, after = mutate(source, number, change)
@@ -152,10 +156,11 @@ def main():
         counts[what] += 1
         require("git", "checkout", "--", source)
         print(f"{what:9} {source.relative_to(TREE)}:{number + 1}: {before}  ->  {after}", flush=True)
-        if counts["killed"] + counts["survived"] == options.count:
+        if sum(counts.values()) - counts["stillborn"] == options.count:
             break
-    share = counts["killed"] / max(1, counts["killed"] + counts["survived"])
-    print(f"{counts['killed']} of {counts['killed'] + counts['survived']} killed ({100 * share:.0f} %), "
+    living = sum(counts.values()) - counts["stillborn"]
+    share = (living - counts["survived"]) / max(1, living)
+    print(f"{living - counts['survived']} of {living} killed ({100 * share:.0f} %), {counts['late']} of them late, "
           f"{counts['stillborn']} did not compile; seed {options.seed}")
     return 0 if share >= ENOUGH else 1
 

@@ -124,6 +124,14 @@ TEST(Advice, FindsEachPlantedBottleneckFirst) {
   }
 }
 
+TEST(Advice, TakesNoWaitForDataForAHostThatIsSlow) {
+  json tick = healthy();
+  tick.merge_patch({{"parts", {{"data", 0.5}}},
+                    {"loader", {{"decode", 0.9}, {"no_room", 0.0}}},
+                    {"parts_by_rank", {{"data", {0.5, 0.0}}, {"workers", {0.0, 0.5}}}}});
+  EXPECT_THAT(rules_of(after(4, tick, {})), ElementsAre("decode-bound"));
+}
+
 TEST(Advice, LeavesPenaltiesAloneThatHaveNoInterval) {
   json tick = healthy();
   tick.merge_patch({{"parts", {{"discriminator_penalty", 0.8}}}});

@@ -2,6 +2,8 @@
 #include "worker/step/step_graphs.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <exception>
 #include <limits>
 #include <map>
@@ -247,9 +249,14 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 }
 
 bool StepGraphs::is_proven_anew() const {
+  // Often at first, then seldom: a plain step takes as long as ten that are played.
+  constexpr std::int64_t kSeldom = 16;
   const std::int64_t every = setup_.job.layout.check_steps;
+  const std::int64_t step = setup_.operations.step();
   return (setup_.operations.own_step() != nullptr || branches_ > 1 || overlaps_) && every > 0 &&
-         setup_.operations.step() % every == 0;
+         step % every == 0 &&
+         (step / every % kSeldom == 0 ||
+          std::has_single_bit(static_cast<std::uint64_t>(step / every)));
 }
 
 void StepGraphs::end_training() const {

@@ -54,6 +54,7 @@ std::vector<PublishedConfiguration> published_configurations() {
       {"stylegan2-ada-paper256", published_pair(24'767'458, 24'001'089)},
       {"stylegan2-ada-paper512", published_pair(30'276'583, 28'982'849)},
       {"stylegan2-ada-paper1024", published_pair(30'370'060, 29'012'513)},
+      {"stylegan2-ada-stylegan2", published_pair(30'370'060, 29'012'513)},
       // github.com/ajbrock/BigGAN-PyTorch at 9845943, BigGAN.py under the flags of its scripts
       {"biggan-128", published_pair(70'433'988, 87'982'370)},
       {"biggan-cifar10", published_pair(4'304'387, 4'207'361)},
@@ -108,6 +109,12 @@ TEST(PublishedConfigurations, HaveAsManyParametersAsTheirs) {
   for (const PublishedConfiguration& published : published_configurations()) {
     const JobSpec job = published_job(published.file, published.overrides);
     EXPECT_EQ(job.networks.size(), published.theirs.size()) << published.file;
+    // Labels that the user's folders have would else make another network of it.
+    const bool knows_labels = job.training.recipe == default_recipe();
+    EXPECT_EQ(
+        published_text(published_path(published.file)).find("\n  classes: ") != std::string::npos,
+        knows_labels)
+        << published.file;
     for (const PublishedNetwork& network : published.theirs) {
       EXPECT_EQ(published_count(job, network.name), network.parameters)
           << published.file << ": " << network.name;

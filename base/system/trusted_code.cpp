@@ -81,7 +81,7 @@ std::string why_not_trusted(const fs::path& path) {
     const fs::path next = part == "." || part.empty() ? place : place / part;
     struct stat status {};
     if (::lstat(next.c_str(), &status) != 0) {
-      // Nobody else can put something there before it is opened.
+      // In a folder of the caller's no other user can make it before it is opened.
       return errno == ENOENT && !is_shared
                  ? std::string()
                  : fmt::format("{} cannot be looked at ({})", next.string(),

@@ -14,12 +14,12 @@ namespace gangway {
 inline constexpr const char* kTrustVariable = "GANGWAY_TRUST";
 
 /// Why somebody else could change what lies at `path`, in words that begin with the place; empty:
-/// nobody but the caller and root can, from now on. So it is asked before the file is read. Links
-/// are followed, and whoever could turn one counts; what cannot be looked at is not trusted.
+/// only the caller and root can, from now on. So it is asked before the file is read. Links are
+/// followed, and their owners count; a path that cannot be looked at is not trusted.
 [[nodiscard]] std::string why_not_trusted(const std::filesystem::path& path);
 
 /// @throws ConfigError of one line: place, owner or mode, and the remedy --trust; nothing where
-/// there is no such file and nobody else can make it, which is for others to say
+/// there is no such file and no other user can make it: the caller says so
 void require_trusted(const std::filesystem::path& path);
 
 }  // namespace gangway

@@ -90,7 +90,7 @@ Effects Conductor::take(const messages::Loading& loading, const Arrival& arrival
 
 Effects Conductor::take(const messages::Picture& picture, const Arrival& arrival) {
   watch_.lively(arrival.now);
-  constexpr std::size_t kListed = 200;  // copied for whoever looks, each second
+  constexpr std::size_t kListed = 200;  // the page copies the list each second
   if (pictures_.size() == kListed) {
     pictures_.erase(pictures_.begin());
   }

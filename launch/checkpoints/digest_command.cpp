@@ -24,7 +24,7 @@ struct DigestOptions {
   std::filesystem::path outdir = "runs";
 };
 
-/// Nobody is to take the digest of an older state for the run's. @throws CheckpointError
+/// The digest of an older state is not the run's. @throws CheckpointError
 void require_whole_newest(const std::filesystem::path& folder, const RunReference& reference) {
   const auto entries = checkpoint::list_checkpoints(folder);
   const auto* const whole = checkpoint::newest_complete(entries);

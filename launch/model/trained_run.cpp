@@ -82,7 +82,7 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
   JobSpec alone = job;
-  alone.layout.timeout_seconds = 0.0;  // nobody waits for its calls, and an import may take long
+  alone.layout.timeout_seconds = 0.0;  // no worker waits for its calls, and an import may take long
   gan::open_python(alone, python_lines());
   gan::learn_own_step(job);
   PerNetwork<gan::Network> networks = gan::build_networks(job);

@@ -88,7 +88,7 @@ TEST_F(TrustedCode, EndsWhereLinksLeadInACircle) {
 TEST_F(TrustedCode, IsNothingThatOthersCanStillMake) {
   set_mode(folder_.path(), 0755);
   EXPECT_THAT(why_not_trusted(folder_.path() / "e/nets.py"), IsEmpty());
-  set_mode(folder_.path(), 01777);  // as /tmp: whoever has moved it away can put it back
+  set_mode(folder_.path(), 01777);  // as /tmp: another user can put it back
   EXPECT_THAT(why_not_trusted(folder_.path() / "e/nets.py"),
               HasSubstr("/e cannot be looked at (No such file or directory)"));
   set_mode(folder_.path(), 0700);

@@ -11,7 +11,7 @@ from harness import Failure, Skip, Step
 
 WORKER_LOST = 3
 TIMEOUT = 5  # seconds that a worker waits for another
-# Where nobody is to be lost: what hangs says where, and costs no second and third start.
+# Of jobs that lose no worker: a hang is shown with its place, and costs no second and third start.
 ENDS_AT_ONCE = ("layout.timeout_seconds=20", "layout.restarts=0")
 # Which way tensors of passes go from worker to worker. Workers that share a GPU take the way through the hosts' memory
 # unless the job says nccl.

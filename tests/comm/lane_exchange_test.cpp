@@ -128,6 +128,8 @@ TEST(LaneExchange, IsChargedForThePumpsOfAWait) {
   std::promise<void> pumped;
   int pumps = 0;
   std::atomic<bool> waits = false;
+  Countdown exchange(Exchange::Need::kMessages);  // outlives the lane, whose thread polls it
+  exchange.stuck = true;
   Lane lane(
       [&] {
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
@@ -138,8 +140,6 @@ TEST(LaneExchange, IsChargedForThePumpsOfAWait) {
         }
       },
       kLongIdle);
-  Countdown exchange(Exchange::Need::kMessages);
-  exchange.stuck = true;
   lane.attach(exchange);
   const TimeLedger::Nanoseconds before = lane.ledger().read();
   exchange.begin(1);

@@ -53,7 +53,7 @@ RunLock::RunLock(const std::filesystem::path& run_directory) {
   if (!file_) {
     fail(path);
   }
-  (void)::fchmod(file_.get(), 0600);  // of an older version: who can read it can lock it
+  (void)::fchmod(file_.get(), 0600);  // an older version made it 0644, which any user can lock
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) {
       fail(path);

@@ -91,8 +91,8 @@ struct Computing {
 };
 
 /// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
-/// the coordinator, which sees the same memory, does that, or the run goes on by itself. Any
-/// thread; a second one waits for the first.
+/// the coordinator sees the same memory and copies them, or the run goes on by itself. Any thread;
+/// a second one waits for the first.
 class Rescue {
  public:
   explicit Rescue(const messages::Welcome& welcome)

@@ -83,15 +83,15 @@ class SnapshotFile {
 std::size_t remove_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
                              std::int64_t newest = std::numeric_limits<std::int64_t>::max());
 
-/// Gives slots of steps beyond `step`, whose processes are gone, names that no new slot takes over.
-/// @return the newest of these steps, or `step`
-[[nodiscard]] std::int64_t set_newer_aside(std::span<const std::filesystem::path> folders,
-                                           const std::string& key, std::int64_t step);
-
 /// The same, once the run's status says that it has ended with all of its state on the disk: at its
 /// end, or stopped on request. Called by each worker as it leaves.
 void remove_saved_snapshots(std::span<const std::filesystem::path> folders, const std::string& key,
                             const std::filesystem::path& run_directory);
+
+/// Gives slots of steps beyond `step`, whose processes are gone, names that no new slot takes over.
+/// @return the newest of these steps, or `step`
+[[nodiscard]] std::int64_t set_newer_aside(std::span<const std::filesystem::path> folders,
+                                           const std::string& key, std::int64_t step);
 
 /// What is to be copied to the disk by copy_snapshots(), and who shares the work.
 struct KeepSnapshots {

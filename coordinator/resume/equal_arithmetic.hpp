@@ -57,8 +57,8 @@ using Software = std::map<std::string, std::string>;
 /// from then on, and so is what `before` has of it: kArithmeticChanges.
 void keep_arithmetic_changes(const Software& before, std::int64_t step, Software& now);
 
-/// One line where a run goes on with another arithmetic than its state was computed with; else
-/// empty, as it is where the state is older than such comparisons.
+/// A line where the run's state was computed with another arithmetic. Empty where the arithmetic is
+/// equal, or where the state is older than such comparisons.
 /// @param is_same_job  else its bits say nothing
 [[nodiscard]] std::string arithmetic_warning(const Software& before, const Software& now,
                                              bool is_same_job);

@@ -27,7 +27,7 @@ namespace gangway::coordinator {
 /// A line for each process, below their titles; no line break at the end.
 [[nodiscard]] std::string placement_table(const std::vector<PlacedRank>& ranks);
 
-/// What is known of the computation of a state that a run goes on from, as a manifest has it.
+/// The software and the data by which the state was computed that a start goes on from.
 struct StateBefore {
   checkpoint::Manifest manifest;
   std::string_view since;  ///< "the checkpoint was saved"

@@ -63,7 +63,7 @@ struct Welcome {
   LifelineAddress lifeline;   ///< connected before the first lease is asked for
   TraceSteps trace;
   bool copies_snapshots = false;  ///< to the disk when the run fails: rank 0 cannot see them
-  bool goes_on = false;           ///< after a loss; then it does so only where it is told to
+  bool goes_on = false;           ///< after a loss; the worker then copies only on request
   std::string run_id;             ///< run/run_start.hpp
   std::int64_t incarnation = 0;   ///< counts the starts of the run; the epoch counts within one
   std::vector<SettingsChange> changes;  ///< of decisions, in their order

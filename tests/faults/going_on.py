@@ -186,7 +186,7 @@ class HurtRun:
         self.job.write_text(self.job.read_text() + "\ntraining: {")
 
     def lose_supervisor(self):
-        """Kills `gangway run` and gives the old job back. Its processes end; the same command goes on beside them."""
+        """Restores the job file, kills `gangway run`, and starts the same command while the old processes end."""
         if f"note   {self.job}, or a file that it names, has changed" not in self.text():
             raise Failure("no word of the edited job")
         shutil.copy(JOB[0], self.job)

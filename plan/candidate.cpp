@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "job/choices.hpp"
 #include "job/file/parse.hpp"
+#include "job/layout/layout.hpp"
 #include "job/transports.hpp"
 
 namespace gangway::plan {
@@ -78,6 +80,21 @@ Candidate whole_candidate(const JobSpec& job, int workers, Overlap overlap,
   choice.recompute = false;
   for (NetworkPlacement& network : choice.networks) {
     network = {};
+  }
+  return candidate;
+}
+
+Candidate placed_candidate(const JobSpec& job, int workers) {
+  Candidate candidate{.workers = workers, .choice = job.layout};
+  if (candidate.choice.transport == TransportKind::kAuto) {
+    candidate.choice.transport = TransportKind::kShm;
+  }
+  const Layout layout = resolve_layout(job, workers);
+  for (const NetworkId id : job.networks.ids()) {
+    std::vector<int>& cuts = candidate.choice.networks[id].cuts.emplace();
+    for (const BlockRange chunk : std::span(layout[id].chunks).subspan(1)) {
+      cuts.push_back(chunk.begin);
+    }
   }
   return candidate;
 }

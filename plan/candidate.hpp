@@ -29,6 +29,8 @@ struct Candidate {
 [[nodiscard]] Candidate whole_candidate(const JobSpec& job, int workers,
                                         Overlap overlap = Overlap::kAcross,
                                         TransportKind transport = TransportKind::kShm);
+/// `job` as its own layout places it, with the cuts that `layout.stages` leaves open.
+[[nodiscard]] Candidate placed_candidate(const JobSpec& job, int workers);
 /// `job` laid out so.
 [[nodiscard]] JobSpec with_layout(JobSpec job, const Candidate& candidate);
 

@@ -333,7 +333,7 @@ void require_workers(const JobSpec& spec, int workers) {
   }
 }
 
-std::string describe_dry_run(const JobSpec& spec, int workers) {
+std::string describe_dry_run(const JobSpec& spec, int workers, const std::string& memory) {
   require_workers(spec, workers);
   std::string text = to_yaml(spec);
   text += fmt::format("\nPlacement: {} worker{}, {} micro-batches of {} images\n", workers,
@@ -350,8 +350,8 @@ std::string describe_dry_run(const JobSpec& spec, int workers) {
   if (const std::string inexact = declared_inexactness(spec); !inexact.empty()) {
     text += fmt::format("Numerics: {}\n", inexact);
   }
-  text += fmt::format("\nMemory of the largest worker (estimate)\n{}", memory_table(spec, workers));
-  return text;
+  return text + "\nMemory of the largest worker " +
+         (memory.empty() ? "(estimate)\n" + memory_table(spec, workers) : memory);
 }
 
 }  // namespace gangway

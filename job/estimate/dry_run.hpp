@@ -23,7 +23,9 @@ void require_workers(const JobSpec& spec, int workers);
 
 /// The text that `--dry-run` prints: resolved job, placement table, steps, parameters, memory a
 /// worker.
+/// @param memory  title and rows that take the place of the estimate; empty: estimated
 /// @throws ConfigError as require_workers.
-[[nodiscard]] std::string describe_dry_run(const JobSpec& spec, int workers);
+[[nodiscard]] std::string describe_dry_run(const JobSpec& spec, int workers,
+                                           const std::string& memory = {});
 
 }  // namespace gangway

@@ -15,6 +15,7 @@
 #include "job/estimate/memory_ladder.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/fit/expected_memory.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/process/end_requests.hpp"
 #include "launch/process/environment.hpp"
@@ -117,10 +118,9 @@ Fit fit_of(std::string_view stats, int workers, DeviceKind device) {
   return fit;
 }
 
-std::string fit_text(const Fit& fit, const JobSpec& job) {
+std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_bytes) {
   const auto workers = static_cast<int>(fit.peak_gib.size());
-  const double estimate =
-      static_cast<double>(estimate_memory(job, workers).total_bytes()) / kMebibyte;
+  const double estimate = static_cast<double>(expected_bytes) / kMebibyte;
   std::string text = fmt::format("  {:>4}  {:>10}  {:>10}\n", "rank", "peak", "estimate");
   for (int worker = 0; worker < workers; ++worker) {
     text += fmt::format("  {:>4}  {:>6.0f} MiB  {:>6.0f} MiB\n", worker + 1,
@@ -157,7 +157,8 @@ int fit_run(const FitOptions& options, const Environment& environment) {
   const auto workers = static_cast<int>(
       std::ranges::count_if(ranks, [](const auto& rank) { return rank["rank"] != 0; }));
   const Fit fit = fit_of(run.stats, std::max(1, workers), job.numerics.device);
-  std::cout << fit_text(fit, job) << std::flush;
+  const std::int64_t expected = expected_memory(job, options.job, std::max(1, workers)).bytes;
+  std::cout << fit_text(fit, job, expected) << std::flush;
   return static_cast<int>(fit.fits() ? ExitCode::kDone : ExitCode::kEnvironment);
 }
 

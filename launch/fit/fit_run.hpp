@@ -38,7 +38,8 @@ struct Fit {
 [[nodiscard]] Fit fit_of(std::string_view stats, int workers, DeviceKind device);
 
 /// A row a worker, and the verdict: "fits", or what to try next.
-[[nodiscard]] std::string fit_text(const Fit& fit, const JobSpec& job);
+/// @param expected_bytes  of the worker that needs most, as `--dry-run` says
+[[nodiscard]] std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_bytes);
 
 /// @return 0: it fits; 6: it does not. @throws ConfigError; EnvironmentError where the steps fail,
 /// with the next thing to try where that was for want of memory

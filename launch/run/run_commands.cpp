@@ -48,26 +48,20 @@ void add_resume(CLI::App& command, std::string& resume) {
       ->take_last();
 }
 
-/// Of `layout.plan: auto`: beside the job file, or here, where `gangway profile` leaves it.
-/// Nothing, and a line about why, where there is none that fits.
+/// Of `layout.plan: auto`. Nullopt, and a line about why, where there is none that fits.
 std::optional<std::filesystem::path> found_profile(const JobSpec& job,
                                                    const std::filesystem::path& job_file) {
-  const std::filesystem::path name = plan::default_profile_file(job_file);
-  for (const std::filesystem::path& file : {job_file.parent_path() / name, name}) {
-    if (!std::filesystem::exists(file)) {
-      continue;
-    }
+  std::string why = fmt::format("there is no {}; `gangway profile {}` makes one",
+                                plan::default_profile_file(job_file).string(), job_file.string());
+  if (const auto file = plan::find_profile(job_file)) {
     try {
-      plan::require_fitting(plan::read_profile(file), file.string(), job);
+      plan::require_fitting(plan::read_profile(*file), file->string(), job);
       return file;
     } catch (const ConfigError& error) {
-      std::cout << "plan: none, every worker has all networks: " << error.what() << '\n';
-      return std::nullopt;
+      why = error.what();
     }
   }
-  std::cout << fmt::format(
-      "plan: none, every worker has all networks: there is no {}; `gangway profile {}` makes one\n",
-      name.string(), job_file.string());
+  std::cout << "plan: none, every worker has all networks: " << why << '\n';
   return std::nullopt;
 }
 

@@ -29,6 +29,7 @@
 #include "launch/data/followed_data.hpp"
 #include "launch/data/require_data.hpp"
 #include "launch/data/style_picture.hpp"
+#include "launch/fit/expected_memory.hpp"
 #include "launch/hosts/ask_hosts.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/message_paths.hpp"
@@ -173,8 +174,9 @@ int dry_run(ResolvedJob job, const RunOptions& options, int workers, const std::
       !line.empty()) {
     std::cout << line << '\n';
   }
-  std::cout << describe_dry_run(job.spec, workers) << (data.empty() ? "" : "Data: " + data + "\n")
-            << std::flush;
+  std::cout << describe_dry_run(job.spec, workers,
+                                expected_memory(job.spec, options.job_file, workers).rows)
+            << (data.empty() ? "" : "Data: " + data + "\n") << std::flush;
   return static_cast<int>(ExitCode::kDone);
 }
 

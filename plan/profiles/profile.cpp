@@ -375,4 +375,14 @@ std::filesystem::path default_profile_file(const std::filesystem::path& job_file
   return fmt::format("{}.profile.json", job_file.stem().string());
 }
 
+std::optional<std::filesystem::path> find_profile(const std::filesystem::path& job_file) {
+  const std::filesystem::path name = default_profile_file(job_file);
+  for (const std::filesystem::path& file : {job_file.parent_path() / name, name}) {
+    if (std::filesystem::exists(file)) {
+      return file;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace gangway::plan

@@ -132,5 +132,8 @@ void require_fitting(const Profile& profile, const std::string& file, const JobS
 
 /// Where `gangway profile` leaves it and `gangway plan` looks: beside the caller, named by the job.
 [[nodiscard]] std::filesystem::path default_profile_file(const std::filesystem::path& job_file);
+/// The first that exists: in the job file's folder, or here, where `gangway profile` leaves it.
+[[nodiscard]] std::optional<std::filesystem::path> find_profile(
+    const std::filesystem::path& job_file);
 
 }  // namespace gangway::plan

@@ -14,6 +14,7 @@
 #include "plan/machines/what_if.hpp"
 #include "plan/ranking/plan_text.hpp"
 #include "plan/ranking/search.hpp"
+#include "plan/stages/predict_stages.hpp"
 #include "plan/stages/schedule_text.hpp"
 
 namespace gangway::plan {
@@ -89,6 +90,25 @@ Candidate first_layout(const JobSpec& job, const std::filesystem::path& profile,
         profile.string(), describe(search.ranking.front().candidate)));
   }
   return runnable(std::move(search.ranking.front().candidate), job, planner.input().cluster);
+}
+
+std::optional<WorkerMemory> planned_memory(const JobSpec& job, const std::filesystem::path& profile,
+                                           int workers) {
+  try {
+    Profile read = read_profile(profile);
+    Cluster host = profiled_host(read);
+    const Planner planner(job, std::move(read), profile.string(), std::move(host));
+    if (workers > planner.input().cluster.num_devices()) {
+      return std::nullopt;
+    }
+    const Candidate candidate = placed_candidate(job, workers);
+    const Prediction prediction = candidate.is_whole()
+                                      ? predict(planner.input(), candidate)
+                                      : StagePlanner(planner.input()).predict(candidate);
+    return prediction.memory;
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
 }
 
 int make_plan(const PlanOptions& options, const Environment& environment) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,13 @@ class Planner {
 /// @throws ConfigError, also where no layout fits into memory
 [[nodiscard]] Candidate first_layout(const JobSpec& job, const std::filesystem::path& profile,
                                      int workers);
+
+/// The memory that a plan by `profile` predicts for `job` as its layout stands, of the worker that
+/// needs most. Nullopt where the profile cannot be read, is of another job, or of a machine with
+/// fewer devices than `workers`.
+[[nodiscard]] std::optional<WorkerMemory> planned_memory(const JobSpec& job,
+                                                         const std::filesystem::path& profile,
+                                                         int workers);
 
 /// @return exit code. @throws ConfigError
 [[nodiscard]] int make_plan(const PlanOptions& options, const Environment& environment);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/ranking/search.hpp"
 
+#include <array>
 #include <chrono>
 
 #include <gmock/gmock.h>
@@ -8,8 +9,10 @@
 
 #include "base/errors.hpp"
 #include "job/file/parse.hpp"
+#include "plan/ranking/make_plan.hpp"
 #include "plan/ranking/plan_text.hpp"
 #include "tests/plan/sample_plan.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway::plan {
 namespace {
@@ -29,6 +32,29 @@ TEST(Search, RanksAllDevicesFirstWhereLinksCostNothing) {
   for (std::size_t i = 1; i < search.ranking.size(); ++i) {
     EXPECT_GE(search.ranking[i].step_seconds, search.ranking[i - 1].step_seconds);
   }
+}
+
+TEST(Search, PredictsTheMemoryOfAJobThatIsLaidOutAsRanked) {
+  const auto planner = sample_planner(4, sample_cluster(1, 4));
+  const JobSpec& job = planner->input().job;
+  Profile profile = planner->input().profile;
+  profile.cores = 4;
+  const testing::ScratchFolder folder;
+  const std::filesystem::path file = folder.write("sample.profile.json", to_json(profile));
+  const Planner read(job, read_profile(file), file.string(), profiled_host(profile));
+  const Search search = search_layouts(read.input(), {.rows = 40, .shapes = Shapes::kAll});
+  std::array<bool, 2> seen{};
+  for (const Prediction& one : search.ranking) {
+    seen[one.candidate.is_whole() ? 0 : 1] = true;
+    EXPECT_EQ(planned_memory(with_layout(job, one.candidate), file, one.candidate.workers),
+              one.memory)
+        << describe(one.candidate);
+  }
+  EXPECT_EQ(seen, (std::array{true, true}));
+  EXPECT_TRUE(planned_memory(sample_job(4, {"layout.stages=2"}), file, 2)) << "cuts are open";
+  EXPECT_FALSE(planned_memory(job, file, 5)) << "more workers than devices";
+  EXPECT_FALSE(planned_memory(sample_job(4, {"model.width=32"}), file, 1)) << "of another job";
+  EXPECT_FALSE(planned_memory(job, folder.path() / "none", 1));
 }
 
 TEST(Search, StaysOnOneHostWhereTheLinkIsTooSlow) {

@@ -59,7 +59,7 @@ TEST(Fit, AddsUpWhatWorkersOfAHostHaveHad) {
   EXPECT_THAT(fit.peak_gib, ElementsAre(2.0, 1.75));
   EXPECT_DOUBLE_EQ(fit.most_used_gib, 5.0 + 1.0 + 0.25);
   EXPECT_TRUE(fit.fits());
-  EXPECT_THAT(fit_text(fit, job_of({})),
+  EXPECT_THAT(fit_text(fit, job_of({}), 469LL << 20U),
               AllOf(HasSubstr("   1    2048 MiB"), HasSubstr("   2    1792 MiB"),
                     HasSubstr("fits: 6.25 of 10.00 GiB of the host in use at the most\n"),
                     Not(HasSubstr("layout."))));
@@ -74,7 +74,7 @@ TEST(Fit, OfAGpuLooksAtTheWorkerThatHasHadMost) {
   EXPECT_DOUBLE_EQ(fit.most_used_gib, 9.5);
   EXPECT_FALSE(fit.fits()) << "less than a tenth is left";
   EXPECT_THAT(
-      fit_text(fit, job_of({})),
+      fit_text(fit, job_of({}), 469LL << 20U),
       AllOf(HasSubstr("does not fit: 9.50 of 10.00 GiB of the GPU"),
             HasSubstr("no bit changes with layout.stages=2 and 4 workers; numbers do with ")));
 }
@@ -101,7 +101,7 @@ TEST(Fit, IsNotSaidWithoutFigures) {
   EXPECT_THROW((void)fit_of("{\"peak_gib\": 0.0}\n", 1, DeviceKind::kCpu), EnvironmentError);
   const Fit unlimited = fit_of("{\"peak_gib\": 1.0, \"resident_gib\": 1.0}\n", 1, DeviceKind::kCpu);
   EXPECT_TRUE(unlimited.fits());
-  EXPECT_THAT(fit_text(unlimited, job_of({})), HasSubstr("no limit is known"));
+  EXPECT_THAT(fit_text(unlimited, job_of({}), 469LL << 20U), HasSubstr("no limit is known"));
 }
 
 }  // namespace

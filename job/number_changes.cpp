@@ -14,7 +14,7 @@ struct NumberChange {
   bool (*touches)(const JobSpec& job);
 };
 
-constexpr std::array<NumberChange, 3> kChanges = {{
+constexpr std::array<NumberChange, 4> kChanges = {{
     {2,
      "generated examples have the labels of the real ones that a relativistic loss pairs them with",
      [](const JobSpec& job) {
@@ -27,6 +27,8 @@ constexpr std::array<NumberChange, 3> kChanges = {{
               std::ranges::any_of(job.networks, &NetworkSpec::is_averaged);
      }},
     {2, "the strength of augmentation may rise above 1",
+     [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
+    {3, "all phases of a step have one strength of augmentation, as the authors' code has it",
      [](const JobSpec& job) { return job.training.augment.is_adaptive(); }},
 }};
 

@@ -54,6 +54,8 @@ struct Running {
   std::string statistic;  ///< Network::keep_mean
   std::string output;
   int chunk = 0;  ///< that has it, of a network that is cut: the last
+  /// Of an adaptive augmentation's strength: as the update of this phase stores it.
+  bool is_moved = false;
   bool operator==(const Running&) const = default;
 };
 

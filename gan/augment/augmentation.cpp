@@ -108,27 +108,32 @@ at::Tensor Augmentation::strength_of(const at::Tensor& statistic) {
   return statistic.to(at::kDouble).clamp_min(0.0);
 }
 
+Augmentation::Moved Augmentation::moved(Network& judge) const {
+  const at::NoGradGuard no_grad;
+  const at::Tensor signs = augment_statistic(judge, kAugmentSigns).running.to(at::kDouble);
+  const at::Tensor& stored = augment_statistic(judge, kAugmentStrength).running;
+  // Signs add up, and updates are counted, until the strength moves.
+  const at::Tensor passed = spec_.interval > 1
+                                ? augment_statistic(judge, kAugmentUpdates).running.to(at::kDouble)
+                                : at::ones({1}, signs.options());
+  const at::Tensor moves = passed >= spec_.interval;
+  const at::Tensor now = strength_of(stored);
+  const at::Tensor next =
+      at::where(moves, next_strength(spec_, passed * images_per_update_, now, signs / passed), now);
+  return {.strength = next.to(stored.scalar_type()), .moves = moves, .passed = passed};
+}
+
 void Augmentation::harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const {
   const at::NoGradGuard no_grad;
+  const Moved now = moved(judge);
   const Statistic& signs = augment_statistic(judge, kAugmentSigns);
-  const Statistic& strength = augment_statistic(judge, kAugmentStrength);
   const at::Tensor seen = logits.sign().mean().reshape({1}).to(signs.running.scalar_type());
-  // Signs add up, and updates are counted, until the strength moves.
-  const Statistic* updates =
-      spec_.interval > 1 ? &augment_statistic(judge, kAugmentUpdates) : nullptr;
-  const at::Tensor passed = updates != nullptr
-                                ? updates->running.to(at::kDouble)
-                                : at::ones({1}, signs.running.options().dtype(at::kDouble));
-  const at::Tensor moves = passed >= spec_.interval;
-  const at::Tensor now = strength_of(strength.running);
-  const at::Tensor next = at::where(moves,
-                                    next_strength(spec_, passed * images_per_update_, now,
-                                                  signs.running.to(at::kDouble) / passed),
-                                    now);
-  sink.take(signs, at::where(moves, seen, seen + signs.running));
-  sink.take(strength, next.to(strength.running.scalar_type()));
-  if (updates != nullptr) {
-    sink.take(*updates, at::where(moves, 1.0, passed + 1.0).to(updates->running.scalar_type()));
+  sink.take(signs, at::where(now.moves, seen, seen + signs.running));
+  sink.take(augment_statistic(judge, kAugmentStrength), now.strength);
+  if (spec_.interval > 1) {
+    const Statistic& updates = augment_statistic(judge, kAugmentUpdates);
+    sink.take(updates,
+              at::where(now.moves, 1.0, now.passed + 1.0).to(updates.running.scalar_type()));
   }
 }
 

@@ -50,10 +50,18 @@ class Augmentation {
   [[nodiscard]] static at::Tensor strength_of(const at::Tensor& statistic);
   /// The job's, where it does not adapt.
   [[nodiscard]] double fixed_strength() const { return spec_.strength.value_or(1.0); }
-  /// Tells `sink` what `judge` has said of real pictures of a micro-batch, and the strength of the
-  /// next update, which is the same whichever micro-batch asks: it moves in the update behind every
-  /// `interval` of them.
+  /// An adaptive strength before an update of the judge, moved where `interval` updates have
+  /// passed.
+  struct Moved {
+    at::Tensor strength;  ///< [1], of the statistic's type: what the step augments with
+    at::Tensor moves;     ///< bool [1]: whether it was moved just now
+    at::Tensor passed;    ///< float64 [1]: updates since it was, before
+  };
   /// @pre the strength adapts, and `judge` has the statistics
+  [[nodiscard]] Moved moved(Network& judge) const;
+  /// Tells `sink` what `judge` has said of real pictures of a micro-batch, and moved()'s strength,
+  /// which is the same whichever micro-batch asks.
+  /// @pre as above
   void harvest(Network& judge, const at::Tensor& logits, StatisticSink& sink) const;
 
  private:

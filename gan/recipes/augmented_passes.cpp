@@ -64,8 +64,9 @@ bool looks_through(Node& node, const AugmentationSpec& spec) {
 
 /// Puts an Augment before the first node that shows `images` to `judge`: behind what another pass
 /// may recall.
+/// @param is_moved  whether no update of this step has moved an adaptive strength yet
 void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
-             const AugmentationSpec& spec) {
+             const AugmentationSpec& spec, bool is_moved) {
   const bool adapts = spec.is_adaptive();
   auto first = pass.nodes.end();
   for (auto node = pass.nodes.begin(); node != pass.nodes.end(); ++node) {
@@ -85,23 +86,27 @@ void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
           const auto* running = std::get_if<Running>(&node);
           return running != nullptr && running->output == kAugmentStrength;
         })) {
-      pass.nodes.insert(
-          first,
-          Running{.network = judge, .statistic = kAugmentStrength, .output = kAugmentStrength});
+      pass.nodes.insert(first, Running{.network = judge,
+                                       .statistic = kAugmentStrength,
+                                       .output = kAugmentStrength,
+                                       .is_moved = is_moved});
     }
   }
 }
 
-/// Marks what `judge` says of real pictures.
-void harvest_signs(Pass& pass, NetworkId judge) {
+/// Marks what `judge` says of real pictures. Whether the pass shows it some.
+bool harvest_signs(Pass& pass, NetworkId judge) {
+  bool is_any = false;
   for (Node& node : pass.nodes) {
     auto* application = std::get_if<Application>(&node);
     if (application != nullptr && application->network == judge &&
         std::ranges::find(application->inputs, augmented_name(kRealImages), &Input::tensor) !=
             application->inputs.end()) {
       application->harvests_signs = true;
+      is_any = true;
     }
   }
+  return is_any;
 }
 
 }  // namespace
@@ -113,14 +118,18 @@ std::vector<pipeline::Phase> with_augmentation(const Job& job,
   }
   const NetworkId judge = job.id_of("discriminator");
   const AugmentationSpec& spec = job.training.augment;
+  // All phases of a step have one strength: the one that its update of the judge stores.
+  bool is_stored = false;
   for (pipeline::Phase& phase : phases) {
+    bool is_harvested = false;
     for (Pass& pass : phase.passes) {
-      augment(pass, judge, kRealImages, 0, spec);
-      augment(pass, judge, kFakeImages, 1, spec);
+      augment(pass, judge, kRealImages, 0, spec, !is_stored);
+      augment(pass, judge, kFakeImages, 1, spec, !is_stored);
       if (spec.is_adaptive() && pipeline::trains(phase, judge)) {
-        harvest_signs(pass, judge);
+        is_harvested |= harvest_signs(pass, judge);
       }
     }
+    is_stored |= is_harvested;
   }
   return phases;
 }

@@ -135,6 +135,8 @@ class Steps:
         penalties = [name for name in ("r1", "r2") if self.training.get(name)]
         judged = ["pair"] if self.is_relativistic else ["real", "fake"]
         for repeat in range(self.repeats):
+            if self.is_adaptive and len(self.signs) == self.augment["interval"]:
+                self.strength, self.signs = self.next_strength(sum(self.signs) / len(self.signs)), []
             self.update(self.discriminator, "discriminator", judged + (penalties if lazy == 1 else []), repeat)
             self.adapt()
         self.update(self.generator, "generator", ["generate_pair" if self.is_relativistic else "generate"])
@@ -197,8 +199,6 @@ class Steps:
         """Behind an update of the discriminator, which has told the signs of its logits."""
         if not self.is_adaptive:
             return
-        if len(self.signs) == self.augment["interval"]:
-            self.strength, self.signs = self.next_strength(sum(self.signs) / len(self.signs)), []
         self.signs.append(torch.stack(self.told).mean().item())
         told = {"augment.strength": self.strength, "augment.signs": sum(self.signs), "augment.updates": len(self.signs)}
         for name in self.discriminator.statistics:

@@ -35,7 +35,8 @@ TEST(NumberChanges, AreToldOfJobsThatTheyTouch) {
   EXPECT_THAT(number_changes_since(kOlder, lengths), IsEmpty());
   JobSpec adaptive;
   adaptive.training.augment.policy = AugmentPolicy::kAda;
-  EXPECT_THAT(number_changes_since(kOlder, adaptive), ElementsAre(HasSubstr("above 1")));
+  EXPECT_THAT(number_changes_since(kOlder, adaptive),
+              ElementsAre(HasSubstr("above 1"), HasSubstr("one strength")));
 }
 
 TEST(NumberChanges, AreNoneSinceTheRevisionThatIs) {

@@ -240,9 +240,10 @@ const RealBatch& PassRun::last_reals() {
 }
 
 void PassRun::make(const Running& running) {
+  gan::Network& network = *setup_.networks[running.network];
   // A copy: the exchange changes the statistic as soon as the last backward begins.
-  put(running.output,
-      setup_.networks[running.network]->kept_mean(running.statistic).running.clone());
+  put(running.output, running.is_moved ? augmentation_.moved(network).strength
+                                       : network.kept_mean(running.statistic).running.clone());
 }
 
 void PassRun::make(const StylePicture& picture) { put(picture.output, style_); }

@@ -171,6 +171,22 @@ TEST(AugmentedPasses, TakeTheStrengthThatTheJudgeHadWhereItAdapts) {
   }
 }
 
+TEST(AugmentedPasses, TakeTheStrengthThatTheUpdateStoresBeforeItAndBehindIt) {
+  JobSpec job = augmented_job();
+  job.training.penalty.r1_gamma = 1.0;
+  job.training.penalty.r1_interval = 4;  // a phase of the judge's own, behind both
+  std::vector<bool> moved;
+  for (const pipeline::Phase& phase : adversarial_phases(job)) {
+    for (const pipeline::Node& node : phase.passes[0].nodes) {
+      const auto* running = std::get_if<pipeline::Running>(&node);
+      if (running != nullptr && running->statistic == kAugmentStrength) {
+        moved.push_back(running->is_moved);
+      }
+    }
+  }
+  EXPECT_EQ(moved, (std::vector<bool>{true, false, false}));
+}
+
 TEST(AugmentedPasses, HarvestSignsOfRealPicturesOnceAMicrobatchWhereTheStrengthAdapts) {
   JobSpec job = augmented_job();
   job.training.penalty = {.r1_gamma = 1.0, .r1_interval = 4};

@@ -94,6 +94,14 @@ void settle(Draft& draft) {
   if (model.family->makes_points && !draft.given.contains("training.reconstruction")) {
     draft.spec.training.autoencoder.reconstruction = Reconstruction::kSquared;
   }
+  // cuDNN's fp32 convolutions are faster so, those of TF32 and bf16 are not (docs/measurements.md).
+  if (draft.spec.numerics.device == DeviceKind::kCuda &&
+      !draft.given.contains("numerics.memory_format") &&
+      std::ranges::all_of(draft.spec.networks, [](const NetworkSpec& network) {
+        return network.precision == Precision::kFp32;
+      })) {
+    draft.spec.numerics.memory_format = MemoryFormat::kContiguous;
+  }
   for (NetworkSpec& network : draft.spec.networks) {
     network.ema_kimg = network.is_frozen ? 0.0 : network.ema_kimg;
   }

@@ -16,8 +16,9 @@ from layouts import layout_steps
 SOURCE = Path(__file__).resolve().parents[2]
 PROGRAMS = ("gangway", "gpu_device_program", "gpu_random", "gpu_map_kernels", "gpu_slice_kernels", "gpu_nccl_reducer_test",
             "gpu_nccl_abort", "gpu_nccl_bandwidth")
+LAST = ("numerics.memory_format=channels-last",)
 BREADTH = {  # jobs whose arithmetic is another
-    "contiguous": ("numerics.memory_format=contiguous",),
+    "channels-last": LAST,
     "labels": ("model.classes=10",),
     "clipping": ("generator.clip_norm=0.05", "discriminator.clip_norm=0.05"),
     "gradient penalty": ("training.loss=wasserstein",),
@@ -36,9 +37,9 @@ MORE_BREADTH = {
     "NCCL's order": ("numerics.order=nccl",),
 }
 WAYS = {  # of computing; the first two say which memory format to choose
-    "channels-last": (),
+    "channels-last": LAST,
     "contiguous": ("numerics.memory_format=contiguous",),
-    "channels-last, plain launches": ("numerics.cuda_graph=off",),
+    "channels-last, plain launches": (*LAST, "numerics.cuda_graph=off"),
     "R3GAN": ("model.family=r3gan", "model.width=32", "model.latent=64", "training.loss=relativistic",
               "training.r1.gamma=0.5", "training.r2.gamma=0.5"),
     "channels-last, bf16": ("numerics.precision=bf16",),
@@ -47,7 +48,7 @@ MORE_WAYS = {
     "contiguous, bf16": ("numerics.memory_format=contiguous", "numerics.precision=bf16"),
     "channels-last, TF32": ("numerics.precision=tf32",),
     "contiguous, TF32": ("numerics.memory_format=contiguous", "numerics.precision=tf32"),
-    "channels-last, fastest": ("numerics.kernels=fastest",),
+    "channels-last, fastest": (*LAST, "numerics.kernels=fastest"),
     "contiguous, plain launches": ("numerics.memory_format=contiguous", "numerics.cuda_graph=off"),
     "channels-last, bf16, one batch of 256": ("numerics.precision=bf16", "training.microbatches=1"),
 }

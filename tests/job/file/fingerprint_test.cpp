@@ -202,7 +202,7 @@ TEST(Fingerprint, WritesTheNumericsInOneLine) {
             "threads=1 memory_format=channels-last wire=fp32 precision=bf16 device=cpu");
   EXPECT_EQ(numerics_text(spec_of("", {"numerics.precision=fp32"})), numerics_text(spec_of("")));
   EXPECT_EQ(numerics_text(spec_of("", {"numerics.device=cuda"})),
-            "threads=1 memory_format=channels-last wire=fp32 device=cuda order=tree "
+            "threads=1 memory_format=contiguous wire=fp32 device=cuda order=tree "
             "kernels=deterministic");
 }
 

@@ -113,6 +113,19 @@ TEST(Parse, GivesWassersteinItsPenaltyUnlessToldOtherwise) {
   EXPECT_EQ(spec_of("training: {loss: hinge}").training.penalty.gradient_penalty, 0.0);
 }
 
+TEST(Parse, GivesGpusInFp32ContiguousImagesUnlessToldOtherwise) {
+  const auto format = [](const std::vector<std::string>& keys) {
+    return spec_of("", keys).numerics.memory_format;
+  };
+  using enum MemoryFormat;
+  EXPECT_EQ(format({}), kChannelsLast);
+  EXPECT_EQ(format({"numerics.device=cuda"}), kContiguous);
+  EXPECT_EQ(format({"numerics.device=cuda", "numerics.memory_format=channels-last"}),
+            kChannelsLast);
+  EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision=tf32"}), kChannelsLast);
+  EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision={discriminator: bf16}"}), kChannelsLast);
+}
+
 TEST(Parse, SettlesNormalization) {
   const auto normalization = [](const std::string& text) {
     return spec_of(text).model.normalization;

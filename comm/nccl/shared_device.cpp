@@ -5,6 +5,8 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -31,6 +33,38 @@ std::string bus_of(int device) {
   check(cudaDeviceGetPCIBusId(name.data(), static_cast<int>(name.size()), device),
         "asking for the GPU's PCI bus");
   return name.data();
+}
+
+std::vector<int> dealt_devices(const std::vector<std::vector<std::uint64_t>>& seen) {
+  std::vector<std::size_t> order(seen.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t worker) { return seen[worker].size(); });
+  std::map<std::uint64_t, int> workers_of;
+  std::vector<int> places(seen.size());
+  for (const std::size_t worker : order) {
+    const auto freest = std::ranges::min_element(
+        seen[worker], {}, [&](std::uint64_t device) { return workers_of[device]; });
+    ++workers_of[*freest];
+    places[worker] = static_cast<int>(freest - seen[worker].begin());
+  }
+  return places;
+}
+
+int own_device(int num_devices, int worker,
+               const std::function<std::vector<std::uint64_t>(std::uint64_t)>& exchange) {
+  const std::vector<std::uint64_t> counts = exchange(static_cast<std::uint64_t>(num_devices));
+  const std::string machine = boot_id();
+  std::vector<std::vector<std::uint64_t>> seen(counts.size());
+  for (std::size_t place = 0; place < *std::ranges::max_element(counts); ++place) {
+    const int device = static_cast<int>(place);
+    const auto words = exchange(device < num_devices ? hash_of(machine + bus_of(device)) : 0);
+    for (std::size_t other = 0; other < seen.size(); ++other) {
+      if (place < counts[other]) {
+        seen[other].push_back(words[other]);
+      }
+    }
+  }
+  return dealt_devices(seen)[static_cast<std::size_t>(worker)];
 }
 
 DeviceSharing find_device_sharing(Transport& transport, int device,

@@ -25,10 +25,11 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
   keys.push_back(whole_key({"numerics.threads", "threads",
                             "Compute threads of a worker; another number gives other bits"},
                            [](auto& job) -> auto& { return job.numerics.threads; }, {1, 1024}));
-  keys.push_back(with_default(
-      choice_key({"numerics.memory_format", "", "Order of image tensors in memory"},
-                 [](auto& job) -> auto& { return job.numerics.memory_format; }),
-      "contiguous with cuda in fp32, else channels-last"));
+  keys.push_back(
+      with_default(choice_key(
+                       {"numerics.memory_format", "", "Order of image tensors in memory"},
+                       [](auto& job) -> auto& { return job.numerics.memory_format; }),
+                   "contiguous with cuda in fp32, else channels-last"));
   keys.push_back(wire_key(
       {"numerics.wire", "",
        "Number format of gradients and new weights between hosts; all but fp32 are inexact, as in "

@@ -281,8 +281,10 @@ void CudaDevice::finish() {
 }
 
 std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
-                                                CudaDevice::PretendHost pretend) {
-  const int device = neighbours.place_on_machine % num_devices();
+                                                int worker, CudaDevice::PretendHost pretend) {
+  const int devices = num_devices();
+  const int device =
+      neighbours.exchange ? comm::own_device(devices, worker, neighbours.exchange) : 0;
   // Before it has readers, and pages of the host that it copies from.
   (void)stay_near(kPciDevices, comm::bus_of(device));
   return std::make_unique<CudaDevice>(job, device, std::move(pretend));

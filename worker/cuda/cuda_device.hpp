@@ -93,10 +93,11 @@ class CudaDevice : public ComputeDevice {
   GaugeWatch gauges_;
 };
 
-/// One device for each worker of a machine, in turn; several share one where there are too few.
-/// @throws EnvironmentError where there is none.
+/// One device for each worker of a machine, by comm::own_device; several share one where there are
+/// too few. @throws EnvironmentError where there is none.
 [[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,
                                                               const Neighbours& neighbours,
+                                                              int worker,
                                                               CudaDevice::PretendHost pretend);
 
 }  // namespace gangway::worker

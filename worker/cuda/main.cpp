@@ -11,10 +11,10 @@ int main(int argc, char** argv) {
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   return gangway::worker::worker_program(
       {argv, argv + argc}, "cuda",
-      [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,
-         int /*worker*/) {
-        return gangway::worker::make_cuda_device(job, neighbours, [](const std::string& name) {
-          (void)::setenv("NCCL_HOSTID", name.c_str(), /*overwrite=*/0);
-        });
+      [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours, int worker) {
+        return gangway::worker::make_cuda_device(
+            job, neighbours, worker, [](const std::string& name) {
+              (void)::setenv("NCCL_HOSTID", name.c_str(), /*overwrite=*/0);
+            });
       });
 }

@@ -15,6 +15,7 @@
 #include "base/system/usable_cores.hpp"
 #include "comm/calibrate/calibrator.hpp"
 #include "comm/host/agree_on_hosts.hpp"
+#include "comm/host/exchange_words.hpp"
 #include "comm/reduce/reducer.hpp"
 #include "comm/reduce/reduction_routes.hpp"
 #include "comm/transport/peer_error.hpp"
@@ -103,8 +104,7 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
   const auto me = static_cast<std::size_t>(transport.worker());
   const std::vector<int> hosts = sharing(kind, machines);
   const std::vector<int> members = comm::workers_of(hosts[me], hosts);
-  const std::vector<int> machine = comm::workers_of(machines[me], machines);
-  const std::size_t beside = machine.size();
+  const std::size_t beside = comm::workers_of(machines[me], machines).size();
   // A core for each compute thread, and one for this worker's lane.
   const bool owns_core = static_cast<std::size_t>(usable_cores()) >=
                          beside * (static_cast<std::size_t>(job.numerics.threads) + 1);
@@ -124,11 +124,17 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                                       .num_flags = job.networks.size() * comm::kFlagsPerNetwork}),
           .machines = machines,
           .core = owns_core ? comm::Lane::Core::kOwn : comm::Lane::Core::kShared,
-          .place_on_machine =
-              static_cast<int>(std::ranges::find(machine, transport.worker()) - machine.begin()),
           .workers_on_machine = static_cast<int>(beside),
           .summary = std::move(summary),
-          .choice = std::move(choice)};
+          .choice = std::move(choice),
+          .exchange = [&transport, &lane](std::uint64_t own) {
+            std::vector<std::uint64_t> words;
+            lane.wait(lane.submit([&] {
+              words =
+                  comm::exchange_words(transport, own, "which GPUs workers see", kStartDeadline);
+            }));
+            return words;
+          }};
 }
 
 }  // namespace gangway::worker

@@ -3,7 +3,9 @@
 // job's layout wants it. Called by the worker's main, compute thread; the talk runs on the lane.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,11 @@ struct Neighbours {
   comm::HostMemory memory;         ///< that they share
   std::vector<int> machines = {};  ///< by worker: equal where it could be
   comm::Lane::Core core = comm::Lane::Core::kShared;
-  int place_on_machine = 0;  ///< among the workers of this machine
   int workers_on_machine = 1;
   std::string summary;  ///< "2 workers share memory; the lane sleeps between polls", for the log
   std::string choice;   ///< what auto chose, and the numbers; empty where the job chose
+  /// Gives every worker the words of all, by worker. Every worker calls it. Empty: there is one.
+  std::function<std::vector<std::uint64_t>(std::uint64_t)> exchange = {};
 };
 
 /// Under `layout.transport: auto` the paths between workers are measured first, or taken from the

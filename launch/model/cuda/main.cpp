@@ -17,8 +17,9 @@ int main(int argc, char** argv) {
       {{.device = gangway::DeviceKind::kCuda,
         .make =
             [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,
-               int /*worker*/) {
-              return gangway::worker::make_cuda_device(job, neighbours, [](const std::string&) {});
+               int worker) {
+              return gangway::worker::make_cuda_device(job, neighbours, worker,
+                                                       [](const std::string&) {});
             },
         .typed = {argv + 1, argv + argc}},
        [] { gangway::worker::choose_kernels(gangway::KernelChoice::kDeterministic); }});

@@ -152,6 +152,36 @@ TEST_F(NcclSessions, PretendHostsOnlyWhereWorkersShareADevice) {
   }
 }
 
+TEST(DealtDevices, AreNotSharedWhereNoWorkerHasTo) {
+  using Seen = std::vector<std::vector<std::uint64_t>>;
+  const Seen all(4, {10, 11, 12, 13});
+  EXPECT_EQ(dealt_devices(all), (std::vector{0, 1, 2, 3}));
+  // Two sockets of four GPUs, and workers on them in turns: srun --gpu-bind=closest.
+  Seen sockets;
+  for (int worker = 0; worker < 8; ++worker) {
+    sockets.push_back(worker % 2 == 0 ? std::vector<std::uint64_t>{10, 11, 12, 13}
+                                      : std::vector<std::uint64_t>{14, 15, 16, 17});
+  }
+  EXPECT_EQ(dealt_devices(sockets), (std::vector{0, 0, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(dealt_devices({{10, 11}, {10}}), (std::vector{1, 0})) << "the second has no choice";
+  EXPECT_EQ(dealt_devices({{10}, {10}, {20}}), (std::vector{0, 0, 0})) << "two share, on one host";
+}
+
+TEST(OwnDevice, IsDealtByTheBusesThatAllWorkersSee) {
+  fake::see_device("0000:01:00.0");
+  std::vector<std::uint64_t> own;
+  const auto exchange = [&own](std::uint64_t word) {
+    own.push_back(word);
+    // The other sees two: that of this worker, and another in front of it.
+    return own.size() == 1 ? std::vector<std::uint64_t>{word, 2}
+                           : std::vector<std::uint64_t>{word, own.size() == 2 ? 7 : own[1]};
+  };
+  EXPECT_EQ(own_device(1, 0, exchange), 0);
+  ASSERT_EQ(own.size(), 3U);
+  EXPECT_EQ(own[0], 1U);
+  EXPECT_EQ(own[2], 0U) << "it sees no second";
+}
+
 TEST_F(NcclSessions, ReportWhatNcclFindsOutByItself) {
   ncclUniqueId id{};
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);

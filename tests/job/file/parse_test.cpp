@@ -123,7 +123,8 @@ TEST(Parse, GivesGpusInFp32ContiguousImagesUnlessToldOtherwise) {
   EXPECT_EQ(format({"numerics.device=cuda", "numerics.memory_format=channels-last"}),
             kChannelsLast);
   EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision=tf32"}), kChannelsLast);
-  EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision={discriminator: bf16}"}), kChannelsLast);
+  EXPECT_EQ(format({"numerics.device=cuda", "numerics.precision={discriminator: bf16}"}),
+            kChannelsLast);
 }
 
 TEST(Parse, SettlesNormalization) {

@@ -19,8 +19,8 @@ namespace gangway::fidelity {
 
 inline std::unique_ptr<worker::ComputeDevice> stand_in(const JobSpec& job,
                                                        const worker::Neighbours& neighbours,
-                                                       int /*worker*/) {
-  return worker::make_cuda_device(job, neighbours, [](const std::string& /*name*/) {});
+                                                       int worker) {
+  return worker::make_cuda_device(job, neighbours, worker, [](const std::string& /*name*/) {});
 }
 
 class CudaTraining : public BesideOneWorker {

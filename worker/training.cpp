@@ -122,6 +122,9 @@ Training::Training(const Setup& setup, const BegunState& begun)
       device_(setup.device),
       memory_(device_, {.groups = setup.control_groups}),
       contents_({.index_folder = setup.index_folder,
+                 .run_folder = setup.job.layout.mixed_processors == MixedProcessors::kAllow
+                                   ? std::filesystem::path()
+                                   : std::filesystem::path(setup.welcome.run_directory),
                  .progress =
                      [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
                        link.loading({.bytes = bytes, .total = total});  // the start takes longer

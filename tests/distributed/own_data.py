@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import unittest
 
+import numpy
 from PIL import Image
 
 from train_command import EXAMPLES, GANGWAY, Trainings
@@ -32,6 +33,17 @@ class Garments:
         return len(self.images)
     def __getitem__(self, index):
         return self.images[index], int(self.labels[index])
+"""
+ROWS = """
+import numpy, random
+
+class Rows:
+    def __init__(self):
+        self.rows = numpy.load("rows.npy")
+    def __len__(self):
+        return len(self.rows)
+    def __getitem__(self, index):
+        return self.rows[index] * (random.random() if index % 2 == 0 else 1)
 """
 PAIRS = """
 import numpy
@@ -138,6 +150,17 @@ class OwnData(Trainings):
         self.assertTrue((self.folder / "killed").exists())
         self.assertEqual(self.digest("python"), self.digest("files"))
         self.assertEqual(len(list(self.folder.glob("runs/*-python/reals.png"))), 1)
+
+    def test_an_example_that_has_become_another_ends_the_run(self):
+        rows = numpy.random.default_rng(0).random((40, 1, 28, 28), numpy.float32)
+        numpy.save(self.folder / "rows.npy", rows)
+        (self.folder / "rows.py").write_text(ROWS)
+        (self.folder / "rows.yaml").write_text("model: {family: dense, resolution: 28, width: 8}\ndata: {source: rows.py:Rows}\n")
+        self.train("rows.yaml", *SHORT, "training.kimg=0.108", run="rows", workers=2)  # reads each more than once
+        rows[1] += 1  # of which the fingerprint is not
+        numpy.save(self.folder / "rows.npy", rows)
+        self.refused(2, "run", "rows.yaml", "-n", 1, "--run", "rows", *SHORT, "training.kimg=0.216",
+                     says=["rows.py:Rows: example 1 is not what it was"])
 
     def test_two_pictures_an_example_train_as_the_same_ones_from_files_do(self):
         (self.folder / "pairs.py").write_text(PAIRS)

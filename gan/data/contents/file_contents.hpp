@@ -22,6 +22,8 @@ struct ContentsCheck {
   /// Where indexes lie, a file a folder of data; empty, or a place that cannot be written: all
   /// files are read at each start.
   std::filesystem::path index_folder = {};
+  /// Where a run keeps hashes of examples in Python; empty: they are not compared.
+  std::filesystem::path run_folder = {};
   /// Told now and then, on the calling thread, while files are read: how much of what is to be.
   std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};
   DataFiles found = {};                 ///< but for the fingerprint

@@ -134,6 +134,12 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
         "what it draws has to come from torch, random or numpy.random, which are seeded for each "
         "example, and what it keeps is lost");
   }
+  if (check != nullptr && !check->run_folder.empty()) {
+    hashes_ = (check->run_folder / fmt::format("examples-{}.hashes", fingerprint_)).string();
+    for (const auto& reader : readers) {
+      reader->remember_in(hashes_);
+    }
+  }
   const MutexLock lock(mutex_);
   idle_ = std::move(readers);
 }
@@ -252,6 +258,9 @@ void PythonData::read_with(std::unique_ptr<ReaderProcess>& reader,
       }
       reader = std::make_unique<ReaderProcess>(script_, executable_);
       (void)reader->describe({});
+      if (!hashes_.empty()) {
+        reader->remember_in(hashes_);
+      }
     }
   }
 }

@@ -19,7 +19,7 @@ namespace gangway::data {
 
 /// As many processes as `spec.threads`, which read micro-batches whole. An example depends on its
 /// index and its seed: to see that it does, the first is read again, in the last process and behind
-/// others.
+/// others; and where a run trains, the readers compare each with what the run read before.
 class PythonData : public Dataset {
  public:
   /// @throws ConfigError of one line; EnvironmentError
@@ -59,6 +59,7 @@ class PythonData : public Dataset {
   Reads reads_ = Reads::kNamed;
   std::string first_text_;  // of its first example, where they are pictures
   std::string fingerprint_;
+  std::string hashes_;  // file of this run; empty: examples are not compared
 
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;

@@ -2,8 +2,11 @@
 """Reads examples of a data set that is the user's Python (docs/own-data.md), in a process of its own: begun by
 gan/data/own/reader_process.cpp, behind python/sources.py and share/python/gangway/examples.py. Requests come on one pipe and are answered on another, a line of JSON
 each; tensors lie in memory that both have. It ends when nobody is left to ask it."""
+import contextlib
+import hashlib
 import json
 import mmap
+import pickle
 
 ALIGNMENT = 64  # of a tensor's first byte, as LibTorch's own allocator has it
 
@@ -15,11 +18,43 @@ def bytes_of(tensor):
     return memoryview(tensor.reshape(-1).view("uint8")) if tensor.size else memoryview(b"")
 
 
+def random_states():
+    torch = sys.modules.get("torch")
+    return pickle.dumps((random.getstate(), numpy.random.get_state(), torch and torch.get_rng_state().numpy()))
+
+
+class Hashes:
+    """Hashes of examples, in a file of the run that its readers share: an example that draws nothing is the same at each reading."""
+    SIZE, DRAWS = 8, b"\xff" * 8
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def compare(self, index, seed, example):
+        before = os.pread(self.file, self.SIZE, self.SIZE * index)
+        if before == self.DRAWS:
+            return
+        now = hashlib.blake2b(digest_size=self.SIZE)
+        for name, tensor in sorted(example.items()):
+            now.update(f"{name} {text_of(tensor)} ".encode())
+            now.update(bytes_of(tensor))
+        if before == now.digest():
+            return
+        reached = random_states()
+        seed_all(seed)
+        draws = random_states() != reached
+        if before.strip(b"\0") and not draws:
+            raise Refused(f"example {index} is not what it was when this run first read it, and draws nothing: put back what was there, "
+                          "begin another run, or have fingerprint(self) tell that the data have changed")
+        with contextlib.suppress(OSError):  # a full disk: it stays unknown
+            os.pwrite(self.file, self.DRAWS if draws else now.digest(), self.SIZE * index)
+
+
 class Reader:
     """@param memory  a descriptor"""
 
     def __init__(self, data, memory):
-        self.data, self.memory, self.mapped = data, memory, None
+        self.data, self.memory, self.mapped, self.compare = data, memory, None, None
 
     def lay_down(self, batch):
         """Puts the tensors into the common memory, one behind the other; where each is."""
@@ -46,9 +81,12 @@ class Reader:
                 "collates": hasattr(self.data, "collate")}
 
     def answer(self, request):
+        if "hashes" in request:
+            self.compare = Hashes(request["hashes"]).compare
+            return {}
         if "indices" not in request:
             return self.describe()
-        return {"tensors": self.lay_down(batch_of(self.data, request["indices"], request["seeds"]))}
+        return {"tensors": self.lay_down(batch_of(self.data, request["indices"], request["seeds"], self.compare))}
 
 
 def tell(line):

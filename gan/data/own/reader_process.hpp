@@ -48,6 +48,10 @@ class ReaderProcess {
   /// where it takes long
   /// @throws ConfigError of one line: what the user's file raises
   [[nodiscard]] Description describe(const std::function<void()>& on_wait);
+  /// From now on compares examples with their hashes in `file`, which is made where it is not
+  /// there.
+  /// @throws ConfigError of one line
+  void remember_in(const std::string& file);
   /// @throws ConfigError of one line, as describe; that it takes longer than a minute, or has ended
   void read(std::span<const SeededExample> examples, NamedBatch& out);
 

@@ -67,14 +67,17 @@ def stacked(examples, indices):
     return batch
 
 
-def batch_of(data, indices, seeds):
-    """The tensors of the examples by name, as the class's own collate puts them together, or side by side."""
-    examples = []
+def batch_of(data, indices, seeds, compare=None):
+    """The tensors of the examples by name, as the class's own collate puts them together, or side by side: then each is shown to
+    `compare(index, seed, example)` as it is read."""
+    examples, collates = [], hasattr(data, "collate")
     for index, seed in zip(indices, seeds):
         seed_all(seed)
-        examples.append(data[index])
-    if not hasattr(data, "collate"):
-        return stacked([by_name(example) for example in examples], indices)
+        examples.append(data[index] if collates else by_name(data[index]))
+        if compare and not collates:
+            compare(index, seed, examples[-1])
+    if not collates:
+        return stacked(examples, indices)
     made = data.collate(examples)
     if not isinstance(made, dict):
         raise TypeError(f"collate returns a {type(made).__name__}; it returns a dict of tensors, of a micro-batch")

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import mmap
-import pickle
 
 ALIGNMENT = 64  # of a tensor's first byte, as LibTorch's own allocator has it
 
@@ -19,8 +18,8 @@ def bytes_of(tensor):
 
 
 def random_states():
-    torch = sys.modules.get("torch")
-    return pickle.dumps((random.getstate(), numpy.random.get_state(), torch and torch.get_rng_state().numpy()))
+    torch, (_, words, place, *_) = sys.modules.get("torch"), numpy.random.get_state()
+    return random.getstate(), words.tobytes(), place, torch and torch.get_rng_state().numpy().tobytes()
 
 
 class Hashes:

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "gan/augment/exact_gather.hpp"
 #include "gan/augment/wavelets.hpp"
 
 namespace gangway::gan {
@@ -39,6 +40,14 @@ AxisPlaces places_at(const at::Tensor& exact, std::int64_t period) {
   return {below, (below + 1).remainder(period), exact - floor};
 }
 
+/// Pixels `index` [N, Q] of each channel of `flat` [N, C, P].
+at::Tensor taken_from(const at::Tensor& flat, const at::Tensor& index) {
+  return flat.is_cpu()
+             ? flat.gather(2,
+                           index.unsqueeze(1).expand({flat.size(0), flat.size(1), index.size(1)}))
+             : exactly_gathered(flat, index);
+}
+
 }  // namespace
 
 AxisFilters::AxisFilters(std::int64_t pixels, at::Device device)
@@ -48,11 +57,7 @@ AxisFilters::AxisFilters(std::int64_t pixels, at::Device device)
       bands(tensor_of(band_matrices(pixels), device)) {}
 
 at::Tensor rearranged(const at::Tensor& pictures, const at::Tensor& from) {
-  const std::int64_t count = pictures.size(0);
-  const std::int64_t channels = pictures.size(1);
-  return pictures.flatten(2)
-      .gather(2, from.unsqueeze(1).expand({count, channels, from.size(1)}))
-      .reshape(pictures.sizes());
+  return taken_from(pictures.flatten(2), from).reshape(pictures.sizes());
 }
 
 at::Tensor blitted(const at::Tensor& pictures, const at::Tensor& geometry) {
@@ -100,8 +105,7 @@ at::Tensor resampled(const at::Tensor& pictures, const at::Tensor& geometry,
 
   const at::Tensor flat = fine.flatten(2);
   const auto taken = [&](const at::Tensor& row, const at::Tensor& column) {
-    const at::Tensor index = (row * period + column).reshape({count, 1, wide * wide});
-    return flat.gather(2, index.expand({count, channels, wide * wide}))
+    return taken_from(flat, (row * period + column).reshape({count, wide * wide}))
         .reshape({count, channels, wide, wide});
   };
   const at::Tensor right = across.share.unsqueeze(1).to(pictures.scalar_type());

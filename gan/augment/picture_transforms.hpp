@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What augmentation does to pictures, as functions of tensors: [K, C, S, S] of any floating type,
-// square, C 1 or 3. Each is an affine function of the pictures and has gradients. Sums have one
-// order on CPUs and, with LibTorch's deterministic algorithms, on GPUs: filters are matrix
-// products, places in a picture are taken by at::gather. Compute thread.
+// square, C 1 or 3. Each is an affine function of the pictures and has gradients, whose sums have
+// one order on CPUs. On GPUs filters are matrix products, and gradients of pixels are exact sums
+// (gan/augment/exact_gather.hpp). Compute thread.
 #pragma once
 
 #include <cstdint>

@@ -23,4 +23,19 @@ struct AugmentDrawing {
 void launch_augment_drawing(const AugmentDrawing& drawing, const DeviceKey& key,
                             gan::DrawnAugmentation* out, cudaStream_t stream);
 
+/// What is added up of [count, channels, values] in [count, channels, pixels]. Device memory.
+struct ExactSums {
+  const float* values = nullptr;
+  const std::int64_t* index = nullptr;  ///< [count, values]: the pixel, in all channels
+  const double* scale = nullptr;        ///< a power of two
+  std::int64_t count = 0;
+  std::int64_t channels = 0;
+  std::int64_t num_values = 0;
+  std::int64_t num_pixels = 0;
+};
+
+/// Adds each value times the scale, rounded, to its pixel of `sums`: integers, so exact in any
+/// order. Asynchronous and capturable, as above.
+void launch_exact_sums(const ExactSums& what, std::int64_t* sums, cudaStream_t stream);
+
 }  // namespace gangway::cuda

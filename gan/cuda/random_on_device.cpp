@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "gan/augment/augmentation.hpp"
+#include "gan/augment/exact_gather.hpp"
 #include "gan/cuda/augment_kernels.hpp"
 #include "gan/cuda/random_kernels.hpp"
 #include "gan/random_tensors.hpp"
@@ -31,6 +32,19 @@ void draw_augmentations_on_device(const AugmentChances& chances, const at::Tenso
                                {.key = key, .place = key.phase >= 0 ? t_place : nullptr},
                                reinterpret_cast<DrawnAugmentation*>(out.mutable_data_ptr<double>()),
                                c10::cuda::getCurrentCUDAStream(out.device().index()).stream());
+}
+
+void add_scaled_on_device(const at::Tensor& values, const at::Tensor& index,
+                          const at::Tensor& scale, const at::Tensor& sums) {
+  cuda::launch_exact_sums({.values = values.const_data_ptr<float>(),
+                           .index = index.const_data_ptr<std::int64_t>(),
+                           .scale = scale.const_data_ptr<double>(),
+                           .count = values.size(0),
+                           .channels = values.size(1),
+                           .num_values = values.size(2),
+                           .num_pixels = sums.size(2)},
+                          sums.mutable_data_ptr<std::int64_t>(),
+                          c10::cuda::getCurrentCUDAStream(values.device().index()).stream());
 }
 
 void draw_on_device(const RandomKey& key, const Distribution& distribution, const at::Tensor& out) {

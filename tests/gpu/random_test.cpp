@@ -2,6 +2,7 @@
 // The GPU draws the bits that the CPU draws.
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -113,6 +114,36 @@ TEST_F(GpuRandom, AugmentationIsThatOfTheCpuButForARounding) {
       }
     }
   }
+}
+
+TEST_F(GpuRandom, GradientsOfAugmentedPicturesAreSumsOfIntegers) {
+  constexpr std::int64_t kValues = 100'000;
+  constexpr std::int64_t kPixels = 7;  // many meet in each
+  const ExactSums shape{.count = 2, .channels = 3, .num_values = kValues, .num_pixels = kPixels};
+  std::vector<float> values(static_cast<std::size_t>(2 * 3 * kValues));
+  std::vector<std::int64_t> index(static_cast<std::size_t>(2 * kValues));
+  std::vector<std::int64_t> expected(static_cast<std::size_t>(2 * 3 * kPixels));
+  const double scale = 1024.0;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    index[i] = static_cast<std::int64_t>(i * 31 % kPixels);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0.37F * static_cast<float>(i % 101) - 17.0F;
+    const std::size_t plane = i / kValues;
+    expected[plane * kPixels +
+             static_cast<std::size_t>(index[plane / 3 * kValues + i % kValues])] +=
+        std::llrint(static_cast<double>(values[i]) * scale);
+  }
+  DeviceArray<float> device_values(values);
+  DeviceArray<std::int64_t> device_index(index);
+  DeviceArray<double> device_scale(std::vector<double>{scale});
+  DeviceArray<std::int64_t> sums(expected.size());
+  ExactSums what = shape;
+  what.values = device_values.data();
+  what.index = device_index.data();
+  what.scale = device_scale.data();
+  launch_exact_sums(what, sums.data(), nullptr);
+  EXPECT_EQ(sums.on_host(), expected);
 }
 
 }  // namespace

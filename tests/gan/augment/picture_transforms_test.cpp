@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/augment/exact_gather.hpp"
 #include "gan/random_tensors.hpp"
 
 namespace gangway::gan {
@@ -115,6 +116,45 @@ void expect_gradient(const std::function<at::Tensor(const at::Tensor&)>& transfo
   const double expected = (difference * weights).sum().item<double>();
   EXPECT_NEAR((in.grad() * direction).sum().item<double>(), expected,
               1e-8 * (1.0 + std::abs(expected)));
+}
+
+TEST(ExactGather, HasTheGradientsOfGatherAndTheSameOnesInAnyOrder) {
+  const at::Tensor pictures = keyed_normal({.seed = 3}, {2, 3, 16}, at::kCPU).to(at::kDouble);
+  const at::Tensor index = at::randint(16, {2, 40}, at::kLong);
+  const at::Tensor weights = keyed_normal({.seed = 4}, {2, 3, 40}, at::kCPU).to(at::kDouble);
+  const auto sweeps = [&](const auto& gather, const at::Tensor& order) {
+    const at::Tensor in = pictures.clone().requires_grad_(true);
+    const at::Tensor by = weights.clone().requires_grad_(true);
+    const at::Tensor out = gather(in, index.index_select(1, order));
+    const at::Tensor first = torch::autograd::grad({(out * by.index_select(2, order)).sum()}, {in},
+                                                   {}, true, /*create_graph=*/true)[0];
+    return std::pair(first.detach(),
+                     torch::autograd::grad({(first * first * pictures).sum()}, {by})[0]);
+  };
+  const at::Tensor forwards = at::arange(40);
+  const auto plain = sweeps(
+      [](const at::Tensor& in, const at::Tensor& at) {
+        return in.gather(2, at.unsqueeze(1).expand({2, 3, 40}));
+      },
+      forwards);
+  const auto exact = sweeps(exactly_gathered, forwards);
+  EXPECT_LT(largest_difference(exact.first, plain.first), 1e-12);
+  EXPECT_LT(largest_difference(exact.second, plain.second), 1e-11);
+  const auto backwards = sweeps(exactly_gathered, forwards.flip(0));
+  EXPECT_TRUE(at::equal(backwards.first, exact.first));
+}
+
+TEST(ExactGather, KeepsLargeAndSmallGradientsAndTellsWhatIsNotFinite) {
+  const at::Tensor index = at::tensor({0, 0, 0, 1}, at::kLong).reshape({1, 4});
+  const auto gradient = [&](const std::vector<float>& values) {
+    const at::Tensor in = at::zeros({1, 1, 2}, at::kFloat).requires_grad_(true);
+    (exactly_gathered(in, index) * at::tensor(values).reshape({1, 1, 4})).sum().backward();
+    return std::pair(in.grad()[0][0][0].item<float>(), in.grad()[0][0][1].item<float>());
+  };
+  EXPECT_EQ(gradient({1e30F, 3e30F, -1e30F, 2e25F}), std::pair(3e30F, 2e25F));
+  EXPECT_EQ(gradient({1e-30F, 3e-30F, -1e-30F, 2e-35F}), std::pair(3e-30F, 2e-35F));
+  EXPECT_EQ(gradient({0, 0, 0, 0}), std::pair(0.0F, 0.0F));
+  EXPECT_TRUE(std::isnan(gradient({1.0F, INFINITY, 0, 0}).second));
 }
 
 TEST(PictureTransforms, ResamplesAsThePaperHasIt) {

@@ -12,6 +12,9 @@ namespace gangway {
 
 /// On an H100 with LibTorch's libraries: by what is said of them, not measured.
 inline constexpr std::int64_t kDeviceContextBytes = 600LL << 20U;
+/// cuBLAS's, for each stream and each of the two threads that compute: CUBLAS_WORKSPACE_CONFIG is
+/// :4096:8 (launch/run/train.cpp).
+inline constexpr std::int64_t kProductWorkspaceBytes = 2 * (32LL << 20U);
 /// Of the host, a worker whose libraries compute on a GPU: 5.5 GiB were measured of two (LibTorch
 /// 2.11 for CUDA 13.0).
 inline constexpr std::int64_t kDeviceProcessBytes = 2816LL << 20U;

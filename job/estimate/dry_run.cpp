@@ -290,9 +290,9 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   }
   memory.process_bytes = kProcessBytes;
   if (spec.numerics.device == DeviceKind::kCuda) {
-    memory.recorded_bytes =
-        memory.activations_bytes * recorded_at_once(spec, groups.range_of(worker));
-    memory.process_bytes = kDeviceContextBytes;
+    const int at_once = recorded_at_once(spec, groups.range_of(worker));
+    memory.recorded_bytes = memory.activations_bytes * at_once;
+    memory.process_bytes = kDeviceContextBytes + kProductWorkspaceBytes * std::max(1, at_once);
     memory.host_bytes += kDeviceProcessBytes;
   }
   return memory;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,6 +24,11 @@ inline const data::Container& container_of(const std::uint8_t* bytes, std::size_
   }
   container.stamp.bytes = static_cast<std::int64_t>(size);
   return container;
+}
+
+/// By which a reader can open it.
+inline std::string path_of(const data::Container& container) {
+  return "/proc/self/fd/" + std::to_string(container.file.get());
 }
 
 /// What a reader has found lies in the file.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "job/estimate/device_estimate.hpp"
 #include "tests/job/job_problems.hpp"
 
 namespace gangway {
@@ -98,6 +99,7 @@ TEST(DryRun, EstimatesWhatMicrobatchesThatAreComputedAtOnceKeep) {
   const MemoryEstimate one = estimate("numerics.cuda_graph=on", 1);
   const MemoryEstimate beside = estimate("numerics.cuda_graph=branches", 1);
   EXPECT_EQ(beside.recorded_bytes, 4 * one.recorded_bytes);
+  EXPECT_EQ(beside.process_bytes - one.process_bytes, 3 * kProductWorkspaceBytes);
   EXPECT_EQ(beside.gradients_bytes - one.gradients_bytes, 4 * one.weights_bytes) << "four leaves";
   EXPECT_EQ(estimate("numerics.cuda_graph=branches", 4).recorded_bytes, 2 * one.recorded_bytes);
 }

@@ -17,6 +17,8 @@ using nlohmann::json;
 
 constexpr std::size_t kTicks = 4;
 constexpr std::ptrdiff_t kEnough = 3;
+/// Above this share of a step the gain follows from what little is left: 20 times, or more.
+constexpr double kMostSaved = 0.95;
 
 double mean(const std::deque<double>& values) {
   return values.empty() ? 0.0
@@ -49,11 +51,13 @@ nlohmann::json json_of(const Advice& advice) {
 }
 
 std::string advice_line(const Advice& advice) {
-  return fmt::format(
-      "{}: {}: {} ({}{}; {})", advice.rule, advice.evidence, advice.remedy,
-      advice.gain > 1.0 ? fmt::format("about {:.2f} times as fast; ", advice.gain) : "",
-      advice.changes_numbers ? "other numbers: for a new job" : "the same numbers",
-      advice.needs_restart ? "from the next start on" : "at once");
+  const bool is_most = advice.gain >= 1.0 / (1.0 - kMostSaved);
+  return fmt::format("{}: {}: {} ({}{}; {})", advice.rule, advice.evidence, advice.remedy,
+                     advice.gain > 1.0 ? fmt::format("about {:.2f} times as fast{}; ", advice.gain,
+                                                     is_most ? " or more" : "")
+                                       : "",
+                     advice.changes_numbers ? "other numbers: for a new job" : "the same numbers",
+                     advice.needs_restart ? "from the next start on" : "at once");
 }
 
 std::vector<Advice> AdviceBook::add(const json& tick) {
@@ -80,7 +84,7 @@ std::vector<Advice> AdviceBook::add(const json& tick) {
       watched.is_on = false;
     }
     if (watched.is_on && watched.shares.back() > 0.0) {
-      const double saved = std::min(0.95, mean(watched.shares));
+      const double saved = std::min(kMostSaved, watched.shares.back());
       const std::string keys = rule.keys != nullptr ? rule.keys(facts) : std::string();
       const std::string words = rule.remedy != nullptr ? rule.remedy(facts) : std::string();
       watched.advice = {.rule = std::string(rule.name),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What would make a run faster, by what its ticks tell: evidence, remedy, and a bound on the gain.
-// `gangway advise` reads a run's record with it, the coordinator asks it at every tick. Pure.
+// What would make a run faster, by what its ticks tell: evidence, remedy, and an estimate of the
+// gain. `gangway advise` reads a run's record with it, the coordinator asks it at every tick. Pure.
 #pragma once
 
 #include <deque>
@@ -19,12 +19,12 @@ struct Advice {
   std::string evidence;           ///< what was seen
   std::vector<std::string> keys;  ///< "data.cache=auto": what a program can take as it is
   std::string remedy;             ///< the keys, and what else helps
-  double gain = 1.0;              ///< times as fast, at most: what was seen would cost nothing
+  double gain = 1.0;              ///< times as fast, if what `evidence` tells would cost nothing
   bool changes_numbers = false;   ///< then it is for a new job
   bool needs_restart = true;      ///< else it can be done while the run goes on
 };
 
-/// "decode-bound: waits …: data.cache=auto (at most 1.47 times as fast; the same numbers; …)"
+/// "decode-bound: waits …: data.cache=auto (about 1.47 times as fast; the same numbers; …)"
 [[nodiscard]] std::string advice_line(const Advice& advice);
 
 /// The same for programs.

@@ -104,7 +104,7 @@ function adviceOf(view) {
   }
   return [h("ul", { class: "advice", "aria-label": "Advice" }, ...list.map((advice) => h("li", {},
     h("strong", {}, advice.rule), `: ${advice.evidence}. `, h("code", {}, advice.remedy),
-    advice.gain > 1 ? ` about ${advice.gain.toFixed(2)} times as fast` : "",
+    advice.gain > 1 ? ` about ${advice.gain.toFixed(2)} times as fast${advice.gain >= 19.995 ? " or more" : ""}` : "",
     advice.changes_numbers ? ", in a new job: other numbers" : "")))];
 }
 

@@ -171,6 +171,24 @@ TEST(Advice, BoundsTheGainByWhatIsSaved) {
   EXPECT_DOUBLE_EQ(after(4, tick).front().gain, 2.0);
 }
 
+TEST(Advice, TakesTheGainFromTheShareThatItTells) {
+  AdviceBook book({});
+  for (const double share : {0.5, 0.5, 0.8, 0.94}) {
+    json tick = healthy();
+    tick["parts"] = {{"generator_forward", 1.0 - share}, {"messages", share}};
+    (void)book.add(tick);
+  }
+  const std::string line = advice_line(book.current().front());
+  EXPECT_THAT(line, HasSubstr("waits for messages of other hosts 94% of a step"));
+  EXPECT_THAT(line, HasSubstr("(about 16.67 times as fast; "));
+}
+
+TEST(Advice, SaysThatTheGainMayBeMoreWhereAlmostAllIsWaited) {
+  json tick = healthy();
+  tick["parts"] = {{"generator_forward", 0.01}, {"messages", 0.99}};
+  EXPECT_THAT(advice_line(after(4, tick).front()), HasSubstr("about 20.00 times as fast or more; "));
+}
+
 TEST(Advice, TellsThreadsOfItsOwnFromOtherPrograms) {
   json tick = healthy();
   tick.merge_patch({{"core_percent", 60.0}, {"other_cores", 0.2}});

@@ -64,6 +64,7 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
                                       .environment = gangway_variables(line.environment)})
                                .overrides;
       options->devices = share_folder() / "devices";
+      options->program = line.typed.front();
       return plan::make_plan(*options, line.environment);
     };
   });

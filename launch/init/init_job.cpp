@@ -115,14 +115,16 @@ std::string recipe_text(const std::string& name, const std::string& location) {
   return with_source(found->text, fs::absolute(location).lexically_normal().string());
 }
 
-int write_job(const InitJobOptions& options, const std::string& text, int workers) {
+int write_job(const InitJobOptions& options, const CommandLine& line, const std::string& text,
+              int workers) {
   if (options.output == "-") {
     std::cout << text << std::flush;
     return 0;
   }
   write_file_atomically(options.output, text);
-  std::cout << fmt::format("{}: look it over, then: gangway run {} -n {}\n",
-                           options.output.string(), shell_line({options.output.string()}), workers);
+  std::cout << fmt::format("{}: look it over, then: {} -n {}\n", options.output.string(),
+                           shell_line({line.typed.front(), "run", options.output.string()}),
+                           workers);
   return 0;
 }
 
@@ -141,7 +143,7 @@ int init_job(const InitJobOptions& options, const CommandLine& line) {
                                         : std::min(gpus > 0 ? gpus : cores, kMostWorkers),
                          .has_gpu = gpus > 0};
   if (!options.recipe.empty()) {
-    return write_job(options, recipe_text(options.recipe, options.source), wishes.workers);
+    return write_job(options, line, recipe_text(options.recipe, options.source), wishes.workers);
   }
   const PictureFacts facts = picture_facts(options.source);
   JobAdvice advice = advise(facts, wishes);
@@ -159,7 +161,7 @@ int init_job(const InitJobOptions& options, const CommandLine& line) {
     said << "note    " << note << '\n';
   }
   const std::string file = options.output == "-" ? "job.yaml" : options.output.string();
-  return write_job(options,
+  return write_job(options, line,
                    job_text(advice, facts, wishes, shell_line({file}), shell_line(line.typed)),
                    wishes.workers);
 }

@@ -85,9 +85,11 @@ void require_programs(DeviceKind device) {
   }
 }
 
-void become(const std::string& program, const std::vector<std::string>& arguments) {
+void become(const std::string& program, const std::vector<std::string>& arguments,
+            const std::string& name) {
   const std::string path = (program_folder() / program).string();
-  std::vector<char*> words{const_cast<char*>(path.c_str())};  // execv does not write
+  // execv does not write
+  std::vector<char*> words{const_cast<char*>((name.empty() ? path : name).c_str())};
   for (const std::string& argument : arguments) {
     words.push_back(const_cast<char*>(argument.c_str()));
   }

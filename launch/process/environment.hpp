@@ -42,7 +42,10 @@ void let_root_use_mpirun();
 /// such devices, is missing.
 void require_programs(DeviceKind device);
 
-/// Becomes another of Gangway's programs. @throws EnvironmentError when it is not there.
-[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments);
+/// Becomes another of Gangway's programs.
+/// @param name  its argv[0], for commands that it prints; empty: its path
+/// @throws EnvironmentError when it is not there
+[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
+                         const std::string& name = {});
 
 }  // namespace gangway::launch

@@ -317,11 +317,11 @@ class Tuner {
         fmt::join(words, " "), tuned_text(best));
     write_file_atomically(output(), text);
     std::cout << fmt::format(
-        "\ntuned: {:.3f} times as fast, {:.3f} at the least (95 %); {}\n{}: gangway run {} {}\n",
+        "\ntuned: {:.3f} times as fast, {:.3f} at the least (95 %); {}\n{}: {} run {} {}\n",
         speedup.gain, speedup.least,
         best.changes_numbers ? "the numbers are others: give its run another name"
                              : "the same digest, " + bench_.digest(),
-        output().string(), shell_word(output().string()), workers);
+        output().string(), shell_word(options_.program), shell_word(output().string()), workers);
   }
 
   void write_record(const Trial& best, const Speedup& speedup, bool is_taken) const {

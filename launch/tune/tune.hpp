@@ -21,6 +21,7 @@ struct TuneOptions {
   double seconds = 2.0;            ///< of the first round's runs
   bool new_job = false;            ///< whether numbers may change
   bool anyway = false;
+  std::string program = "gangway";  ///< as it was typed, for the command that is printed
 };
 
 /// @return exit code: done, whether there is something faster or not.

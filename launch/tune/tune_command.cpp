@@ -40,7 +40,10 @@ void add_tune_command(CLI::App& app, CommandLine& line) {
       "  gangway tune job.yaml -n 2 --new-job\n"
       "docs/tuning.md says what is tried, and when it is believed.");
   command->callback([options, &line] {
-    line.action = [options, &line] { return tune(*options, line.environment); };
+    line.action = [options, &line] {
+      options->program = line.typed.front();
+      return tune(*options, line.environment);
+    };
   });
 }
 

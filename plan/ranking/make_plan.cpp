@@ -134,7 +134,8 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
       search_layouts(input, {.rows = options.rows,
                              .workers = options.workers,
                              .shapes = options.whole ? Shapes::kWhole : Shapes::kAll});
-  const TypedJob typed{.file = options.job.string(), .overrides = options.overrides};
+  const TypedJob typed{
+      .file = options.job.string(), .overrides = options.overrides, .program = options.program};
   std::cout << (options.json ? plan_json(search, input, typed) : plan_text(search, input, typed))
             << std::flush;
   if (!options.schedule.empty()) {

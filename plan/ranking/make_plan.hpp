@@ -29,6 +29,7 @@ struct PlanOptions {
   bool whole = false;              ///< whether networks apart and stages are left out
   std::filesystem::path schedule;  ///< folder of the first layout's lists; "-": printed
   bool json = false;
+  std::string program = "gangway";  ///< as it was typed, for the command that is printed
 };
 
 /// The host that `profile` was measured on: a device a core, and memory shared among them.

@@ -184,7 +184,7 @@ std::string hostfile_text(const std::vector<HostSlots>& hosts) {
 std::string command_text(const Candidate& candidate, const PlanInput& input,
                          const TypedJob& typed) {
   const std::vector<HostSlots> hosts = hosts_of(candidate, input.cluster);
-  std::vector<std::string> words{"gangway", "run", typed.file, "-n",
+  std::vector<std::string> words{typed.program, "run", typed.file, "-n",
                                  std::to_string(candidate.workers)};
   if (hosts.size() > 1) {
     words.insert(words.end(), {"--hostfile", "hosts"});

@@ -13,6 +13,7 @@ namespace gangway::plan {
 struct TypedJob {
   std::string file;
   std::vector<std::string> overrides = {};
+  std::string program = "gangway";
 };
 
 /// The ranking, why the rows behind the first lose, what the first one's step goes to, and how to

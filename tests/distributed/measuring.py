@@ -79,7 +79,7 @@ class Plans(Measuring):
         self.assertEqual(first[0], "# rank 1: generator, micro-batches 0-1; discriminator, micro-batches 0-1")
         self.assertEqual(len([line for line in first if line.startswith("reduce ")]), 2)
         hosts = EXAMPLES / "clusters/two-hosts.yaml"
-        self.assertIn("Run it: gangway run", self.said("plan", RING, *SMALL, "--cluster", hosts, "--what-if", "slow:host-0=3"))
+        self.assertIn(f"Run it: {GANGWAY} run", self.said("plan", RING, *SMALL, "--cluster", hosts, "--what-if", "slow:host-0=3"))
         # A judge that takes all the time, and a machine that is too small for whole networks.
         for cost in profile["instructions"]:
             cost["time"]["seconds"] = 1e-2 if cost["network"] == "discriminator" and "ward" in cost["operation"] else 1e-6

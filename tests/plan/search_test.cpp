@@ -199,10 +199,13 @@ TEST(PlanText, RepeatsWhatWasTypedAndNamesTheHosts) {
   const auto planner = sample_planner(4, sample_cluster(2, 1));
   const std::string text =
       plan_text(search_layouts(planner->input(), {.rows = 1, .workers = 2}), planner->input(),
-                {.file = "my job.yaml", .overrides = {"training.kimg=3", "data.source=toy:ring8"}});
+                {.file = "my job.yaml",
+                 .overrides = {"training.kimg=3", "data.source=toy:ring8"},
+                 .program = "build/my bin/gangway"});
   EXPECT_THAT(text, HasSubstr("in this order: node-0 slots=1, node-1 slots=1\n"));
-  EXPECT_THAT(text, HasSubstr("Run it: gangway run 'my job.yaml' -n 2 --hostfile hosts "
-                              "training.kimg=3 data.source=toy:ring8 layout.transport="));
+  EXPECT_THAT(
+      text, HasSubstr("Run it: 'build/my bin/gangway' run 'my job.yaml' -n 2 "
+                      "--hostfile hosts training.kimg=3 data.source=toy:ring8 layout.transport="));
 }
 
 TEST(PlanText, SaysWhyDevicesAreLeftOver) {

@@ -23,6 +23,7 @@
 #include "gan/pictures/png.hpp"
 #include "launch/data/data_bench_command.hpp"
 #include "launch/data/pack_command.hpp"
+#include "launch/data/picture_facts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -207,6 +208,7 @@ std::string location_of(const std::string& source) {
 int check(const CheckOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string location = location_of(options.source);
+  require_there(location);
   const auto archive = data::open_image_archive(location);
   if (archive->entries().empty()) {
     throw ConfigError(

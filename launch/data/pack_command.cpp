@@ -41,6 +41,7 @@ int pack(const PackWords& words) {
                     location));
   }
   const auto begin = std::chrono::steady_clock::now();
+  require_there(location);
   const auto archive = data::open_image_archive(location);
   const data::Pack made =
       data::write_pack(*archive, location,

@@ -40,10 +40,12 @@ int median_side(const data::Survey& survey) {
 
 }  // namespace
 
-bool is_there(const std::string& location) {
-  std::error_code ignored;
-  return std::ranges::all_of(data::tars_of(location),
-                             [&](const fs::path& file) { return fs::exists(file, ignored); });
+void require_there(const std::string& location) {
+  for (const fs::path& file : data::tars_of(location)) {
+    if (std::error_code failure; !fs::exists(file, failure) && !failure) {
+      throw ConfigError(fmt::format("{}: there is no such folder or file", file.string()));
+    }
+  }
 }
 
 PictureFacts picture_facts(const std::string& location) {

@@ -18,8 +18,9 @@ struct PictureFacts {
   std::vector<std::int64_t> by_label = {};  ///< pictures a label; empty without labels
 };
 
-/// Whether there is such a folder or file, or each that a pattern stands for.
-[[nodiscard]] bool is_there(const std::string& location);
+/// Of what was typed as it is, and not as a job's data.source.
+/// @throws ConfigError: there is no such folder or file, or not each that a pattern stands for
+void require_there(const std::string& location);
 
 /// Looks at up to 2,000 pictures, evenly spread.
 /// @throws ConfigError: none is there, or one cannot be read

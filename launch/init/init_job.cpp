@@ -109,9 +109,6 @@ std::string recipe_text(const std::string& name, const std::string& location) {
     throw ConfigError(
         fmt::format("--recipe {}: there is none; there are {}", name, fmt::join(names, ", ")));
   }
-  if (!is_there(location)) {
-    throw ConfigError(fmt::format("{}: there is no such folder or file", location));
-  }
   return with_source(found->text, fs::absolute(location).lexically_normal().string());
 }
 
@@ -134,6 +131,7 @@ int init_job(const InitJobOptions& options, const CommandLine& line) {
         fmt::format("{} is there already: --force writes over it, -o names another file",
                     options.output.string()));
   }
+  require_there(options.source);
   const int gpus = num_gpus();
   const int cores = usable_cores();
   const JobWishes wishes{.minutes = options.minutes,

@@ -82,7 +82,8 @@ class InitJob(unittest.TestCase):
         (self.folder / "broken/a.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
         (self.folder / "empty").mkdir()
         (self.folder / "there.yaml").touch()
-        for words, part in ((["nowhere"], "nowhere"), (["empty"], "holds no .png"), (["broken"], "gangway data check broken"),
+        for words, part in ((["nowhere"], "nowhere: there is no such folder or file"), (["empty"], "holds no .png"),
+                            (["broken"], "gangway data check broken"),
                             (["photos", "--resolution", "256"], "--recipe r3gan-ffhq256"),
                             (["photos", "--recipe", "r3gan"], "there are biggan-128"),
                             (["photos", "-o", "there.yaml"], "--force")):

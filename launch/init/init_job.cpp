@@ -2,6 +2,7 @@
 #include "launch/init/init_job.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -89,8 +90,10 @@ void try_out(JobAdvice& advice, const PictureFacts& facts, const JobWishes& wish
     said << fmt::format("{:.0f} pictures a second\n", found) << std::flush;
     return found;
   };
+  const auto begin = std::chrono::steady_clock::now();
   double found = rate();
-  if (const auto width = other_width(advice, wishes, found)) {
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (const auto width = other_width(advice, wishes, found, took.count())) {
     advice.width = *width;
     found = rate();
   }
@@ -154,6 +157,8 @@ int init_job(const InitJobOptions& options, const CommandLine& line) {
   if (!options.no_trial) {
     require_programs(wishes.has_gpu ? DeviceKind::kCuda : DeviceKind::kCpu);
     try_out(advice, facts, wishes, said);
+  } else {
+    advice.notes.push_back(guess_note(advice, wishes));
   }
   for (const std::string& note : advice.notes) {
     said << "note    " << note << '\n';

@@ -33,8 +33,9 @@ constexpr double kMostKimg = 25'000.0;
 /// Thousand pictures after which something can be told (docs/init-job.md).
 double kimg_to_see(int resolution) { return resolution <= kSmall ? 40.0 : 100.0; }
 
+constexpr double kSecondsAMinute = 60.0;
+
 double kimg_in(const JobWishes& wishes, double images_per_second) {
-  constexpr double kSecondsAMinute = 60.0;
   return images_per_second * wishes.minutes * kSecondsAMinute * kShareOfTime / 1000.0;
 }
 
@@ -146,7 +147,11 @@ JobAdvice advise(const PictureFacts& facts, const JobWishes& wishes) {
 }
 
 std::optional<int> other_width(const JobAdvice& advice, const JobWishes& wishes,
-                               double images_per_second) {
+                               double images_per_second, double trial_seconds) {
+  constexpr double kMostOfTime = 0.25;
+  if (trial_seconds > kMostOfTime * kSecondsAMinute * wishes.minutes) {
+    return std::nullopt;
+  }
   const double kimg = kimg_in(wishes, images_per_second);
   const double wanted = kimg_to_see(advice.resolution);
   constexpr double kPlenty = 12.0;
@@ -180,6 +185,17 @@ void set_length(JobAdvice& advice, const JobWishes& wishes, double images_per_se
         wishes.minutes, advice.resolution, std::ceil(wishes.minutes * wanted / kimg),
         advice.resolution > kSmall ? ", or sooner with --resolution 32" : ""));
   }
+}
+
+std::string guess_note(const JobAdvice& advice, const JobWishes& wishes) {
+  // In colour, augmented, width 32 (docs/init-job.md); at 32 pixels four times as many as at 64.
+  const double images_per_second = advice.resolution <= kSmall ? 800.0 : 200.0;
+  return fmt::format(
+      "training.kimg={:g} is a guess, for no trial was made: on two quiet cores it takes some "
+      "{:.0f} "
+      "minutes, whatever --minutes says ({:g}); without --no-trial it follows from them",
+      advice.kimg, std::ceil(advice.kimg * 1000.0 / images_per_second / kSecondsAMinute),
+      wishes.minutes);
 }
 
 std::string with_source(std::string_view recipe, const std::string& source) {

@@ -39,9 +39,12 @@ struct JobAdvice {
 [[nodiscard]] JobAdvice advise(const PictureFacts& facts, const JobWishes& wishes);
 
 /// Images a second that a trial of `advice` brought: another width to try, if the time allows a
-/// wider network, or forbids this one; nothing where it is right.
+/// wider network, or forbids this one; nothing where it is right, or where the trial took so much
+/// of the minutes asked for that another one is too long.
 [[nodiscard]] std::optional<int> other_width(const JobAdvice& advice, const JobWishes& wishes,
-                                             double images_per_second);
+                                             double images_per_second, double trial_seconds);
+/// For the user of a job that no trial has measured: its length is a guess, and how long it takes.
+[[nodiscard]] std::string guess_note(const JobAdvice& advice, const JobWishes& wishes);
 /// Fills in how long the job is, and says what that will give.
 void set_length(JobAdvice& advice, const JobWishes& wishes, double images_per_second);
 

@@ -64,6 +64,7 @@ class InitJob(unittest.TestCase):
                 out, job = self.init("--no-trial", "--force")
                 for one in expected:
                     self.assertIn(one, job)
+                self.assertRegex(out, r"(?m)^note    training\.kimg=\d+ is a guess, for no trial was made")
                 self.assertIn(f"job.yaml: look it over, then: {GANGWAY} run job.yaml -n 2\n", out)
                 code, said, err = self.call("run", "job.yaml", "-n", 2, "--dry-run")
                 self.assertEqual(code, 0, said + err)

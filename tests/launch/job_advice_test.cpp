@@ -11,6 +11,7 @@
 namespace gangway::launch {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -67,9 +68,15 @@ TEST(JobAdvice, LeavesLabelsOutThatHaveTooFewPicturesAndSaysSo) {
 TEST(JobAdvice, TakesTheWidthThatTheTimeAllows) {
   const JobAdvice advice = advise(photos(), {});
   const JobWishes half_an_hour{.minutes = 30.0};
-  EXPECT_EQ(other_width(advice, half_an_hour, 400.0), std::nullopt);
-  EXPECT_EQ(other_width(advice, half_an_hour, 5'000.0), 64);
-  EXPECT_EQ(other_width(advice, half_an_hour, 20.0), 16);
+  EXPECT_EQ(other_width(advice, half_an_hour, 400.0, 10.0), std::nullopt);
+  EXPECT_EQ(other_width(advice, half_an_hour, 5'000.0, 10.0), 64);
+  EXPECT_EQ(other_width(advice, half_an_hour, 20.0, 10.0), 16);
+}
+
+TEST(JobAdvice, TriesNoOtherWidthWhereATrialTakesMuchOfTheTime) {
+  const JobAdvice advice = advise(photos(), {});
+  EXPECT_EQ(other_width(advice, {.minutes = 1.0}, 20.0, 14.0), 16);
+  EXPECT_EQ(other_width(advice, {.minutes = 1.0}, 20.0, 16.0), std::nullopt);
 }
 
 TEST(JobAdvice, SaysHowLongItWouldTakeWhereTheTimeIsShort) {
@@ -79,6 +86,13 @@ TEST(JobAdvice, SaysHowLongItWouldTakeWhereTheTimeIsShort) {
   set_length(advice, wishes, 100.0);
   EXPECT_DOUBLE_EQ(advice.kimg, 5.1);
   EXPECT_THAT(advice.notes, ElementsAre(HasSubstr("after some 20 minutes")));
+}
+
+TEST(JobAdvice, CallsItsLengthAGuessWhereNoTrialWasMade) {
+  const JobWishes wishes{.minutes = 1.0, .resolution = 32};
+  EXPECT_THAT(guess_note(advise(photos(), wishes), wishes),
+              AllOf(HasSubstr("training.kimg=160 is a guess"), HasSubstr("takes some 4 minutes"),
+                    HasSubstr("whatever --minutes says (1)")));
 }
 
 TEST(JobAdvice, RefusesWhatItHasNoAdviceFor) {

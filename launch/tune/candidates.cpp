@@ -2,6 +2,7 @@
 #include "launch/tune/candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -57,6 +58,18 @@ void add_data_keys(const JobSpec& job, int cores, Variants& variants) {
   }
 }
 
+constexpr std::size_t kMostFinalists = 3;
+
+/// Of successive halving from `trials` on, `rounds` of them.
+std::size_t runs_of(std::size_t trials, int rounds) {
+  std::size_t runs = 0;
+  for (int round = 0; round < rounds; ++round) {
+    runs += kRunsOfRound * trials;
+    trials = (trials + 1) / 2;
+  }
+  return runs;
+}
+
 std::string path_of(const std::string& key) { return key.substr(0, key.find('=')); }
 
 /// What `trial` has besides `best`.
@@ -76,6 +89,29 @@ bool has_one_of(const Trial& trial, const Trial& more) {
 }
 
 }  // namespace
+
+std::string length_text(std::size_t layouts, std::size_t keys, double start_seconds,
+                        double seconds) {
+  // The job as typed beside each; of keys the finalists, those together and that job.
+  const std::size_t of_keys =
+      keys == 0 ? 0 : kRunsOfRound * (keys + 1) + runs_of(kMostFinalists + 2, kRounds - 1);
+  const std::size_t tried = runs_of(layouts + 1, kRounds) + of_keys;
+  constexpr std::size_t kProofs = 4 * kProofRounds;
+  const double all = static_cast<double>(tried) * (start_seconds + seconds) +
+                     static_cast<double>(kProofs) * (start_seconds + 2.0 * seconds);
+  return fmt::format(
+      "up to {} runs of some {:.0f} s each, then {} of {:.0f} s as a proof: some {:.0f} minutes in "
+      "all\n",
+      tried, start_seconds + seconds, kProofs, start_seconds + 2.0 * seconds,
+      std::ceil(all / 60.0));
+}
+
+bool waits_most_for_data(const Trial& typed) {
+  const auto& parts = typed.runs.back().parts;
+  const auto most =
+      std::ranges::max_element(parts, {}, [](const auto& part) { return part.second; });
+  return most != parts.end() && most->first == "data";
+}
 
 std::vector<Trial> layout_trials(const plan::Search& search, const plan::PlanInput& input,
                                  const Trial& typed, int slots, std::size_t most) {
@@ -137,9 +173,8 @@ std::vector<Trial> key_trials(const JobSpec& job, const Trial& best, int cores) 
 }
 
 std::vector<Trial> finalists(const std::string& best, const std::vector<Trial>& trials) {
-  constexpr std::size_t kMost = 3;
-  std::vector<Trial> chosen(
-      trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, trials.size())));
+  std::vector<Trial> chosen(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                 kMostFinalists, trials.size())));
   const auto known = std::ranges::find(trials, best, &Trial::name);
   if (known == trials.end()) {
     return chosen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "job/spec.hpp"
@@ -10,6 +11,18 @@
 #include "plan/ranking/search.hpp"
 
 namespace gangway::launch {
+
+inline constexpr int kRounds = 3;               // of successive halving
+inline constexpr std::size_t kRunsOfRound = 2;  // there and back
+inline constexpr std::size_t kProofRounds = 5;
+
+/// How many runs there will be at most, and about how long they take; a line, ended.
+/// @param layouts, keys  that may be tried; start_seconds: of a run, beside the `seconds` it trains
+[[nodiscard]] std::string length_text(std::size_t layouts, std::size_t keys, double start_seconds,
+                                      double seconds);
+
+/// Whether no other part of a step of its last run is as long: then keys come before layouts.
+[[nodiscard]] bool waits_most_for_data(const Trial& typed);
 
 /// The layouts that a plan ranks first and that fit, but for the one that `typed` has: `most` of
 /// them, with as many workers as there are slots for.

@@ -137,6 +137,31 @@ std::string parts_table(const Trial& before, const Trial& after) {
   return table.text();
 }
 
+std::string so_far_text(const std::vector<Trial>& tried, const Trial& typed,
+                        double images_per_step) {
+  const Trial* best = nullptr;
+  const Trial* before = &typed;
+  std::size_t have_run = 0;
+  for (const Trial& trial : tried) {
+    if (trial.runs.empty() || !trial.failure.empty()) {
+      continue;
+    }
+    if (trial.name == typed.name) {
+      before = &trial;
+      continue;
+    }
+    ++have_run;
+    best = best == nullptr || trial.seconds() < best->seconds() ? &trial : best;
+  }
+  return best == nullptr
+             ? ""
+             : fmt::format(
+                   "so far: of {} tried '{}' is the fastest, {:.1f} images/s beside {:.1f} as "
+                   "typed; nothing is proved, and no file is written\n",
+                   have_run, best->name, images_per_step / best->seconds(),
+                   images_per_step / before->seconds());
+}
+
 json json_of(const Trial& trial) {
   json runs = json::array();
   for (const TrialRun& run : trial.runs) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -43,9 +44,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLayouts = 8;
 /// Of the plan: it knows the cores of hosts, and not how many slots of them are this user's.
 constexpr std::size_t kRows = 64;
-constexpr int kRounds = 3;               // of successive halving
-constexpr std::size_t kRunsOfRound = 2;  // there and back
-constexpr std::size_t kProofRounds = 5;
 
 class Tuner {
  public:
@@ -66,12 +64,20 @@ class Tuner {
   }
 
   int run() {
+    const auto begin = std::chrono::steady_clock::now();
     bench_.begin(typed_);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    // No run has less than half of these steps.
+    const double trained = typed_.seconds() * static_cast<double>(typed_.runs.back().steps);
     std::cout << fmt::format("as typed: {:.1f} images/s with {}\n", rate(typed_.seconds()),
                              workers_text(typed_.workers))
+              << length_text(kLayouts, keys_of(typed_).size(),
+                             std::max(0.0, took.count() - trained),
+                             std::max(options_.seconds, trained / 2.0))
               << std::flush;
-    Trial best = fastest("layouts", with_typed(layouts()));
-    best = fastest("keys", and_joined(best, key_trials(bench_.job_of(best), best, usable_cores())));
+    // While all wait for data no layout shows what it is worth.
+    Trial best = waits_most_for_data(typed_) ? with_keys(typed_) : typed_;
+    best = with_keys(fastest("layouts", layouts(best)));
     if (options_.new_job) {
       const int most = options_.workers > 0 ? options_.workers : num_devices();
       best = fastest("other numbers",
@@ -95,6 +101,11 @@ class Tuner {
     return static_cast<int>(ExitCode::kDone);
   }
 
+  /// Where it is stopped: what its runs so far say.
+  void tell_so_far() const {
+    std::cout << so_far_text(tried_, typed_, bench_.images_per_step()) << std::flush;
+  }
+
  private:
   static std::string three_digits(double value) { return fmt::format("{:.3f}", value); }
   static std::string workers_text(int workers) {
@@ -113,9 +124,11 @@ class Tuner {
                                    : options_.output;
   }
 
-  [[nodiscard]] std::vector<Trial> with_typed(std::vector<Trial> trials) const {
-    trials.insert(trials.begin(), typed_);
-    return trials;
+  [[nodiscard]] std::vector<Trial> keys_of(const Trial& best) const {
+    return key_trials(bench_.job_of(best), best, usable_cores());
+  }
+  [[nodiscard]] Trial with_keys(const Trial& best) {
+    return fastest("keys", and_joined(best, keys_of(best)));
   }
 
   /// Measured for this, unless there is one that fits. @throws EnvironmentError where none can be
@@ -146,9 +159,11 @@ class Tuner {
     return made;
   }
 
-  /// What a plan ranks first; where there can be none, the layout as typed, and a note says why.
-  [[nodiscard]] std::vector<Trial> layouts() const {
+  /// `best`, and with its keys what a plan ranks first; where there can be no plan, other overlaps,
+  /// and a note says why.
+  [[nodiscard]] std::vector<Trial> layouts(const Trial& best) const {
     const JobSpec job = bench_.job_of(typed_);
+    std::vector<Trial> trials;
     try {
       const fs::path file = profile(job);
       plan::Profile read = plan::read_profile(file);
@@ -160,14 +175,19 @@ class Tuner {
           input, {.rows = kRows, .workers = options_.workers, .shapes = plan::Shapes::kAll});
       const int slots = options_.hostfile.empty() ? std::numeric_limits<int>::max()
                                                   : count_slots(read_hostfile(options_.hostfile));
-      return layout_trials(search, input, typed_, slots, kLayouts);
+      trials = layout_trials(search, input, typed_, slots, kLayouts);
+      for (Trial& trial : trials) {
+        trial = best.keys.empty() ? std::move(trial) : joined(best, trial);
+      }
     } catch (const SignalledError&) {
       throw;
     } catch (const Error& error) {
       std::cout << "note: no plan, whose layouts would be tried: " << reason_in(error.what())
                 << std::endl;
-      return overlap_trials(job, typed_);
+      trials = overlap_trials(job, best);
     }
+    trials.insert(trials.begin(), best);
+    return trials;
   }
 
   /// `best`, the fastest of `more`, each with one change, and those together that are faster.
@@ -190,6 +210,7 @@ class Tuner {
       progress.advance(0.0, fmt::format("{}, {:g} s each: {}", what, options_.seconds, trial.name));
       if (trial.failure.empty()) {
         bench_.run(trial, options_.seconds);
+        remember({trial});
       }
       progress.advance(1.0, what);
     };
@@ -362,7 +383,12 @@ int tune(const TuneOptions& options, const Environment& environment) {
                                                         : fs::absolute(options.job).parent_path());
   Tuner tuner(options, environment, folder.path());
   require_quiet_machine(options.anyway);
-  return tuner.run();
+  try {
+    return tuner.run();
+  } catch (const SignalledError&) {
+    tuner.tell_so_far();
+    throw;
+  }
 }
 
 }  // namespace gangway::launch

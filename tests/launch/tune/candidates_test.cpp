@@ -30,6 +30,18 @@ Trial trial_with(const std::map<std::string, double>& parts) {
 
 auto has_key(const std::string& key) { return Field(&Trial::keys, Contains(key)); }
 
+TEST(TuneLength, CountsTheRunsOfAllStages) {
+  // 9, 5 and 3 layouts, 4 trials of keys, 5 and 3 finalists, each there and back.
+  EXPECT_EQ(length_text(8, 3, 4.0, 2.0),
+            "up to 58 runs of some 6 s each, then 20 of 8 s as a proof: some 9 minutes in all\n");
+  EXPECT_THAT(length_text(8, 0, 4.0, 2.0), ::testing::StartsWith("up to 34 runs"));
+}
+
+TEST(KeysFirst, AreTriedWhereTheWaitForDataIsTheLargestPart) {
+  EXPECT_TRUE(waits_most_for_data(trial_with({{"data", 0.5}, {"generator_forward", 0.4}})));
+  EXPECT_FALSE(waits_most_for_data(trial_with({{"data", 0.4}, {"generator_forward", 0.5}})));
+}
+
 TEST(KeyTrials, AreOfWhatAStepWaitsForAlone) {
   const JobSpec job = job_with({"data.source=images:photos", "model.channels=3"});
   EXPECT_THAT(key_trials(job, trial_with({{"generator_forward", 1.0}}), 2), IsEmpty());

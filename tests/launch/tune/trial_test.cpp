@@ -61,6 +61,18 @@ TEST(Trial, WithFewestKeysIsChosenOfThoseAsFast) {
   EXPECT_EQ(simplest_of_fastest(trials).keys, std::vector<std::string>{"c"});
 }
 
+TEST(SoFar, NamesTheFastestOfThoseThatHaveRun) {
+  Trial typed = trial_of({}, {2.0});
+  EXPECT_EQ(so_far_text({}, typed, 64.0), "");
+  Trial failed = trial_of({"a", "b", "c"}, {0.1});
+  failed.failure = "no memory";
+  EXPECT_EQ(so_far_text({trial_of({"a"}, {1.5}), trial_of({"a", "b"}, {1.0, 1.0}), failed,
+                         trial_of({}, {4.0, 4.0})},
+                        typed, 64.0),
+            "so far: of 2 tried '2' is the fastest, 64.0 images/s beside 16.0 as typed; nothing is "
+            "proved, and no file is written\n");
+}
+
 TEST(Trial, JoinsKeys) {
   const Trial both =
       joined({.name = "2 workers", .workers = 2, .keys = {"layout.overlap=none"}},

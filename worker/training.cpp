@@ -224,7 +224,7 @@ messages::Ready Training::describe() const {
 
 void Training::run() {
   messages::Lease lease = link_.next_lease(kFirstLeaseDeadline);
-  told_bytes_ = transport_.bytes_sent();  // what came before belongs to no step
+  told_bytes_ = bytes_sent();  // what came before belongs to no step
   clock_.begin();
   device_clock_.emplace(device_.make_marks(), job_.networks.size(),
                         job_.steps_of_kimg(job_.output.tick_kimg));
@@ -380,7 +380,7 @@ void Training::try_to_write(const std::function<void()>& write) const {
 
 void Training::write_pictures(std::int64_t steps_done) {
   const PartScope part = in_part(messages::StepPart::kPictures);
-  const std::uint64_t sent_before = transport_.bytes_sent();
+  const std::uint64_t sent_before = bytes_sent();
   if (steps_done == 0 && transport_.worker() == 0) {
     try_to_write([this] { pictures_.write_reals(); });
   }
@@ -393,7 +393,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (was_drawn_here) {
     link_.picture({.step = steps_done, .file = file});
   }
-  told_bytes_ += transport_.bytes_sent() - sent_before;  // of no step either
+  told_bytes_ += bytes_sent() - sent_before;  // of no step either
 }
 
 }  // namespace gangway::worker

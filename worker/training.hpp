@@ -76,6 +76,10 @@ class Training {
   /// @param snapshot  the step of one that is copied behind training; nothing: none is
   void store_pools(std::int64_t steps_done, std::optional<std::int64_t> snapshot);
   void report(std::int64_t steps_done);
+  /// Payload to other workers so far, whichever way: the device may send by itself.
+  [[nodiscard]] std::uint64_t bytes_sent() const {
+    return transport_.bytes_sent() + device_.bytes_sent();
+  }
   /// Sends the report that waits for its losses, if one does.
   void send_report();
   /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).

@@ -30,7 +30,7 @@ void Training::report(std::int64_t steps_done) {
   progress.unfired = operations_.take_unfired();
   progress.gauges = device_.gauges();
   // What a wait between two steps sent counts for the next.
-  const std::uint64_t sent = transport_.bytes_sent();
+  const std::uint64_t sent = bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.skips = operations_.take_skips();
   progress.snapshot = snapshots_.taker().newest();

@@ -295,6 +295,7 @@ void NcclReducer::enqueue_partials(std::size_t bucket, ncclComm_t communicator) 
     check(ncclSend(setup_.partials[send.partial] + send.elements.begin, send.elements.size(),
                    ncclFloat32, send.peer, communicator, session_.stream()),
           "sending gradients");
+    session_.count_sent(send.elements.size() * sizeof(float));
   }
 }
 
@@ -312,6 +313,7 @@ void NcclReducer::enqueue_sums(std::size_t bucket, ncclComm_t communicator) {
                                    : encoded(send.sum, send.elements.begin);
     check(ncclSend(values, send.elements.size(), type, send.peer, communicator, session_.stream()),
           "sending gradients");
+    session_.count_sent(send.elements.size() * bytes_of(setup_.wire));
   }
 }
 
@@ -328,6 +330,10 @@ void NcclReducer::all_reduce(std::size_t bucket) {
     check(ncclAllReduce(own.out, own.out, static_cast<std::size_t>(own.elements), ncclFloat32,
                         ncclAvg, communicator, session_.stream()),
           "averaging gradients");
+    // As a ring does it: each worker sends all parts but one twice.
+    const auto workers = static_cast<std::size_t>(session_.num_workers());
+    session_.count_sent(2 * (workers - 1) * static_cast<std::size_t>(own.elements) * sizeof(float) /
+                        workers);
   });
 }
 
@@ -362,6 +368,7 @@ void NcclReducer::exchange_weights(const WeightMessages& sends, const WeightMess
       check(ncclSend(setup_.weights + send.elements.begin, send.elements.size(), ncclFloat32,
                      send.peer, communicator, session_.stream()),
             "sending weights");
+      session_.count_sent(send.elements.size() * sizeof(float));
     }
   });
 }

@@ -53,7 +53,7 @@ void NcclReducer::share_squares() {
 
 void NcclReducer::enqueue_squares(ncclComm_t communicator) {
   const Setup::Whole& whole = setup_.whole;
-  const NcclSession& session = whole.session != nullptr ? *whole.session : session_;
+  NcclSession& session = whole.session != nullptr ? *whole.session : session_;
   const BucketPlan& plan = whole.session != nullptr ? *whole.plan : *setup_.plan;
   const auto blocks = [&](std::size_t bucket, int place) {
     return blocks_of(plan.slice(
@@ -76,6 +76,7 @@ void NcclReducer::enqueue_squares(ncclComm_t communicator) {
         check(ncclSend(squares + own.begin, own.size(), ncclFloat64, peer, communicator,
                        session.stream()),
               "sending squares");
+        session.count_sent(own.size() * sizeof(double));
       }
     }
   }

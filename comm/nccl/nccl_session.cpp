@@ -112,6 +112,14 @@ void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>&
   state_->settle(result, what, state_->setup.timeout);
 }
 
+void NcclSession::count_sent(std::size_t bytes) {
+  state_->bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+std::uint64_t NcclSession::bytes_sent() const {
+  return state_->bytes_sent.load(std::memory_order_relaxed);
+}
+
 std::size_t NcclSession::keep(CudaGraph graph) {
   state_->throw_if_failed();
   cudaGraphExec_t ready = nullptr;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,6 +48,10 @@ class NcclSession {
   /// @throws CommError naming `what` when the communicator failed or the launch passes the
   /// deadline.
   void group(const char* what, const std::function<void(ncclComm_t)>& enqueue);
+  /// Beside each send to another worker.
+  void count_sent(std::size_t bytes);
+  /// Payload of all sends that were launched so far. Any thread.
+  [[nodiscard]] std::uint64_t bytes_sent() const;
   /// The watchdog expects all that lies on `stream` by now to end within the deadline; nothing
   /// while the stream is being captured. The launching thread only; `what` is a literal.
   void watch(cudaStream_t stream, const char* what);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -82,6 +83,7 @@ class NcclState {
   /// With operations of the communicator, which outlives them.
   std::vector<CudaGraphExec> graphs GANGWAY_GUARDED_BY(calls);
   std::atomic<bool> failed = false;
+  std::atomic<std::uint64_t> bytes_sent = 0;
 
   Mutex mutex;
   std::condition_variable_any changed;

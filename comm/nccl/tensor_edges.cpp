@@ -128,6 +128,7 @@ bool TensorEdges::launch_next() {
                            session.stream()),
           what);
   });
+  session.count_sent(sends ? memory.size : 0);
   check(cudaEventRecord(operation.done->get(), session.stream()), what);
   session.watch(session.stream(), what);
   if (!sends) {

@@ -40,11 +40,13 @@ struct Reports {
   std::map<int, messages::CheckpointPart> parts;
   std::map<std::int64_t, StepLosses> losses;
   std::uint64_t device_steps = 0;
+  std::uint64_t sent_bytes = 0;
   std::map<std::pair<int, std::int64_t>, messages::UpdateSquares> squares;
   std::map<std::string, Histogram> histograms;
 
   void take_figures(const messages::Progress& progress) {
     device_steps += progress.figures.device_steps;
+    sent_bytes += progress.sent_bytes;
     for (const messages::UpdateFigures& update : progress.updates) {
       messages::UpdateSquares& sum = squares[{update.network, update.update}];
       const messages::UpdateSquares told = update.squares.value_or(messages::UpdateSquares{});
@@ -262,6 +264,7 @@ Outcome train(const Stretch& stretch, const fs::path& run_directory) {
       .checkpoint = checkpoint::commit_checkpoint(temporary, manifest_of(stretch, reports)),
       .losses = reports.losses,
       .device_steps = reports.device_steps,
+      .sent_bytes = reports.sent_bytes,
       .squares = reports.squares,
       .histograms = reports.histograms};
   outcome.digest = checkpoint::digest(outcome.checkpoint);
@@ -310,6 +313,7 @@ Outcome train_generations(const JobSpec& job, const std::vector<Stretch>& genera
           temporary, manifest_of(last, reports, static_cast<std::int64_t>(generations.size()))),
       .losses = reports.losses,
       .device_steps = reports.device_steps,
+      .sent_bytes = reports.sent_bytes,
       .squares = reports.squares,
       .histograms = reports.histograms};
   outcome.digest = checkpoint::digest(outcome.checkpoint);

@@ -28,6 +28,7 @@ struct Outcome {
   std::string digest;                         ///< of that checkpoint
   std::map<std::int64_t, StepLosses> losses;  ///< by steps done
   std::uint64_t device_steps = 0;             ///< of all workers, that devices were looked at in
+  std::uint64_t sent_bytes = 0;               ///< of all workers, as they tell of their steps
   /// What all workers were shown of updates, by network and number.
   std::map<std::pair<int, std::int64_t>, messages::UpdateSquares> squares;
   std::map<std::string, Histogram> histograms;  ///< by step and tag, of all workers

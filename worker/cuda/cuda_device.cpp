@@ -2,6 +2,7 @@
 #include "worker/cuda/cuda_device.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -97,6 +98,13 @@ void CudaDevice::tell_memory(messages::MemoryFigures& figures) const {
     figures.limit_bytes = own.limit_bytes;
     figures.limit = "GPU";
   }
+}
+
+std::uint64_t CudaDevice::bytes_sent() const {
+  return std::accumulate(sessions_.begin(), sessions_.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const comm::NcclSession& session) {
+                           return sum + session.bytes_sent();
+                         });
 }
 
 // Its gradients are summed in the device's memory, once the workers have met.

@@ -55,6 +55,7 @@ class CudaDevice : public ComputeDevice {
   void wait() override;
   [[nodiscard]] std::unique_ptr<DeviceMarks> make_marks() override;
   [[nodiscard]] std::optional<DeviceMemory> memory() const override;
+  [[nodiscard]] std::uint64_t bytes_sent() const override;
   void finish() override;
 
  private:

@@ -82,6 +82,8 @@ class ComputeDevice {
   [[nodiscard]] virtual std::optional<messages::DeviceGauges> gauges() const {
     return std::nullopt;
   }
+  /// Payload that it has sent to other workers' devices by itself.
+  [[nodiscard]] virtual std::uint64_t bytes_sent() const { return 0; }
   /// Parts from them in good order. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };

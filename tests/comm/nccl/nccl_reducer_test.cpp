@@ -39,10 +39,12 @@ void expect_equal_to_host(const GpuNetwork& network, int worker, cudaStream_t co
 }
 
 /// All workers train `setup.job`; each must end with the bits of one host.
-void expect_bits_of_one_host(int num_workers, const GpuNetwork::Setup& setup, BucketEvents events,
-                             const SessionChoice& choice = {}) {
+/// @return what their sessions say that they have sent
+std::uint64_t expect_bits_of_one_host(int num_workers, const GpuNetwork::Setup& setup,
+                                      BucketEvents events, const SessionChoice& choice = {}) {
   const ArenaLayout layout = toy_layout();
   const GpuJobResult expected(layout, setup.job);
+  std::atomic<std::uint64_t> bytes_sent = 0;
   run_workers(num_workers, choice, [&](NcclSession& session) {
     const CudaStream compute = make_compute_stream();
     GpuNetwork network(session, layout, setup);
@@ -50,8 +52,10 @@ void expect_bits_of_one_host(int num_workers, const GpuNetwork::Setup& setup, Bu
       network.step(update, compute.get(), events);
     }
     expect_equal_to_host(network, session.worker(), compute.get(), expected);
+    bytes_sent += session.bytes_sent();
     session.finalize();
   });
+  return bytes_sent;
 }
 
 class NcclReducers : public testing::Test {
@@ -101,15 +105,19 @@ TEST_F(NcclReducers, ReduceByHostsToTheBitsOfOneHostAndSendWhatTheFormulaSays) {
       const GpuJob job{.num_microbatches = num_microbatches};
       fake::dawdle(static_cast<std::uint64_t>(num_microbatches));
       (void)fake::take_bytes_sent();
-      expect_bits_of_one_host(num_workers, {.job = job, .num_buckets = 4, .hosts = grouping.hosts},
-                              BucketEvents::kReversed);
+      const std::uint64_t told = expect_bits_of_one_host(
+          num_workers, {.job = job, .num_buckets = 4, .hosts = grouping.hosts},
+          BucketEvents::kReversed);
+      std::uint64_t in_all = 0;
       std::vector<SentBytes> sent(grouping.hosts.size());
       for (const auto& [ends, bytes] : fake::take_bytes_sent()) {
         const auto from = static_cast<std::size_t>(ends.first);
         const auto to = static_cast<std::size_t>(ends.second);
         (grouping.hosts[from] == grouping.hosts[to] ? sent[from].within_host
                                                     : sent[from].between_hosts) += bytes;
+        in_all += bytes;
       }
+      EXPECT_EQ(told, in_all);
       const auto updates = static_cast<std::uint64_t>(job.num_updates);
       const BucketPlan plan(layout, num_workers, 4);
       for (int worker = 0; worker < num_workers; ++worker) {

@@ -60,6 +60,18 @@ TEST_F(CudaTraining, SendsOnceFromEachHostWithTheSameBits) {
   }
 }
 
+TEST_F(CudaTraining, TellsTheBytesThatDevicesSend) {
+  (void)fake::take_bytes_sent();
+  const Outcome carried = on_devices(small_dcgan(images()), 2, 0, 3);
+  std::uint64_t sent = 0;
+  for (const auto& [ends, bytes] : fake::take_bytes_sent()) {
+    sent += bytes;
+  }
+  EXPECT_GE(carried.sent_bytes, sent / 3 * 2)
+      << "the last update may still be sent behind its step";
+  EXPECT_LT(carried.sent_bytes, 2 * sent) << "hosts send little beside";
+}
+
 TEST_F(CudaTraining, GoesOnFromACheckpointOnAnotherNumberOfWorkers) {
   const JobSpec job = small_dcgan(images());
   const Outcome half = on_devices(job, 3, 0, 1);

@@ -97,6 +97,13 @@ PartMeans part_means(const ordered_json& run, std::string_view whose) {
   return means;
 }
 
+/// Of the GPU's step where the run tells one.
+std::string data_wait_text(const ordered_json& run) {
+  PartMeans means = part_means(run, kDeviceParts);
+  means = means.empty() ? part_means(run, kHostParts) : means;
+  return means.empty() ? "-" : fmt::format("{:.1f}", 100.0 * means["data"] / means[kWholeStep]);
+}
+
 std::string last_loss(const ordered_json& run, const std::string& column) {
   const auto values = run["ticks"].value(column, ordered_json::array());
   return values.empty() ? "-" : number_text(values.back());
@@ -156,6 +163,7 @@ std::string results_text(const ordered_json& runs) {
   add_row(table, runs, "waits for communication, %", [](const ordered_json& run) {
     return number_text(mean_of(run, "exposed_percent"), "{:.1f}");
   });
+  add_row(table, runs, "waits for data, %", data_wait_text);
   std::set<std::string> losses;
   std::set<std::string> metrics;
   for (const ordered_json& run : runs) {

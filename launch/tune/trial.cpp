@@ -23,6 +23,10 @@ using nlohmann::json;
 
 TrialRun trial_run(std::string_view stats, std::int64_t steps) {
   TrialRun run{.steps = steps, .parts = {}};
+  // A GPU's own where there is one; not each tick tells those.
+  const std::string whose =
+      stats.find("\"device_parts\"") == std::string_view::npos ? "parts" : "device_parts";
+  double telling = 0.0;
   std::istringstream lines{std::string(stats)};
   std::int64_t before = 0;
   double counted = 0.0;
@@ -35,7 +39,9 @@ TrialRun trial_run(std::string_view stats, std::int64_t steps) {
     if (before >= steps / 4 && step > before) {
       const auto in_tick = static_cast<double>(step - before);
       run.seconds += tick.value("seconds_tick", 0.0);
-      for (const auto& [name, seconds] : tick["parts"].items()) {
+      const json parts = tick.value(whose, json::object());
+      telling += parts.empty() ? 0.0 : in_tick;
+      for (const auto& [name, seconds] : parts.items()) {
         run.parts[name] += seconds.get<double>() * in_tick;
       }
       for (const auto& [name, value] : tick.items()) {
@@ -49,10 +55,11 @@ TrialRun trial_run(std::string_view stats, std::int64_t steps) {
     throw EnvironmentError("a run told nothing of its steps: are all programs of one build?");
   }
   run.seconds /= counted;
-  for (auto* const sums : {&run.parts, &run.numbers}) {
-    for (auto& [name, sum] : *sums) {
-      sum /= counted;
-    }
+  for (auto& [name, sum] : run.parts) {
+    sum /= telling;
+  }
+  for (auto& [name, sum] : run.numbers) {
+    sum /= counted;
   }
   return run;
 }

@@ -16,9 +16,10 @@ namespace gangway::launch {
 
 /// What one run tells of its steps behind the warm-up.
 struct TrialRun {
-  std::int64_t steps = 0;               ///< of the whole run
-  double seconds = 0.0;                 ///< of a step, mean
-  std::map<std::string, double> parts;  ///< of it, of the slowest worker (docs/step-parts.md)
+  std::int64_t steps = 0;  ///< of the whole run
+  double seconds = 0.0;    ///< of a step, mean
+  /// Of it, of the slowest worker, or of its GPU (docs/step-parts.md).
+  std::map<std::string, double> parts;
   std::map<std::string, double> numbers = {};  ///< means of all that ticks tell, by name
 };
 

@@ -93,7 +93,7 @@ constexpr std::array kMachineRules = {
              [](Facts facts) {
                const bool others_take_it =
                    facts.number("preemptions_per_step") >= 1.0 && throttled(facts) < kThrottled;
-               return others_take_it ? lost_core(facts) * facts.computing() : 0.0;
+               return others_take_it ? lost_core(facts) * facts.host_computing() : 0.0;
              },
          .evidence =
              [](Facts facts) {

@@ -9,6 +9,28 @@
 #include <nlohmann/json.hpp>
 
 namespace gangway::report {
+namespace {
+
+using Parts = std::map<std::string, double, std::less<>>;
+
+double sum_ending(const Parts& parts, std::string_view end) {
+  double sum = 0.0;
+  for (const auto& [part, seconds] : parts) {
+    sum += part.ends_with(end) ? seconds : 0.0;
+  }
+  return sum;
+}
+
+/// Share of all parts that compute.
+double computing_of(const Parts& parts) {
+  const double all = sum_ending(parts, "");
+  return all > 0.0 ? (sum_ending(parts, "_forward") + sum_ending(parts, "_backward") +
+                      sum_ending(parts, "_penalty") + sum_ending(parts, "recorded")) /
+                         all
+                   : 0.0;
+}
+
+}  // namespace
 
 StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std::string>& keys)
     : keys_(keys) {
@@ -30,11 +52,13 @@ StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std
     }
   }
   take(object_in("parts"), parts_);
+  host_computing_ = computing_of(parts_);
+  if (Parts of_device; take(object_in("device_parts"), of_device), !of_device.empty()) {
+    parts_ = std::move(of_device);  // the host launches ahead, and waits for nothing of a step
+  }
   take(object_in("loader"), loader_);
   slowest_rank_ = static_cast<int>(number("parts_rank"));
-  for (const auto& [part, seconds] : parts_) {
-    step_seconds_ += seconds;
-  }
+  step_seconds_ = sum_ending(parts_, "");
   for (const auto& [phase, waits] : object_in("exposed").items()) {
     if (waits.is_object() && waits.value("agree", false) && step_seconds_ > 0.0) {
       norm_wait_ += waits.value("seconds", 0.0) / step_seconds_;
@@ -75,17 +99,10 @@ double StepFacts::share(std::initializer_list<std::string_view> parts) const {
 }
 
 double StepFacts::share_ending(std::string_view end) const {
-  double sum = 0.0;
-  for (const auto& [part, seconds] : parts_) {
-    sum += part.ends_with(end) ? share(part) : 0.0;
-  }
-  return sum;
+  return step_seconds_ > 0.0 ? sum_ending(parts_, end) / step_seconds_ : 0.0;
 }
 
-double StepFacts::computing() const {
-  return share_ending("_forward") + share_ending("_backward") + share_ending("_penalty") +
-         share("recorded");
-}
+double StepFacts::computing() const { return computing_of(parts_); }
 
 double StepFacts::number(const std::string& name) const {
   const auto found = numbers_.find(name);

@@ -18,7 +18,8 @@ inline constexpr const char* kMemoryGrowth = "memory_growth_gib_per_hour";
 /// Among the keys of a job: what it may do next for want of memory, next_exact_rung().
 inline constexpr const char* kMemoryRung = "memory rung";
 
-/// What one tick tells, in shares of a step of the worker that the others wait for.
+/// What one tick tells, in shares of a step of the worker that the others wait for; of its GPU
+/// where the tick tells the GPU's.
 class StepFacts {
  public:
   /// @param tick  as a line of stats.jsonl has it; `keys` outlives this
@@ -31,6 +32,8 @@ class StepFacts {
   [[nodiscard]] double share_ending(std::string_view end) const;
   /// Forwards, backwards and penalties of all networks, and played recordings.
   [[nodiscard]] double computing() const;
+  /// The same of the host's thread, which only launches where there is a GPU.
+  [[nodiscard]] double host_computing() const { return host_computing_; }
   /// Any other number of the tick; 0: it has none.
   [[nodiscard]] double number(const std::string& name) const;
   /// The same of words.
@@ -62,6 +65,7 @@ class StepFacts {
   std::vector<double> waits_;
   std::vector<double> tensor_waits_;
   double step_seconds_ = 0.0;
+  double host_computing_ = 0.0;
   double norm_wait_ = 0.0;
   int slowest_rank_ = 0;
 };

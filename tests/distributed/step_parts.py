@@ -57,6 +57,7 @@ class StepParts(Trainings):
                 tick["device_parts"] = {"generator_forward": seconds, "data": 0.01}
             stats.write_text("".join(json.dumps(tick) + "\n" for tick in ticks))
         out = self.compare("fast", "slow", "before", code=1)
+        self.assertRegex(out, r"(?m)^waits for data, % +50\.0 +33\.3 +\d+\.\d$")
         self.assertRegex(out, r"(?m)^ms a step, its GPU +00008-fast +00009-slow +0000\d-before$")
         self.assertRegex(out, r"(?m)^generator_forward +10\.000 +50\.0% +20\.000 +66\.7% +-$")
         self.assertEqual(re.findall(r"(?m)^slower: the GPU's (\w+) of (\S+) takes 10\.000 ms more, 50\.0 % of a step$", out),

@@ -171,6 +171,19 @@ TEST(Advice, BoundsTheGainByWhatIsSaved) {
   EXPECT_DOUBLE_EQ(after(4, tick).front().gain, 2.0);
 }
 
+TEST(Advice, TakesAGpusPartsWhereThereIsOne) {
+  json tick = healthy();
+  tick["parts"] = {{"generator_forward", 0.1}, {"recorded", 0.1}, {"device", 0.8}};
+  tick["device_parts"] = {{"recorded", 0.7}, {"messages", 0.3}};
+  tick["core_percent"] = 60.0;  // of a thread that mostly waits for the GPU
+  const std::vector<Advice> found = after(4, tick);
+  ASSERT_THAT(rules_of(found), ElementsAre("slow-link"));
+  EXPECT_THAT(found.front().evidence, HasSubstr("30% of a step"));
+  AdviceBook book({});
+  (void)book.add(tick);
+  EXPECT_DOUBLE_EQ(book.computing(), 0.7);
+}
+
 TEST(Advice, TakesTheGainFromTheShareThatItTells) {
   AdviceBook book({});
   for (const double share : {0.5, 0.5, 0.8, 0.94}) {
@@ -186,7 +199,8 @@ TEST(Advice, TakesTheGainFromTheShareThatItTells) {
 TEST(Advice, SaysThatTheGainMayBeMoreWhereAlmostAllIsWaited) {
   json tick = healthy();
   tick["parts"] = {{"generator_forward", 0.01}, {"messages", 0.99}};
-  EXPECT_THAT(advice_line(after(4, tick).front()), HasSubstr("about 20.00 times as fast or more; "));
+  EXPECT_THAT(advice_line(after(4, tick).front()),
+              HasSubstr("about 20.00 times as fast or more; "));
 }
 
 TEST(Advice, TellsThreadsOfItsOwnFromOtherPrograms) {

@@ -29,6 +29,16 @@ TEST(TrialRun, IsTheMeanOfStepsBehindTheWarmUp) {
   EXPECT_DOUBLE_EQ(run.parts.at("data"), (0.25 * 2 + 0.5 * 6) / 8.0);
 }
 
+TEST(TrialRun, HasTheGpusPartsWhereThereIsOne) {
+  const TrialRun run = trial_run(
+      "{\"step\": 4, \"seconds_tick\": 4, \"parts\": {\"device\": 1}}\n"
+      "{\"step\": 8, \"seconds_tick\": 4, \"parts\": {\"device\": 1}, \"device_parts\": "
+      "{\"data\": 0.25}}\n"
+      "{\"step\": 16, \"seconds_tick\": 8, \"parts\": {\"device\": 1}}\n",
+      16);
+  EXPECT_EQ(run.parts, (std::map<std::string, double>{{"data", 0.25}}));
+}
+
 TEST(TrialRun, RefusesARunThatTellsNothing) {
   EXPECT_THROW((void)trial_run("{\"step\": 4}\n", 16), EnvironmentError);
 }

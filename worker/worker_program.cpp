@@ -86,6 +86,7 @@ messages::Stop stop_for(const Error& error) {
 struct Computing {
   const char* device;
   const DeviceMaker& make;
+  const std::function<std::string()>& network;
   gan::LibraryWarnings* warnings;
   const FailedRequests* requests;
 };
@@ -266,6 +267,9 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         .index_folder = data::index_folder_of(read_environment()),
         .control_groups = control_groups_mount(read_environment())};
     begin(generation.emplace(setup), setup, *log);
+    if (const std::string told = computing.network ? computing.network() : ""; !told.empty()) {
+      log->info("NCCL's network: {}", told);
+    }
     if (session.rank() == 1) {
       gan::note_packages(welcome.run_directory);
     }
@@ -350,10 +354,11 @@ int run(const InheritedTether& inherited, Computing computing) {
 
 }  // namespace
 
-int worker_program(std::span<char* const> arguments, const char* device, const DeviceMaker& make) {
+int worker_program(std::span<char* const> arguments, const char* device, const DeviceMaker& make,
+                   const std::function<std::string()>& network) {
   try {
     return run(inherited_tether({arguments.begin(), arguments.end()}),
-               {device, make, nullptr, nullptr});
+               {device, make, network, nullptr, nullptr});
   } catch (const std::exception& error) {
     fmt::print(stderr, "gangway-worker: {}\n", error.what());
     return static_cast<int>(ExitCode::kEnvironment);

@@ -3,7 +3,9 @@
 // mpirun or srun.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 
 #include "worker/step/compute_device.hpp"
 
@@ -13,7 +15,9 @@ namespace gangway::worker {
 /// @param arguments  the program's, its name first: what ties it to `gangway run`
 /// @param device     what it says to the coordinator: "cpu", "cuda"
 /// @param make       called once, when the job and the neighbours are known
+/// @param network    what devices send over, for the log, once workers have met; null: hosts send
 [[nodiscard]] int worker_program(std::span<char* const> arguments, const char* device,
-                                 const DeviceMaker& make);
+                                 const DeviceMaker& make,
+                                 const std::function<std::string()>& network = nullptr);
 
 }  // namespace gangway::worker

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // gangway-worker-cuda: gangway-worker for jobs whose numerics.device is cuda.
 #include <cstdlib>
+#include <string>
 
+#include "comm/nccl/nccl_log.hpp"
 #include "worker/cuda/cuda_device.hpp"
 #include "worker/worker_program.hpp"
 
@@ -9,6 +11,13 @@ int main(int argc, char** argv) {
   // Streams of workers that send each other tensors are more than the 8 queues that a device has
   // otherwise: in one queue with a receive that waits, a send would wait behind it.
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+  const gangway::comm::NcclLog log;
+  const bool is_asked = std::getenv("NCCL_DEBUG") != nullptr;  // then NCCL says it to the user
+  if (!is_asked) {
+    (void)::setenv("NCCL_DEBUG", "INFO", /*overwrite=*/1);
+    (void)::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET", /*overwrite=*/1);
+    (void)::setenv("NCCL_DEBUG_FILE", log.path().c_str(), /*overwrite=*/1);
+  }
   return gangway::worker::worker_program(
       {argv, argv + argc}, "cuda",
       [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours, int worker) {
@@ -16,5 +25,6 @@ int main(int argc, char** argv) {
             job, neighbours, worker, [](const std::string& name) {
               (void)::setenv("NCCL_HOSTID", name.c_str(), /*overwrite=*/0);
             });
-      });
+      },
+      [&] { return is_asked ? std::string() : log.network(); });
 }

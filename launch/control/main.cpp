@@ -32,6 +32,7 @@ constexpr double kLongestLimitSeconds = 3600.0;
 constexpr milliseconds kLook{100};
 
 struct Options {
+  std::string program;  ///< as it was typed
   std::string run;
   std::filesystem::path outdir = "runs";
   std::filesystem::path token_file;
@@ -93,7 +94,9 @@ void show_status(const Options& options) {
   }
   ControlClient client(access);
   const auto status = client.ask(&Stub::Status, wire::StatusRequest{});
-  std::cout << (options.json ? json_line(status) + "\n" : plain(status_text(status))) << std::flush;
+  std::cout << (options.json ? json_line(status) + "\n"
+                             : plain(status_text(status, options.program)))
+            << std::flush;
 }
 
 void watch(const Options& options) {
@@ -104,7 +107,7 @@ void watch(const Options& options) {
       return std::cout.good();
     }
     if (reply.has_status()) {
-      std::cout << plain(status_text(reply.status()));
+      std::cout << plain(status_text(reply.status(), options.program));
     } else if (reply.has_tick()) {
       std::cout << plain(reply.tick().line()) << '\n';
     } else if (reply.what_case() == wire::WatchReply::kMissed) {
@@ -271,6 +274,7 @@ int report_failure(const std::string& message, ExitCode code) {
 int run_verb(int argc, char** argv) {
   CLI::App app("Gangway: watches and steers running jobs", "gangway");
   Options options;
+  options.program = argv[0];
   add_verbs(app, options);
   try {
     app.parse(argc, argv);

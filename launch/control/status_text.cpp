@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "base/text/shell_word.hpp"
 #include "base/units.hpp"
 #include "report/table.hpp"
 #include "report/tick.hpp"
@@ -29,14 +30,14 @@ std::string start_text(const wire::StatusReply& status) {
                      status.waits_for());
 }
 
-std::string phase_text(const wire::StatusReply& status) {
+std::string phase_text(const wire::StatusReply& status, const std::string& program) {
   if (!status.has_pause()) {
     return status.waits_for().empty() ? status.phase() : start_text(status);
   }
   const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
-  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}; to go on: gangway resume {}",
+  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}; to go on: {} resume {}",
                      status.phase(), status.pause().by(), fmt::localtime(since),
-                     status.run_directory());
+                     shell_word(program), shell_word(status.run_directory()));
 }
 
 std::string progress_text(const wire::StatusReply& status) {
@@ -95,13 +96,13 @@ std::string workers_text(const wire::StatusReply& status) {
 
 }  // namespace
 
-std::string status_text(const wire::StatusReply& status) {
+std::string status_text(const wire::StatusReply& status, const std::string& program) {
   std::string losses;
   for (const wire::Loss& loss : status.losses()) {
     losses += fmt::format("{}{} {:.4f}", losses.empty() ? "" : ", ", loss.network(), loss.loss());
   }
   return fmt::format("run     {}, start {}\nphase   {}\ndone    {}\nlosses  {}\nsaved   {}\n{}",
-                     status.run_directory(), status.start(), phase_text(status),
+                     status.run_directory(), status.start(), phase_text(status, program),
                      progress_text(status), losses.empty() ? "none yet" : losses,
                      saved_text(status), workers_text(status));
 }

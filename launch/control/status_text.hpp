@@ -10,8 +10,9 @@
 
 namespace gangway::launch {
 
-/// Several lines.
-[[nodiscard]] std::string status_text(const control::v1::StatusReply& status);
+/// Several lines. @param program  as it was typed, for the command that goes on
+[[nodiscard]] std::string status_text(const control::v1::StatusReply& status,
+                                      const std::string& program);
 /// One line, keys as in control.proto; also those that are 0.
 [[nodiscard]] std::string json_line(const google::protobuf::Message& message);
 

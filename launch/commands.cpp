@@ -13,7 +13,7 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::array kOwn{add_run_command,         add_train_command,     add_digest_command,
-                          add_checkpoint_commands, add_snapshot_commands, add_check_host_command};
+                          add_checkpoint_commands, add_snapshot_commands, add_host_commands};
 
 constexpr const char* kControl = "gangway-control";  // loads gRPC
 constexpr const char* kModel = "gangway-model";      // loads LibTorch

@@ -2,6 +2,7 @@
 #include "launch/going_on/host_roster.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace gangway::launch {
@@ -29,6 +30,18 @@ void HostRoster::lost(const std::string& host, TimePoint now) {
 
 void HostRoster::silent(const std::string& host, TimePoint now) {
   records_[host] = {.losses = 0, .last = now, .out_until = now + kWithoutAnswer, .is_silent = true};
+}
+
+std::vector<Host> HostRoster::to_ask(const Lineup& now, TimePoint time) const {
+  std::vector<Host> asked;
+  std::ranges::copy_if(hosts_, std::back_inserter(asked), [&](const Host& host) {
+    const auto record = records_.find(host.name);
+    return now.workers < workers_ && host.slots > 0 &&
+           std::ranges::find(now.left_out, host.name) != now.left_out.end() &&
+           (record == records_.end() || record->second.is_silent ||
+            record->second.out_until <= time);
+  });
+  return asked;
 }
 
 Lineup HostRoster::without(const std::function<bool(const Record&)>& is_out) const {

@@ -44,6 +44,11 @@ class HostRoster {
   void use(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
   void lost(const std::string& host, TimePoint now);
   void silent(const std::string& host, TimePoint now);
+  /// It answers: it is left out no longer.
+  void back(const std::string& host) { records_.erase(host); }
+  /// Of those left out, what may be asked whether it is back, while fewer workers train than are
+  /// wanted. One that lost processes has its time first.
+  [[nodiscard]] std::vector<Host> to_ask(const Lineup& now, TimePoint time) const;
 
   /// With as many workers as are wanted, or the most for which `is_possible`. Hosts that lose
   /// processes are used where there are not enough without them.

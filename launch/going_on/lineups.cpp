@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/going_on/lineups.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gangway::launch {
@@ -37,6 +38,22 @@ void Lineups::resize(int workers, std::optional<std::vector<Host>> hosts, TimePo
     roster_.use(*std::move(hosts));
   }
   roster_.want(workers);
+  take_back(now);
+}
+
+int Lineups::heard(const std::vector<Host>& asked, const std::vector<std::string>& answer,
+                   TimePoint now) {
+  for (const Host& host : asked) {
+    if (std::ranges::find(answer, host.name) != answer.end()) {
+      roster_.back(host.name);
+    } else {
+      roster_.silent(host.name, now);
+    }
+  }
+  return roster_.lineup(now, least_, questions_.is_possible).workers;
+}
+
+void Lineups::take_back(TimePoint now) {
   Lineup before = now_;
   if (!choose(now)) {
     now_ = std::move(before);

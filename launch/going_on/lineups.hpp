@@ -45,6 +45,15 @@ class Lineups {
   /// @param hosts  those of the hostfile by now; nothing: they stay
   void resize(int workers, std::optional<std::vector<Host>> hosts, TimePoint now);
 
+  /// Hosts that the start goes without and that may be asked whether they are back.
+  [[nodiscard]] std::vector<Host> to_ask(TimePoint now) const { return roster_.to_ask(now_, now); }
+  /// @param asked  of to_ask. @param answer  those of them that are back
+  /// @return with how many workers a start would go on by now
+  [[nodiscard]] int heard(const std::vector<Host>& asked, const std::vector<std::string>& answer,
+                          TimePoint now);
+  /// Takes hosts that are back; where that fails, all stays as it was.
+  void take_back(TimePoint now);
+
  private:
   [[nodiscard]] bool choose(TimePoint now);
   [[nodiscard]] bool choose_without_asking(TimePoint now);

@@ -156,6 +156,22 @@ int check_host(const fs::path& marker, const std::string& content) {
   return 0;
 }
 
+/// Prints those that answer, a line each.
+int print_answers(const fs::path& run, double usual, const std::vector<std::string>& names) {
+  std::vector<Host> hosts;
+  for (const std::string& name : names) {
+    hosts.push_back({.name = name});
+  }
+  const auto silent = find_silent_hosts({.program = program_folder() / "gangway"}, hosts, run,
+                                        std::chrono::duration<double>(usual));
+  for (const std::string& name : names) {
+    if (std::ranges::find(silent, name) == silent.end()) {
+      std::cout << name << std::endl;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::chrono::duration<double> require_ready_hosts(MpirunRequest job, const fs::path& run) {
@@ -257,10 +273,22 @@ std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {
   return std::nullopt;
 }
 
-void add_check_host_command(CLI::App& app, CommandLine& line) {
+std::vector<std::string> command_that_asks(const MpirunRequest& job, const std::vector<Host>& hosts,
+                                           const fs::path& run,
+                                           std::chrono::duration<double> usual) {
+  std::vector<std::string> words{job.program.string(), "ask-hosts", fs::absolute(run).string(),
+                                 std::to_string(usual.count())};
+  std::ranges::transform(hosts, std::back_inserter(words), &Host::name);
+  return words;
+}
+
+void add_host_commands(CLI::App& app, CommandLine& line) {
   struct Options {
     fs::path marker;
     std::string content;
+    fs::path run;
+    double usual = 0;
+    std::vector<std::string> hosts;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check-host")->group("");
@@ -268,6 +296,13 @@ void add_check_host_command(CLI::App& app, CommandLine& line) {
   command->add_option("content", options->content)->required();
   command->callback([options, &line] {
     line.action = [options] { return check_host(options->marker, options->content); };
+  });
+  CLI::App* ask = app.add_subcommand("ask-hosts")->group("");
+  ask->add_option("run", options->run)->required();
+  ask->add_option("usual", options->usual)->required();
+  ask->add_option("hosts", options->hosts)->required();
+  ask->callback([options, &line] {
+    line.action = [options] { return print_answers(options->run, options->usual, options->hosts); };
   });
 }
 

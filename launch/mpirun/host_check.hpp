@@ -52,7 +52,13 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
                                                          const std::filesystem::path& run,
                                                          std::chrono::duration<double> usual);
 
-/// `gangway check-host`, hidden: what a rank of that looks at.
-void add_check_host_command(CLI::App& app, CommandLine& line);
+/// A command that prints those of `hosts` that are not silent, by the same question.
+[[nodiscard]] std::vector<std::string> command_that_asks(const MpirunRequest& job,
+                                                         const std::vector<Host>& hosts,
+                                                         const std::filesystem::path& run,
+                                                         std::chrono::duration<double> usual);
+
+/// `gangway check-host`, what a rank of that looks at, and `gangway ask-hosts`; both hidden.
+void add_host_commands(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -192,7 +193,9 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
                .host_messages = host_messages(where.workers),
                .sends_tensors = spec.layout.places_networks(),
                .exported_variables = variables_for_ranks(where, environment_),
-               .train_arguments = {}} {}
+               .train_arguments = {}},
+      returns_(std::chrono::ceil<std::chrono::milliseconds>(
+          std::chrono::duration<double>(spec.layout.timeout_seconds))) {}
 
 SupervisedJob Starts::first(bool goes_on) {
   if (!request_.hostfile.empty()) {
@@ -212,6 +215,9 @@ SupervisedJob Starts::first(bool goes_on) {
                          before = newest_checkpoint(run_)] {
         return newest_checkpoint(run) > before ? lines.after_save : lines.before_save;
       }};
+  if (!request_.hostfile.empty() && spec_.output.control != "off") {
+    job.errand = [this](const std::optional<std::string>& said) { return errand(said); };
+  }
   use(job, asked_.resume, goes_on);
   return job;
 }
@@ -224,10 +230,43 @@ void Starts::after_resize(SupervisedJob& job, const RunStatus& status) {
   shares_ = status.shares;
   if (!status.drained.empty()) {
     lineups_.drain(status.drained, status.workers);
+  } else if (workers_with_returned_ > 0 && status.workers == workers_with_returned_) {
+    layout_ = as_read_.named_hosts;
+    lineups_.take_back(std::chrono::steady_clock::now());
   } else if (status.workers != lineup().workers) {
     resize(status.workers);
   }
   use(job, resume_again(asked_.resume, run_), job.goes_on);
+}
+
+std::vector<std::string> Starts::errand(const std::optional<std::string>& said) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::vector<Host> asked = std::exchange(asked_hosts_, {});
+  if (said && !asked.empty()) {
+    std::istringstream lines(*said);
+    std::vector<std::string> answer{std::istream_iterator<std::string>(lines), {}};
+    std::erase_if(answer, [&](const std::string& word) {
+      return std::ranges::find(asked, word, &Host::name) == asked.end();
+    });
+    const int workers = lineups_.heard(asked, answer, now);
+    if (workers <= lineup().workers || !returns_.may_resize(now)) {
+      return {};
+    }
+    std::cout << fmt::format("again  {} answer{} again: saves, and goes on with {} workers",
+                             fmt::join(answer, ", "), answer.size() == 1 ? "s" : "", workers)
+              << std::endl;
+    workers_with_returned_ = workers;
+    return {request_.program.string(), "resize", run_.string(), std::to_string(workers)};
+  }
+  if (said && !said->starts_with("saves ")) {
+    std::cerr << "warn  the run stays as it is: " << *said << std::flush;
+  }
+  if (lineup().left_out.empty() || !returns_.is_due(now)) {
+    return {};
+  }
+  asked_hosts_ = lineups_.to_ask(now);
+  return asked_hosts_.empty() ? std::vector<std::string>()
+                              : command_that_asks(request_, asked_hosts_, run_, usual_check_);
 }
 
 void Starts::resize(int workers) {
@@ -352,6 +391,9 @@ void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
   job.command = mpirun_command(request_);
   job.ranks = lineup().workers + 1;
   job.goes_on = goes_on;
+  asked_hosts_.clear();
+  workers_with_returned_ = 0;
+  returns_.begin(std::chrono::steady_clock::now());
 }
 
 std::vector<std::string> Starts::train_arguments(const std::vector<std::string>& layout,

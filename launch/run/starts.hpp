@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "job/file/parse.hpp"
+#include "launch/going_on/host_returns.hpp"
 #include "launch/going_on/lineups.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
@@ -67,6 +69,10 @@ class Starts {
 
   [[nodiscard]] const Lineups& lineups() const { return lineups_; }
 
+  /// As SupervisedJob has it: asks hosts that were left out, and has the run resized for those that
+  /// answer.
+  [[nodiscard]] std::vector<std::string> errand(const std::optional<std::string>& said);
+
  private:
   /// Wants so many, on the hosts that the hostfile names by now.
   void resize(int workers);
@@ -97,6 +103,9 @@ class Starts {
   Lineups lineups_;
   std::vector<int> shares_;  ///< of the workers' micro-batches, balanced; empty: as the job has it
   MpirunRequest request_;
+  HostReturns returns_;
+  std::vector<Host> asked_hosts_;  ///< by the errand that runs
+  int workers_with_returned_ = 0;  ///< that the run was asked to go on with; 0: it was not
   std::chrono::duration<double> usual_check_{0};  ///< of all hosts, at the first start
   bool is_again_ = false;                         ///< this command has made a start before
 };

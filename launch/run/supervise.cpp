@@ -9,6 +9,7 @@
 #include <iostream>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/message_segments.hpp"
 #include "launch/mpirun/mpirun_errors.hpp"
+#include "launch/process/errand.hpp"
 #include "launch/process/launcher_guard.hpp"
 #include "launch/process/process_tree.hpp"
 #include "launch/run/job_end.hpp"
@@ -181,6 +183,9 @@ class Supervisor {
       if (pid == child_) {
         ended_ = true;
         child_status_ = status;
+      } else if (errand_ && pid == errand_->process()) {
+        errand_said_ = errand_->said();
+        errand_.reset();
       }
     }
   }
@@ -197,9 +202,23 @@ class Supervisor {
     if (now >= next_look_) {
       next_look_ = now + kLook;
       look_around(now);
+      run_errand();
     }
     if (const auto ending = mind_.check(now, [&] { look_for_end(now); })) {
       end_job(*ending, now);
+    }
+  }
+
+  void run_errand() {
+    if (!job_.errand || errand_ || !mind_.watch().is_led()) {
+      return;
+    }
+    const auto words = job_.errand(std::exchange(errand_said_, std::nullopt));
+    if (!words.empty()) {
+      errand_.emplace(words, job_.signals);
+      if (errand_->process() < 0) {
+        errand_.reset();
+      }
     }
   }
 
@@ -315,6 +334,8 @@ class Supervisor {
   int child_status_ = 0;
   bool ended_ = false;  ///< mpirun
   std::optional<JobEnd> end_;
+  std::optional<Errand> errand_;
+  std::optional<std::string> errand_said_;
   steady_clock::time_point next_look_{};
 };
 

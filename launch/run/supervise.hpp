@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct SupervisedJob {
   bool goes_on = false;
   std::function<std::string()>
       resume_command;  ///< advice, asked for when the job died without a word
+  /// Asked often while the job trains: a command to run beside it now, empty: none. One at once; it
+  /// ends with the start. @param said  the output of the one before, once
+  std::function<std::vector<std::string>(const std::optional<std::string>& said)> errand = {};
 };
 
 /// SIGINT, SIGTERM, SIGHUP unless it is ignored (nohup), SIGUSR1 and SIGUSR2.

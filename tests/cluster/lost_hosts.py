@@ -50,5 +50,14 @@ class LostHosts(Trainings):
         self.assert_went_on(self.play("3", 3, "link host2 down"), workers=2)
 
 
+    def test_a_host_whose_cable_is_back_is_taken_by_the_run_itself(self):
+        said = self.play("3", 3, f'''link host2 down
+            until grep -q "^again .* 2 workers" said && {GANGWAY} pause a; do kill -0 $job || exit 1; sleep 0.05; done
+            link host2 up
+            until grep -q "^again  host2 answers again: .* 3 workers" said; do kill -0 $job || exit 1; sleep 0.05; done
+            until [ $(grep -c "^start  4 " said) = 2 ] && {GANGWAY} resume a; do kill -0 $job || exit 1; sleep 0.05; done''')
+        self.assert_went_on(said, workers=2)
+
+
 if __name__ == "__main__":
     main()

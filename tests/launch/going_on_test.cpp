@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 #include "job/layout_choice.hpp"
+#include "launch/going_on/host_returns.hpp"
 #include "launch/going_on/host_roster.hpp"
 #include "launch/going_on/restart_book.hpp"
 #include "launch/run/recovery.hpp"
@@ -176,6 +179,81 @@ TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
   HostRoster roster({{"a", 2}, {"b", 2}}, 4);
   roster.drain(roster.lineup(now_, 1, any), {3, 4}, [](const std::string&) { return false; });
   EXPECT_EQ(roster.lineup(now_, 1, any).workers, 2);
+}
+
+TEST_F(HostRosterTest, AsksSilentHostsAtAnyTimeAndOthersWhenTheirTimeIsOver) {
+  HostRoster roster({{"a", 1}, {"b", 1}, {"c", 1}}, 3);
+  roster.silent("b", now_);
+  roster.lost("c", now_);
+  roster.lost("c", now_);
+  const Lineup lineup = roster.lineup(now_, 1, any);
+  EXPECT_THAT(roster.to_ask(lineup, now_), ElementsAre(Host{"b", 1}));
+  EXPECT_THAT(roster.to_ask(lineup, now_ + HostRoster::kAfterLosses),
+              ElementsAre(Host{"b", 1}, Host{"c", 1}));
+}
+
+TEST_F(HostRosterTest, AsksNoHostThatIsNotNeeded) {
+  HostRoster roster({{"a", 2}, {"b", 2}}, 2);
+  roster.silent("b", now_);
+  EXPECT_THAT(roster.to_ask(roster.lineup(now_, 1, any), now_), IsEmpty());
+}
+
+class LineupsTest : public ::testing::Test {
+ protected:
+  std::set<std::string> silent_;
+  Lineups::TimePoint now_{std::chrono::hours(1)};
+  Lineups lineups_{{{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
+                   4,
+                   1,
+                   {.is_this_host = [](const std::string& host) { return host == "a"; },
+                    .is_possible = [](const Lineup& /*lineup*/) { return true; },
+                    .give_up_places = [] { return false; },
+                    .find_silent =
+                        [this](const std::vector<Host>& hosts) {
+                          std::vector<std::string> found;
+                          for (const Host& host : hosts) {
+                            if (silent_.contains(host.name)) {
+                              found.push_back(host.name);
+                            }
+                          }
+                          return found;
+                        }}};
+};
+
+TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
+  silent_ = {"b", "d"};
+  ASSERT_TRUE(lineups_.after_loss(2, now_));
+  EXPECT_EQ(lineups_.now().workers, 2);
+  now_ += HostRoster::kWithoutAnswer;  // silence counts no longer: only answers do
+  const std::vector<Host> asked = lineups_.to_ask(now_);
+  EXPECT_THAT(asked, ElementsAre(Host{"b", 1}, Host{"d", 1}));
+  EXPECT_EQ(lineups_.heard(asked, {"b"}, now_), 3);
+  EXPECT_EQ(lineups_.now().workers, 2) << "until the run has saved";
+  silent_ = {"d"};
+  lineups_.take_back(now_);
+  EXPECT_EQ(lineups_.now().workers, 3);
+  EXPECT_THAT(lineups_.to_ask(now_), ElementsAre(Host{"d", 1}));
+}
+
+TEST(HostReturns, AreAskedForEverMoreRarely) {
+  HostReturns returns(std::chrono::seconds(60));
+  HostReturns::TimePoint now{std::chrono::hours(1)};
+  returns.begin(now);
+  for (const int seconds : {60, 120, 240, 480, 600, 600}) {
+    EXPECT_FALSE(returns.is_due(now + std::chrono::seconds(seconds) - milliseconds(1))) << seconds;
+    now += std::chrono::seconds(seconds);
+    EXPECT_TRUE(returns.is_due(now)) << seconds;
+  }
+  returns.begin(now);
+  EXPECT_TRUE(returns.is_due(now + std::chrono::seconds(60)));
+}
+
+TEST(HostReturns, ResizeTheRunOnceInFiveMinutes) {
+  HostReturns returns(std::chrono::seconds(60));
+  const HostReturns::TimePoint now{std::chrono::hours(1)};
+  EXPECT_TRUE(returns.may_resize(now));
+  EXPECT_FALSE(returns.may_resize(now + std::chrono::seconds(299)));
+  EXPECT_TRUE(returns.may_resize(now + std::chrono::seconds(300)));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "launch/going_on/lineups.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace gangway::launch {
@@ -20,11 +22,11 @@ std::string Lineups::host_of(int rank) const {
              : std::string();
 }
 
-bool Lineups::after_loss(int rank, TimePoint now) {
+bool Lineups::after_loss(int rank, TimePoint now, const Wait& wait) {
   if (const std::string host = host_of(rank); !host.empty()) {
     roster_.lost(host, now);
   }
-  return choose(now);
+  return choose(now, wait);
 }
 
 void Lineups::drain(const std::vector<int>& ranks, int workers) {
@@ -55,16 +57,44 @@ int Lineups::heard(const std::vector<Host>& asked, const std::vector<std::string
 
 void Lineups::take_back(TimePoint now) {
   Lineup before = now_;
-  if (!choose(now)) {
+  if (!choose(now, [](const auto& /*hosts*/) { return std::nullopt; })) {  // all is saved
     now_ = std::move(before);
   }
 }
 
-bool Lineups::choose(TimePoint now) {
+bool Lineups::have_a_part_alone(const std::vector<std::string>& hosts, const Lineup& start) const {
+  std::vector<std::string> all =
+      hosts_of_workers(start.hosts, start.workers, questions_.is_this_host);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto is_named = [&](std::size_t host) {
+    return std::ranges::find(hosts, all[host % all.size()]) != hosts.end();
+  };
+  for (std::size_t host = 0; host < all.size(); ++host) {
+    if (is_named(host) && is_named(host + 1)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Lineups::choose(TimePoint now, const Wait& wait) {
+  const Lineup before = now_;
   if (!choose_without_asking(now) || now_.hosts.empty()) {
     return now_.workers > 0;
   }
-  for (const std::string& host : questions_.find_silent(now_.hosts)) {
+  std::vector<std::string> silent = questions_.find_silent(now_.hosts);
+  for (const TimePoint end = now + kPatience; now < end && have_a_part_alone(silent, before);) {
+    const std::optional<TimePoint> later = wait(silent);
+    if (!later) {
+      break;
+    }
+    now = *later;
+    std::vector<Host> asked;
+    std::ranges::transform(silent, std::back_inserter(asked),
+                           [](const std::string& name) { return Host{.name = name}; });
+    silent = questions_.find_silent(asked);
+  }
+  for (const std::string& host : silent) {
     roster_.silent(host, now);
   }
   return choose_without_asking(now);

@@ -3,6 +3,7 @@
 // worker. Pure: it asks about the job and the hosts by functions. Called by Starts, main thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,6 +28,11 @@ class Lineups {
  public:
   using TimePoint = HostRoster::TimePoint;
 
+  /// For hosts that do not answer and alone have a part of the newest snapshot.
+  static constexpr std::chrono::seconds kPatience{60};
+  /// Waits for these hosts for some seconds. @return the time by then; nothing: it may not wait
+  using Wait = std::function<std::optional<TimePoint>(const std::vector<std::string>&)>;
+
   /// @param hosts  none: this one alone. @param least  layout.min_workers
   Lineups(const std::vector<Host>& hosts, int workers, int least, LineupQuestions questions);
 
@@ -38,7 +44,7 @@ class Lineups {
 
   /// @param rank  of the worker that was lost; 0: another process, or unknown
   /// @return false where what is left cannot train the job
-  [[nodiscard]] bool after_loss(int rank, TimePoint now);
+  [[nodiscard]] bool after_loss(int rank, TimePoint now, const Wait& wait);
   /// Workers of these ranks have no successor.
   void drain(const std::vector<int>& ranks, int workers);
   /// Wants so many; where they cannot be had, all stays as it was.
@@ -55,7 +61,11 @@ class Lineups {
   void take_back(TimePoint now);
 
  private:
-  [[nodiscard]] bool choose(TimePoint now);
+  [[nodiscard]] bool choose(TimePoint now, const Wait& wait);
+  /// Whether these have the memory of a worker of `start`, and that of its buddy, which is on the
+  /// next host (worker/buddies/buddies.hpp).
+  [[nodiscard]] bool have_a_part_alone(const std::vector<std::string>& hosts,
+                                       const Lineup& start) const;
   [[nodiscard]] bool choose_without_asking(TimePoint now);
 
   HostRoster roster_;

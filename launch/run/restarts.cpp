@@ -140,7 +140,11 @@ bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
   auto [restart, wait] = recovery_.answer(end, starts_.lineups(), [&] {
     bool is_chosen = false;
     once_disk_allows([&] {  // its host is blamed once
-      is_chosen = starts_.after_loss(job_, std::exchange(lost, 0), recovery_.goes_on());
+      is_chosen = starts_.after_loss(job_, std::exchange(lost, 0), recovery_.goes_on(),
+                                     [](std::chrono::milliseconds time) {
+                                       wait_for(time);
+                                       return is_noted == 0;
+                                     });
     });
     return is_chosen;
   });

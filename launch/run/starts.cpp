@@ -290,9 +290,26 @@ void Starts::resize(int workers) {
   request_.host_messages = host_messages(lineup().workers);
 }
 
-bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on) {
+bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
+                        const std::function<bool(std::chrono::milliseconds)>& wait) {
+  constexpr std::chrono::seconds kBetweenQuestions{5};
   layout_ = as_read_.named_hosts;  // networks have their places again where hosts are back
-  if (!lineups_.after_loss(lost, std::chrono::steady_clock::now())) {
+  bool is_told = false;
+  const auto wait_for_hosts =
+      [&](const std::vector<std::string>& hosts) -> std::optional<Lineups::TimePoint> {
+    if (spec_.checkpoint.snapshot_steps == 0) {
+      return std::nullopt;  // no host has a newer state than the disk
+    }
+    if (!std::exchange(is_told, true)) {
+      std::cout << fmt::format(
+                       "again  waits for {}, which alone have parts of the newest snapshot: "
+                       "{} s at most",
+                       fmt::join(hosts, ", "), Lineups::kPatience.count())
+                << std::endl;
+    }
+    return wait(kBetweenQuestions) ? std::optional(std::chrono::steady_clock::now()) : std::nullopt;
+  };
+  if (!lineups_.after_loss(lost, std::chrono::steady_clock::now(), wait_for_hosts)) {
     return false;
   }
   use(job, resume_again(asked_.resume, run_), goes_on);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,8 +61,10 @@ class Starts {
   /// @param status  says with which workers, or shares, the start is to go on
   void after_resize(SupervisedJob& job, const RunStatus& status);
   /// @param lost  rank of a worker; 0: another process, or unknown
+  /// @param wait  for so long; false: not, or not to its end
   /// @return false where what is left cannot train the job
-  [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on);
+  [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on,
+                                const std::function<bool(std::chrono::milliseconds)>& wait);
 
   /// Copies what the run has in memory to the disk, on all hosts that answer, where memory may go
   /// before a start by another command. @pre no process of the job lives

@@ -200,7 +200,16 @@ TEST_F(HostRosterTest, AsksNoHostThatIsNotNeeded) {
 
 class LineupsTest : public ::testing::Test {
  protected:
+  /// Waits 10 s each time. @param and_then  by number, from 1
+  Lineups::Wait wait(std::function<void(int)> and_then = [](int /*number*/) {}) {
+    return [this, and_then = std::move(and_then)](const std::vector<std::string>& /*hosts*/) {
+      now_ += std::chrono::seconds(10);
+      and_then(++waits_);
+      return std::optional(now_);
+    };
+  }
   std::set<std::string> silent_;
+  int waits_ = 0;
   Lineups::TimePoint now_{std::chrono::hours(1)};
   Lineups lineups_{{{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
                    4,
@@ -222,7 +231,7 @@ class LineupsTest : public ::testing::Test {
 
 TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
   silent_ = {"b", "d"};
-  ASSERT_TRUE(lineups_.after_loss(2, now_));
+  ASSERT_TRUE(lineups_.after_loss(2, now_, wait()));
   EXPECT_EQ(lineups_.now().workers, 2);
   now_ += HostRoster::kWithoutAnswer;  // silence counts no longer: only answers do
   const std::vector<Host> asked = lineups_.to_ask(now_);
@@ -233,6 +242,34 @@ TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
   lineups_.take_back(now_);
   EXPECT_EQ(lineups_.now().workers, 3);
   EXPECT_THAT(lineups_.to_ask(now_), ElementsAre(Host{"d", 1}));
+}
+
+TEST_F(LineupsTest, WaitForHostsThatAloneHaveAPartOfTheNewestSnapshot) {
+  silent_ = {"b", "c"};
+  ASSERT_TRUE(lineups_.after_loss(
+      2, now_, wait([&](int number) { silent_.erase(number == 2 ? "c" : ""); })));
+  EXPECT_EQ(waits_, 2) << "the part of b is on c";
+  EXPECT_THAT(names(lineups_.now()), ElementsAre("a", "c", "d"));
+}
+
+TEST_F(LineupsTest, WaitAMinuteAtMost) {
+  silent_ = {"b", "c"};
+  ASSERT_TRUE(lineups_.after_loss(2, now_, wait()));
+  EXPECT_EQ(waits_, 6);
+  EXPECT_THAT(names(lineups_.now()), ElementsAre("a", "d"));
+}
+
+TEST_F(LineupsTest, WaitNotWhereEachPartIsOnAHostThatAnswersOrTheUserWantsToLeave) {
+  silent_ = {"b", "d"};
+  ASSERT_TRUE(lineups_.after_loss(2, now_, wait()));
+  EXPECT_EQ(waits_, 0);
+  silent_.clear();
+  now_ += HostRoster::kWithoutAnswer;
+  lineups_.resize(4, std::nullopt, now_);
+  silent_ = {"c", "d"};
+  ASSERT_TRUE(lineups_.after_loss(
+      3, now_, [](const auto& /*hosts*/) -> std::optional<Lineups::TimePoint> { return {}; }));
+  EXPECT_THAT(names(lineups_.now()), ElementsAre("a", "b"));
 }
 
 TEST(HostReturns, AreAskedForEverMoreRarely) {

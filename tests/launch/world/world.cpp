@@ -215,8 +215,10 @@ void World::after_start(const SupervisedEnd& end) {
 void World::after_loss(const SupervisedEnd& end) {
   ++starts_allowed_;
   bool has_lineup = true;
-  const auto answer = recovery_->answer(
-      end, *lineups_, [&] { return has_lineup = lineups_->after_loss(end.lost, time_.now()); });
+  const auto no_wait = [](const auto& /*hosts*/) { return std::nullopt; };  // no time passes
+  const auto answer = recovery_->answer(end, *lineups_, [&] {
+    return has_lineup = lineups_->after_loss(end.lost, time_.now(), no_wait);
+  });
   tell(answer.restart.answer);
   if (!disk_.restarts.empty() && answer.restart.start < disk_.restarts.back().start) {
     problem("restarts.jsonl goes back");

@@ -97,7 +97,8 @@ struct DataSpec {
   /// Whose class has the examples, where they are the user's Python (docs/own-data.md); `source` is
   /// "data.py:Faces" then.
   ModuleFile module;
-  std::string python;                         ///< layout.python, whose interpreter reads them
+  std::string python;          ///< layout.python, whose interpreter reads them
+  double read_seconds = 60.0;  ///< layout.timeout_seconds: for a micro-batch that it reads
   ExampleKind takes = ExampleKind::kPicture;  ///< of `module`
   bool operator==(const DataSpec&) const = default;
 };

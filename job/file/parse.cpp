@@ -49,6 +49,7 @@ SettledPlaces resolve(const JobSources& sources) {
   }
   JobSpec& spec = settled.draft.spec;
   spec.data.python = spec.layout.python;
+  spec.data.read_seconds = spec.layout.timeout_seconds;
   return settled;
 }
 

@@ -150,6 +150,14 @@ class OwnData(Trainings):
         self.assertTrue((self.folder / "killed").exists())
         self.assertEqual(self.digest("python"), self.digest("files"))
         self.assertEqual(len(list(self.folder.glob("runs/*-python/reals.png"))), 1)
+        (self.folder / "garments.py").write_text(GARMENTS.replace("        return self.images[index],", """\
+        if index % 7 == 6 and not os.path.exists("hung"):  # as on a disk that does not answer
+            open("hung", "w").close()
+            import time; time.sleep(1000)
+        return self.images[index],"""))
+        self.train("garments.yaml", *SHORT, "layout.timeout_seconds=2", run="late", workers=1)
+        self.assertTrue((self.folder / "hung").exists())
+        self.assertEqual(self.digest("late"), self.digest("files"))
 
     def test_an_example_that_has_become_another_ends_the_run(self):
         rows = numpy.random.default_rng(0).random((40, 1, 28, 28), numpy.float32)

@@ -33,8 +33,7 @@ constexpr std::chrono::seconds kLongestWait{8};
 /// Of a file system on the network or a disk in trouble, which may be over in a moment.
 bool may_pass(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT; }
 
-/// @param held  how many there are, at most as many as there is room for
-/// @return an errno, or 0
+/// As FolderReads has it.
 int read_from(const fs::path& path, std::span<std::uint8_t> bytes, std::size_t& held) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   for (held = 0; file && held < bytes.size();) {
@@ -52,7 +51,8 @@ int read_from(const fs::path& path, std::span<std::uint8_t> bytes, std::size_t& 
 
 class FolderArchive : public ImageArchive {
  public:
-  FolderArchive(fs::path folder, ContentsCheck* check) : root_(std::move(folder)) {
+  FolderArchive(fs::path folder, ContentsCheck* check, FolderReads reads)
+      : root_(std::move(folder)), reads_(std::move(reads)) {
     std::error_code failure;
     std::vector<FileStamp> stamps;
     NameFilter filter;
@@ -142,14 +142,14 @@ class FolderArchive : public ImageArchive {
     check.found.changed = last_changed(known);
   }
 
-  [[nodiscard]] static std::vector<std::uint8_t> contents(const fs::path& path, std::int64_t size) {
+  [[nodiscard]] std::vector<std::uint8_t> contents(const fs::path& path, std::int64_t size) const {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size) + 1);
     std::size_t held = 0;
     std::chrono::seconds wait{1};
-    int error = read_from(path, bytes, held);
+    int error = reads_.read(path, bytes, held);
     for (; may_pass(error) && wait <= kLongestWait; wait *= 2) {
-      std::this_thread::sleep_for(wait);
-      error = read_from(path, bytes, held);
+      reads_.wait(wait);
+      error = reads_.read(path, bytes, held);
     }
     if (error == ENOENT) {
       throw ConfigError(fmt::format(
@@ -173,6 +173,7 @@ class FolderArchive : public ImageArchive {
   }
 
   fs::path root_;
+  FolderReads reads_;
   std::string prefix_;
   std::vector<ArchiveEntry> entries_;
   std::optional<LabelFile> label_file_;
@@ -180,8 +181,14 @@ class FolderArchive : public ImageArchive {
 
 }  // namespace
 
-std::unique_ptr<ImageArchive> open_folder(const fs::path& folder, ContentsCheck* check) {
-  return std::make_unique<FolderArchive>(folder, check);
+FolderReads reads_of_disk() {
+  return {.read = read_from,
+          .wait = [](std::chrono::seconds time) { std::this_thread::sleep_for(time); }};
+}
+
+std::unique_ptr<ImageArchive> open_folder(const fs::path& folder, ContentsCheck* check,
+                                          FolderReads reads) {
+  return std::make_unique<FolderArchive>(folder, check, std::move(reads));
 }
 
 }  // namespace gangway::data

@@ -103,6 +103,8 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
                        const ContentsCheck* check)
     : script_(script_of(spec, seed)),
       executable_(executable_of(spec)),
+      read_deadline_(std::chrono::ceil<std::chrono::milliseconds>(
+          std::chrono::duration<double>(spec.read_seconds))),
       most_classes_(model.classes),
       pictures_(picture_names(spec)) {
   std::vector<std::unique_ptr<ReaderProcess>> readers;
@@ -123,11 +125,11 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
   }
   num_classes_ = static_cast<int>(told.classes);
   NamedBatch first;
-  readers.front()->read(std::vector{SeededExample{0, seed}}, first);
+  readers.front()->read(std::vector{SeededExample{0, seed}}, first, read_deadline_);
   look_at(first, told.collates, spec, model);
   fingerprint_ = fingerprint_of(told.fingerprint, *readers.back());
   NamedBatch again;
-  readers.back()->read(std::vector{SeededExample{0, seed}}, again);
+  readers.back()->read(std::vector{SeededExample{0, seed}}, again, read_deadline_);
   if (hash_of(first) != hash_of(again)) {
     refuse(
         "makes another example of the same index when it is read again, or by another process: "
@@ -137,7 +139,7 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
   if (check != nullptr && !check->run_folder.empty()) {
     hashes_ = (check->run_folder / fmt::format("examples-{}.hashes", fingerprint_)).string();
     for (const auto& reader : readers) {
-      reader->remember_in(hashes_);
+      reader->remember_in(hashes_, read_deadline_);
     }
   }
   const MutexLock lock(mutex_);
@@ -218,7 +220,7 @@ std::string PythonData::fingerprint_of(const std::string& own, ReaderProcess& re
   const std::int64_t count = std::min(size_, kFingerprinted);
   for (std::int64_t i = 0; i < count; ++i) {
     NamedBatch batch;
-    reader.read(std::vector{SeededExample{i * size_ / count, 0}}, batch);
+    reader.read(std::vector{SeededExample{i * size_ / count, 0}}, batch, read_deadline_);
     all.add(hash_of(batch));
   }
   return all.hex();
@@ -249,18 +251,23 @@ void PythonData::read_named(std::span<const SeededExample> examples, NamedBatch&
 void PythonData::read_with(std::unique_ptr<ReaderProcess>& reader,
                            std::span<const SeededExample> examples, NamedBatch& out) const {
   constexpr int kMostReaders = 3;  // that are killed over the same examples
-  for (int number = 1;; ++number) {
+  constexpr int kMostLate = 2;     // a class that waits for ever does so again
+  for (int killed = 0, late = 0;;) {
     try {
-      return reader->read(examples, out);
+      return reader->read(examples, out, read_deadline_);
     } catch (const ReaderKilled&) {
-      if (number == kMostReaders) {
+      if (++killed == kMostReaders) {
         throw;
       }
-      reader = std::make_unique<ReaderProcess>(script_, executable_);
-      (void)reader->describe({});
-      if (!hashes_.empty()) {
-        reader->remember_in(hashes_);
+    } catch (const ReaderLate&) {
+      if (++late == kMostLate) {
+        throw;
       }
+    }
+    reader = std::make_unique<ReaderProcess>(script_, executable_);
+    (void)reader->describe({});
+    if (!hashes_.empty()) {
+      reader->remember_in(hashes_, read_deadline_);
     }
   }
 }

@@ -3,6 +3,7 @@
 // Made by open_python_data; any thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -45,12 +46,14 @@ class PythonData : public Dataset {
   /// What an example that is no picture, or not two, needs.
   [[nodiscard]] std::string remedy(const ModelSpec& model) const;
   [[nodiscard]] std::string fingerprint_of(const std::string& own, ReaderProcess& reader);
-  /// One that is killed, for want of memory, say, is begun anew, and reads the same.
+  /// One that is killed, for want of memory, say, or waits for a disk, is begun anew, and reads the
+  /// same.
   void read_with(std::unique_ptr<ReaderProcess>& reader, std::span<const SeededExample> examples,
                  NamedBatch& out) const;
 
   ScriptSpec script_;
   std::string executable_;
+  std::chrono::milliseconds read_deadline_;
   std::int64_t size_ = 0;
   ExampleShape shape_;
   int num_classes_ = 0;

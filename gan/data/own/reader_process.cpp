@@ -36,8 +36,7 @@ constexpr int kAnswers = 4;
 constexpr int kMemory = 5;
 
 constexpr std::chrono::seconds kBeginDeadline{600};  // of a constructor that looks at many files
-constexpr std::chrono::seconds kReadDeadline{60};
-constexpr std::chrono::seconds kUnsaidWait{5};  // PyTorch takes two or three
+constexpr std::chrono::seconds kUnsaidWait{5};       // PyTorch takes two or three
 /// In which a reader that is given up says where it stands.
 constexpr std::chrono::milliseconds kLastWords{300};
 
@@ -198,11 +197,13 @@ void ReaderProcess::write_all(std::string_view text) {
   }
 }
 
-void ReaderProcess::refuse(const std::string& what) const {
+void ReaderProcess::refuse(const std::string& what) const { throw ConfigError(line_of(what)); }
+
+std::string ReaderProcess::line_of(const std::string& what) const {
   const std::string file = fs::path(spec_.file).filename().string();
-  throw ConfigError(what.starts_with(file + ":")
-                        ? fmt::format("{}: {}", spec_.key, what)
-                        : fmt::format("{}: {}:{}: {}", spec_.key, file, spec_.python_class, what));
+  return what.starts_with(file + ":")
+             ? fmt::format("{}: {}", spec_.key, what)
+             : fmt::format("{}: {}:{}: {}", spec_.key, file, spec_.python_class, what);
 }
 
 void ReaderProcess::refuse_end() {
@@ -220,7 +221,8 @@ void ReaderProcess::refuse_end() {
                                            WEXITSTATUS(status)));
 }
 
-Json ReaderProcess::answer(std::chrono::seconds deadline, const std::function<void()>& on_wait) {
+Json ReaderProcess::answer(std::chrono::milliseconds deadline,
+                           const std::function<void()>& on_wait) {
   if (process_ < 0) {
     refuse("the process that reads it has ended");
   }
@@ -236,10 +238,10 @@ Json ReaderProcess::answer(std::chrono::seconds deadline, const std::function<vo
       (void)::poll(nullptr, 0, static_cast<int>(kLastWords.count()));
       (void)::kill(process_, SIGKILL);
       (void)::waitpid(std::exchange(process_, -1), nullptr, 0);
-      refuse(
-          fmt::format("takes longer than {} s, and was given up; standard error has the line "
+      throw ReaderLate(line_of(
+          fmt::format("takes longer than {:g} s, and was given up; standard error has the line "
                       "where it stood",
-                      deadline.count()));
+                      std::chrono::duration<double>(deadline).count())));
     }
     if (ready == 0 && on_wait && Clock::now() - since > kUnsaidWait) {
       on_wait();
@@ -273,12 +275,13 @@ ReaderProcess::Description ReaderProcess::describe(const std::function<void()>& 
           .collates = said.at("collates")};
 }
 
-void ReaderProcess::remember_in(const std::string& file) {
+void ReaderProcess::remember_in(const std::string& file, std::chrono::milliseconds deadline) {
   write_all(Json{{"hashes", file}}.dump() + "\n");
-  (void)answer(kReadDeadline, {});
+  (void)answer(deadline, {});
 }
 
-void ReaderProcess::read(std::span<const SeededExample> examples, NamedBatch& out) {
+void ReaderProcess::read(std::span<const SeededExample> examples, NamedBatch& out,
+                         std::chrono::milliseconds deadline) {
   Json request{{"indices", Json::array()}, {"seeds", Json::array()}};
   for (const SeededExample& example : examples) {
     request["indices"].push_back(example.index);
@@ -288,7 +291,7 @@ void ReaderProcess::read(std::span<const SeededExample> examples, NamedBatch& ou
     refuse("the process that reads it has ended");
   }
   write_all(request.dump() + "\n");
-  const Json said = answer(kReadDeadline, {});
+  const Json said = answer(deadline, {});
   out.tensors.clear();
   std::size_t size = 0;
   for (const Json& one : said.at("tensors")) {

@@ -26,6 +26,12 @@ class ReaderKilled : public EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
 
+/// It takes longer than it may, and was ended: another one may find a disk that is quicker.
+class ReaderLate : public ConfigError {
+ public:
+  using ConfigError::ConfigError;
+};
+
 class ReaderProcess {
  public:
   /// What it says of the data set.
@@ -49,17 +55,20 @@ class ReaderProcess {
   /// @throws ConfigError of one line: what the user's file raises
   [[nodiscard]] Description describe(const std::function<void()>& on_wait);
   /// From now on compares examples with their hashes in `file`, which is made where it is not
-  /// there.
-  /// @throws ConfigError of one line
-  void remember_in(const std::string& file);
-  /// @throws ConfigError of one line, as describe; that it takes longer than a minute, or has ended
-  void read(std::span<const SeededExample> examples, NamedBatch& out);
+  /// there. @throws as read
+  void remember_in(const std::string& file, std::chrono::milliseconds deadline);
+  /// @throws ConfigError of one line, as describe; that it takes longer than `deadline`, or has
+  /// ended
+  void read(std::span<const SeededExample> examples, NamedBatch& out,
+            std::chrono::milliseconds deadline);
 
  private:
   void write_all(std::string_view text);
-  [[nodiscard]] nlohmann::json answer(std::chrono::seconds deadline,
+  [[nodiscard]] nlohmann::json answer(std::chrono::milliseconds deadline,
                                       const std::function<void()>& on_wait);
   [[noreturn]] void refuse(const std::string& what) const;
+  /// With the class that it is about.
+  [[nodiscard]] std::string line_of(const std::string& what) const;
   /// Why nothing more comes from it.
   [[noreturn]] void refuse_end();
 

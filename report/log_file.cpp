@@ -2,7 +2,7 @@
 #include "report/log_file.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 
 #include "base/errors.hpp"
 
@@ -16,7 +16,7 @@ std::unique_ptr<spdlog::logger> open_log_file(const std::filesystem::path& run_d
   try {
     auto logger = std::make_unique<spdlog::logger>(
         fmt::format("rank {}", rank),
-        std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+        std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path.string(), kMostLogBytes, 1));
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e [%n] [%t] %l: %v");
     logger->flush_on(spdlog::level::trace);  // a killed process leaves its last words
     return logger;

@@ -31,6 +31,7 @@
 #include "gan/script/python_library.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
+#include "report/line_limit.hpp"
 #include "report/log_file.hpp"
 #include "run/control_protocol.hpp"
 #include "run/tether.hpp"
@@ -206,11 +207,18 @@ class LoggedWarnings {
   gan::LibraryWarnings& warnings_;
 };
 
-/// What the user's Python prints is in every worker's log; of the first one the terminal has it
-/// too.
+/// What the user's Python prints is in every worker's log, as long as it prints no line a
+/// micro-batch; of the first worker the terminal has it too.
 std::function<void(const std::string&)> python_lines(spdlog::logger& log, int rank) {
-  return [&log, is_first = rank == 1, shown = 0](const std::string& line) mutable {
-    log.info("python: {}", line);
+  return [&log, is_first = rank == 1, shown = 0,
+          limit = report::LineLimit()](const std::string& line) mutable {
+    if (const auto left_out = limit.take(std::chrono::steady_clock::now())) {
+      if (*left_out > 0) {
+        log.info("python: {} lines are left out, of more than {:g} a second", *left_out,
+                 report::LineLimit::kEachSecond);
+      }
+      log.info("python: {}", line);
+    }
     if (is_first && ++shown <= kShownLines) {
       fmt::print("python  {}\n{}", line,
                  shown == kShownLines ? "python  and more, which is in the log alone\n" : "");

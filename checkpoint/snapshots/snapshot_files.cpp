@@ -140,9 +140,8 @@ constexpr std::string_view kUnfinishedCopy = ".copy";
 /// What the disk takes between two signs of life.
 constexpr std::size_t kCopyStep = std::size_t{8} << 20U;
 
-/// What killed processes left of copies; the folder's run is the caller's alone.
-void remove_unfinished_copies(const fs::path& folder, const std::string& key) {
-  const std::string start = std::string(kSnapshotPrefix) + key;
+/// What killed processes left of copies; all whose names begin so are the caller's alone.
+void remove_unfinished_copies(const fs::path& folder, const std::string& start) {
   std::error_code failure;
   for (auto entry = fs::directory_iterator(folder, failure);
        !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
@@ -265,7 +264,7 @@ void SnapshotFile::verify(std::size_t piece) const {
 std::size_t remove_snapshots(std::span<const fs::path> folders, const std::string& key,
                              std::int64_t newest) {
   for (const fs::path& folder : folders) {
-    remove_unfinished_copies(folder, key);
+    remove_unfinished_copies(folder, std::string(kSnapshotPrefix) + key);
   }
   std::vector<fs::path> files = slot_files(folders, key);
   std::erase_if(files, [&](const fs::path& file) {
@@ -313,6 +312,9 @@ std::size_t copy_snapshots(const KeepSnapshots& keep, const FileSystem& files) {
   std::size_t copied = 0;
   for (const SnapshotEntry& entry : entries) {
     const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.id);
+    if (keep.is_alone) {
+      remove_unfinished_copies(keep.folder, target.filename().string() + ".");
+    }
     copied += !fs::exists(target) && copy_slot(files, entry.file, target, keep.progress) ? 1U : 0U;
   }
   if (copied > 0) {

@@ -101,6 +101,8 @@ struct KeepSnapshots {
   /// Of this step and of all later ones: which of them all workers have, nobody here may know.
   std::int64_t from_step = 0;
   int begin_with = 0;  ///< this worker's slots, before those of others
+  /// No other process of this host copies: halves of these slots are of killed ones, and go.
+  bool is_alone = false;
   /// Called now and then, when more of it is on the disk.
   std::function<void()> progress = [] {};
 };

@@ -344,6 +344,7 @@ class CopyCrashPoints : public CrashPoints {
             .require =
                 [this](const fs::path& root, End end) {
                   require_whole(root, end.is_done);
+                  give_halves_to_another_process(root / "kept");
                   (void)copy_snapshots(keep(root));
                   require_whole(root, true);
                   EXPECT_THAT(names_in(root / "kept"), SizeIs(2));
@@ -352,7 +353,16 @@ class CopyCrashPoints : public CrashPoints {
   [[nodiscard]] KeepSnapshots keep(const fs::path& root) const {
     return {.shared_memory = shared_.path(),
             .folder = root / "kept",
-            .key = sample_key(shared_.path())};
+            .key = sample_key(shared_.path()),
+            .is_alone = true};
+  }
+  static void give_halves_to_another_process(const fs::path& kept) {
+    for (const std::string& name : names_in(kept)) {
+      if (name.ends_with(".copy")) {
+        const std::size_t process = name.rfind('.', name.size() - 6);
+        fs::rename(kept / name, kept / (name.substr(0, process) + ".1.copy"));
+      }
+    }
   }
   void require_whole(const fs::path& root, bool are_all) const {
     const fs::path kept = root / "kept";

@@ -96,7 +96,7 @@ TEST(CheckpointLedger, SaysWhatTakesTooLongEachTimeThatItHasTakenTwiceAsLong) {
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(619), 11, kPatience));
   EXPECT_TRUE(ledger.add(1, 1, part(10)));
   EXPECT_THAT(ledger.overdue(kBegun + seconds(620), 11, kPatience),
-              testing::Optional(::testing::HasSubstr("has waited 120 s for its manifest")));
+              ::testing::Optional(::testing::HasSubstr("has waited 120 s for its manifest")));
   ledger.committed(10);
   EXPECT_FALSE(ledger.overdue(kBegun + seconds(9000), 11, kPatience));
 }

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "run/run_files.hpp"
+#include "tests/scratch_folder.hpp"
+
 namespace gangway::coordinator {
 namespace {
 
@@ -116,6 +119,22 @@ TEST(Membership, NamesThoseWhoAreLateAtTheStart) {
   EXPECT_EQ(fault->rank, 1);
   EXPECT_THAT(fault->reason,
               HasSubstr("rank 1 (host node-a, pid 101) is not ready, rank 2 never reported"));
+}
+
+TEST(Membership, SaysOfTwoThousandThatAreLateWhatAStatusCanHold) {
+  constexpr int kWorkers = 2000;
+  Membership membership(kWorkers, kStart, kLimits);
+  for (int rank = 1; rank <= kWorkers; ++rank) {
+    EXPECT_FALSE(membership.join(rank, worker(rank)));
+  }
+  const auto fault = membership.check(kStart + seconds(10));
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->reason, HasSubstr("rank 8 (host node-a, pid 108) is not ready and 1992 more"));
+  const gangway::testing::ScratchFolder run;
+  write_status(run.path(), {.exit_code = 3, .reason = fault->reason});
+  const auto status = read_status(run.path());
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->reason, fault->reason);
 }
 
 TEST(Membership, WaitsForWhoGetsOnWithItsStart) {

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "launch/mpirun/host_check.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
 #include "launch/commands.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gangway::launch {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(HostCheck, RefusesAHostWithAnotherBuild) {
   try {
@@ -36,6 +44,67 @@ TEST(HostCheck, RefusesOneSharedMemoryUnderTwoNames) {
   const auto line = find_twins({{"a/1/10", "a/24", "node-a"}, {"a/2/10", "a/24", "node-b"}});
   ASSERT_TRUE(line);
   EXPECT_THAT(*line, ::testing::HasSubstr("hosts node-a and node-b share one /dev/shm"));
+}
+
+/// mpirun and timeout are scripts: the first starts no rank on a host that is called `bad`, the
+/// second ends nothing.
+class SilentHosts : public ::testing::Test {
+ protected:
+  SilentHosts() : path_(std::getenv("PATH")) {
+    script("mpirun", R"(while [ "$1" != --hostfile ]; do shift; done; ! grep -q bad "$2")");
+    script("timeout", "shift 3; exec \"$@\"");
+    ::setenv("PATH", (bin_.path().string() + ":" + path_).c_str(), 1);
+  }
+  ~SilentHosts() override { ::setenv("PATH", path_.c_str(), 1); }
+
+  /// Notes its words, a line a call.
+  void script(const std::string& name, const std::string& work) const {
+    const auto file =
+        bin_.write(name, fmt::format("#!/bin/sh\nprintf '%s\\n' \"$*\" >>{}/{}.calls\n{}\n",
+                                     bin_.path().string(), name, work));
+    fs::permissions(file, fs::perms::owner_all);
+  }
+  [[nodiscard]] std::vector<std::string> calls_of(const std::string& name) const {
+    std::istringstream text(bin_.read(name + ".calls"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  [[nodiscard]] std::vector<std::string> find(int hosts, const std::string& last,
+                                              double usual = 0.3) const {
+    std::vector<Host> all;
+    for (int i = 1; i < hosts; ++i) {
+      all.push_back({fmt::format("host{}", i)});
+    }
+    all.push_back({last});
+    return find_silent_hosts({.program = "/bin/gangway"}, all, bin_.path(),
+                             std::chrono::duration<double>(usual));
+  }
+
+  gangway::testing::ScratchFolder bin_;
+  std::string path_;
+};
+
+TEST_F(SilentHosts, AreFoundByOneMpirunWhereManyAnswer) {
+  EXPECT_THAT(find(30, "good"), ::testing::IsEmpty());
+  EXPECT_THAT(calls_of("mpirun"), ::testing::ElementsAre(::testing::StartsWith("-n 30 ")));
+}
+
+TEST_F(SilentHosts, AreNamedByAnMpirunEachWhereOneDoesNotAnswer) {
+  EXPECT_THAT(find(9, "bad"), ::testing::ElementsAre("bad"));
+  EXPECT_EQ(calls_of("mpirun").size(), 1 + 9);
+}
+
+TEST_F(SilentHosts, HaveThreeTimesAsLongAsAllTookAtTheFirstStart) {
+  for (const double usual : {0.3, 5.1, 100.0}) {
+    (void)find(1, "good", usual);
+  }
+  EXPECT_THAT(calls_of("timeout"),
+              ::testing::ElementsAre(::testing::StartsWith("-k 1 4 mpirun "),
+                                     ::testing::StartsWith("-k 1 16 mpirun "),
+                                     ::testing::StartsWith("-k 1 60 mpirun ")));
 }
 
 }  // namespace

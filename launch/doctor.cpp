@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
+#include <pwd.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -26,7 +26,6 @@
 #include "checkpoint/snapshots/snapshot_runs.hpp"
 #include "launch/built_with.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
-#include "launch/foreign_segments.hpp"
 #include "launch/hosts/ask_hosts.hpp"
 #include "launch/hosts/compare_hosts.hpp"
 #include "launch/hosts/gpus.hpp"
@@ -196,6 +195,11 @@ int examine_hosts(const HostQuestion& question, const Environment& environment) 
   return is_healthy(findings) ? 0 : static_cast<int>(ExitCode::kEnvironment);
 }
 
+std::string user_name(uid_t user) {
+  const passwd* const entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : fmt::format("user {}", user);
+}
+
 }  // namespace
 
 std::vector<Finding> examine(const Environment& environment) {
@@ -211,7 +215,6 @@ std::vector<Finding> examine(const Environment& environment) {
       find_cores(),
       find_memory(),
       clean_shared_memory(kSharedMemoryFolder)};
-  std::ranges::move(find_others_memory(kSharedMemoryFolder), std::back_inserter(findings));
   std::ranges::move(clean_snapshots(kSharedMemoryFolder), std::back_inserter(findings));
   findings.push_back(find_space("/dev/shm", kSharedMemoryFolder, kLeastSharedMemoryGib));
   findings.push_back(find_space("disk", fs::current_path(), kLeastDiskGib));
@@ -260,22 +263,6 @@ std::vector<Finding> clean_snapshots(const fs::path& folder) {
   }
   if (findings.empty()) {
     findings.push_back({item, Health::kGood, "none were left"});
-  }
-  return findings;
-}
-
-std::vector<Finding> find_others_memory(const fs::path& folder) {
-  std::map<std::string, std::vector<ForeignSegment>> libraries;
-  for (ForeignSegment& segment : find_foreign_segments(folder)) {
-    libraries[segment.library].push_back(std::move(segment));
-  }
-  std::vector<Finding> findings;
-  for (const auto& [library, segments] : libraries) {
-    const bool is_left = std::ranges::any_of(segments, [](const ForeignSegment& segment) {
-      return segment.use == SegmentUse::kUnmapped;
-    });
-    findings.push_back({"shared memory", is_left ? Health::kNote : Health::kGood,
-                        fmt::format("{}: {}", library, describe_segments(segments))});
   }
   return findings;
 }

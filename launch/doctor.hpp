@@ -27,9 +27,6 @@ namespace gangway::launch {
 /// that frees it.
 [[nodiscard]] std::vector<Finding> clean_snapshots(const std::filesystem::path& folder);
 
-/// What other libraries have in `folder`, by library; changes nothing.
-[[nodiscard]] std::vector<Finding> find_others_memory(const std::filesystem::path& folder);
-
 /// Where Slurm has bound each task of this allocation to GPUs of its own: among those that a
 /// process sees NCCL finds the links to others (NVIDIA/nccl#1066). Nothing: it has not.
 [[nodiscard]] std::optional<Finding> find_gpu_binding(const Environment& environment);

@@ -99,6 +99,15 @@ std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
   return std::make_unique<RemoteTensors>(shares, device.make_carrier(carrier));
 }
 
+data::ContentsCheck contents_check(const Training::Setup& setup) {
+  const bool compares = setup.job.layout.mixed_processors == MixedProcessors::kRefuse;
+  return {.index_folder = setup.index_folder,
+          .run_folder = compares ? setup.welcome.run_directory : std::string(),
+          .progress = [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
+            link.loading({.bytes = bytes, .total = total});  // the start takes longer
+          }};
+}
+
 }  // namespace
 
 BegunState Training::begin(const Setup& setup) {
@@ -121,14 +130,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       transport_(trace_.transport()),
       device_(setup.device),
       memory_(device_, {.groups = setup.control_groups}),
-      contents_({.index_folder = setup.index_folder,
-                 .run_folder = setup.job.layout.mixed_processors == MixedProcessors::kAllow
-                                   ? std::filesystem::path()
-                                   : std::filesystem::path(setup.welcome.run_directory),
-                 .progress =
-                     [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
-                       link.loading({.bytes = bytes, .total = total});  // the start takes longer
-                     }}),
+      contents_(contents_check(setup)),
       dataset_(
           data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed, &contents_)),
       snapshots_(state_setup(setup, transport_), begun),

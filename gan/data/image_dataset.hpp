@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Images of any size in a folder, a ZIP, tars or an LMDB, decoded each time they are read: memory
+// Images of any size in a folder, a ZIP or tars, decoded each time they are read: memory
 // holds only their names. Used by open_dataset.
 #pragma once
 

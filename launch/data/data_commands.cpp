@@ -198,7 +198,7 @@ std::string location_of(const std::string& source) {
   if (is_other && !fs::exists(source, failure)) {
     throw ConfigError(fmt::format(
         "{}: holds no picture files; those of IDX are checked whole when a training opens them, "
-        "and this command is for a folder, ZIP, tar or LMDB of pictures",
+        "and this command is for a folder, ZIP or tar of pictures",
         source));
   }
   return source;
@@ -243,7 +243,7 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<CheckOptions>();
   command
       ->add_option("source", options->source,
-                   "Folder, ZIP, tar or LMDB, as in data.source: images:SOURCE; or pairs:SOURCE, "
+                   "Folder, ZIP or tar, as in data.source: images:SOURCE; or pairs:SOURCE, "
                    "unpaired:SOURCE")
       ->required();
   command

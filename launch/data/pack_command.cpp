@@ -36,7 +36,7 @@ int pack(const PackWords& words) {
       words.source.starts_with(kForm) ? words.source.substr(kForm.size()) : words.source;
   if (std::error_code failure; is_known_source(location) && !fs::exists(location, failure)) {
     throw ConfigError(
-        fmt::format("{}: cannot be packed; name a folder, ZIP, tar or LMDB of pictures, as in "
+        fmt::format("{}: cannot be packed; name a folder, ZIP or tar of pictures, as in "
                     "images:DIR_OR_FILE",
                     location));
   }
@@ -70,8 +70,7 @@ void add_pack_command(CLI::App& group, CommandLine& line) {
       "pack", "Decode and resize pictures once: a folder that trains to the same digest, faster");
   const auto words = std::make_shared<PackWords>();
   command
-      ->add_option("source", words->source,
-                   "Folder, ZIP, tar or LMDB, as in data.source: images:SOURCE")
+      ->add_option("source", words->source, "Folder, ZIP or tar, as in data.source: images:SOURCE")
       ->required();
   command->add_option("folder", words->folder, "Folder of the pack: a new or an empty one")
       ->required();

@@ -176,8 +176,7 @@ void add_init_job(CLI::App& init, CommandLine& line) {
   CLI::App* command = init.add_subcommand(
       "job", "A job file for a set of pictures, this machine and the time that you have");
   command
-      ->add_option("source", options->source,
-                   "Folder, ZIP, tar or LMDB of pictures (docs/pictures.md)")
+      ->add_option("source", options->source, "Folder, ZIP or tar of pictures (docs/pictures.md)")
       ->required()
       ->type_name("FOLDER_OR_FILE");
   command->add_option("--minutes", options->minutes, "Time for the training")

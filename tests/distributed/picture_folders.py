@@ -62,13 +62,6 @@ class PictureFolders(Trainings):
                     tar.add(file, file.relative_to(self.folder))
         return shards
 
-    def write_lmdb(self, folder):
-        """Keys are the names in the folder."""
-        place = self.folder / "lmdb"
-        names = "".join(f"{file.relative_to(folder)}\n" for file in folder.rglob("*.*") if file.name != "Thumbs.db")
-        subprocess.run([PROGRAMS.parent / "tests/write_lmdb", place], cwd=folder, input=names, text=True, check=True)
-        return place
-
     def trained(self, source, *keys, run, workers=1):
         """What a run said, which is begun or goes on."""
         code, out, err = self.call(GANGWAY, "run", *self.job(source), *keys, "-n", workers, "--run", run,
@@ -76,14 +69,14 @@ class PictureFolders(Trainings):
         self.assertEqual(code, 0, out + err)
         return out + err
 
-    def test_a_folder_its_zip_its_tars_its_lmdb_a_pack_a_cache_and_threads_have_one_digest_and_a_run_goes_on_with_others(self):
+    def test_a_folder_its_zip_its_tars_a_pack_a_cache_and_threads_have_one_digest_and_a_run_goes_on_with_others(self):
         folder = self.write_pictures()
         shards = self.write_tars(folder)
         packed = self.folder / "packed"
         code, out, err = self.call(GANGWAY, "data", "pack", shards, packed, "--resolution", 32)
         self.assertEqual(code, 0, out + err)
         ways = {"loose": (folder, 1), "zip": (self.write_zip(folder), 3, "data.threads=4"), "tars": (shards, 2),
-                "values": (self.write_lmdb(folder), 2, "data.cache=128K"), "decoded": (None, 1, f"data.source=pack:{packed}"),
+                "values": (shards, 2, "data.cache=128K"), "decoded": (None, 1, f"data.source=pack:{packed}"),
                 "filled": (folder, 2, "data.cache=auto", "data.threads=4"), "kept": (folder, 1, "data.cache=auto")}
         for run, (source, workers, *keys) in ways.items():
             said = self.trained(source, *keys, run=run, workers=workers)

@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/mman.h>
 
-#include "base/file_descriptor.hpp"
 #include "base/shared_segment.hpp"
 #include "checkpoint/snapshots/snapshot_memory.hpp"
 #include "launch/hosts/gpus.hpp"
@@ -24,9 +21,7 @@ namespace gangway::launch {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 TEST(Findings, AreHealthyUnlessOneIsBad) {
   std::vector<Finding> findings{{"a", Health::kGood, "1"}, {"b", Health::kNote, "2"}};
@@ -196,33 +191,6 @@ TEST(CleanSnapshots, SaysWhatARunKeepsForHowLongAndWhatFreesIt) {
   EXPECT_THAT(findings[0].detail,
               AllOf(HasSubstr("up to step 480, 0.0 MiB"), HasSubstr("kept for another 7 days"),
                     HasSubstr("gangway snapshots rm '" + run.string() + "'")));
-}
-
-TEST(FindOthersMemory, TellsLibrariesApartAndTheUsedFromTheLeft) {
-  const gangway::testing::SharedFolder folder;
-  EXPECT_TRUE(find_others_memory(folder.path()).empty());
-  for (const char* name :
-       {"vader_segment.node.0.1.0", "vader_segment.node.0.1.1", "nccl-x1", "mine"}) {
-    folder.leave_behind(name);
-  }
-  const FileDescriptor file(::open((folder.path() / "vader_segment.node.0.1.1").c_str(), O_RDONLY));
-  const MappedMemory used(
-      {::mmap(nullptr, 4, PROT_READ, MAP_SHARED, file.get(), 0), std::size_t{4}});
-  const auto findings = find_others_memory(folder.path());
-  ASSERT_EQ(findings.size(), 2U);
-  EXPECT_THAT(findings[0].detail, StartsWith("NCCL: 1 of "));
-  EXPECT_EQ(findings[0].health, Health::kNote);
-  EXPECT_THAT(findings[1].detail,
-              AllOf(StartsWith("Open MPI: 1 of "), HasSubstr(" in use ("),
-                    EndsWith("rm -- " + (folder.path() / "vader_segment.node.0.1.0").string())));
-}
-
-TEST(FindOthersMemory, NamesTheFirstFewOfMany) {
-  const gangway::testing::SharedFolder folder;
-  for (int i = 0; i < 5; ++i) {
-    folder.leave_behind("sem." + std::to_string(i));
-  }
-  EXPECT_THAT(find_others_memory(folder.path()).front().detail, EndsWith("sem.2 and 2 more"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures that lie within larger files, whole and uncompressed, as in tars and LMDBs. Made by
+// Pictures that lie within larger files, whole and uncompressed, as in tars. Made by
 // those that find them there; read by any thread.
 #pragma once
 

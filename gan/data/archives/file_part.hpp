@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Parts of a file that holds other files, read at their places and never mapped: one that is cut
-// meanwhile is a line and no signal. Used by the readers of tars and LMDBs; any thread.
+// meanwhile is a line and no signal. Used by the reader of tars; any thread.
 #pragma once
 
 #include <cstddef>

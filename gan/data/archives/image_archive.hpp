@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Image files in a folder, a ZIP, tars or an LMDB, listed once and read file by file. Used by the
+// Image files in a folder, a ZIP or tars, listed once and read file by file. Used by the
 // data sets of pictures.
 #pragma once
 
@@ -34,8 +34,7 @@ class ImageArchive {
  public:
   virtual ~ImageArchive() = default;
   /// Sorted by the bytes of the names; .png, .jpg, .jpeg, .jpe, .jfif and .webp, in letters of any
-  /// size. Hidden files, `__MACOSX` and files that are no pictures are left out. Of an LMDB the
-  /// values, whatever their keys are.
+  /// size. Hidden files, `__MACOSX` and files that are no pictures are left out.
   [[nodiscard]] virtual const std::vector<ArchiveEntry>& entries() const = 0;
   /// The folders that hold all images, with a slash, which the names of the entries leave out;
   /// empty: there is none.

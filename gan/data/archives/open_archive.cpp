@@ -11,8 +11,6 @@
 #include "base/errors.hpp"
 #include "gan/data/archives/file_part.hpp"
 #include "gan/data/archives/folder_archive.hpp"
-#include "gan/data/archives/lmdb_archive.hpp"
-#include "gan/data/archives/lmdb_index.hpp"
 #include "gan/data/archives/tar_archive.hpp"
 #include "gan/data/archives/zip_archive.hpp"
 
@@ -23,6 +21,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kLmdbFile = "data.mdb";
 
+[[noreturn]] void refuse_lmdb(const fs::path& path) {
+  throw ConfigError(
+      fmt::format("{}: an LMDB is no source of pictures; read it by a class in Python, as "
+                  "examples/python/lmdb_pictures.py does, or unpack it into a folder, ZIP or tar",
+                  path.string()));
+}
+
 /// A folder holds pictures, or where it has none, what holds pictures.
 std::unique_ptr<ImageArchive> open_place(const fs::path& folder, ContentsCheck* check) {
   std::unique_ptr<ImageArchive> archive = open_folder(folder, check);
@@ -30,7 +35,7 @@ std::unique_ptr<ImageArchive> open_place(const fs::path& folder, ContentsCheck* 
     return archive;
   }
   if (std::error_code ignored; fs::exists(folder / kLmdbFile, ignored)) {
-    return open_lmdb(folder / kLmdbFile, folder, check);
+    refuse_lmdb(folder / kLmdbFile);
   }
   const std::vector<fs::path> tars = tars_of(folder);
   return tars.empty() ? std::move(archive) : open_tars(tars, folder, check);
@@ -44,8 +49,8 @@ std::unique_ptr<ImageArchive> open_file(const fs::path& path, ContentsCheck* che
   const Container file = open_container(path);
   const std::string_view begin(reinterpret_cast<const char*>(bytes.data()),
                                read_at(file, 0, bytes));
-  if (is_lmdb(std::span(bytes).first(begin.size()))) {
-    return open_lmdb(path, path, check);
+  if (path.extension() == fs::path(kLmdbFile).extension()) {
+    refuse_lmdb(path);
   }
   const bool is_tar = begin.size() > kTarMagic && begin.substr(kTarMagic).starts_with(kTar);
   return is_tar || is_named_as_tar(path) ? open_tars({path}, path, check) : open_zip_archive(path);

@@ -10,7 +10,7 @@
 
 namespace gangway::data {
 
-/// @param location  a folder of pictures, of tars or of an LMDB; a ZIP, a tar, an LMDB; or several
+/// @param location  a folder of pictures or of tars; a ZIP, a tar; or several
 /// tars, as "faces-{0000..0007}.tar"
 /// @throws ConfigError: `location` does not exist, cannot be listed, is none of these, is damaged,
 /// or holds pictures of kinds that are not read, such as .gif.

@@ -39,7 +39,7 @@ Zip open_zip(const fs::path& path) {
     const std::string reason = zip_error_strerror(&error);
     zip_error_fini(&error);
     throw ConfigError(
-        fmt::format("{}: neither a folder nor a readable ZIP, tar or LMDB ({}); check data.source "
+        fmt::format("{}: neither a folder nor a readable ZIP or tar ({}); check data.source "
                     "or make the file "
                     "again",
                     path.string(), reason));

@@ -321,7 +321,7 @@ TEST(ImageDataset, NamesAMissingOrEmptyPlace) {
                       {folder.path().string(), "holds no .png"});
   const auto text = folder.write("list.txt", "no ZIP");
   expect_config_error([&] { (void)open(text); },
-                      {text.string(), "neither a folder nor a readable ZIP, tar or LMDB"});
+                      {text.string(), "neither a folder nor a readable ZIP or tar"});
 }
 
 TEST(ImageDataset, RefusesImagesBesideAndInsideSubFolders) {

@@ -127,7 +127,7 @@ class DataCheck(unittest.TestCase):
             self.assertEqual(line.count("\n"), 1)
         for source in ("fashion-mnist", "idx:/nowhere", "stacked:fashion-mnist", "edges:fashion-mnist", "classes:fashion-mnist:5,7"):
             line = check(source, code=2)
-            self.assertIn("a folder, ZIP, tar or LMDB of pictures", line)
+            self.assertIn("a folder, ZIP or tar of pictures", line)
             self.assertEqual(line.count("\n"), 1)
 
 

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Pictures of an LMDB whose values are picture files, as LSUN's (docs/pictures.md). Needs the packages lmdb and Pillow."""
+import io
+
+import lmdb
+import numpy
+from PIL import Image, ImageOps
+
+SHORTEST = 24  # bytes of a picture file: shorter values are counts
+
+
+class Pictures:
+    """Each picture's largest square in the middle, [3, side, side] uint8, in the order of the keys."""
+
+    def __init__(self, path, side=64):
+        self.side = side
+        self.values = lmdb.open(path, readonly=True, lock=False, readahead=False).begin(buffers=True)
+        self.keys = [bytes(key) for key, value in self.values.cursor() if len(value) >= SHORTEST]
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, index):
+        picture = Image.open(io.BytesIO(self.values.get(self.keys[index]))).convert("RGB")
+        return numpy.asarray(ImageOps.fit(picture, (self.side, self.side), Image.Resampling.BICUBIC)).transpose(2, 0, 1).copy()

@@ -171,6 +171,15 @@ void begin(Generation& generation, const Generation::Setup& setup, spdlog::logge
   }
   log.info("{}; {}", ready.plan_summary, describe(generation.begun().begin));
   setup.link.ready(ready);
+  if (setup.transport.worker() == 0) {
+    gan::note_packages(setup.welcome.run_directory);
+  }
+}
+
+void tell_network(const Computing& computing, spdlog::logger& log) {
+  if (const std::string told = computing.network ? computing.network() : ""; !told.empty()) {
+    log.info("NCCL's network: {}", told);
+  }
 }
 
 /// Tests of whole runs have a folder of their own in the place of the kernel's.
@@ -275,12 +284,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
         .index_folder = data::index_folder_of(read_environment()),
         .control_groups = control_groups_mount(read_environment())};
     begin(generation.emplace(setup), setup, *log);
-    if (const std::string told = computing.network ? computing.network() : ""; !told.empty()) {
-      log->info("NCCL's network: {}", told);
-    }
-    if (session.rank() == 1) {
-      gan::note_packages(welcome.run_directory);
-    }
+    tell_network(computing, *log);
     start.finish();
     rescue.begin(generation->training());
     lifeline.expect_heartbeats(silence_limit(*job));

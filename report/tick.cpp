@@ -102,8 +102,8 @@ std::string communication(const Tick& tick) {
   if (tick.sent_mib_per_step > 0.0) {
     text += fmt::format(" sent {:.1f} MiB/step", tick.sent_mib_per_step);
   }
-  if (tick.check_percent > 0.0) {
-    text += fmt::format(" check {:.2g}%", tick.check_percent);
+  if (constexpr double kWorthSaying = 0.05; tick.check_percent >= kWorthSaying) {
+    text += fmt::format(" check {:.1f}%", tick.check_percent);
   }
   if (tick.snapshots > 0) {
     text += fmt::format(" snap {:.2g}%", tick.snapshot_percent);

@@ -336,9 +336,10 @@ void require_workers(const JobSpec& spec, int workers) {
 std::string describe_dry_run(const JobSpec& spec, int workers, const std::string& memory) {
   require_workers(spec, workers);
   std::string text = to_yaml(spec);
-  text += fmt::format("\nPlacement: {} worker{}, {} micro-batches of {} images\n", workers,
+  text += fmt::format("\nPlacement: {} worker{}, {} micro-batch{} of {} image{}\n", workers,
                       workers == 1 ? "" : "s", spec.training.microbatches,
-                      spec.images_per_microbatch());
+                      spec.training.microbatches == 1 ? "" : "es", spec.images_per_microbatch(),
+                      spec.images_per_microbatch() == 1 ? "" : "s");
   text += placement_table(spec, workers);
   text +=
       fmt::format("\nSteps: {} of {} real images\n", spec.total_steps(), spec.images_per_step());

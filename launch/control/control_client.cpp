@@ -120,8 +120,11 @@ std::string phase_of_unanswered(const std::filesystem::path& run) {
 
 std::string end_of(const std::filesystem::path& run) {
   if (const auto status = read_status(run)) {
-    return fmt::format("no job runs in {}: the last ended with exit code {}: {} ({})", run.string(),
-                       status->exit_code, status->reason, (run / kStatusFile).string());
+    const bool goes_on = status->exit_code == static_cast<int>(ExitCode::kPreempted) ||
+                         status->exit_code == static_cast<int>(ExitCode::kWorkerLost);
+    return fmt::format("no job runs in {}: the last ended with exit code {}: {} ({}){}",
+                       run.string(), status->exit_code, status->reason,
+                       (run / kStatusFile).string(), goes_on ? "; " + way_on(run) : "");
   }
   const UnansweredRun seen = look_at_unanswered(run);
   switch (seen.trace) {

@@ -35,9 +35,9 @@ std::string phase_text(const wire::StatusReply& status, const std::string& progr
     return status.waits_for().empty() ? status.phase() : start_text(status);
   }
   const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
-  return fmt::format("{}, as {} asked at {:%Y-%m-%d %H:%M:%S}; to go on: {} resume {}",
-                     status.phase(), status.pause().by(), fmt::localtime(since),
-                     shell_word(program), shell_word(status.run_directory()));
+  return fmt::format("{} since {:%Y-%m-%d %H:%M:%S}, by {}; to go on: {} resume {}", status.phase(),
+                     fmt::localtime(since), status.pause().by(), shell_word(program),
+                     shell_word(status.run_directory()));
 }
 
 std::string progress_text(const wire::StatusReply& status) {
@@ -79,7 +79,7 @@ std::string workers_text(const wire::StatusReply& status) {
                        {.title = "work s/step", .align = Align::kRight},
                        {.title = "wait s/step", .align = Align::kRight},
                        {.title = "MiB", .align = Align::kRight},
-                       {.title = ""}});
+                       {.title = "straggler"}});
   for (const wire::Worker& worker : status.workers()) {
     table.add_row(
         {std::to_string(worker.rank()), worker.host(), worker.device(), worker.state(),
@@ -89,7 +89,7 @@ std::string workers_text(const wire::StatusReply& status) {
          known(worker, fmt::format("{:.3f}", worker.wait_seconds_per_step())),
          known(worker,
                fmt::format("{:.0f}", static_cast<double>(worker.resident_bytes()) / kMebibyte)),
-         worker.straggler() ? "straggler" : ""});
+         worker.straggler() ? "yes" : ""});
   }
   return table.text();
 }

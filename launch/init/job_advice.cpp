@@ -15,6 +15,11 @@
 namespace gangway::launch {
 namespace {
 
+/// "1 minute", "0.5 minutes".
+std::string minutes_text(double minutes) {
+  return fmt::format("{:g} minute{}", minutes, minutes == 1.0 ? "" : "s");
+}
+
 constexpr int kSmall = 32;  // pixels: what dcgan has
 constexpr int kLarge = 64;
 /// With fewer pictures the discriminator learns them by heart (docs/augmentation.md).
@@ -174,15 +179,15 @@ void set_length(JobAdvice& advice, const JobWishes& wishes, double images_per_se
   const double kimg = std::min(kMostKimg, kimg_in(wishes, images_per_second));
   advice.kimg = rounded_down(std::max(1.0, kimg));
   advice.trial = fmt::format(
-      "A trial here: {:.0f} pictures a second with {} worker{} and width {}; {:g} minutes show "
-      "some "
-      "{:g} thousand.",
-      images_per_second, wishes.workers, wishes.workers == 1 ? "" : "s", advice.width,
-      wishes.minutes, advice.kimg);
+      "A trial here: {:.0f} pictures a second with {} worker{} and width {}; some {:g} thousand in "
+      "{}.",
+      images_per_second, wishes.workers, wishes.workers == 1 ? "" : "s", advice.width, advice.kimg,
+      minutes_text(wishes.minutes));
   if (kimg < wanted) {
     advice.notes.push_back(fmt::format(
-        "{:g} minutes are short for {} pixels here: shapes can be told after some {:.0f} minutes{}",
-        wishes.minutes, advice.resolution, std::ceil(wishes.minutes * wanted / kimg),
+        "little can be seen of {} pixels after {} here: shapes can be told after some {:.0f} "
+        "minutes{}",
+        advice.resolution, minutes_text(wishes.minutes), std::ceil(wishes.minutes * wanted / kimg),
         advice.resolution > kSmall ? ", or sooner with --resolution 32" : ""));
   }
 }

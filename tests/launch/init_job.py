@@ -74,7 +74,7 @@ class InitJob(unittest.TestCase):
         write_pictures(self.folder / "photos", 200, sides=(32, 32))
         out, job = self.init("--minutes", "0.5")
         self.assertRegex(out, r"(?m)^trial   2 workers, 32 pixels, width 32: \d+ pictures a second$")
-        self.assertRegex(job, r"(?m)^# A trial here: \d+ pictures a second with 2 workers and width \d+; 0\.5 minutes show some ")
+        self.assertRegex(job, r"(?m)^# A trial here: \d+ pictures a second with 2 workers and width \d+; some [\d.]+ thousand in 0\.5 minutes")
         self.assertEqual(sorted(one.name for one in self.folder.iterdir()), ["job.yaml", "photos"])
 
     def test_what_cannot_be_is_said_in_one_line(self):

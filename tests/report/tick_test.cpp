@@ -77,16 +77,19 @@ Tick with_phases() {
                    .by_bucket = {},
                    .agrees = true}};
   tick.unfired = 3;
-  tick.check_percent = 0.01234;
+  tick.check_percent = 0.1234;
   tick.host_wait_percent = 2.5;
   return tick;
 }
 
 TEST(TickLine, SaysWhichPhasesCommunicationIsExposedAndWhichWaitForTheNorm) {
   EXPECT_NE(tick_line(with_phases())
-                .find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step check 0.012%"),
+                .find("comm 6.1% (D 4.0, DR 1.0, G 1.1 agree) sent 24.0 MiB/step check 0.1%"),
             std::string::npos)
       << tick_line(with_phases());
+  Tick seldom = with_phases();
+  seldom.check_percent = 2.3e-5;
+  EXPECT_EQ(tick_line(seldom).find("check"), std::string::npos);
 }
 
 TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
@@ -97,7 +100,7 @@ TEST(TickJson, HoldsTheExposedSecondsByPhaseAndBucket) {
   EXPECT_EQ(object["exposed"]["discriminator"]["agree"], false);
   EXPECT_EQ(object["exposed"]["generator"]["agree"], true);
   EXPECT_EQ(object["unfired"], 3);
-  EXPECT_EQ(object["check_percent"], 0.01234);
+  EXPECT_EQ(object["check_percent"], 0.1234);
   EXPECT_EQ(object["host_wait_percent"], 2.5);
 }
 

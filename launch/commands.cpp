@@ -18,7 +18,7 @@ constexpr std::array kOwn{add_run_command,         add_train_command,     add_di
 constexpr const char* kControl = "gangway-control";  // loads gRPC
 constexpr const char* kModel = "gangway-model";      // loads LibTorch
 constexpr const char* kTools = "gangway-tools";
-constexpr std::array<OtherCommand, 28> kOthers{{
+constexpr std::array<OtherCommand, 29> kOthers{{
     {"status", kControl, "How a running job stands"},
     {"watch", kControl, "Its ticks and events as they come"},
     {"pause", kControl, "Train no further steps until it is resumed"},
@@ -42,8 +42,9 @@ constexpr std::array<OtherCommand, 28> kOthers{{
     {"replay", kTools,
      "Train steps of a run again, on any layout, and compare with its checkpoints"},
     {"data", kTools, "Look at images before training on them"},
-    {"find-lr", kTools,
+    {"find-lr", kPython,
      "Find a learning rate: a short training in which it rises until a loss explodes"},
+    {"job", kTools, "Print a job as it is resolved: every key that applies"},
     {"plan", kTools,
      "Rank layouts of a job for a cluster by what they would cost, without running one"},
     {"tune", kTools, "Find what makes a job faster here without changing a bit, and prove it"},

@@ -85,18 +85,42 @@ void require_programs(DeviceKind device) {
   }
 }
 
-void become(const std::string& program, const std::vector<std::string>& arguments,
-            const std::string& name) {
-  const std::string path = (program_folder() / program).string();
-  // execv does not write
-  std::vector<char*> words{const_cast<char*>((name.empty() ? path : name).c_str())};
+namespace {
+
+/// @param path  searched for in PATH, unless it has a slash
+[[noreturn]] void execute(const std::string& path, const std::string& name,
+                          const std::vector<std::string>& arguments, const char* remedy) {
+  std::vector<char*> words{const_cast<char*>(name.c_str())};  // execvp does not write
   for (const std::string& argument : arguments) {
     words.push_back(const_cast<char*>(argument.c_str()));
   }
   words.push_back(nullptr);
-  ::execv(path.c_str(), words.data());
-  throw EnvironmentError(fmt::format(
-      "{} cannot be started: {}: build all programs (./launch/build)", path, std::strerror(errno)));
+  ::execvp(path.c_str(), words.data());
+  throw EnvironmentError(
+      fmt::format("{} cannot be started: {}: {}", path, std::strerror(errno), remedy));
+}
+
+}  // namespace
+
+void become(const std::string& program, const std::vector<std::string>& arguments,
+            const std::string& name) {
+  const std::string path = (program_folder() / program).string();
+  execute(path, name.empty() ? path : name, arguments, "build all programs (./launch/build)");
+}
+
+void become_python(const std::vector<std::string>& words, const Environment& environment) {
+  const std::filesystem::path share = share_folder();
+  const std::filesystem::path checkout = share.parent_path() / ".venv/bin/python";
+  const std::string active = find_variable(environment, "VIRTUAL_ENV").value_or("");
+  std::string python = active.empty() ? "python3" : active + "/bin/python";
+  python = std::filesystem::exists(checkout) ? checkout.string() : python;
+  python = find_variable(environment, "GANGWAY_PYTHON").value_or(python);
+  const auto before = find_variable(environment, "PYTHONPATH");
+  ::setenv("PYTHONPATH", ((share / "python").string() + (before ? ":" + *before : "")).c_str(), 1);
+  ::setenv("GANGWAY_BIN", program_folder().c_str(), 1);
+  std::vector<std::string> arguments{"-m", "gangway.tools"};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  execute(python, python, arguments, "name an interpreter in GANGWAY_PYTHON");
 }
 
 }  // namespace gangway::launch

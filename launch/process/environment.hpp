@@ -47,5 +47,10 @@ void require_programs(DeviceKind device);
 /// @throws EnvironmentError when it is not there
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
                          const std::string& name = {});
+/// Becomes `python -m gangway.tools WORDS` with the package beside the programs. The interpreter is
+/// that of GANGWAY_PYTHON, the checkout's .venv, VIRTUAL_ENV, or python3.
+/// @throws EnvironmentError when it cannot be started
+[[noreturn]] void become_python(const std::vector<std::string>& words,
+                                const Environment& environment);
 
 }  // namespace gangway::launch

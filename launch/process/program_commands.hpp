@@ -12,6 +12,9 @@
 
 namespace gangway::launch {
 
+/// In place of a program: the command is a module of the package gangway.tools.
+inline constexpr const char* kPython = "";
+
 /// A command that another program carries out. That program has the command's help.
 struct OtherCommand {
   const char* name;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// `gangway job`: the job as it is resolved, for people and for tools (share/python/gangway/tools).
+#pragma once
+
+#include "launch/process/command_line.hpp"
+
+namespace gangway::launch {
+
+void add_job_command(CLI::App& app, CommandLine& line);
+
+}  // namespace gangway::launch

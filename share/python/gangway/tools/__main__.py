@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""`gangway NAME` starts `python -m gangway.tools NAME` for the commands below (launch/process/environment.hpp)."""
+import importlib
+import sys
+
+from gangway.errors import Failed
+
+MODULES = {"find-lr": "find_lr"}
+ENVIRONMENT = 6  # exit code (docs/run-directory.md)
+
+
+def carry_out(name: str, words: list[str]) -> None:
+    try:
+        command = importlib.import_module(f"gangway.tools.{MODULES[name]}").command
+    except ModuleNotFoundError as error:
+        raise Failed(f"gangway {name} needs the Python package {error.name}, which {sys.executable} lacks: install it with pip, or "
+                     "name another interpreter in GANGWAY_PYTHON", ENVIRONMENT) from None
+    command(words)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise Failed(f"standard output: {error.strerror}: what was said is lost", ENVIRONMENT) from None
+
+
+def main() -> int:
+    try:
+        carry_out(sys.argv[1], sys.argv[2:])
+    except Failed as error:
+        sys.stdout.flush()
+        for line in error.line.splitlines():
+            print(f"gangway: {line}", file=sys.stderr)
+        return error.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

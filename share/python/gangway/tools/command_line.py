@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Command lines of tools: `--help` as all of Gangway's, and one line for what is wrong."""
+import argparse
+
+from gangway.errors import Failed
+
+
+class Parser(argparse.ArgumentParser):
+    """@param name  of the command; examples: printed below its options"""
+
+    def __init__(self, name: str, what: str, examples: str):
+        super().__init__(f"gangway {name}", description=what, epilog=examples, allow_abbrev=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def error(self, message):
+        raise Failed(f"{message}: see '{self.prog} --help'")
+
+    def add_job(self):
+        self.add_argument("job", metavar="JOB.yaml", help="job file")
+        self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
+        self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help="workers; default: as many as gangway run takes")
+
+
+def whole_number(least: int, most: int = 10**9):
+    def parsed(text):
+        number = int(text)
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{number} is not in the range {least} to {most}")
+        return number
+    return parsed
+
+
+def table(titles: list[str], rows: list[list[str]]) -> str:
+    """Cells to the right, columns two spaces apart, a rule below the titles."""
+    widths = [max(map(len, column)) for column in zip(titles, *rows)]
+    lines = [titles, ["-" * width for width in widths], *rows]
+    return "".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) + "\n" for line in lines)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What NCCL's own log says of its network: no call of NCCL tells it. Made by main() of
-// gangway-worker-cuda before NCCL's first call, read once the workers have met.
+// Reads from NCCL's own log which network it uses: no NCCL call tells it. main() of
+// gangway-worker-cuda makes it before NCCL's first call; it is read once the workers have met.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ class NcclSession {
   /// @throws CommError naming `what` when the communicator failed or the launch passes the
   /// deadline.
   void group(const char* what, const std::function<void(ncclComm_t)>& enqueue);
-  /// Beside each send to another worker.
+  /// Call it with the bytes of each send to another worker.
   void count_sent(std::size_t bytes);
   /// Payload of all sends that were launched so far. Any thread.
   [[nodiscard]] std::uint64_t bytes_sent() const;

@@ -18,8 +18,8 @@ struct PictureFacts {
   std::vector<std::int64_t> by_label = {};  ///< pictures a label; empty without labels
 };
 
-/// Of what was typed as it is, and not as a job's data.source.
-/// @throws ConfigError: there is no such folder or file, or not each that a pattern stands for
+/// @param location  a folder, a file or a pattern of tars, as the user typed it
+/// @throws ConfigError naming the first folder or file that does not exist
 void require_there(const std::string& location);
 
 /// Looks at up to 2,000 pictures, evenly spread.

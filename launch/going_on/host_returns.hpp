@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When hosts that a start goes without are asked again while it runs, and how often the run is
-// resized because some answer. Pure; driven by `gangway run`.
+// When a run asks its left-out hosts again, and how often it is resized for hosts that answer.
+// Pure; driven by `gangway run`.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class HostReturns {
   static constexpr std::chrono::minutes kLongest{10};        ///< between two questions
   static constexpr std::chrono::minutes kBetweenResizes{5};  ///< a start each: as for a balance
 
-  /// @param first  from the beginning of a start to the first question; then twice as long each
+  /// @param first  time from a start to its first question; each later wait is twice as long
   explicit HostReturns(std::chrono::milliseconds first) : first_(first) {}
 
   /// A start begins.

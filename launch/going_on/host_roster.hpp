@@ -44,10 +44,10 @@ class HostRoster {
   void use(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
   void lost(const std::string& host, TimePoint now);
   void silent(const std::string& host, TimePoint now);
-  /// It answers: it is left out no longer.
+  /// Takes a host back that answers again.
   void back(const std::string& host) { records_.erase(host); }
-  /// Of those left out, what may be asked whether it is back, while fewer workers train than are
-  /// wanted. One that lost processes has its time first.
+  /// The hosts without workers that may be asked again; empty while as many workers train as are
+  /// wanted. A host that lost processes is not asked before its time out is over.
   [[nodiscard]] std::vector<Host> to_ask(const Lineup& now, TimePoint time) const;
 
   /// With as many workers as are wanted, or the most for which `is_possible`. Hosts that lose

@@ -28,9 +28,9 @@ class Lineups {
  public:
   using TimePoint = HostRoster::TimePoint;
 
-  /// For hosts that do not answer and alone have a part of the newest snapshot.
+  /// How long a start waits for silent hosts that alone hold a part of the newest snapshot.
   static constexpr std::chrono::seconds kPatience{60};
-  /// Waits for these hosts for some seconds. @return the time by then; nothing: it may not wait
+  /// Waits some seconds for the named hosts. @return the time afterwards; nullopt: stop waiting
   using Wait = std::function<std::optional<TimePoint>(const std::vector<std::string>&)>;
 
   /// @param hosts  none: this one alone. @param least  layout.min_workers
@@ -51,10 +51,11 @@ class Lineups {
   /// @param hosts  those of the hostfile by now; nothing: they stay
   void resize(int workers, std::optional<std::vector<Host>> hosts, TimePoint now);
 
-  /// Hosts that the start goes without and that may be asked whether they are back.
+  /// The hosts without workers that may be asked again (HostRoster::to_ask).
   [[nodiscard]] std::vector<Host> to_ask(TimePoint now) const { return roster_.to_ask(now_, now); }
-  /// @param asked  of to_ask. @param answer  those of them that are back
-  /// @return with how many workers a start would go on by now
+  /// @param asked   hosts of to_ask
+  /// @param answer  those of them that answered
+  /// @return workers that a start would have now
   [[nodiscard]] int heard(const std::vector<Host>& asked, const std::vector<std::string>& answer,
                           TimePoint now);
   /// Takes hosts that are back; where that fails, all stays as it was.
@@ -62,7 +63,7 @@ class Lineups {
 
  private:
   [[nodiscard]] bool choose(TimePoint now, const Wait& wait);
-  /// Whether these have the memory of a worker of `start`, and that of its buddy, which is on the
+  /// Whether `hosts` hold both copies of some worker's snapshot: its own, and its buddy's on the
   /// next host (worker/buddies/buddies.hpp).
   [[nodiscard]] bool have_a_part_alone(const std::vector<std::string>& hosts,
                                        const Lineup& start) const;

@@ -31,8 +31,9 @@ struct SupervisedJob {
   bool goes_on = false;
   std::function<std::string()>
       resume_command;  ///< advice, asked for when the job died without a word
-  /// Asked often while the job trains: a command to run beside it now, empty: none. One at once; it
-  /// ends with the start. @param said  the output of the one before, once
+  /// Returns a command to run beside the job, or nothing to run. The supervisor asks it while the
+  /// job trains, runs one command at a time, and ends that with the start.
+  /// @param said  output of the last command, passed once
   std::function<std::vector<std::string>(const std::optional<std::string>& said)> errand = {};
 };
 

@@ -92,7 +92,7 @@ bool has_one_of(const Trial& trial, const Trial& more) {
 
 std::string length_text(std::size_t layouts, std::size_t keys, double start_seconds,
                         double seconds) {
-  // The job as typed beside each; of keys the finalists, those together and that job.
+  // Each group also runs the job as typed; the key finals run all finalists together, too.
   const std::size_t of_keys =
       keys == 0 ? 0 : kRunsOfRound * (keys + 1) + runs_of(kMostFinalists + 2, kRounds - 1);
   const std::size_t tried = runs_of(layouts + 1, kRounds) + of_keys;

@@ -21,7 +21,7 @@ inline constexpr std::size_t kProofRounds = 5;
 [[nodiscard]] std::string length_text(std::size_t layouts, std::size_t keys, double start_seconds,
                                       double seconds);
 
-/// Whether no other part of a step of its last run is as long: then keys come before layouts.
+/// Whether waits for data are the longest part of a step in its last run.
 [[nodiscard]] bool waits_most_for_data(const Trial& typed);
 
 /// The layouts that a plan ranks first and that fit, but for the one that `typed` has: `most` of

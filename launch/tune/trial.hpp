@@ -65,7 +65,7 @@ inline constexpr double kWorthIt = 1.01;
 [[nodiscard]] std::string parts_table(const Trial& before, const Trial& after);
 [[nodiscard]] nlohmann::json json_of(const Trial& trial);
 
-/// What is known where nothing is proved yet, one line; empty: nothing but `typed` has run.
+/// One line on the fastest trial so far; empty where only `typed` has run.
 [[nodiscard]] std::string so_far_text(const std::vector<Trial>& tried, const Trial& typed,
                                       double images_per_step);
 

@@ -67,7 +67,7 @@ class Tuner {
     const auto begin = std::chrono::steady_clock::now();
     bench_.begin(typed_);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    // No run has less than half of these steps.
+    // A trial trains at least half as many steps as this first run.
     const double trained = typed_.seconds() * static_cast<double>(typed_.runs.back().steps);
     std::cout << fmt::format("as typed: {:.1f} images/s with {}\n", rate(typed_.seconds()),
                              workers_text(typed_.workers))
@@ -75,7 +75,7 @@ class Tuner {
                              std::max(0.0, took.count() - trained),
                              std::max(options_.seconds, trained / 2.0))
               << std::flush;
-    // While all wait for data no layout shows what it is worth.
+    // Layouts are equal while all workers wait for data: mend the data first.
     Trial best = waits_most_for_data(typed_) ? with_keys(typed_) : typed_;
     best = with_keys(fastest("layouts", layouts(best)));
     if (options_.new_job) {
@@ -101,7 +101,7 @@ class Tuner {
     return static_cast<int>(ExitCode::kDone);
   }
 
-  /// Where it is stopped: what its runs so far say.
+  /// Prints the best trial so far, when a signal stops the search.
   void tell_so_far() const {
     std::cout << so_far_text(tried_, typed_, bench_.images_per_step()) << std::flush;
   }

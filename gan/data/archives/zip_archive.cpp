@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gan/data/archives/zip_archive.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,6 +55,7 @@ class ZipArchive : public ImageArchive {
     NameFilter filter;
     LabelFileChoice label_files;
     const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
+    const zip_uint64_t held = fs::file_size(path_);
     for (zip_int64_t i = 0; i < count; ++i) {
       zip_stat_t status;
       const auto index = static_cast<zip_uint64_t>(i);
@@ -68,7 +70,7 @@ class ZipArchive : public ImageArchive {
         continue;
       }
       require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size,
-                       status.comp_size);
+                       std::min(status.comp_size, held));  // a forged list says any size
       const ArchiveEntry file{.name = status.name,
                               .bytes = static_cast<std::int64_t>(status.size),
                               .position = index,

@@ -252,6 +252,14 @@ TEST(ImageDataset, RefusesAFileOfAZipThatIsMadeToFillMemory) {
   write_zip(folder.path() / "set.zip", {{"a.png", std::string(kBytes, '\0')}}, ZIP_CM_DEFLATE);
   expect_config_error([&] { (void)open(folder.path() / "set.zip"); },
                       {"set.zip!a.png: 17825792 bytes packed in"});
+  write_zip(folder.path() / "forged.zip", {{"a.png", png(16, 16, {1})}});
+  std::string forged = folder.read("forged.zip");
+  const std::size_t sizes = forged.find("PK\x01\x02") + 20;  // of the list: packed, then unpacked
+  forged.replace(sizes, 8, std::string("\0\0\0\x08\0\0\0\x08", 8));
+  folder.write("forged.zip", forged);
+  expect_config_error(
+      [&] { (void)open(folder.path() / "forged.zip"); },
+      {fmt::format("forged.zip!a.png: 134217728 bytes packed in {}", forged.size())});
 }
 
 TEST(ImageDataset, ReadsAZipAsItsFolder) {

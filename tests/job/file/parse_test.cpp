@@ -45,7 +45,8 @@ output: {tick_kimg: 0.5, pictures_kimg: 0, grid: 4}
   EXPECT_EQ(spec.model.channels, 3);
   EXPECT_EQ(spec.model.activation, Activation::kSoftplus);
   EXPECT_EQ(spec.model.dropout, 0.25);
-  EXPECT_EQ(spec.data, (DataSpec{.source = "idx:/data", .mirror = true, .prefetch = 8}));
+  EXPECT_EQ(spec.data,
+            (DataSpec{.source = "idx:/data", .mirror = true, .prefetch = 8, .read_seconds = 5}));
   EXPECT_EQ(spec.training.seed, 18446744073709551615U);
   EXPECT_EQ(spec.training.loss, LossKind::kLeastSquares);
   EXPECT_EQ(spec.training.penalty.r1_interval, 4);

@@ -39,7 +39,7 @@ constexpr std::array<OtherCommand, 29> kOthers{{
     {"advise", kTools, "Say what would make a run faster, by what its last ticks tell"},
     {"export-metrics", kTools, "Hand a run's metrics to Weights & Biases or MLflow, as they come"},
     {"compare", kTools, "Set runs side by side: their jobs, curves, speed and pictures"},
-    {"replay", kTools,
+    {"replay", kPython,
      "Train steps of a run again, on any layout, and compare with its checkpoints"},
     {"data", kTools, "Look at images before training on them"},
     {"find-lr", kPython,

@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: MIT
 #include "launch/job_command.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/format/manifest.hpp"
+#include "checkpoint/format/names.hpp"
+#include "checkpoint/format/state_index.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 
 namespace gangway::launch {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// @param place  a job file, or a checkpoint's folder: its manifest holds the job that saved it
+/// @throws CheckpointError when the manifest is damaged
+JobSources sources_at(const fs::path& place) {
+  const fs::path manifest = fs::absolute(place / checkpoint::kManifestName);
+  std::error_code ignored;
+  if (!fs::is_regular_file(manifest, ignored)) {
+    return {.file = place};
+  }
+  const fs::path folder = manifest.parent_path();
+  const fs::path run = folder.parent_path().parent_path();
+  return {.file = run / folder.filename(),  // the job's own files lie beside it
+          .text = checkpoint::read_manifest(folder).job_yaml,
+          .run = run,
+          .origin = manifest,
+          .hosts = std::vector<std::string>()};
+}
 
 nlohmann::ordered_json told(const ResolvedJob& job) {
   nlohmann::ordered_json networks = nlohmann::ordered_json::array();
@@ -25,7 +51,8 @@ nlohmann::ordered_json told(const ResolvedJob& job) {
           {"images_per_step", job.spec.images_per_step()},
           {"steps", job.spec.total_steps()},
           {"burn_in_images", job.spec.ends_burn_in() ? job.spec.burn_in_images() : 0.0},
-          {"networks", std::move(networks)}};
+          {"networks", std::move(networks)},
+          {"fingerprint", job_fingerprint(job.spec)}};
 }
 
 }  // namespace
@@ -39,18 +66,19 @@ void add_job_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("job", "Print a job as it is resolved: every key that applies");
-  command->add_option("job", options->job, "Job file")->required()->type_name("JOB.yaml");
+  command->add_option("job", options->job, "Job file, or folder of a checkpoint")
+      ->required()
+      ->type_name("JOB.yaml");
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
   command->add_flag("--json", options->json, "JSON: the job, and what follows from it");
   command->footer("Example: gangway job examples/ring8.yaml training.batch=64");
   command->callback([options, &line] {
     line.action = [options, &line] {
-      const ResolvedJob job =
-          load_job(with_data({.file = options->job,
-                              .text = std::nullopt,
-                              .overrides = options->overrides,
-                              .environment = gangway_variables(line.environment)}));
+      JobSources sources = sources_at(options->job);
+      sources.overrides = options->overrides;
+      sources.environment = gangway_variables(line.environment);
+      const ResolvedJob job = load_job(with_data(std::move(sources)));
       std::cout << (options->json ? told(job).dump() + "\n" : to_yaml(job.spec)) << std::flush;
       return 0;
     };

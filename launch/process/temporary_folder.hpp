@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Folders for what a measurement leaves, gone with their owner unless the user named them; those of
 // killed owners are removed when the next is made, and what their runs have left in shared memory
-// with them. Called by `gangway bench`, `scale` and `replay`, main thread.
+// with them. Called by `gangway bench` and `scale`, main thread.
+// share/python/gangway/tools/measured.py makes and removes such folders, too.
 #pragma once
 
 #include <filesystem>

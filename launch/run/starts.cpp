@@ -109,8 +109,7 @@ fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& ru
   return path;
 }
 
-}  // namespace
-
+/// That every worker has all networks: any number of workers can train so, if each has the memory.
 std::vector<std::string> keys_of_one_group(const JobSpec& spec) {
   std::vector<std::string> keys{"layout.data=auto", "layout.stages=1"};
   for (const NetworkSpec& network : spec.networks) {
@@ -119,6 +118,8 @@ std::vector<std::string> keys_of_one_group(const JobSpec& spec) {
   }
   return keys;
 }
+
+}  // namespace
 
 std::string resume_after_rollback(const std::string& asked, const std::filesystem::path& run) {
   if (asked == "auto" || asked == "must" || asked == "never") {

@@ -29,10 +29,6 @@ namespace gangway::launch {
 /// With workers in the place of hosts that the layout names.
 [[nodiscard]] JobSources with_named_hosts(JobSources sources, const JobHosts& where);
 
-/// That every worker has all networks: what any number of workers can train, where they have the
-/// memory.
-[[nodiscard]] std::vector<std::string> keys_of_one_group(const JobSpec& spec);
-
 /// What a start after a rollback is to go on from.
 ///
 /// @param asked  --resume as the user gave it

@@ -10,5 +10,6 @@ from gangway.launch import run
 from gangway.opened import Run, open_run as open
 from gangway.step import Audio, Step, phase
 from gangway.tools.find_lr import find_lr
+from gangway.tools.replay import replay
 
-__all__ = ["Audio", "Failed", "Run", "Step", "find_lr", "open", "phase", "run"]
+__all__ = ["Audio", "Failed", "Run", "Step", "find_lr", "open", "phase", "replay", "run"]

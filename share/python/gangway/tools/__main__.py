@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """`gangway NAME` starts `python -m gangway.tools NAME` for the commands below (launch/process/environment.hpp)."""
 import importlib
+import signal
 import sys
 
 from gangway.errors import Failed
 
-MODULES = {"find-lr": "find_lr"}
+MODULES = {"find-lr": "find_lr", "replay": "replay"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 
@@ -23,6 +24,8 @@ def carry_out(name: str, words: list[str]) -> None:
 
 
 def main() -> int:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside noted_requests() Ctrl-C ends it without a traceback
     try:
         carry_out(sys.argv[1], sys.argv[2:])
     except Failed as error:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 """A job as the programs resolve it, and runs that are measured: silent, in a folder that goes, and ended with the tool. Main thread."""
+import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import shlex
+import shutil
 import signal
+import stat
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,19 +23,51 @@ ENVIRONMENT, DIVERGED = 6, 4  # exit codes
 LAST_CHARACTERS = 2000        # of a run that fails
 TOLD_AGAIN = 0.2              # seconds: a run that is only measured has nothing to save
 PR_SET_PDEATHSIG = 1
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SCRATCH = "gangway-scratch-"  # begins the names of temporary folders, also of those of launch/process/temporary_folder.cpp
+YOUNG = 60                    # seconds: a folder is made before its owner locks it
 # Whatever the job says: scores would take the time of a core that is measured, and so would another start.
 PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=off", "layout.restarts=0"]
 
 
-def prepared(job, keys=()) -> dict:
+def prepared(job, keys=(), environment: dict | None = None) -> dict:
     """What `gangway job JOB KEYS --json` tells: "job", the resolved one by section, and what follows from it.
+    @param job  a job file, or the folder of a checkpoint, which holds a job; environment: None: this process's
     Raises Failed with its line."""
-    done = subprocess.run([program(), "job", str(job), *keys, "--json"], capture_output=True, text=True)
+    done = subprocess.run([program(), "job", str(job), *keys, "--json"], capture_output=True, text=True, env=environment)
     if done.returncode != 0:
-        lines = [line.removeprefix("gangway: ") for line in done.stderr.splitlines() if line.startswith("gangway: ")]
-        raise Failed("\n".join(lines) or f"gangway job ended with {done.returncode}", done.returncode)
+        raise Failed("\n".join(complaints(done.stderr)) or f"gangway job ended with {done.returncode}", done.returncode)
     told = json.loads(done.stdout)
     return {**told, "job": job_file.parse(told["job"], str(job))}
+
+
+def complaints(said: str) -> list[str]:
+    """The error lines of a gangway command, without its name."""
+    return [line.removeprefix("gangway: ") for line in said.splitlines() if line.startswith("gangway: ")]
+
+
+_noted: list[int] = []  # signals that asked this process to end, and that no Failed has told of
+
+
+def heed() -> None:
+    """Raises Failed if a signal asked this process to end."""
+    if _noted:
+        came = _noted[0]
+        _noted.clear()
+        raise Failed("stopped by a signal; nothing is left behind", 128 + came)
+
+
+@contextlib.contextmanager
+def noted_requests():
+    """Notes SIGINT, SIGTERM and SIGHUP, where they are not ignored. heed(), output_of() and the end of the block raise Failed then."""
+    before = {number: signal.signal(number, lambda number, frame: _noted.append(number))
+              for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        heed()
 
 
 class Output(NamedTuple):
@@ -38,10 +75,11 @@ class Output(NamedTuple):
     text: str
 
 
-def output_of(words: list[str], environment: dict) -> Output:
-    """Runs a command in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed on to it, twice;
-    its end is waited for. It gets SIGTERM when this process dies. Raises Failed where a signal came."""
-    ending = {number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN}
+def output_of(words: list[str], environment: dict, insists: bool = True) -> Output:
+    """Runs a command in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed on to it;
+    its end is waited for. It gets SIGTERM when this process dies. Raises Failed where a signal came.
+    @param insists  whether a signal is repeated until the command ends: a run that is only measured has nothing to save"""
+    ending = {number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD})
 
     def in_child():
@@ -49,21 +87,75 @@ def output_of(words: list[str], environment: dict) -> Output:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:
+        heed()
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, env=environment,
                                        start_new_session=True, preexec_fn=in_child)
-            came = None
+            told = 0
             while process.poll() is None:
-                info = signal.sigtimedwait({*ending, signal.SIGCHLD}, TOLD_AGAIN) if came else signal.sigwaitinfo({*ending, signal.SIGCHLD})
-                if info is None or info.si_signo in ending:
-                    came = came or info.si_signo
-                    process.send_signal(came)
-            if came:
-                raise Failed("stopped by a signal; nothing is left behind", 128 + came)
+                # The limit: another thread of a library may take a signal, which only its handler tells then.
+                info = signal.sigtimedwait({*ending, signal.SIGCHLD}, TOLD_AGAIN)
+                if info and info.si_signo in ending:
+                    _noted.append(info.si_signo)
+                if len(_noted) > told or (_noted and insists and not info):
+                    told = len(_noted)
+                    process.send_signal(_noted[-1])
+            heed()
             said.seek(0)
             return Output(process.returncode, said.read().decode(errors="replace"))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _locked(folder) -> int | None:
+    """A descriptor that locks the folder; None: another process locks it, or it is gone."""
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        return None
+    return held
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder and the snapshots that its runs keep in shared memory."""
+    if any(Path("/dev/shm").glob("gangway.snap-*")):
+        for placement in folder.rglob("placement.json"):
+            subprocess.run([program(), "snapshots", "rm", str(placement.parent)], capture_output=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(parent: str) -> None:
+    """Removes this user's temporary folders whose owners were killed."""
+    for entry in os.scandir(parent):
+        with contextlib.suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            if (entry.name.startswith(SCRATCH) and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+                    and time.time() - status.st_mtime > YOUNG and (held := _locked(entry.path)) is not None):
+                _remove(Path(entry.path))
+                os.close(held)
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: str | None = None):
+    """A temporary folder, which is removed at the end of the block, also where a signal asks this process to end.
+    It is locked, because other tools remove folders without an owner. @param parent  None: the system's for temporary files"""
+    with noted_requests():
+        _sweep(parent or tempfile.gettempdir())
+        folder = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
+        held = _locked(folder)
+        try:
+            files = folder / "files"  # the programs lock folders, too
+            files.mkdir()
+            yield files
+        finally:
+            _remove(folder)
+            if held is not None:
+                os.close(held)
 
 
 def _paths(job: dict, before=""):
@@ -83,8 +175,8 @@ def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: 
     Raises Failed with the command and its last words when it failed or left nothing."""
     variables = {"GANGWAY_" + path.upper().replace(".", "_") for path in _paths(job)}
     environment = {name: value for name, value in os.environ.items() if name not in variables}
-    with tempfile.TemporaryDirectory(prefix="gangway-scratch-") as folder:
-        file = Path(folder) / "job.yaml"
+    with scratch_folder() as folder:
+        file = folder / "job.yaml"
         file.write_text(job_file.text_of(job))
         words = [program(), "run", str(file), "--outdir", f"{folder}/runs", "--run", name, "--progress", "lines",
                  *(["--workers", str(workers)] if workers else []), *PLAIN]
@@ -92,6 +184,6 @@ def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: 
         has_diverged = done.code == DIVERGED
         if done.code != 0 and not (has_diverged and may_diverge):
             raise Failed(f"'{shlex.join(words)}' failed: {done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
-        for stats in Path(folder).glob(f"runs/*-{name}/stats.jsonl"):
+        for stats in folder.glob(f"runs/*-{name}/stats.jsonl"):
             return MeasuredRun(stats.read_text(), has_diverged)
     raise Failed(f"'{shlex.join(words)}' left nothing in {folder}/runs: is it shared by all hosts?", ENVIRONMENT)

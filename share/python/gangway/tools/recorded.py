@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""A run that has ended, as tools read it."""
+import json
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from gangway.errors import Failed
+from gangway.launch import program
+from gangway.tools.measured import complaints, output_of
+
+DAMAGED = "damaged: "
+MOST_STEPS = 2**63
+
+
+class Reference(NamedTuple):
+    run: str          # a directory, or the name of a run
+    step: int | None  # of a checkpoint
+
+
+def reference_of(text: str) -> Reference:
+    """Of "NAME", "NAME@120", "runs/00003-NAME". Raises Failed when the step is no number."""
+    run, at, step = text.rpartition("@")
+    if not at or os.path.isdir(text):
+        return Reference(text, None)
+    if not re.fullmatch("[0-9]+", step) or int(step) >= MOST_STEPS:
+        raise Failed(f"'{text}': after @ comes the step of a checkpoint, as in {run}@120")
+    return Reference(run, int(step))
+
+
+def run_folder(run: str, outdir: str = "runs") -> str:
+    """Absolute path of a run directory. A name means this user's newest run of that name. Raises Failed where there is none."""
+    if not any((Path(run) / name).exists() for name in ("job.yaml", "lock", "checkpoints")):  # a folder of pictures may name a run
+        named = [(path.stat().st_uid == os.geteuid(), int(found[1]), path) for path in Path(outdir).glob("*-*")
+                 if (found := re.fullmatch(r"([0-9]{5,})-(.*)", path.name)) and run in (path.name, found[2]) and path.is_dir()]
+        if named:
+            return os.path.abspath(max(named)[-1])
+    if os.path.isdir(run):
+        return os.path.join(os.getcwd(), run)
+    raise Failed(f"no run '{run}': it is neither a directory nor the name of a run in {outdir} (--outdir)")
+
+
+def is_under_way(run: Path) -> bool:
+    """Whether a process of this host trains it. The lock itself is not taken: that could keep a job from starting."""
+    try:
+        status = json.loads((run / "status.json").read_text())
+        if isinstance(status, dict) and type(status.get("exit_code")) is int:
+            return False
+    except (OSError, ValueError):
+        pass
+    try:
+        inode = f":{(run / 'lock').stat().st_ino} "
+        return any("FLOCK" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
+    except OSError:
+        return False
+
+
+def said_by(*words, may_differ: bool = False) -> str:
+    """What a gangway command prints. Raises Failed with its lines where it fails. @param may_differ  whether exit code 1 is a result"""
+    done = output_of([program(), *map(str, words)], dict(os.environ))
+    if done.code != 0 and not (may_differ and done.code == 1):
+        raise Failed("\n".join(complaints(done.text)) or f"gangway {words[0]} ended with {done.code}", done.code)
+    return done.text
+
+
+class Checkpoints(NamedTuple):
+    sound: list[int]         # steps, rising
+    damaged: dict[int, str]  # by step, rising: what is wrong
+
+
+def checkpoints_of(run: Path) -> Checkpoints:
+    """By their manifests and the sizes of their files, as `gangway checkpoints ls` lists them."""
+    heading, *rows = said_by("checkpoints", "ls", run).splitlines()
+    found = Checkpoints([], {})
+    if heading.split()[:1] != ["step"]:
+        return found  # the line says that there are none
+    place = heading.index("status")
+    for row in reversed(rows):
+        step, status = int(row.split()[0]), row[place:].removeprefix("pinned, ")
+        if status.startswith(DAMAGED):
+            found.damaged[step] = status.removeprefix(DAMAGED)
+        else:
+            found.sound.append(step)
+    return found

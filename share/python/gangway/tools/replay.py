@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""Trains stretches of a run again, each by a `gangway run` of its own in a temporary folder, and compares the digests of their
+checkpoints with the recorded ones. Each stretch goes from one checkpoint to the next, so that all of them together prove all steps
+between the first and the last. The recorded run is only read. Main thread."""
+import json
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from gangway.errors import Failed
+from gangway.launch import program
+from gangway.tools.command_line import Parser, whole_number
+from gangway.tools.measured import complaints, heed, noted_requests, output_of, prepared, scratch_folder
+from gangway.tools.recorded import checkpoints_of, is_under_way, reference_of, run_folder, said_by
+
+DIFFERENT, ENVIRONMENT = 1, 6  # exit codes
+RUN = "replay"                 # name of the runs that train again
+NOTE = "note   "
+WORD = 2**64 - 1
+# Keys that change no bit, whatever the recorded job says of them.
+PLAIN = ["layout.plan=none", "layout.balance=off", "checkpoint.snapshot_steps=0", "output.control=off", "output.http=off",
+         "output.pictures_kimg=0", "output.histograms_kimg=0"]
+
+
+class Stretch(NamedTuple):
+    first: int  # steps done at its two checkpoints; 0: before the job's first step
+    last: int
+
+
+class Proof(NamedTuple):
+    stretch: Stretch
+    recorded: str     # digest of its last checkpoint
+    replayed: str
+    seconds: float
+    differences: str  # by tensor, a line each, and notes; empty where the digests are equal
+
+    @property
+    def is_same(self) -> bool:
+        return self.recorded == self.replayed
+
+
+class Replay(NamedTuple):
+    run: str              # its directory
+    proofs: list[Proof]   # by stretch; the first that differs is the last
+
+    @property
+    def is_proven(self) -> bool:
+        return all(proof.is_same for proof in self.proofs)
+
+
+def stretches_between(steps: list[int], first: int | None = None, last: int | None = None) -> list[Stretch]:
+    """@param steps  of the run's checkpoints, rising; first: None: the oldest one's, 0 needs none; last: None: the newest one's
+    Raises Failed where there is nothing to replay."""
+    if not steps:
+        raise Failed("the run has no sound checkpoint, and nothing to set a replay beside: train it with checkpoint.every_kimg, and a "
+                     "checkpoint.keep that leaves them")
+    if len(steps) == 1 and first is None:
+        raise Failed(f"the run has one checkpoint alone, of step {steps[0]}: --from 0 replays all of it; a larger checkpoint.keep "
+                     "leaves more")
+    first, last = steps[0] if first is None else first, steps[-1] if last is None else last
+    for option, step in (("--from", first), ("--to", last)):
+        if step not in steps and (option, step) != ("--from", 0):
+            raise Failed(f"{option} {step}: there is no sound checkpoint of that step; there are {', '.join(map(str, steps))}")
+    if first >= last:
+        raise Failed(f"--from {first} --to {last}: a replay goes forward; name the earlier step first")
+    ends = [step for step in steps if first < step <= last]
+    return [Stretch(*ends_of) for ends_of in zip([first, *ends], ends)]
+
+
+def mt19937_64(seed: int):
+    """The 64-bit Mersenne Twister (Nishimura, 2000, "Tables of 64-bit Mersenne Twisters"), as std::mt19937_64 of C++."""
+    state = [seed]
+    for place in range(1, 312):
+        state.append((6364136223846793005 * (state[-1] ^ state[-1] >> 62) + place) & WORD)
+    while True:
+        for place in range(312):
+            word = state[place] & 0xFFFFFFFF80000000 | state[(place + 1) % 312] & 0x7FFFFFFF
+            word = state[place] = state[(place + 156) % 312] ^ word >> 1 ^ (0xB5026F5AA96619E9 if word & 1 else 0)
+            word ^= word >> 29 & 0x5555555555555555
+            word ^= word << 17 & 0x71D67FFFEDA60000
+            word ^= word << 37 & 0xFFF7EEE000000000
+            yield word ^ word >> 43
+
+
+def drawn_stretches(stretches: list[Stretch], count: int, seed: int) -> list[Stretch]:
+    """`count` of them, or all, by chance; in their order. The same of one seed."""
+    kept, random = list(stretches), mt19937_64(seed)
+    while len(kept) > count:
+        del kept[next(random) % len(kept)]  # the bias is negligible
+    return kept
+
+
+class _Recorded(NamedTuple):
+    run: Path
+    steps: list[int]
+
+    def folder(self, step: int) -> Path:
+        return self.run / "checkpoints" / f"step-{step:09}"
+
+    def manifest(self, step: int) -> dict:
+        return _manifest_in(self.folder(step))
+
+
+def _manifest_in(checkpoint: Path) -> dict:
+    try:
+        return json.loads((checkpoint / "manifest.json").read_text())
+    except (OSError, ValueError) as error:
+        raise Failed(f"{checkpoint / 'manifest.json'}: cannot be read: {error}", 5) from None
+
+
+def _keys_for(checkpoint: Path, keys, on_one_group: bool) -> list[str]:
+    """What the job is told besides. Raises Failed where the command line or the environment asks for other numbers."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("GANGWAY_") or name == "GANGWAY_TRUST"}
+    recorded = prepared(checkpoint, environment=plain)
+    group = []
+    if on_one_group:
+        removed = [f"~layout.{place}{one['name']}" for one in recorded["networks"] for place in ("", "cuts.")]
+        group = ["layout.data=auto", "layout.stages=1", *removed, "layout.shares=auto"]
+    asked = [*group, *PLAIN, *keys]
+    if prepared(checkpoint, asked)["fingerprint"] != recorded["fingerprint"]:
+        raise Failed("a replay trains the recorded job: of keys, and of GANGWAY_ variables, it takes those alone that change no bit, as "
+                     "layout.stages=2")
+    return asked
+
+
+def _train_again(recorded: _Recorded, stretch: Stretch, folder: Path, keys, workers, hostfile) -> Path:
+    """Trains one stretch in `folder`. The run that it leaves."""
+    end = recorded.folder(stretch.last)
+    job = folder / "job.yaml"
+    job.write_text(recorded.manifest(stretch.last)["job_yaml"])
+    for kept in ("networks", "python"):  # the user's files, which the run keeps
+        if (recorded.run / kept).is_dir():
+            (folder / kept).symlink_to(recorded.run / kept)
+    words = [program(), "run", str(job), *_keys_for(end, keys, bool(workers or hostfile)), "--outdir", f"{folder}/runs", "--run", RUN,
+             "--replay", str(end), "--resume", str(recorded.folder(stretch.first)) if stretch.first else "never",
+             *(["-n", str(workers)] if workers else []), *(["--hostfile", os.path.abspath(hostfile)] if hostfile else [])]
+    done = output_of(words, dict(os.environ), insists=False)  # told once, it ends in order and frees its shared memory
+    if done.code != 0:
+        why = (complaints(done.text) or ["it said nothing"])[-1]
+        raise Failed(f"steps {stretch.first} to {stretch.last} could not be trained again: {why}", done.code)
+    for run in folder.glob(f"runs/*-{RUN}"):
+        return run
+    raise Failed(f"the replay left nothing in {folder}: is it shared by all hosts?", ENVIRONMENT)
+
+
+def _notes(recorded: _Recorded, stretch: Stretch, replayed: Path):
+    """Why the states may differ though all went well."""
+    before, now = recorded.manifest(stretch.last), _manifest_in(replayed)
+    arithmetic = before["software"].get("arithmetic", "")
+    if arithmetic and arithmetic != now["software"].get("arithmetic", ""):
+        yield (f"{NOTE}the recorded state was made by processors or libraries of another arithmetic: equal bits were not promised "
+               "(docs/numerics.md)\n")
+    if stretch.first and recorded.manifest(stretch.first)["job_fingerprint"] != before["job_fingerprint"]:
+        yield (f"{NOTE}the job changed between steps {stretch.first} and {stretch.last}: where it did so at a checkpoint that has been "
+               "removed since, no replay can follow\n")
+
+
+def _prove(recorded: _Recorded, stretch: Stretch, keys, workers, hostfile) -> Proof:
+    # Other hosts see the runs, not this host's temporary files.
+    with scratch_folder(str(recorded.run.parent) if hostfile else None) as folder:
+        begin = time.monotonic()
+        run = _train_again(recorded, stretch, folder, keys, workers, hostfile)
+        seconds = time.monotonic() - begin
+        before, *notes = said_by("digest", f"{recorded.run}@{stretch.last}").splitlines(keepends=True)
+        now = said_by("digest", f"{run}@{stretch.last}").splitlines()[0]
+        differences = ""
+        if before.strip() != now:
+            replayed = run / "checkpoints" / f"step-{stretch.last:09}"
+            tensors = said_by("checkpoints", "diff", recorded.folder(stretch.last), replayed, may_differ=True)
+            differences = "".join([tensors, *_notes(recorded, stretch, replayed), *notes])
+        return Proof(stretch, before.strip(), now, seconds, differences)
+
+
+def _told(proof: Proof) -> str:
+    steps = f"steps {proof.stretch.first} to {proof.stretch.last}"
+    if proof.is_same:
+        return f"{steps}: the same, {proof.replayed}, trained again in {proof.seconds:.1f} s\n"
+    return f"{steps}: DIFFERENT, recorded {proof.recorded}, trained again {proof.replayed}\n{proof.differences}"
+
+
+def replay(run, keys=(), *, first: int | None = None, last: int | None = None, audit: int | None = None, seed: int = 0,
+           workers: int | None = None, hostfile=None, outdir="runs", say=lambda text: None) -> Replay:
+    """Ends at the first stretch that differs. Nothing is left of what it trains.
+    @param run  a run directory, or the name of a run in `outdir`; keys: those that change no bit, as layout.stages=2
+    @param first, last  steps of checkpoints; None: the oldest and the newest; first 0: the job's beginning
+    @param audit  stretches that are drawn by `seed`; None: all
+    @param workers  None, without a hostfile: the layout that the run had
+    @param say  is told what `gangway replay` prints of checkpoints and stretches, as it comes
+    Raises Failed: there is nothing to replay, or a stretch could not be trained again."""
+    reference = reference_of(str(run))
+    if reference.step is not None:
+        raise Failed(f"a replay has two ends: leave @{reference.step} out, and say --from and --to")
+    with noted_requests():
+        folder = run_folder(reference.run, str(outdir))
+        if is_under_way(Path(folder)):
+            raise Failed(f"{folder} is under way, and removes checkpoints as it goes: wait for its end, or say 'gangway stop {run}' first")
+        checkpoints = checkpoints_of(Path(folder))
+        for step, damage in checkpoints.damaged.items():
+            say(f"{NOTE}step-{step:09} is passed over: {damage}\n")
+        stretches = stretches_between(checkpoints.sound, first, last)
+        chosen = drawn_stretches(stretches, audit, seed) if audit else stretches
+        found = Replay(folder, [])
+        for stretch in chosen:
+            proof = _prove(_Recorded(Path(folder), checkpoints.sound), stretch, keys, workers, hostfile)
+            found.proofs.append(proof)
+            say(_told(proof))
+            heed()
+            if not proof.is_same:
+                break
+    return found
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("replay", "Train steps of a run again, on any layout, and compare with its checkpoints",
+                    "Examples:\n  gangway replay fashion-mnist --from 1000 --to 2000 -n 1\n"
+                    "  gangway replay fashion-mnist --audit 2 -n 2 layout.stages=2\n"
+                    "Exit code 0: proven; 1: the first checkpoint that differs is named, and its tensors.")
+    parser.add_argument("run", metavar="RUN", help="directory or name of a run")
+    parser.add_argument("keys", metavar="key=value", nargs="*", help="keys that change no bit, as layout.stages=2")
+    parser.add_argument("--from", type=int, dest="first", metavar="STEP", help="step of a checkpoint, or 0; default: the oldest checkpoint's")
+    parser.add_argument("--to", type=int, dest="last", metavar="STEP", help="step of a checkpoint; default: the newest one's")
+    parser.add_argument("--audit", type=whole_number(1), metavar="K",
+                        help="so many stretches between neighbouring checkpoints, drawn by chance")
+    parser.add_argument("--seed", type=whole_number(0, WORD), default=0, help="of what --audit draws (%(default)s)")
+    parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N",
+                        help="workers, each with all networks unless layout keys say otherwise; default: the layout that the run had")
+    parser.add_argument("--hostfile", metavar="FILE", help="hosts, as 'node-a slots=8', for Open MPI")
+    parser.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
+    line = parser.parse_intermixed_args(words)
+    found = replay(line.run, line.keys, first=line.first, last=line.last, audit=line.audit, seed=line.seed, workers=line.workers,
+                   hostfile=line.hostfile, outdir=line.outdir, say=lambda text: print(text, end="", flush=True))
+    stretches = [proof.stretch for proof in found.proofs]
+    if not found.is_proven:
+        first, last = stretches[-1]
+        raise Failed(f"step {last} of {found.run} is not what its job makes of step {first}: take the state of step {first} for the last "
+                     "good one, and look for bad memory or another build", DIFFERENT)
+    which = f"{len(stretches)} stretches drawn with --seed {line.seed}" if line.audit else f"steps {stretches[0].first} to {stretches[-1].last}"
+    print(f"proven: {which} of {found.run}, {len(stretches)} checkpoint{'' if len(stretches) == 1 else 's'}")

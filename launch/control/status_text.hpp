@@ -10,7 +10,7 @@
 
 namespace gangway::launch {
 
-/// Several lines. @param program  as it was typed, for the command that goes on
+/// The status in several lines. @param program  the command's name as typed, for `PROGRAM resume`
 [[nodiscard]] std::string status_text(const control::v1::StatusReply& status,
                                       const std::string& program);
 /// One line, keys as in control.proto; also those that are 0.

@@ -184,7 +184,7 @@ def draw(file: Path, curve: Curve, verdict: Verdict) -> str:
 
 def find_lr(job, keys=(), *, network: str | None = None, first: float = 1e-6, last: float = 1.0, steps: int = 300,
             workers: int | None = None, say=lambda line: None) -> tuple[Curve, Verdict]:
-    """Trains in a temporary folder, of which nothing is left. @param say  is told what will be done, a line
+    """Runs the test in a temporary folder, and removes that. @param say  takes a line that says what will be done
     Raises Failed: the job, or with the last words of a run that failed."""
     told = prepared(job, keys)
     most = told["job"]["training"]["microbatches"]

@@ -93,7 +93,6 @@ def drawn_stretches(stretches: list[Stretch], count: int, seed: int) -> list[Str
 
 class _Recorded(NamedTuple):
     run: Path
-    steps: list[int]
 
     def folder(self, step: int) -> Path:
         return self.run / "checkpoints" / f"step-{step:09}"
@@ -110,7 +109,7 @@ def _manifest_in(checkpoint: Path) -> dict:
 
 
 def _keys_for(checkpoint: Path, keys, on_one_group: bool) -> list[str]:
-    """What the job is told besides. Raises Failed where the command line or the environment asks for other numbers."""
+    """The keys of the second training. Raises Failed where keys or variables of the environment change the job's numbers."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("GANGWAY_") or name == "GANGWAY_TRUST"}
     recorded = prepared(checkpoint, environment=plain)
     group = []
@@ -202,7 +201,7 @@ def replay(run, keys=(), *, first: int | None = None, last: int | None = None, a
         chosen = drawn_stretches(stretches, audit, seed) if audit else stretches
         found = Replay(folder, [])
         for stretch in chosen:
-            proof = _prove(_Recorded(Path(folder), checkpoints.sound), stretch, keys, workers, hostfile)
+            proof = _prove(_Recorded(Path(folder)), stretch, keys, workers, hostfile)
             found.proofs.append(proof)
             say(_told(proof))
             heed()

@@ -10,3 +10,8 @@ class Failed(Exception):
         super().__init__(line)
         self.line = line
         self.code = code
+
+
+def complaints(said: list[str]) -> list[str]:
+    """The error lines of a gangway command, without its name."""
+    return [line.removeprefix("gangway: ") for line in said if line.startswith("gangway: ")]

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from gangway import job_file
-from gangway.errors import Failed
+from gangway.errors import Failed, complaints
 from gangway.opened import Run, open_run
 
 # Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
@@ -46,10 +46,10 @@ def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet:
             name, sections, job = name or "from-python", job, Path(folder) / "job.yaml"
             job.write_text(job_file.text_of(sections))
         words = [program(), "run", job, "-n", workers, "--outdir", outdir, *(["--run", name] if name else []), *options]
-        code, said, complaints = _carried_out([*map(str, words), *job_file.words(keys)], quiet)
+        code, said, errors = _carried_out([*map(str, words), *job_file.words(keys)], quiet)
     if code != 0:
-        why = [line.removeprefix("gangway: ") for line in complaints if line.startswith("gangway: ")]
-        raise Failed(why[-1] if why else f"gangway run ended with {code}" + (f": {complaints[-1]}" if complaints else ""), code)
+        why = complaints(errors)
+        raise Failed(why[-1] if why else f"gangway run ended with {code}" + (f": {errors[-1]}" if errors else ""), code)
     begun = [found[1] for line in said if (found := re.match(r"gangway \S+ +run (.+)", line))]
     finished = [found[1] for line in said if (found := re.match(r"finished: (.+) reached ", line))]
     if not begun + finished:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gangway import job_file
-from gangway.errors import Failed
+from gangway.errors import Failed, complaints
 from gangway.launch import program
 
 ENVIRONMENT, DIVERGED = 6, 4  # exit codes
@@ -36,14 +36,9 @@ def prepared(job, keys=(), environment: dict | None = None) -> dict:
     Raises Failed with its line."""
     done = subprocess.run([program(), "job", str(job), *keys, "--json"], capture_output=True, text=True, env=environment)
     if done.returncode != 0:
-        raise Failed("\n".join(complaints(done.stderr)) or f"gangway job ended with {done.returncode}", done.returncode)
+        raise Failed("\n".join(complaints(done.stderr.splitlines())) or f"gangway job ended with {done.returncode}", done.returncode)
     told = json.loads(done.stdout)
     return {**told, "job": job_file.parse(told["job"], str(job))}
-
-
-def complaints(said: str) -> list[str]:
-    """The error lines of a gangway command, without its name."""
-    return [line.removeprefix("gangway: ") for line in said.splitlines() if line.startswith("gangway: ")]
 
 
 _noted: list[int] = []  # signals that asked this process to end, and that no Failed has told of

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import Failed, complaints
 from gangway.launch import program
-from gangway.tools.measured import complaints, output_of
+from gangway.tools.measured import output_of
 
 DAMAGED = "damaged: "
 MOST_STEPS = 2**63
@@ -60,7 +60,7 @@ def said_by(*words, may_differ: bool = False) -> str:
     """What a gangway command prints. Raises Failed with its lines where it fails. @param may_differ  whether exit code 1 is a result"""
     done = output_of([program(), *map(str, words)], dict(os.environ))
     if done.code != 0 and not (may_differ and done.code == 1):
-        raise Failed("\n".join(complaints(done.text)) or f"gangway {words[0]} ended with {done.code}", done.code)
+        raise Failed("\n".join(complaints(done.text.splitlines())) or f"gangway {words[0]} ended with {done.code}", done.code)
     return done.text
 
 

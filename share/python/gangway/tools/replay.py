@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed
+from gangway.errors import Failed, complaints
 from gangway.launch import program
 from gangway.tools.command_line import Parser, whole_number
-from gangway.tools.measured import complaints, heed, noted_requests, output_of, prepared, scratch_folder
+from gangway.tools.measured import heed, noted_requests, output_of, prepared, scratch_folder
 from gangway.tools.recorded import checkpoints_of, is_under_way, reference_of, run_folder, said_by
 
 DIFFERENT, ENVIRONMENT = 1, 6  # exit codes
@@ -136,7 +136,7 @@ def _train_again(recorded: _Recorded, stretch: Stretch, folder: Path, keys, work
              *(["-n", str(workers)] if workers else []), *(["--hostfile", os.path.abspath(hostfile)] if hostfile else [])]
     done = output_of(words, dict(os.environ), insists=False)  # told once, it ends in order and frees its shared memory
     if done.code != 0:
-        why = (complaints(done.text) or ["it said nothing"])[-1]
+        why = (complaints(done.text.splitlines()) or ["it said nothing"])[-1]
         raise Failed(f"steps {stretch.first} to {stretch.last} could not be trained again: {why}", done.code)
     for run in folder.glob(f"runs/*-{RUN}"):
         return run

@@ -30,8 +30,9 @@ def whole_number(least: int, most: int = 10**9):
     return parsed
 
 
-def table(titles: list[str], rows: list[list[str]]) -> str:
-    """Cells to the right, columns two spaces apart, a rule below the titles."""
+def table(titles: list[str], rows: list[list[str]], left: int = 0) -> str:
+    """Columns two spaces apart, a rule below the titles. Cells stand to the right, but for those of the first `left` columns."""
     widths = [max(map(len, column)) for column in zip(titles, *rows)]
     lines = [titles, ["-" * width for width in widths], *rows]
-    return "".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) + "\n" for line in lines)
+    return "".join("  ".join(cell.ljust(width) if column < left else cell.rjust(width)
+                             for column, (cell, width) in enumerate(zip(line, widths))).rstrip() + "\n" for line in lines)

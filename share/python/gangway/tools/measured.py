@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import stat
+import statistics
 import subprocess
 import tempfile
 import time
@@ -182,3 +183,30 @@ def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: 
         for stats in folder.glob(f"runs/*-{name}/stats.jsonl"):
             return MeasuredRun(stats.read_text(), has_diverged)
     raise Failed(f"'{shlex.join(words)}' left nothing in {folder}/runs: is it shared by all hosts?", ENVIRONMENT)
+
+
+class StepFigures(NamedTuple):
+    """Of one step of a run."""
+    seconds: float          # median over the ticks
+    exposed_seconds: float  # communication that the longest waiting worker waited for
+    sent_bytes: float       # by all workers
+
+
+def step_figures(stats: str, warmup_steps: int) -> StepFigures:
+    """@param stats  stats.jsonl; ticks that begin before so many steps are left out. Raises Failed where none is left."""
+    seconds, exposed, sent, steps, before = [], 0.0, 0.0, 0, 0
+    for line in stats.splitlines():
+        try:
+            tick = json.loads(line)
+            step, took, percent, mib = (tick[key] for key in ("step", "seconds_tick", "exposed_percent", "sent_mib_per_step"))
+        except (ValueError, KeyError, TypeError):
+            raise Failed("stats.jsonl: a line without the figures of a tick: are all programs of one build?", ENVIRONMENT) from None
+        if before >= warmup_steps and step > before:
+            seconds.append(took / (step - before))
+            exposed += took * percent / 100
+            sent += mib * 2**20 * (step - before)
+            steps += step - before
+        before = step
+    if not seconds:
+        raise Failed("the runs are too short to measure: use more --steps", ENVIRONMENT)
+    return StepFigures(statistics.median(seconds), exposed / steps, sent / steps)

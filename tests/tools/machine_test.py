@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the measuring tools share: progress, tables, figures of steps."""
+import io
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "share/python"))
+from gangway import Failed  # noqa: E402
+from gangway.tools.command_line import table  # noqa: E402
+from gangway.tools.machine import Progress, duration_text  # noqa: E402
+from gangway.tools.measured import step_figures  # noqa: E402
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class ShownProgress(unittest.TestCase):
+    def test_is_a_line_at_each_tenth(self):
+        out, now = io.StringIO(), 0
+        with Progress(40, out, lambda: now) as progress:
+            progress.advance(0, "one worker")
+            now = 30
+            progress.advance(10, "two workers")
+            progress.advance(1, "three workers")
+            progress.advance_to(40, "the end")
+        self.assertEqual(out.getvalue(), "measures   0 %: one worker\nmeasures  25 %: two workers, 1m 30s left\n"
+                                         "measures 100 %: the end, 0s left\n")
+
+    def test_is_a_bar_on_a_terminal_and_removed(self):
+        out = Terminal()
+        with Progress(4, out, lambda: 0) as progress:
+            progress.advance(1, "two workers")
+        self.assertIn("two workers", out.getvalue())
+        self.assertNotIn("measures", out.getvalue())
+
+    def test_says_long_times(self):
+        self.assertEqual([duration_text(seconds) for seconds in (0.4, 65, 3661, 90061, float("nan"))],
+                         ["0s", "1m 05s", "1h 01m 01s", "1d 01h 01m", "0s"])
+
+
+class Figures(unittest.TestCase):
+    def tick(self, step, seconds, exposed=0, sent=0):
+        return f'{{"step": {step}, "seconds_tick": {seconds}, "exposed_percent": {exposed}, "sent_mib_per_step": {sent}}}\n'
+
+    def test_leave_out_the_first_steps(self):
+        figures = step_figures(self.tick(3, 100) + self.tick(6, 6, 50, 2) + self.tick(9, 3, 0, 2) + self.tick(11, 3, 0, 2), 3)
+        self.assertEqual(figures, (1.5, 3 / 8, 2 * 2**20))
+
+    def test_are_refused_where_nothing_is_left_or_a_line_is_foreign(self):
+        for stats, says in ((self.tick(3, 1), "too short"), ("no JSON\n", "of one build"), ('{"step": 3}\n', "of one build")):
+            with self.assertRaises(Failed) as failed:
+                step_figures(stats, 3)
+            self.assertIn(says, failed.exception.line)
+
+
+class Tables(unittest.TestCase):
+    def test_align_columns(self):
+        self.assertEqual(table(["name", "ms"], [["a", "1"], ["bcdef", "200"]], left=1),
+                         "name    ms\n-----  ---\na        1\nbcdef  200\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/system/poll_until.hpp"
 #include "job/run_name.hpp"
 
 namespace gangway {
@@ -83,22 +83,21 @@ void make_folders(const fs::path& path) {
 /// (and the second meets the lock). On a file that no other user can hold.
 FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kBetweenTries{20};
-  const auto end = std::chrono::steady_clock::now() + patience;
   const fs::path lock = outdir / fmt::format(".lock-{}", ::geteuid());
   FileDescriptor folder(
       ::open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  while (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (!folder || (errno != EWOULDBLOCK && errno != EINTR)) {
+  const bool is_locked = poll_until(patience, kBetweenTries, [&] {  // flock(2) knows no deadline
+    const bool is_ours = folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_ours && (!folder || (errno != EWOULDBLOCK && errno != EINTR))) {
       fail_to_make(outdir, std::error_code(errno, std::generic_category()));
     }
-    if (std::chrono::steady_clock::now() >= end) {
-      throw EnvironmentError(fmt::format(
-          "{}: another start has held this folder for {:.0f} s: look for a 'gangway run' that "
-          "hangs "
-          "there (fuser {}), or choose another --outdir",
-          outdir.string(), std::chrono::duration<double>(patience).count(), lock.string()));
-    }
-    std::this_thread::sleep_for(kBetweenTries);  // flock(2) knows no deadline
+    return is_ours;
+  });
+  if (!is_locked) {
+    throw EnvironmentError(fmt::format(
+        "{}: another start has held this folder for {:.0f} s: look for a 'gangway run' that hangs "
+        "there (fuser {}), or choose another --outdir",
+        outdir.string(), std::chrono::duration<double>(patience).count(), lock.string()));
   }
   return folder;
 }

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <system_error>
-#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/text/utf8.hpp"
 #include "base/this_host.hpp"
 #include "run/run_files.hpp"
@@ -24,19 +24,17 @@ namespace {
 
 /// What the holder wrote: `pid 123 on HOST`. It has no name for a moment, when it has just come.
 std::string holder_of(int file) {
-  constexpr int kLooks = 20;
+  constexpr std::chrono::milliseconds kPatience{200};
   constexpr std::chrono::milliseconds kMoment{10};
-  for (int look = 0; look < kLooks; ++look) {
+  std::string holder;
+  const bool is_named = poll_until(kPatience, kMoment, [&] {
     std::array<char, 256> text{};
     const ssize_t size = ::pread(file, text.data(), text.size(), 0);
-    std::string holder(text.data(), static_cast<std::size_t>(size > 0 ? size : 0));
+    holder.assign(text.data(), static_cast<std::size_t>(size > 0 ? size : 0));
     holder.erase(std::min(holder.find('\n'), holder.size()));
-    if (!holder.empty()) {
-      return shown(holder);
-    }
-    std::this_thread::sleep_for(kMoment);
-  }
-  return "a process that has not named itself yet";
+    return !holder.empty();
+  });
+  return is_named ? shown(holder) : "a process that has not named itself yet";
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path) {

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
+#include "base/numbers/median.hpp"
 #include "comm/arena/arena_layout.hpp"
 #include "report/table.hpp"
 
@@ -41,12 +42,7 @@ std::size_t parse_size(const std::string& text) {
   return bytes;
 }
 
-double Samples::median() const {
-  std::vector<double> sorted = seconds;
-  std::ranges::sort(sorted);
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
-}
+double Samples::median() const { return median_of(seconds); }
 
 double Samples::minimum() const { return *std::ranges::min_element(seconds); }
 

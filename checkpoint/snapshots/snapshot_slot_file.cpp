@@ -11,7 +11,6 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -23,6 +22,7 @@
 
 #include "base/errors.hpp"
 #include "base/file_claim.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/units.hpp"
 #include "checkpoint/files/durable_file.hpp"
 
@@ -32,8 +32,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWorkerProgram = "gangway-worker";
-constexpr std::chrono::seconds kFencePatience{2};  // for a killed process to be gone
-constexpr int kAttempts = 10;                      // against whoever cleans up at the same moment
+constexpr std::chrono::milliseconds kLookPatience{200};  // for a look of another start
+constexpr std::chrono::seconds kFencePatience{2};        // for a killed process to be gone
+constexpr int kAttempts = 10;  // against whoever cleans up at the same moment
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw EnvironmentError(
@@ -66,14 +67,8 @@ FileDescriptor open_existing(const fs::path& path, int mode) {
 }
 
 /// Another start on this host that looks for what to remove holds each file for a moment.
-bool claim_with_patience(const FileDescriptor& file) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    if (claim(file)) {
-      return true;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
+bool claim_with_patience(const FileDescriptor& file, std::chrono::milliseconds patience) {
+  return poll_until(patience, std::chrono::milliseconds(10), [&] { return claim(file); });
 }
 
 /// Workers of this user, this process aside, that have the file open.
@@ -113,15 +108,7 @@ bool claim_by_force(const FileDescriptor& file) {
   for (const pid_t pid : holders) {
     (void)::kill(pid, SIGKILL);
   }
-  const auto end = std::chrono::steady_clock::now() +
-                   (holders.empty() ? std::chrono::seconds(0) : kFencePatience);
-  while (!claim(file)) {
-    if (std::chrono::steady_clock::now() >= end) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
+  return claim_with_patience(file, holders.empty() ? std::chrono::seconds(0) : kFencePatience);
 }
 
 }  // namespace
@@ -166,7 +153,7 @@ bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
     file_.reset();
     return false;
   }
-  if (!claim_with_patience(file_) && !claim_by_force(file_)) {
+  if (!claim_with_patience(file_, kLookPatience) && !claim_by_force(file_)) {
     throw EnvironmentError(fmt::format(
         "{}: in use by a living process: end the run that was started before", path_.string()));
   }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/numbers/median.hpp"
 #include "base/units.hpp"
 #include "run/messages/step_parts.hpp"
 
@@ -388,13 +389,7 @@ void TickAccounting::tell_exposures(report::Tick& tick) const {
 }
 
 double TickAccounting::median_step_seconds() const {
-  if (step_seconds_.empty()) {
-    return 0.0;
-  }
-  std::vector<double> sorted(step_seconds_.begin(), step_seconds_.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return median_of({step_seconds_.begin(), step_seconds_.end()});
 }
 
 }  // namespace gangway::coordinator

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/numbers/median.hpp"
+
 namespace gangway::coordinator {
 namespace {
 
@@ -29,8 +31,7 @@ std::vector<double> each_seconds(const BalanceTick& tick, const std::vector<int>
 double slowness_of(std::size_t worker, std::vector<double> seconds) {
   const double own = seconds[worker];
   seconds.erase(seconds.begin() + static_cast<std::ptrdiff_t>(worker));
-  std::ranges::sort(seconds);
-  const double others = seconds[seconds.size() / 2];
+  const double others = median_of(std::move(seconds));
   return others > 0.0 ? own / others : 1.0;
 }
 

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/text/utf8.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/control/control_client.hpp"
@@ -25,7 +25,6 @@ namespace gangway::launch {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using Stub = wire::Control::Stub;
 
 constexpr double kLongestLimitSeconds = 3600.0;
@@ -125,14 +124,13 @@ void save(const Options& options) {
   wire::CheckpointRequest request;
   request.set_pin(options.pin);
   const auto reply = client.ask(&Stub::Checkpoint, request);
-  const auto end = steady_clock::now() + milliseconds_of(options.wait_seconds);
-  while (options.wait_seconds > 0.0 &&
-         client.ask(&Stub::Status, wire::StatusRequest{}).checkpoint().step() < reply.step()) {
-    if (steady_clock::now() >= end) {
-      throw EnvironmentError(fmt::format("step {} was not saved within {} s: look at the job's log",
-                                         reply.step(), options.wait_seconds));
-    }
-    std::this_thread::sleep_for(kLook);
+  const auto is_saved = [&] {
+    return client.ask(&Stub::Status, wire::StatusRequest{}).checkpoint().step() >= reply.step();
+  };
+  if (options.wait_seconds > 0.0 &&
+      !poll_until(milliseconds_of(options.wait_seconds), kLook, is_saved)) {
+    throw EnvironmentError(fmt::format("step {} was not saved within {} s: look at the job's log",
+                                       reply.step(), options.wait_seconds));
   }
   tell(options, reply);
 }

@@ -20,6 +20,7 @@
 
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/numbers/median.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/text/aligned_text.hpp"
 #include "gan/data/archives/tar_archive.hpp"
@@ -155,12 +156,6 @@ struct Source {
   LoaderTimes times = {};          ///< of all rounds
 };
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
-
 const std::vector<Align> kNumbersInside{Align::kLeft, Align::kRight, Align::kRight, Align::kRight};
 
 struct Part {
@@ -192,7 +187,7 @@ double all_parts(const LoaderTimes& times) {
 
 void print_parts(const Source& source, int threads) {
   const double all = all_parts(source.times);
-  const double rate = median(source.rates);
+  const double rate = median_of(source.rates);
   std::vector<std::vector<std::string>> rows{{"part", "share", "ms/image", "without it", "remedy"}};
   for (const Part& part : kParts) {
     const double share = source.times.*part.seconds / all;
@@ -216,7 +211,7 @@ void print_json(const std::vector<Source>& sources, const JobSpec& job) {
       parts[part.name] = source.times.*part.seconds / all_parts(source.times);
     }
     document["rows"].push_back({{"name", source.name},
-                                {"images_per_second", median(source.rates)},
+                                {"images_per_second", median_of(source.rates)},
                                 {"rounds", source.rates},
                                 {"shares", parts}});
   }
@@ -266,7 +261,7 @@ int bench(const DataBenchWords& words, const Environment& environment) {
   std::vector<std::vector<std::string>> rows{{"", "images/s", "lowest", "highest", ""}};
   for (const Source& source : sources) {
     const auto [low, high] = std::ranges::minmax(source.rates);
-    rows.push_back({source.name, fmt::format("{:.0f}", median(source.rates)),
+    rows.push_back({source.name, fmt::format("{:.0f}", median_of(source.rates)),
                     fmt::format("{:.0f}", low), fmt::format("{:.0f}", high), source.what});
   }
   std::cout << fmt::format("{}: {} examples, {} thread{}, medians of {} interleaved rounds\n",

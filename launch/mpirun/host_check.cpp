@@ -12,7 +12,6 @@
 #include <random>
 #include <sstream>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +23,7 @@
 #include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/this_host.hpp"
 #include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
@@ -140,15 +140,12 @@ int check_host(const fs::path& marker, const std::string& content) {
         host, (program_folder() / "gangway").string(), build_id(), build));
   }
   require_programs(DeviceKind::kCpu);
-  const auto end = std::chrono::steady_clock::now() + kMarkerPatience;
-  while (read_small_file(marker, kMaxMarkerBytes) != content) {
-    if (std::chrono::steady_clock::now() >= end) {
-      throw EnvironmentError(fmt::format(
-          "{}: {} is not the folder that the first host sees: put the runs on a file system that "
-          "all hosts share (--outdir)",
-          host, marker.parent_path().string()));
-    }
-    std::this_thread::sleep_for(kMarkerRetry);
+  if (!poll_until(kMarkerPatience, kMarkerRetry,
+                  [&] { return read_small_file(marker, kMaxMarkerBytes) == content; })) {
+    throw EnvironmentError(fmt::format(
+        "{}: {} is not the folder that the first host sees: put the runs on a file system that all "
+        "hosts share (--outdir)",
+        host, marker.parent_path().string()));
   }
   const CheckedHost self = this_host();
   std::cout << fmt::format("{} {} {} {}", kHostLine, self.daemon, self.memory, self.name)

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/time.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "run/restart_file.hpp"
@@ -114,10 +114,7 @@ void Restarter::note_signals() const {
 
 void Restarter::wait_for(std::chrono::milliseconds wait) {
   constexpr std::chrono::milliseconds kLook{50};
-  for (const auto end = std::chrono::steady_clock::now() + wait;
-       is_noted == 0 && std::chrono::steady_clock::now() < end;) {
-    std::this_thread::sleep_for(kLook);
-  }
+  (void)poll_until(wait, kLook, [] { return is_noted != 0; });
 }
 
 bool Restarter::is_to_leave() const {

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "base/atomic_file.hpp"
 #include "base/process_identity.hpp"
+#include "base/system/poll_until.hpp"
 #include "base/text/utf8.hpp"
 #include "base/this_host.hpp"
 #include "run/run_files.hpp"
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLockLimitBytes = 4096;
-constexpr int kLooks = 20;
+constexpr std::chrono::milliseconds kPatience{200};
 constexpr std::chrono::milliseconds kMoment{10};
 constexpr std::string_view kLauncher = "gangway";  // `gangway run`; the coordinator's is longer
 
@@ -66,12 +66,11 @@ RunTrace trace_of(const std::string& program) {
 UnansweredRun look_at_unanswered(const fs::path& directory) {
   UnansweredRun run;
   const fs::path lock = directory / kLockFile;
-  auto text = read_small_file(lock, kLockLimitBytes);
-  // A run's first holder has made the file, and not named itself yet.
-  for (int look = 0; text && text->empty() && look < kLooks; ++look) {
-    std::this_thread::sleep_for(kMoment);
+  std::optional<std::string> text;
+  (void)poll_until(kPatience, kMoment, [&] {
     text = read_small_file(lock, kLockLimitBytes);
-  }
+    return !text || !text->empty();  // a run's first holder makes the file before it names itself
+  });
   if (!text || !read_holder(*text, run)) {
     return {};
   }

@@ -188,13 +188,11 @@ constexpr std::array<Choice<TransportKind>, kTransports.size()> choices(Transpor
 constexpr std::array<Choice<Overlap>, 3> choices(Overlap) {
   return {{{"none", Overlap::kNone}, {"within", Overlap::kWithin}, {"across", Overlap::kAcross}}};
 }
-/// The last is an older word for the second, taken for a release.
-constexpr std::array<Choice<StageOrder>, 5> choices(StageOrder) {
+constexpr std::array<Choice<StageOrder>, 4> choices(StageOrder) {
   return {{{"fill", StageOrder::kFill},
            {"gpipe", StageOrder::kByPhase},
            {"1f1b", StageOrder::kOneForwardOneBackward},
-           {"zero-bubble", StageOrder::kZeroBubble},
-           {"by-phase", StageOrder::kByPhase}}};
+           {"zero-bubble", StageOrder::kZeroBubble}}};
 }
 constexpr std::array<Choice<StagePlacement>, 2> choices(StagePlacement) {
   return {{{"loop", StagePlacement::kLoop}, {"v", StagePlacement::kV}}};

@@ -116,8 +116,8 @@ void add_layout(Keys& keys) {
       {"layout.schedule", "",
        "Pipeline schedule of networks that are cut: fill (no flush between phases), gpipe (all "
        "forwards of a phase, then its backwards), 1f1b (fill, with as many micro-batches in flight "
-       "as there are stages), zero-bubble (fill, with gradients of weights deferred); by-phase is "
-       "an older word for gpipe (docs/pipeline-stages.md)"},
+       "as there are stages), zero-bubble (fill, with gradients of weights deferred) "
+       "(docs/pipeline-stages.md)"},
       &LayoutChoice::schedule)));
   keys.push_back(later(whole_key(
       {"layout.in_flight", "micro-batches",

@@ -50,7 +50,7 @@ const std::vector<Case>& cases() {
       {"evaluation.resize=clean", {"evaluation.features=/proc/self/exe"}},
       {"layout.in_flight=2",
        {"layout.schedule=1f1b"},
-       "model: {resolution: 32}\nlayout: {stages: 2, schedule: by-phase}"},
+       "model: {resolution: 32}\nlayout: {stages: 2, schedule: gpipe}"},
   };
   return all;
 }

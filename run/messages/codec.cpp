@@ -2,7 +2,9 @@
 #include "run/messages/codec.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <climits>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <set>
@@ -12,14 +14,10 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "run/messages/messages.pb.h"
 #include "run/messages/packed.hpp"
 
 namespace gangway::messages {
 namespace {
-
-using WireMessage = google::protobuf::Message;
-using WireField = google::protobuf::FieldDescriptor;
 
 /// What `T` consists of; the structs of other folders have no fields() of their own.
 template <typename T>
@@ -61,68 +59,50 @@ struct Holds<std::optional<T>> {
   static constexpr bool kPerhaps = true;
 };
 
-/// Values to the wire, field by field.
-struct ToWire {
-  template <typename T>
-  static void put_fields(const T& from, WireMessage& to) {
-    if constexpr (requires { packed(from); }) {
-      put_fields(packed(from), to);
-    } else {
-      int index = 0;
-      std::apply(
-          [&](const auto&... member) {
-            (put(member, to, to.GetDescriptor()->field(index++)), ...);
-          },
-          fields_of(from));
-    }
-  }
+constexpr int kBits = 7;  // of a number in each byte
+constexpr std::uint64_t kLow = (1U << kBits) - 1;
+static_assert(std::endian::native == std::endian::little, "doubles are sent as memory has them");
 
+/// Integers by seven bits a byte, the lowest first, each byte but the last with its highest bit set
+/// (LEB128); what has a length with that before it; doubles as memory has them.
+class Writer {
+ public:
   template <typename T>
-  static void put(const T& value, WireMessage& to, const WireField* field) {
-    const google::protobuf::Reflection& wire = *to.GetReflection();
+  void put(const T& value) {
     if constexpr (Holds<T>::kMany) {
+      put(value.size());
       for (const auto& element : value) {
-        add(element, to, field);
+        put(element);
       }
     } else if constexpr (Holds<T>::kPerhaps) {
+      put(value.has_value());
       if (value) {
-        put(*value, to, field);
+        put(*value);
       }
-    } else if constexpr (std::is_same_v<T, bool>) {
-      wire.SetBool(&to, field, value);
-    } else if constexpr (std::is_same_v<T, int>) {
-      wire.SetInt32(&to, field, value);
-    } else if constexpr (std::is_same_v<T, std::int64_t>) {
-      wire.SetInt64(&to, field, value);
-    } else if constexpr (std::is_same_v<T, std::uint16_t> || std::is_same_v<T, std::uint32_t>) {
-      wire.SetUInt32(&to, field, value);
-    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-      wire.SetUInt64(&to, field, value);
-    } else if constexpr (std::is_same_v<T, double>) {
-      wire.SetDouble(&to, field, value);
     } else if constexpr (std::is_same_v<T, std::string>) {
-      wire.SetString(&to, field, value);
+      put(value.size());
+      bytes_ += value;
+    } else if constexpr (std::is_same_v<T, double>) {
+      bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    } else if constexpr (std::is_integral_v<T>) {
+      put_integer(static_cast<std::uint64_t>(value));
+    } else if constexpr (requires { packed(value); }) {
+      put(packed(value));
     } else {
-      put_fields(value, *wire.MutableMessage(&to, field));
+      std::apply([this](const auto&... member) { (put(member), ...); }, fields_of(value));
     }
+  }
+  std::string bytes() && { return std::move(bytes_); }
+
+ private:
+  void put_integer(std::uint64_t number) {
+    for (; number > kLow; number >>= kBits) {
+      bytes_ += static_cast<char>((number & kLow) | (kLow + 1));
+    }
+    bytes_ += static_cast<char>(number);
   }
 
-  template <typename T>
-  static void add(const T& element, WireMessage& to, const WireField* field) {
-    const google::protobuf::Reflection& wire = *to.GetReflection();
-    if constexpr (std::is_same_v<T, int>) {
-      wire.AddInt32(&to, field, element);
-    } else if constexpr (std::is_same_v<T, std::int64_t>) {
-      wire.AddInt64(&to, field, element);
-    } else if constexpr (std::is_same_v<T, double>) {
-      wire.AddDouble(&to, field, element);
-    } else if constexpr (Holds<T>::kMany) {  // a list of lists: each is a message of one field
-      WireMessage& list = *wire.AddMessage(&to, field);
-      put(element, list, list.GetDescriptor()->field(0));
-    } else {
-      put_fields(element, *wire.AddMessage(&to, field));
-    }
-  }
+  std::string bytes_;
 };
 
 void require(bool can_be, const std::string& otherwise) {
@@ -131,7 +111,7 @@ void require(bool can_be, const std::string& otherwise) {
   }
 }
 
-// What the fields of a message must be to one another. No number is negative: FromWire sees to it.
+// What the fields of a message must be to one another. No number is negative: Reader sees to it.
 
 template <typename Anything>
 void check(const Anything& /*message*/) {}
@@ -217,141 +197,137 @@ void check(const Stop& stop) {
   require(stop.exit_code <= UCHAR_MAX, fmt::format("exit code {}", stop.exit_code));
 }
 
-/// Values from the wire, field by field. Throws InvariantError where they cannot be.
-struct FromWire {
-  template <typename T>
-  static T get_fields(const WireMessage& from) {
-    T value;
-    if constexpr (requires { packed(value); }) {
-      value = unpacked(get_fields<decltype(packed(value))>(from));
-    } else {
-      int index = 0;
-      std::apply(
-          [&](auto&... member) {
-            ((member = get<std::remove_cvref_t<decltype(member)>>(
-                  from, from.GetDescriptor()->field(index++))),
-             ...);
-          },
-          fields_of(value));
-    }
-    check(value);
-    return value;
-  }
+/// The other way. Throws InvariantError where the bytes cannot be a message.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
   template <typename T>
-  static T get(const WireMessage& from, const WireField* field) {
-    const google::protobuf::Reflection& wire = *from.GetReflection();
+  T get() {
     if constexpr (Holds<T>::kMany) {
       T values;
-      for (int i = 0; i < wire.FieldSize(from, field); ++i) {
-        values.push_back(get_element<typename Holds<T>::Element>(from, field, i));
+      for (std::size_t left = get_length(); left > 0; --left) {
+        values.push_back(get<typename Holds<T>::Element>());
       }
       return values;
     } else if constexpr (Holds<T>::kPerhaps) {
-      return wire.HasField(from, field) ? T(get<typename Holds<T>::Element>(from, field)) : T();
-    } else if constexpr (std::is_same_v<T, bool>) {
-      return wire.GetBool(from, field);
-    } else if constexpr (std::is_same_v<T, int>) {
-      return in_range<int>(wire.GetInt32(from, field), field);
-    } else if constexpr (std::is_same_v<T, std::int64_t>) {
-      return in_range<std::int64_t>(wire.GetInt64(from, field), field);
-    } else if constexpr (std::is_same_v<T, std::uint16_t> || std::is_same_v<T, std::uint32_t>) {
-      return in_range<T>(wire.GetUInt32(from, field), field);
-    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-      return wire.GetUInt64(from, field);
-    } else if constexpr (std::is_same_v<T, double>) {
-      return wire.GetDouble(from, field);
+      return get<bool>() ? T(get<typename Holds<T>::Element>()) : T();
     } else if constexpr (std::is_same_v<T, std::string>) {
-      return wire.GetString(from, field);
+      return std::string(take(get_length()));
+    } else if constexpr (std::is_same_v<T, double>) {
+      double number = 0.0;
+      std::memcpy(&number, take(sizeof number).data(), sizeof number);
+      return number;
+    } else if constexpr (std::is_integral_v<T>) {
+      return get_integer<T>();
     } else {
-      return get_fields<T>(wire.GetMessage(from, field));
+      T value;
+      if constexpr (requires { packed(value); }) {
+        value = unpacked(get<decltype(packed(value))>());
+      } else {
+        std::apply([this](auto&... member) { (get_member(member), ...); }, fields_of(value));
+      }
+      check(value);
+      return value;
     }
   }
 
+  /// A message of another build may have fewer fields, which keep their defaults, or more.
   template <typename T>
-  static T get_element(const WireMessage& from, const WireField* field, int index) {
-    const google::protobuf::Reflection& wire = *from.GetReflection();
-    if constexpr (std::is_same_v<T, int>) {
-      return in_range<int>(wire.GetRepeatedInt32(from, field, index), field);
-    } else if constexpr (std::is_same_v<T, std::int64_t>) {
-      return in_range<std::int64_t>(wire.GetRepeatedInt64(from, field, index), field);
-    } else if constexpr (std::is_same_v<T, double>) {
-      return wire.GetRepeatedDouble(from, field, index);
-    } else if constexpr (Holds<T>::kMany) {
-      const WireMessage& list = wire.GetRepeatedMessage(from, field, index);
-      return get<T>(list, list.GetDescriptor()->field(0));
-    } else {
-      return get_fields<T>(wire.GetRepeatedMessage(from, field, index));
-    }
+  T get_of_any_build() {
+    T value;
+    const auto get_if_there = [this](auto& member) {
+      if (!bytes_.empty()) {
+        get_member(member);
+      }
+    };
+    std::apply([&](auto&... member) { (get_if_there(member), ...); }, fields_of(value));
+    check(value);
+    bytes_ = {};
+    return value;
+  }
+
+  [[nodiscard]] std::size_t left() const { return bytes_.size(); }
+
+ private:
+  template <typename T>
+  void get_member(T& member) {
+    member = get<T>();
+  }
+
+  std::string_view take(std::size_t size) {
+    require(size <= bytes_.size(), "it ends too early");
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+
+  /// Of elements that take a byte or more each: what is garbled asks for no memory.
+  std::size_t get_length() {
+    const auto length = get<std::uint64_t>();
+    require(length <= bytes_.size(), "it ends too early");
+    return length;
   }
 
   /// Counts, steps, ranks and indices: none is negative.
   template <typename T>
-  static T in_range(auto number, const WireField* field) {
-    require(std::cmp_greater_equal(number, 0) &&
-                std::cmp_less_equal(number, std::numeric_limits<T>::max()),
-            fmt::format("{} {}", field->name(), number));
+  T get_integer() {
+    std::uint64_t number = 0;
+    int shift = 0;
+    for (std::uint64_t byte = kLow + 1; byte > kLow; shift += kBits) {
+      byte = static_cast<unsigned char>(take(1).front());
+      require(shift < 63 || (shift == 63 && byte <= 1), "a number of more than 64 bits");
+      number |= (byte & kLow) << shift;
+    }
+    require(number <= static_cast<std::uint64_t>(std::numeric_limits<T>::max()),
+            fmt::format("the number {}", static_cast<std::int64_t>(number)));
     return static_cast<T>(number);
   }
+
+  std::string_view bytes_;
 };
 
-const google::protobuf::OneofDescriptor* bodies() {
-  return wire::Envelope::descriptor()->oneof_decl(0);
-}
-
-const WireField* body_of(std::string_view kind) {
-  for (int i = 0; i < bodies()->field_count(); ++i) {
-    if (bodies()->field(i)->message_type()->name() == kind) {
-      return bodies()->field(i);
-    }
+template <typename Kind>
+Kind get_message(Reader& reader) {
+  if constexpr (requires { Kind::kOutlivesBuilds; }) {
+    return reader.get_of_any_build<Kind>();
+  } else {
+    return reader.get<Kind>();
   }
-  throw InvariantError(fmt::format("messages.proto has no {}", kind));
 }
 
-/// The alternative of `Kinds` that the wire has under the name `kind`.
+/// Gets the alternative of `Kinds` that is called `name`, and sets `kind`; false: there is none.
 template <typename... Kinds>
-void get_message(std::string_view kind, const WireMessage& from, std::variant<Kinds...>& to) {
-  const bool is_known =
-      ((Kinds::kName == kind && (to = FromWire::get_fields<Kinds>(from), true)) || ...);
-  require(is_known, fmt::format("messages.hpp has no {}", kind));
+bool get_kind(std::string_view name, Reader& reader, std::variant<Kinds...>& to,
+              std::string_view& kind) {
+  return ((Kinds::kName == name && (kind = Kinds::kName, to = get_message<Kinds>(reader), true)) ||
+          ...);
 }
 
 }  // namespace
 
 std::string encode(const Envelope& envelope) {
-  wire::Envelope to;
-  to.set_epoch(envelope.epoch);
-  std::visit(
-      [&to](const auto& message) {
-        ToWire::put_fields(message,
-                           *to.GetReflection()->MutableMessage(&to, body_of(message.kName)));
-      },
-      envelope.message);
-  return to.SerializeAsString();
+  Writer writer;
+  writer.put(std::string(name_of(envelope.message)));
+  writer.put(envelope.epoch);
+  std::visit([&writer](const auto& message) { writer.put(message); }, envelope.message);
+  return std::move(writer).bytes();
 }
 
 Envelope decode(std::string_view bytes, int sender) {
-  wire::Envelope from;
-  if (bytes.size() > INT_MAX ||
-      !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw InvariantError(
-        fmt::format("rank {} sent {} bytes that are no message: start all ranks from one build",
-                    sender, bytes.size()));
-  }
-  const google::protobuf::Reflection& wire = *from.GetReflection();
-  const WireField* body = wire.GetOneofFieldDescriptor(from, bodies());
-  const std::string kind = body != nullptr ? body->message_type()->name() : "message";
+  std::string_view kind = "message";
   try {
-    require(body != nullptr, "nothing that this build knows");
+    Reader reader(bytes);
+    const auto name = reader.get<std::string>();
     Envelope envelope;
-    envelope.epoch =
-        FromWire::get<std::int64_t>(from, wire::Envelope::descriptor()->FindFieldByName("epoch"));
-    get_message(kind, wire.GetMessage(from, body), envelope.message);
+    envelope.epoch = reader.get<std::int64_t>();
+    require(get_kind(name, reader, envelope.message, kind), "nothing that this build knows");
+    require(reader.left() == 0, fmt::format("{} bytes are left", reader.left()));
     return envelope;
   } catch (const InvariantError& error) {
-    throw InvariantError(
-        fmt::format("rank {} sent a {} that cannot be ({}): start all ranks from one build", sender,
-                    kind, error.what()));
+    throw InvariantError(fmt::format(
+        "rank {} sent a {} of {} bytes that cannot be ({}): start all ranks from one build", sender,
+        kind, bytes.size(), error.what()));
   }
 }
 

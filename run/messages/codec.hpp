@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Messages as the bytes that MPI carries, and back: Protobuf (run/messages/messages.proto), which
-// the .cpp alone sees. Pure; any thread.
+// Messages as the bytes that MPI carries, and back, by their fields(): the kind's name, the epoch,
+// the members in their order. Both ends are of one build; Hello and Stop are read of any, so that
+// the one that differs is named. Pure; any thread.
 #pragma once
 
 #include <string>

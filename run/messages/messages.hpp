@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the coordinator (rank 0) and the workers (ranks 1..W) say to one another, as plain values:
-// no Protobuf, no MPI, no LibTorch. Both ends use them as they are; run/messages/codec.hpp turns
-// them into bytes and back, by fields(): all members of a struct, in the order in which
-// run/messages/messages.proto has them. The order of a talk: worker/link/coordinator_link.hpp.
-// Pure.
+// no MPI, no LibTorch. Both ends use them as they are; run/messages/codec.hpp turns them into bytes
+// and back, by fields(): all members of a struct. The order of a talk:
+// worker/link/coordinator_link.hpp. Pure.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +29,8 @@ namespace gangway::messages {
 /// with Welcome or, where it cannot go on, with Stop.
 struct Hello {
   static constexpr std::string_view kName = "Hello";
+  /// Read of any build: a member may be appended to fields(), none moved, changed or removed.
+  static constexpr bool kOutlivesBuilds = true;
   std::uint32_t protocol = kProtocolVersion;  ///< must be equal in both programs
   int rank = 0;                               ///< MPI rank, 1..W
   std::string host;                           ///< for people
@@ -352,6 +353,7 @@ struct Picture {
 /// Either way: the sender cannot go on. From a worker: why. To a worker: end now with this code.
 struct Stop {
   static constexpr std::string_view kName = "Stop";
+  static constexpr bool kOutlivesBuilds = true;  ///< as Hello
   int exit_code = 0;
   std::string reason;  ///< one line: place and remedy
   int accused = 0;     ///< from a worker: the rank that it has waited for in vain; 0: none

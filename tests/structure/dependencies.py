@@ -58,7 +58,6 @@ RULES = (
     Rule("job/models/", ("base/", "job/blocks/"), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("job/families/", ("base/", "job/blocks/", "job/models/"), COMPUTES_NOT + ("MPI", "Protobuf")),
     Rule("run/", JOB, COMPUTES_NOT + ("MPI", "Protobuf")),
-    Rule("run/messages/codec.cpp", RUN, COMPUTES_NOT + ("MPI",)),
     Rule("checkpoint/", ("base/", "run/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("coordinator/", (*RUN, "checkpoint/", "report/", "comm/transport/mpi_session.hpp"),
          COMPUTES_NOT + ("Protobuf", "gRPC")),

@@ -45,7 +45,7 @@ class DependencyRules(unittest.TestCase):
                              "checkpoint/b.hpp": "#include <ATen/core/Tensor.h>\n"}, "coordinator/a.cpp", "LibTorch", "checkpoint/b.hpp")
 
     def test_refuses_protobuf_in_comm(self):
-        self.assert_refused({"comm/a.cpp": '#include "run/messages/messages.pb.h"\n'}, "comm/a.cpp", "Protobuf")
+        self.assert_refused({"comm/a.cpp": '#include "run/control/control.pb.h"\n'}, "comm/a.cpp", "Protobuf")
 
     def test_refuses_mpi_in_gan(self):
         self.assert_refused({"gan/a.cpp": "#include <mpi.h>\n"}, "gan/a.cpp", "MPI")
@@ -54,7 +54,7 @@ class DependencyRules(unittest.TestCase):
         self.assert_refused({"pipeline/a.cpp": "#include <fmt/format.h>\n"}, "pipeline/a.cpp", "fmt/format.h")
 
     def test_refuses_torch_and_protobuf_in_one_file(self):
-        self.assert_refused({"worker/a.cpp": '#include <torch/torch.h>\n#include "run/messages/messages.pb.h"\n'}, "meet")
+        self.assert_refused({"worker/a.cpp": '#include <torch/torch.h>\n#include "run/control/control.pb.h"\n'}, "meet")
 
     def test_refuses_a_model_that_knows_its_rank(self):
         for line in ("int rank;", "int my_rank_ = 0;", "void set(Rank r);", "int num_rank;"):

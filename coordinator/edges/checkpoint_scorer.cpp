@@ -11,34 +11,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/system/start_child.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
-constexpr int kLowestPriority = 19;
-constexpr int kNotStarted = 127;
-
-/// Between fork and exec of a process with threads: nothing here may allocate.
-[[noreturn]] void become(char* const* words, int error_output) {
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)::setpriority(PRIO_PROCESS, 0, kLowestPriority);
-  sigset_t none;
-  (void)::sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
-  (void)::setpgid(0, 0);  // Ctrl-C is the coordinator's to answer
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  (void)::dup2(nowhere, STDIN_FILENO);
-  (void)::dup2(nowhere, STDOUT_FILENO);
-  (void)::dup2(error_output, STDERR_FILENO);
-  // An inherited lifeline would stay open when this process lets go of it.
-  (void)::close_range(STDERR_FILENO + 1, ~0U, 0);
-  ::execv(words[0], words);
-  ::_exit(kNotStarted);
-}
+constexpr int kNiceness = 19;  // all other processes come before it
 
 /// The last line of what was written into `file`.
 std::string last_line(const FileDescriptor& file) {
@@ -59,7 +40,7 @@ std::string failure_of(int status, const FileDescriptor& words) {
   if (WEXITSTATUS(status) == 0) {
     return {};
   }
-  if (WEXITSTATUS(status) == kNotStarted) {
+  if (WEXITSTATUS(status) == kProgramNotFound) {
     return "gangway-model cannot be started: build all programs (./launch/build)";
   }
   const std::string line = last_line(words);
@@ -136,15 +117,16 @@ std::string CheckpointScorer::start(std::int64_t step, Time now) {
   if (settings_.where == ScorePlace::kDevice) {
     words.insert(words.end(), {"--device", "cuda"});
   }
-  std::vector<char*> arguments;
-  for (std::string& word : words) {
-    arguments.push_back(word.data());
-  }
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    become(arguments.data(), words_.get());
-  }
+  sigset_t none;
+  (void)::sigemptyset(&none);
+  const FileDescriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const pid_t child = start_child({.words = std::move(words),
+                                   .output = nowhere.get(),
+                                   .errors = words_.get(),
+                                   .signal_of_orphans = SIGKILL,
+                                   .signals = &none,
+                                   .niceness = kNiceness,
+                                   .keeps_descriptors = false});  // a lifeline would stay open
   if (child < 0) {
     return fmt::format("gangway-model cannot be started: {}", std::strerror(errno));
   }

@@ -18,6 +18,7 @@
 
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/system/start_child.hpp"
 #include "launch/process/process_tree.hpp"
 
 namespace gangway::launch {
@@ -105,13 +106,6 @@ class PassedOnSignals {
     told_child = child;
     if (const int early = told_signal; early != 0) {
       (void)::kill(child, early);
-    }
-  }
-  void leave_to_the_child() const {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      if (before_[i].sa_handler != SIG_IGN) {
-        (void)std::signal(kSignals[i], SIG_DFL);
-      }
     }
   }
 
@@ -226,20 +220,10 @@ ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd tol
   FileDescriptor writing(ends[1]);
   const PassedOnSignals signals;
   EndRequests::heed();  // what came before: from here on the child would be told
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
+  const pid_t child =
+      start_child({.words = words, .output = writing.get(), .errors = writing.get()});
   if (child < 0) {
     throw not_started(words.front());
-  }
-  if (child == 0) {
-    signals.leave_to_the_child();
-    (void)::setpgid(0, 0);
-    // Nobody in a group that is not the terminal's may read from it.
-    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)::dup2(nothing, STDIN_FILENO);
-    (void)::dup2(ends[1], STDOUT_FILENO);
-    (void)::dup2(ends[1], STDERR_FILENO);
-    become_command(words, parent);
   }
   signals.begin(child);
   writing.reset();

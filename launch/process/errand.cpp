@@ -4,8 +4,9 @@
 #include <array>
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <unistd.h>
+
+#include "base/system/start_child.hpp"
 
 namespace gangway::launch {
 
@@ -16,24 +17,8 @@ Errand::Errand(const std::vector<std::string>& words, const sigset_t& signals) {
   }
   output_ = FileDescriptor(ends[0]);
   const FileDescriptor write_end(ends[1]);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not write
-  }
-  arguments.push_back(nullptr);
-  process_ = ::fork();
-  if (process_ != 0) {
-    return;
-  }
-  ::setpgid(0, 0);  // a Ctrl-C of the terminal reaches only the supervisor
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(write_end.get(), STDOUT_FILENO);
-  ::dup2(write_end.get(), STDERR_FILENO);
-  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
-  ::execvp(arguments.front(), arguments.data());
-  ::_exit(127);
+  process_ = start_child(
+      {.words = words, .output = write_end.get(), .errors = write_end.get(), .signals = &signals});
 }
 
 std::string Errand::said() const {

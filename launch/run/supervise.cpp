@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/message_segments.hpp"
+#include "base/system/start_child.hpp"
 #include "launch/mpirun/mpirun_errors.hpp"
 #include "launch/process/errand.hpp"
 #include "launch/process/launcher_guard.hpp"
@@ -46,24 +46,6 @@ constexpr milliseconds kLookWhileEnding{20};
 // its program over a network first: a slow file system is no dead rank.
 constexpr milliseconds kSpreadOnOneHost{3'000};
 constexpr milliseconds kSpreadOverHosts{10'000};
-
-/// The child's side of fork. Never returns.
-[[noreturn]] void become_mpirun(const std::vector<std::string>& command, int error_pipe,
-                                const sigset_t& signals) {
-  ::setpgid(0, 0);                     // a Ctrl-C of the terminal reaches only the supervisor
-  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);  // without its supervisor the job saves and leaves
-  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);  // a background group that read the terminal would be stopped
-  ::dup2(error_pipe, STDERR_FILENO);
-  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
-  std::vector<char*> words;
-  for (const std::string& word : command) {
-    words.push_back(const_cast<char*>(word.c_str()));  // execvp does not write
-  }
-  words.push_back(nullptr);
-  ::execvp(words.front(), words.data());
-  ::_exit(kMpirunNotFound);
-}
 
 /// Of a run directory that cannot be read at this moment, the next look tells.
 std::optional<RunStatus> try_read_status(const std::filesystem::path& run) {
@@ -110,13 +92,13 @@ class Supervisor {
     ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
     errors_.emplace(std::move(read_end));
     ::setenv(kTetherVariable, tether_text(tethers_.address()).c_str(), /*overwrite=*/1);
-    child_ = ::fork();
+    child_ = start_child({.words = job_.command,
+                          .errors = write_end.get(),
+                          .signal_of_orphans = SIGUSR1,  // the job then saves and leaves
+                          .signals = &job_.signals});
     if (child_ < 0) {
       throw EnvironmentError(
           fmt::format("mpirun cannot be started: {}: raise ulimit -u", std::strerror(errno)));
-    }
-    if (child_ == 0) {
-      become_mpirun(job_.command, write_end.get(), job_.signals);
     }
     ::unsetenv(kTetherVariable);
     guard_ = guard_launcher(child_);

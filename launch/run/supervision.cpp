@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/errors.hpp"
+#include "base/system/start_child.hpp"
 
 namespace gangway::launch {
 
@@ -66,7 +67,7 @@ Supervision::Finished Supervision::finish(std::optional<int> recorded, int mpiru
                      .tells_command = true,
                      .tells_logs = false}};
   }
-  if (WIFEXITED(mpirun_status) && WEXITSTATUS(mpirun_status) == kMpirunNotFound) {
+  if (WIFEXITED(mpirun_status) && WEXITSTATUS(mpirun_status) == kProgramNotFound) {
     throw EnvironmentError(
         "mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");
   }

@@ -17,8 +17,6 @@ namespace gangway::launch {
 
 /// Signals of a process are its exit code minus this.
 inline constexpr int kEndedBySignal = 128;
-/// Of a child that finds no mpirun to become.
-inline constexpr int kMpirunNotFound = 127;
 
 /// How a start ended.
 struct SupervisedEnd {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
+#include "base/system/start_child.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -52,7 +53,7 @@ TEST_F(SupervisionTest, TellsACtrlCWhoseSaveFailedFromOtherSignals) {
 }
 
 TEST_F(SupervisionTest, NamesAMpirunThatWasNotFound) {
-  EXPECT_THROW((void)mind_.finish(std::nullopt, kMpirunNotFound << 8), EnvironmentError);
+  EXPECT_THROW((void)mind_.finish(std::nullopt, kProgramNotFound << 8), EnvironmentError);
 }
 
 TEST_F(SupervisionTest, NamesAMpirunThatDiedAndTellsHowToGoOn) {

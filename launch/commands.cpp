@@ -48,7 +48,7 @@ constexpr std::array<OtherCommand, 29> kOthers{{
     {"plan", kTools,
      "Rank layouts of a job for a cluster by what they would cost, without running one"},
     {"tune", kTools, "Find what makes a job faster here without changing a bit, and prove it"},
-    {"scale", kTools, "Measure how a job scales, beside what was predicted and what is possible"},
+    {"scale", kPython, "Measure how a job scales, beside what was predicted and what is possible"},
     {"bench", kTools, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kTools, "What this machine has and lacks, or in what several hosts differ"},
     {"init", kTools,

@@ -49,6 +49,14 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
       ->type_name("FOLDER");
   command->add_flag("--whole", options->whole,
                     "Only layouts in which every worker has all networks: none apart, none cut");
+  command
+      ->add_flag("--as-is", options->as_is,
+                 "Only the layout that the job names, on the host of the profile as if it had a "
+                 "device for each worker")
+      ->needs("--workers")
+      ->excludes("--cluster")
+      ->excludes("--links")
+      ->excludes("--what-if");
   command->add_flag("--json", options->json, "JSON instead of text");
   command->footer(
       "Examples:\n"

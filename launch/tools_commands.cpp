@@ -13,17 +13,16 @@
 #include "launch/report/compare_command.hpp"
 #include "launch/report/export_command.hpp"
 #include "launch/report/report_command.hpp"
-#include "launch/scale/scale_command.hpp"
 #include "launch/tune/tune_command.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr std::array kOwn{add_events_command, add_report_command,  add_advise_command,
-                          add_export_command, add_compare_command, add_data_commands,
-                          add_job_command,    add_plan_command,    add_tune_command,
-                          add_scale_command,  add_bench_commands,  add_host_facts_command,
-                          add_doctor_command, add_init_command};
+constexpr std::array kOwn{add_events_command, add_report_command,     add_advise_command,
+                          add_export_command, add_compare_command,    add_data_commands,
+                          add_job_command,    add_plan_command,       add_tune_command,
+                          add_bench_commands, add_host_facts_command, add_doctor_command,
+                          add_init_command};
 
 }  // namespace
 

@@ -90,6 +90,9 @@ Candidate placed_candidate(const JobSpec& job, int workers) {
     candidate.choice.transport = TransportKind::kShm;
   }
   const Layout layout = resolve_layout(job, workers);
+  if (candidate.is_whole()) {
+    return candidate;
+  }
   for (const NetworkId id : job.networks.ids()) {
     std::vector<int>& cuts = candidate.choice.networks[id].cuts.emplace();
     for (const BlockRange chunk : std::span(layout[id].chunks).subspan(1)) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -23,8 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLastCharacters = 2000;
 
-}  // namespace
-
+/// Of an ended run that was called `name`; nothing: it left nothing.
 std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string& name) {
   for (const auto& entry : fs::directory_iterator(outdir)) {
     if (entry.path().filename().string().ends_with("-" + name)) {
@@ -36,6 +36,8 @@ std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string
   }
   return std::nullopt;
 }
+
+}  // namespace
 
 std::vector<std::string> command_of_run(const JobSpec& job, const fs::path& folder,
                                         const std::string& name, int workers,

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +35,5 @@ enum class MayDiverge { kNo, kYes };
                                                       const std::filesystem::path& folder,
                                                       const std::string& name, int workers,
                                                       const Environment& environment);
-
-/// What an ended run that was called `name` has left below `outdir`; nothing: it left nothing.
-[[nodiscard]] std::optional<MeasuredRun> left_by_run(const std::filesystem::path& outdir,
-                                                     const std::string& name);
 
 }  // namespace gangway::launch

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How far a measurement of minutes has come, and how long it still takes: a bar at the bottom of a
-// terminal, else a line now and then. Used by `gangway scale` and `gangway profile`, main thread.
+// terminal, else a line now and then. Used by `gangway profile`, `tune` and `bench job`, main
+// thread.
 #pragma once
 
 #include <chrono>

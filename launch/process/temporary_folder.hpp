@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Folders for what a measurement leaves, gone with their owner unless the user named them; those of
 // killed owners are removed when the next is made, and what their runs have left in shared memory
-// with them. Called by `gangway bench` and `scale`, main thread.
+// with them. Called by `gangway bench`, `tune` and `run --fit`, main thread.
 // share/python/gangway/tools/measured.py makes and removes such folders, too.
 #pragma once
 

@@ -27,7 +27,6 @@
 #include "launch/process/temporary_folder.hpp"
 #include "launch/process/terminal_width.hpp"
 #include "launch/run/job_hosts.hpp"
-#include "launch/scale/scale_figures.hpp"
 #include "launch/tune/bench_page.hpp"
 #include "launch/tune/trial_bench.hpp"
 #include "report/advice/step_facts.hpp"
@@ -45,6 +44,13 @@ constexpr double kForTrainings = 0.5;
 constexpr double kMostSecondsOfRun = 20.0;
 /// In a start of a run that is killed once, each start anew counted.
 constexpr int kStepsOfRecovery = 60;
+
+/// @pre one at least
+double median_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const std::size_t middle = seconds.size() / 2;
+  return seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2.0;
+}
 
 class JobBench {
  public:

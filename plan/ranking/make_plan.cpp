@@ -31,6 +31,21 @@ Profile fitting(Profile profile, const std::string& name, const JobSpec& job) {
   return profile;
 }
 
+/// Of the job as its layout stands.
+Prediction predict_placed(const PlanInput& input, int workers) {
+  const Candidate candidate = placed_candidate(input.job, workers);
+  return candidate.is_whole() ? predict(input, candidate) : StagePlanner(input).predict(candidate);
+}
+
+/// The host that was profiled, as if it had a device for each of `workers`.
+Cluster grown_host(const Profile& profile, int workers) {
+  Cluster host = profiled_host(profile);
+  if (host.num_devices() < workers) {
+    host.nodes.front().speeds.resize(static_cast<std::size_t>(workers), 1.0);
+  }
+  return host;
+}
+
 }  // namespace
 
 Cluster profiled_host(const Profile& profile) {
@@ -101,11 +116,7 @@ std::optional<WorkerMemory> planned_memory(const JobSpec& job, const std::filesy
     if (workers > planner.input().cluster.num_devices()) {
       return std::nullopt;
     }
-    const Candidate candidate = placed_candidate(job, workers);
-    const Prediction prediction = candidate.is_whole()
-                                      ? predict(planner.input(), candidate)
-                                      : StagePlanner(planner.input()).predict(candidate);
-    return prediction.memory;
+    return predict_placed(planner.input(), workers).memory;
   } catch (const ConfigError&) {
     return std::nullopt;
   }
@@ -120,8 +131,9 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   const std::filesystem::path file =
       options.profile.empty() ? default_profile_file(options.job) : options.profile;
   Profile profile = read_profile(file);
-  Cluster cluster = options.cluster.empty() ? profiled_hosts(profile)
-                                            : read_cluster(options.cluster, options.devices);
+  Cluster cluster = options.as_is             ? grown_host(profile, options.workers)
+                    : options.cluster.empty() ? profiled_hosts(profile)
+                                              : read_cluster(options.cluster, options.devices);
   if (!options.links.empty()) {
     cluster = with_links_of(std::move(cluster), options.links);
   }
@@ -131,9 +143,11 @@ int make_plan(const PlanOptions& options, const Environment& environment) {
   const Planner planner(std::move(job), std::move(profile), file.string(), std::move(cluster));
   const PlanInput input = planner.input();
   const Search search =
-      search_layouts(input, {.rows = options.rows,
-                             .workers = options.workers,
-                             .shapes = options.whole ? Shapes::kWhole : Shapes::kAll});
+      options.as_is
+          ? Search{.ranking = {predict_placed(input, options.workers)}, .simulated = 1}
+          : search_layouts(input, {.rows = options.rows,
+                                   .workers = options.workers,
+                                   .shapes = options.whole ? Shapes::kWhole : Shapes::kAll});
   const TypedJob typed{
       .file = options.job.string(), .overrides = options.overrides, .program = options.program};
   std::cout << (options.json ? plan_json(search, input, typed) : plan_text(search, input, typed))

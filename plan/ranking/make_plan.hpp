@@ -26,7 +26,8 @@ struct PlanOptions {
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number
   std::size_t rows = 10;
-  bool whole = false;              ///< whether networks apart and stages are left out
+  bool whole = false;  ///< whether networks apart and stages are left out
+  bool as_is = false;  ///< whether the job's own layout alone is predicted, of `workers`
   std::filesystem::path schedule;  ///< folder of the first layout's lists; "-": printed
   bool json = false;
   std::string program = "gangway";  ///< as it was typed, for the command that is printed

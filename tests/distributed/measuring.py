@@ -74,6 +74,11 @@ class Plans(Measuring):
                                  ((RING, *SMALL, "--profile", "nowhere.json"), "nowhere.json: no profile there"),
                                  ((RING, *SMALL, "-n", 5), "5")):
             self.refused(2, "plan", *words, says=[complaint])
+        whole = json.loads(self.said("plan", RING, *SMALL, "-n", 2, "--whole", "--json"))["ranking"]
+        as_is, = json.loads(self.said("plan", RING, *SMALL, "layout.overlap=none", "-n", 2, "--as-is", "--json"))["ranking"]
+        self.assertEqual([as_is["step_seconds"]], [one["step_seconds"] for one in whole if one["layout"] == as_is["layout"]])
+        self.assertIn("\n4 workers, overlap across, shm ", self.said("plan", RING, *SMALL, "-n", 4, "--as-is"))  # on any machine
+        self.refused(2, "plan", RING, *SMALL, "--as-is", says=["--workers"])
         self.said("plan", RING, *SMALL, "-n", 2, "--whole", "--schedule", "lists")
         first = (self.folder / "lists/rank-1.txt").read_text().splitlines()
         self.assertEqual(first[0], "# rank 1: generator, micro-batches 0-1; discriminator, micro-batches 0-1")

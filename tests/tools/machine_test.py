@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the measuring tools share: progress, tables, figures of steps."""
+"""What the measuring tools share: progress, tables, figures of steps, commands at the same time."""
 import io
+import os
+import signal
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -11,7 +15,7 @@ sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
 from gangway.tools.command_line import table  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
-from gangway.tools.measured import step_figures  # noqa: E402
+from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E402
 
 
 class Terminal(io.StringIO):
@@ -56,6 +60,31 @@ class Figures(unittest.TestCase):
             with self.assertRaises(Failed) as failed:
                 step_figures(stats, 3)
             self.assertIn(says, failed.exception.line)
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gangway-test-")
+        self.addCleanup(folder.cleanup)
+        self.pipe = Path(folder.name) / "pipe"
+        os.mkfifo(self.pipe)
+
+    def test_run_at_the_same_time_and_tell_each_ones_end(self):
+        ends = outputs_of([["sh", "-c", f"cat {self.pipe}; exit 3"], ["sh", "-c", f"echo met > {self.pipe}"]], dict(os.environ))
+        self.assertEqual(ends, [Output(3, "met\n"), Output(0, "")])
+
+    def test_end_with_a_tool_that_is_told_to_end_or_killed(self):
+        program = ("import os, sys\nfrom gangway.tools.measured import outputs_of\n"
+                   "outputs_of(2 * [['sh', '-c', 'exec 3> ' + sys.argv[1] + '; echo begun >&3; exec sleep 60']], dict(os.environ))\n")
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number=number):
+                tool = subprocess.Popen([sys.executable, "-c", program, self.pipe], stderr=subprocess.DEVNULL,
+                                        env={**os.environ, "PYTHONPATH": str(ROOT / "share/python")})
+                with open(self.pipe) as said:
+                    self.assertEqual([said.readline(), said.readline()], ["begun\n", "begun\n"])
+                    tool.send_signal(number)
+                    self.assertEqual(said.read(), "")  # it ends where no process holds the pipe any more
+                self.assertNotEqual(tool.wait(), 0)
 
 
 class Tables(unittest.TestCase):

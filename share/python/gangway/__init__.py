@@ -11,5 +11,6 @@ from gangway.opened import Run, open_run as open
 from gangway.step import Audio, Step, phase
 from gangway.tools.find_lr import find_lr
 from gangway.tools.replay import replay
+from gangway.tools.scale import scale
 
-__all__ = ["Audio", "Failed", "Run", "Step", "find_lr", "open", "phase", "replay", "run"]
+__all__ = ["Audio", "Failed", "Run", "Step", "find_lr", "open", "phase", "replay", "run", "scale"]

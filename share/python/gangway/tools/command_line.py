@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Command lines of tools: `--help` as all of Gangway's, and one line for what is wrong."""
 import argparse
+from pathlib import Path
 
 from gangway.errors import Failed
 
@@ -15,10 +16,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         raise Failed(f"{message}: see '{self.prog} --help'")
 
-    def add_job(self):
+    def add_job(self, has_workers: bool = True):
         self.add_argument("job", metavar="JOB.yaml", help="job file")
         self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
-        self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help="workers; default: as many as gangway run takes")
+        if has_workers:
+            self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help="workers; default: as many as gangway run takes")
 
 
 def whole_number(least: int, most: int = 10**9):
@@ -28,6 +30,16 @@ def whole_number(least: int, most: int = 10**9):
             raise argparse.ArgumentTypeError(f"{number} is not in the range {least} to {most}")
         return number
     return parsed
+
+
+def require_plot(file: Path | None) -> None:
+    """Raises Failed where a plot cannot be written, before anything is trained for it."""
+    if file and file.is_dir():
+        raise Failed(f"-o {file}: that is a folder; name a file in it")
+    if file and not file.parent.is_dir():
+        raise Failed(f"-o {file}: there is no folder {file.parent}; make it first")
+    if file:
+        import matplotlib  # noqa: F401  (what lacks is said)
 
 
 def table(titles: list[str], rows: list[list[str]], left: int = 0) -> str:

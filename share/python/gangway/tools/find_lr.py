@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gangway.errors import Failed
-from gangway.tools.command_line import Parser, table, whole_number
+from gangway.tools.command_line import Parser, require_plot, table, whole_number
 from gangway.tools.measured import measured_run, prepared
 
 BELOW_STEEPEST, BELOW_DIVERGENCE = 4, 10  # a rate where a loss falls fastest, or diverges, over the one that is suggested
@@ -212,12 +212,7 @@ def command(words: list[str]) -> None:
     line = parser.parse_intermixed_args(words)
     if not (line.first > 0 and line.first < line.last <= LARGEST_FACTOR * line.first):
         raise Failed(f"--from {line.first:g} --to {line.last:g}: expected two rates above 0 that rise, by a factor of 1e9 at most")
-    if line.output and line.output.is_dir():
-        raise Failed(f"-o {line.output}: that is a folder; name a file in it")
-    if line.output and not line.output.parent.is_dir():
-        raise Failed(f"-o {line.output}: there is no folder {line.output.parent}; make it first")
-    if line.output:
-        import matplotlib  # noqa: F401  (what lacks is said before anything is trained)
+    require_plot(line.output)
     curve, verdict = find_lr(line.job, line.keys, network=line.network, first=line.first, last=line.last, steps=line.steps,
                              workers=line.workers, say=lambda text: print(text, flush=True))
     print(f"\n{curve_text(curve)}\n{verdict_text(verdict, line.last)}", end="")

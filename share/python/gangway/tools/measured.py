@@ -72,33 +72,42 @@ class Output(NamedTuple):
 
 
 def output_of(words: list[str], environment: dict, insists: bool = True) -> Output:
-    """Runs a command in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed on to it;
-    its end is waited for. It gets SIGTERM when this process dies. Raises Failed where a signal came.
-    @param insists  whether a signal is repeated until the command ends: a run that is only measured has nothing to save"""
+    return outputs_of([words], environment, insists)[0]
+
+
+def outputs_of(commands: list[list[str]], environment: dict, insists: bool = True) -> list[Output]:
+    """Runs commands at the same time, each in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed
+    on to them; their ends are waited for. They get SIGTERM when this process dies. Raises Failed where a signal came.
+    @param insists  whether a signal is repeated until they end: a run that is only measured has nothing to save"""
     ending = {number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD})
+    before, parent = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD}), os.getpid()
 
     def in_child():
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(ENVIRONMENT)  # it has died before
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:
         heed()
-        with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, env=environment,
-                                       start_new_session=True, preexec_fn=in_child)
+        with contextlib.ExitStack() as files:
+            said = [files.enter_context(tempfile.TemporaryFile()) for _ in commands]
+            processes = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment,
+                                          start_new_session=True, preexec_fn=in_child) for words, file in zip(commands, said)]
             told = 0
-            while process.poll() is None:
+            while left := [process for process in processes if process.poll() is None]:
                 # The limit: another thread of a library may take a signal, which only its handler tells then.
                 info = signal.sigtimedwait({*ending, signal.SIGCHLD}, TOLD_AGAIN)
                 if info and info.si_signo in ending:
                     _noted.append(info.si_signo)
                 if len(_noted) > told or (_noted and insists and not info):
                     told = len(_noted)
-                    process.send_signal(_noted[-1])
+                    for process in left:
+                        process.send_signal(_noted[-1])
             heed()
-            said.seek(0)
-            return Output(process.returncode, said.read().decode(errors="replace"))
+            for file in said:
+                file.seek(0)
+            return [Output(process.returncode, file.read().decode(errors="replace")) for process, file in zip(processes, said)]
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -167,22 +176,30 @@ class MeasuredRun(NamedTuple):
 
 
 def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: bool = False) -> MeasuredRun:
-    """Runs a resolved job to its end. Variables of the environment say nothing about its keys any more.
-    Raises Failed with the command and its last words when it failed or left nothing."""
+    return measured_runs(job, [name], workers, may_diverge)[0]
+
+
+def measured_runs(job: dict, names: list[str], workers: int | None = None, may_diverge: bool = False, outdir=None) -> list[MeasuredRun]:
+    """Runs a resolved job to its end, once for each name, at the same time. Variables of the environment say nothing about its keys any
+    more. @param outdir  folder that keeps the runs; None: they are removed
+    Raises Failed with the command and its last words of a run that failed or left nothing."""
     variables = {"GANGWAY_" + path.upper().replace(".", "_") for path in _paths(job)}
     environment = {name: value for name, value in os.environ.items() if name not in variables}
     with scratch_folder() as folder:
-        file = folder / "job.yaml"
+        file, runs = folder / "job.yaml", Path(outdir or folder / "runs").absolute()
         file.write_text(job_file.text_of(job))
-        words = [program(), "run", str(file), "--outdir", f"{folder}/runs", "--run", name, "--progress", "lines",
-                 *(["--workers", str(workers)] if workers else []), *PLAIN]
-        done = output_of(words, environment)
-        has_diverged = done.code == DIVERGED
-        if done.code != 0 and not (has_diverged and may_diverge):
-            raise Failed(f"'{shlex.join(words)}' failed: {done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
-        for stats in folder.glob(f"runs/*-{name}/stats.jsonl"):
-            return MeasuredRun(stats.read_text(), has_diverged)
-    raise Failed(f"'{shlex.join(words)}' left nothing in {folder}/runs: is it shared by all hosts?", ENVIRONMENT)
+        commands = [[program(), "run", str(file), "--outdir", str(runs), "--run", name, "--resume", "never", "--progress", "lines",
+                     *(["--workers", str(workers)] if workers else []), *PLAIN] for name in names]
+        measured = []
+        for name, words, done in zip(names, commands, outputs_of(commands, environment)):
+            has_diverged = done.code == DIVERGED
+            if done.code != 0 and not (has_diverged and may_diverge):
+                raise Failed(f"'{shlex.join(words)}' failed: {done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
+            left = sorted(runs.glob(f"[0-9]*-{name}/stats.jsonl"))  # of runs that were kept before, too
+            if not left:
+                raise Failed(f"'{shlex.join(words)}' left nothing in {runs}: is it shared by all hosts?", ENVIRONMENT)
+            measured.append(MeasuredRun(left[-1].read_text(), has_diverged))
+        return measured
 
 
 class StepFigures(NamedTuple):

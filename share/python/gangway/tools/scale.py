@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Strong and weak scaling of a job, by short runs in turns, beside the prediction, a fit, and runs that exchange nothing. Main thread."""
+import functools
+import io
+import json
+import statistics
+from pathlib import Path
+from typing import NamedTuple
+
+from gangway.errors import Failed
+from gangway.tools.command_line import Parser, require_plot, table, whole_number
+from gangway.tools.machine import Progress, require_quiet_machine
+from gangway.tools.measured import measured_runs, noted_requests, prepared, step_figures
+from gangway.tools.recorded import said_by
+
+STRONG, WEAK = KINDS = ("strong", "weak")  # one job for all numbers of workers; as many micro-batches more as workers
+TICK_STEPS = 3
+WARMUP = 4  # the first 1/4 of a run's steps
+LEAST_SHARE = 1e-3  # of a step that is serial, by which what is possible is told
+
+
+class Row(NamedTuple):
+    workers: int
+    images_per_step: int
+    predicted: float | None  # seconds of a step; None: there is no profile
+    steps: list[float]       # seconds of a step, one a round
+    apart: list[float]       # the same of as many runs of one worker's share at the same time; empty: no equal shares
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(self.steps)
+
+    @property
+    def scatter(self) -> float:
+        """Half the largest difference of rounds, of their median."""
+        return (max(self.steps) - min(self.steps)) / 2 / self.seconds
+
+
+class Fit(NamedTuple):
+    """seconds = fixed + varying / workers (strong: Amdahl, 1967), or fixed + varying * (workers - 1) (weak)."""
+    fixed: float
+    varying: float
+
+    def seconds(self, kind: str, workers: int) -> float:
+        return self.fixed + self.varying * _regressor(kind, workers)
+
+    @property
+    def serial_share(self) -> float:
+        """Share of one worker's step that more workers do not make shorter."""
+        return self.fixed / (self.fixed + self.varying) if self.fixed + self.varying > 0 else 1.0
+
+
+class Scaling(NamedTuple):
+    kind: str        # "strong" or "weak"
+    rows: list[Row]  # by number of workers
+
+    @property
+    def fit(self) -> Fit:
+        return fit_of(self.kind, self.rows)
+
+    def ideal(self, row: Row) -> float:
+        """Seconds of a step, were nothing lost."""
+        first = self.rows[0]
+        return first.seconds if self.kind == WEAK else first.seconds * first.workers / row.workers
+
+
+def _regressor(kind, workers):
+    return 1 / workers if kind == STRONG else workers - 1.0
+
+
+def fit_of(kind: str, rows: list[Row]) -> Fit:
+    """With the smallest squares of relative errors, by the weighted normal equations. Of one row all is fixed."""
+    w = wx = wxx = wy = wxy = 0.0
+    for row in rows:
+        x, y = _regressor(kind, row.workers), row.seconds
+        weight = 1 / (y * y)
+        w, wx, wxx, wy, wxy = w + weight, wx + weight * x, wxx + weight * x * x, wy + weight * y, wxy + weight * x * y
+    determinant = w * wxx - wx * wx
+    if len(rows) < 2 or not abs(determinant) > 1e-12 * w * wxx:
+        return Fit(wy / w, 0.0)
+    fit = Fit((wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant)
+    # More than proportionally faster: caches. Nothing is serial then.
+    return Fit(0.0, wxy / wxx) if kind == STRONG and fit.fixed < 0 else fit
+
+
+def _ms(seconds):
+    return "-" if seconds is None else f"{seconds * 1e3:.2f}"
+
+
+def _percent(share):
+    return f"{share * 100:.1f} %"
+
+
+def scale_text(scaling: Scaling) -> str:
+    """A row a number of workers, and the fit below."""
+    fit, cells = scaling.fit, []
+    for row in scaling.rows:
+        ideal, apart = scaling.ideal(row), statistics.median(row.apart) if row.apart else None
+        cells.append([str(row.workers), _ms(row.seconds), _percent(row.scatter), f"{row.images_per_step / row.seconds:.1f}",
+                      _ms(row.predicted), "-" if row.predicted is None else f"{(row.predicted / row.seconds - 1) * 100:+.1f} %",
+                      _ms(ideal), _ms(fit.seconds(scaling.kind, row.workers)), _percent(ideal / row.seconds),
+                      _ms(apart), "-" if apart is None else _percent(apart / row.seconds)])
+    if scaling.kind == STRONG:
+        conclusion = (f"Amdahl: {_percent(fit.serial_share)} of one worker's step is serial; no number of workers is faster than "
+                      f"{1 / max(fit.serial_share, LEAST_SHARE):.1f} times one")
+    else:
+        conclusion = f"each worker more costs {fit.varying * 1e3:.2f} ms a step"
+    titles = ["workers", "step ms", "rounds +-", "images/s", "predicted ms", "error", "ideal ms", "fit ms", "efficiency", "apart ms",
+              "of apart"]
+    return f"{scaling.kind} scaling\n\n{table(titles, cells)}\n{conclusion}\n"
+
+
+class _Bench:
+    """Runs of one job, with the sizes that rows need."""
+
+    def __init__(self, job, keys, profile, steps, outdir):
+        self._job, self._keys, self._profile, self._steps, self._outdir = job, list(keys), profile, steps, outdir
+        self._prepared = functools.cache(lambda *keys: prepared(job, keys))
+        training = self._prepared(*keys)["job"]["training"]
+        self._batch, self.microbatches = training["batch"], training["microbatches"]
+
+    def _sized(self, times, parts=1):
+        """Keys for as many images and micro-batches as `times`, divided by `parts`."""
+        return [*self._keys, f"training.batch={self._batch * times // parts}",
+                f"training.microbatches={self.microbatches * times // parts}"]
+
+    def row(self, kind, workers) -> Row:
+        keys = self._sized(workers if kind == WEAK else 1)
+        predicted = None
+        if self._profile:
+            told = said_by("plan", self._job, *keys, "--profile", self._profile, "--as-is", "-n", workers, "--json")
+            predicted = json.loads(told)["ranking"][0]["step_seconds"]
+        return Row(workers, self._prepared(*keys)["images_per_step"], predicted, [], [])
+
+    def measure(self, kind, row, round_) -> None:
+        """Adds a round to a row."""
+        name, parts = f"{kind}-{row.workers}-{round_}", 1 if kind == WEAK else row.workers
+        row.steps.append(self._seconds(self._sized(row.workers if kind == WEAK else 1), [name], row.workers))
+        if self.microbatches % parts == 0:
+            row.apart.append(self._seconds(self._sized(1, parts), [f"{name}-apart{number}" for number in range(row.workers)], 1))
+
+    def _seconds(self, keys, names, workers):
+        """Of a step, the mean over runs at the same time."""
+        told = self._prepared(*keys)
+        job, kimg_of_step = told["job"], told["images_per_step"] / 1000
+        # Half a step less: rounded up, it is as many steps whatever kimg_of_step has been rounded to.
+        job = {**job, "training": {**job["training"], "kimg": kimg_of_step * (self._steps - 0.5)},
+               "output": {**job["output"], "tick_kimg": kimg_of_step * TICK_STEPS, "pictures_kimg": 0},
+               "checkpoint": {**job["checkpoint"], "every_kimg": 0, "snapshot_steps": 0}}
+        runs = measured_runs(job, names, workers, outdir=self._outdir)
+        return sum(step_figures(run.stats, self._steps // WARMUP).seconds for run in runs) / len(runs)
+
+
+def scale(job, keys=(), *, workers=(1, 2), kinds=KINDS, profile=None, outdir=None, rounds: int = 3, steps: int = 60, anyway: bool = False,
+          shows: bool = False) -> list[Scaling]:
+    """@param workers  numbers that rise; kinds: "strong", "weak" or both
+    @param profile  None: JOB.profile.json in the current folder, if it is there
+    @param outdir  folder that keeps the runs; None: they are removed
+    @param rounds  in which each row has its turn; steps: of a run, the first quarter as warm-up
+    @param anyway  whether a machine that does other work is measured, too; shows: whether the progress is printed
+    Raises Failed: before anything is trained, or with the last words of a run that failed."""
+    if not workers or min(workers) < 1 or any(more <= fewer for fewer, more in zip(workers, workers[1:])):
+        raise Failed(f"--workers {','.join(map(str, workers))}: expected numbers from 1 that rise, as 1,2,4")
+    usual = Path(f"{Path(job).stem}.profile.json")
+    bench = _Bench(job, keys, profile or (usual if usual.exists() else None), steps, outdir)
+    for number in workers:
+        if STRONG in kinds and number > bench.microbatches:
+            raise Failed(f"--workers {number}: training.microbatches {bench.microbatches} cannot be shared by so many; use fewer, --weak, "
+                         "or more micro-batches")
+    scalings = [Scaling(kind, [bench.row(kind, number) for number in workers]) for kind in kinds]
+    turns = [(number, kind, rows[(number + place) % len(rows)]) for number in range(rounds) for kind, rows in scalings
+             for place in range(len(rows))]
+    require_quiet_machine(anyway)
+    with noted_requests(), Progress(len(turns), None if shows else io.StringIO()) as progress:
+        for number, kind, row in turns:
+            what = f"round {number + 1} of {rounds}, {kind} scaling, {row.workers} worker{'' if row.workers == 1 else 's'}"
+            progress.advance(0, what)
+            bench.measure(kind, row, number)
+            progress.advance(1, what)
+    return scalings
+
+
+def draw(file: Path, scaling: Scaling) -> str:
+    """Images/s by workers. What each colour is."""
+    from matplotlib.figure import Figure
+    axes = (figure := Figure(figsize=(6.4, 4), layout="tight")).add_subplot(xlabel="workers", ylabel="images/s")
+    fit, lines = scaling.fit, {"measured": "blue", "predicted": "orange", "fit": "green", "ideal": "gray"}
+    seconds = {"measured": lambda row: row.seconds, "predicted": lambda row: row.predicted, "ideal": scaling.ideal,
+               "fit": lambda row: fit.seconds(scaling.kind, row.workers)}
+    for name, colour in reversed(lines.items()):  # what is measured is above the others
+        rates = {row.workers: row.images_per_step / seconds[name](row) for row in scaling.rows if seconds[name](row)}
+        axes.plot(rates.keys(), rates.values(), color=f"tab:{colour}", marker="o", label=name)
+    axes.set(xticks=[row.workers for row in scaling.rows], ylim=(0, None))
+    axes.legend()
+    figure.savefig(file, format="png", dpi=100)
+    return ", ".join(f"{name} {colour}" for name, colour in lines.items())
+
+
+def _numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("scale", "Measure how a job scales, beside what was predicted and what is possible",
+                    "Examples:\n  gangway scale examples/fashion-mnist.yaml --workers 1,2 -o scaling.png\n"
+                    "  gangway scale examples/fashion-mnist.yaml --workers 1,2 --weak\n"
+                    "docs/planning.md says how to read what it prints.")
+    parser.add_job(has_workers=False)
+    parser.add_argument("--workers", type=_numbers, default=[1, 2], metavar="N,N", help="numbers of workers, as 1,2,4 (1,2)")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--strong", action="store_const", dest="kinds", const=[STRONG], default=KINDS, help="the same job for all, alone")
+    kinds.add_argument("--weak", action="store_const", dest="kinds", const=[WEAK], default=KINDS,
+                       help="as many micro-batches more as workers, alone")
+    parser.add_argument("--profile", metavar="FILE", help="for the prediction; default: JOB.profile.json here, if it is there")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="PNG file for images/s by workers, of the first table")
+    parser.add_argument("--outdir", metavar="FOLDER", help="folder that keeps the runs; default: they are removed")
+    parser.add_argument("--rounds", type=whole_number(1), default=3, metavar="N",
+                        help="rounds in which each row has its turn (%(default)s)")
+    parser.add_argument("--steps", type=whole_number(12, 10**6), default=60, metavar="N", help="steps of a run (%(default)s)")
+    parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
+    line = parser.parse_intermixed_args(words)
+    require_plot(line.output)
+    scalings = scale(line.job, line.keys, workers=line.workers, kinds=line.kinds, profile=line.profile, outdir=line.outdir,
+                     rounds=line.rounds, steps=line.steps, anyway=line.anyway, shows=True)
+    for scaling in scalings:
+        print(f"\n{scale_text(scaling)}", end="")
+    print(f"\n{line.steps} steps a run, medians of {line.rounds} rounds in turns; apart: as many processes that know nothing of one "
+          "another, each with one worker's share")
+    if scalings[0].rows[0].predicted is None:
+        print("no prediction: `gangway profile` has left nothing here")
+    if line.output:
+        print(f"{line.output}: images/s by workers, {scalings[0].kind} scaling: {draw(line.output, scalings[0])}")

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Command lines of tools: `--help` as all of Gangway's, and one line for what is wrong."""
 import argparse
+import math
+import os
+import re
 from pathlib import Path
 
 from gangway.errors import Failed
+
+ENVIRONMENT = 6  # exit code
 
 
 class Parser(argparse.ArgumentParser):
@@ -16,9 +21,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         raise Failed(f"{message}: see '{self.prog} --help'")
 
+    def add_keys(self):
+        self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
+
+    def add_count(self, *names: str, default: int, what: str, least: int = 1, most: int = 10**9):
+        """An option that is a whole number."""
+        self.add_argument(*names, type=whole_number(least, most), default=default, metavar="N", help=f"{what} (%(default)s)")
+
     def add_job(self, has_workers: bool = True):
         self.add_argument("job", metavar="JOB.yaml", help="job file")
-        self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
+        self.add_keys()
         if has_workers:
             self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help="workers; default: as many as gangway run takes")
 
@@ -42,9 +54,55 @@ def require_plot(file: Path | None) -> None:
         import matplotlib  # noqa: F401  (what lacks is said)
 
 
+def number(least: float, most: float = math.inf):
+    def parsed(text):
+        value = float(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not in the range {least:g} to {most:g}")
+        return value
+    return parsed
+
+
+def write_file(file: Path, text: str) -> None:
+    """Writes the file whole, or leaves what was there. Raises Failed where it cannot."""
+    beside = file.with_name(f"{file.name}.tmp")
+    try:
+        if file.exists() and not file.is_file():
+            raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
+        beside.write_text(text)
+        os.replace(beside, file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise Failed(f"{file}: cannot be written: {error.strerror}; look at the disk, or choose another place", ENVIRONMENT) from None
+
+
+def plain(text: str) -> str:
+    """Of a run or a job file, for a terminal: "?" takes the place of characters that it obeys, but for ends of lines and tabs,
+    and of bytes that were no text."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
+
+
+def say(line: str) -> None:
+    """For functions that take what says how far a measurement has come."""
+    print(plain(line), flush=True)
+
+
+def one_of(*words: str):
+    def parsed(text):
+        if text not in words:
+            raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(words)}")
+        return text
+    return parsed
+
+
+def listed(kind):
+    """Values that commas separate. @param kind  of each"""
+    return lambda text: [kind(word) for word in text.split(",")]
+
+
 def table(titles: list[str], rows: list[list[str]], left: int = 0) -> str:
     """Columns two spaces apart, a rule below the titles. Cells stand to the right, but for those of the first `left` columns."""
     widths = [max(map(len, column)) for column in zip(titles, *rows)]
     lines = [titles, ["-" * width for width in widths], *rows]
-    return "".join("  ".join(cell.ljust(width) if column < left else cell.rjust(width)
-                             for column, (cell, width) in enumerate(zip(line, widths))).rstrip() + "\n" for line in lines)
+    return plain("".join("  ".join(cell.ljust(width) if column < left else cell.rjust(width)
+                                   for column, (cell, width) in enumerate(zip(line, widths))).rstrip() + "\n" for line in lines))

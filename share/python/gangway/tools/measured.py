@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import fcntl
 import json
+import math
 import os
 import shlex
 import shutil
@@ -66,9 +67,47 @@ def noted_requests():
         heed()
 
 
+class OutOfTime(Failed):
+    """The time of time_limit() is over."""
+
+
+class TimeLimit(NamedTuple):
+    begin: float  # monotonic seconds
+    end: float
+
+    @property
+    def seconds_taken(self) -> float:
+        return time.monotonic() - self.begin
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.end - time.monotonic())
+
+
+_limit = TimeLimit(-math.inf, math.inf)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float):
+    """The time that the commands of output_of() in the block have together: when it is over they are ended, and raise OutOfTime."""
+    global _limit
+    before, now = _limit, time.monotonic()
+    _limit = TimeLimit(now, now + seconds)
+    try:
+        yield _limit
+    finally:
+        _limit = before
+
+
 class Output(NamedTuple):
     code: int
     text: str
+
+
+def _require_time() -> None:
+    heed()
+    if not _limit.seconds_left:
+        raise OutOfTime("the time is over", 128 + signal.SIGTERM)
 
 
 def output_of(words: list[str], environment: dict, insists: bool = True) -> Output:
@@ -77,7 +116,7 @@ def output_of(words: list[str], environment: dict, insists: bool = True) -> Outp
 
 def outputs_of(commands: list[list[str]], environment: dict, insists: bool = True) -> list[Output]:
     """Runs commands at the same time, each in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed
-    on to them; their ends are waited for. They get SIGTERM when this process dies. Raises Failed where a signal came.
+    on to them; their ends are waited for. They get SIGTERM when this process dies. Raises Failed where a signal came, OutOfTime as time_limit() says.
     @param insists  whether a signal is repeated until they end: a run that is only measured has nothing to save"""
     ending = {number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     before, parent = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD}), os.getpid()
@@ -89,7 +128,7 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:
-        heed()
+        _require_time()
         with contextlib.ExitStack() as files:
             said = [files.enter_context(tempfile.TemporaryFile()) for _ in commands]
             processes = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment,
@@ -100,11 +139,12 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
                 info = signal.sigtimedwait({*ending, signal.SIGCHLD}, TOLD_AGAIN)
                 if info and info.si_signo in ending:
                     _noted.append(info.si_signo)
-                if len(_noted) > told or (_noted and insists and not info):
-                    told = len(_noted)
+                requests = [*([] if _limit.seconds_left else [signal.SIGTERM]), *_noted]
+                if len(requests) > told or (requests and insists and not info):
+                    told = len(requests)
                     for process in left:
-                        process.send_signal(_noted[-1])
-            heed()
+                        process.send_signal(requests[-1])
+            _require_time()
             for file in said:
                 file.seek(0)
             return [Output(process.returncode, file.read().decode(errors="replace")) for process, file in zip(processes, said)]
@@ -163,6 +203,21 @@ def scratch_folder(parent: str | None = None):
                 os.close(held)
 
 
+@contextlib.contextmanager
+def kept_folder(named: str | None):
+    """The folder that the user named, made if it is missing, which stays; None: a scratch folder."""
+    if named is None:
+        with scratch_folder() as folder:
+            yield folder
+    else:
+        with noted_requests():
+            try:
+                Path(named).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise Failed(f"{named}: cannot be made: {error.strerror}: name another folder", ENVIRONMENT) from None
+            yield Path(named).absolute()
+
+
 def _paths(job: dict, before=""):
     for key, value in job.items():
         yield before + key
@@ -173,6 +228,30 @@ def _paths(job: dict, before=""):
 class MeasuredRun(NamedTuple):
     stats: str  # stats.jsonl
     has_diverged: bool
+    folder: Path
+
+
+def run_to_its_end(words: list, outdir: Path, name: str, may_diverge: bool = False, environment: dict | None = None) -> MeasuredRun:
+    return runs_to_their_ends(words, outdir, [name], may_diverge, environment)[0]
+
+
+def runs_to_their_ends(words: list, outdir: Path, names: list[str], may_diverge: bool = False,
+                       environment: dict | None = None) -> list[MeasuredRun]:
+    """Runs `gangway run` as runs of these names below `outdir`, at the same time.
+    @param words  job file, keys and options; environment: None: this process's
+    Raises Failed with the command and its last words of a run that failed or left nothing."""
+    commands = [[program(), "run", *map(str, words), "--outdir", str(outdir), "--run", name, "--resume", "never", "--progress", "lines",
+                 *PLAIN] for name in names]
+    measured = []
+    for name, words, done in zip(names, commands, outputs_of(commands, dict(os.environ) if environment is None else environment)):
+        has_diverged = done.code == DIVERGED
+        if done.code != 0 and not (has_diverged and may_diverge):
+            raise Failed(f"'{shlex.join(words)}' failed: {done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
+        left = sorted(outdir.glob(f"[0-9]*-{name}/stats.jsonl"))  # of runs that were kept before, too
+        if not left:
+            raise Failed(f"'{shlex.join(words)}' left nothing in {outdir}: is it shared by all hosts?", ENVIRONMENT)
+        measured.append(MeasuredRun(left[-1].read_text(), has_diverged, left[-1].parent))
+    return measured
 
 
 def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: bool = False) -> MeasuredRun:
@@ -181,25 +260,14 @@ def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: 
 
 def measured_runs(job: dict, names: list[str], workers: int | None = None, may_diverge: bool = False, outdir=None) -> list[MeasuredRun]:
     """Runs a resolved job to its end, once for each name, at the same time. Variables of the environment say nothing about its keys any
-    more. @param outdir  folder that keeps the runs; None: they are removed
-    Raises Failed with the command and its last words of a run that failed or left nothing."""
+    more. @param outdir  folder that keeps the runs; None: they are removed. Raises Failed as runs_to_their_ends()."""
     variables = {"GANGWAY_" + path.upper().replace(".", "_") for path in _paths(job)}
     environment = {name: value for name, value in os.environ.items() if name not in variables}
     with scratch_folder() as folder:
-        file, runs = folder / "job.yaml", Path(outdir or folder / "runs").absolute()
+        file = folder / "job.yaml"
         file.write_text(job_file.text_of(job))
-        commands = [[program(), "run", str(file), "--outdir", str(runs), "--run", name, "--resume", "never", "--progress", "lines",
-                     *(["--workers", str(workers)] if workers else []), *PLAIN] for name in names]
-        measured = []
-        for name, words, done in zip(names, commands, outputs_of(commands, environment)):
-            has_diverged = done.code == DIVERGED
-            if done.code != 0 and not (has_diverged and may_diverge):
-                raise Failed(f"'{shlex.join(words)}' failed: {done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
-            left = sorted(runs.glob(f"[0-9]*-{name}/stats.jsonl"))  # of runs that were kept before, too
-            if not left:
-                raise Failed(f"'{shlex.join(words)}' left nothing in {runs}: is it shared by all hosts?", ENVIRONMENT)
-            measured.append(MeasuredRun(left[-1].read_text(), has_diverged))
-        return measured
+        words = [file, *(["--workers", workers] if workers else [])]
+        return runs_to_their_ends(words, Path(outdir or folder / "runs").absolute(), names, may_diverge, environment)
 
 
 class StepFigures(NamedTuple):

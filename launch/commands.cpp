@@ -18,7 +18,7 @@ constexpr std::array kOwn{add_run_command,         add_train_command,     add_di
 constexpr const char* kControl = "gangway-control";  // loads gRPC
 constexpr const char* kModel = "gangway-model";      // loads LibTorch
 constexpr const char* kTools = "gangway-tools";
-constexpr std::array<OtherCommand, 29> kOthers{{
+constexpr std::array<OtherCommand, 31> kOthers{{
     {"status", kControl, "How a running job stands"},
     {"watch", kControl, "Its ticks and events as they come"},
     {"pause", kControl, "Train no further steps until it is resumed"},
@@ -49,12 +49,15 @@ constexpr std::array<OtherCommand, 29> kOthers{{
      "Rank layouts of a job for a cluster by what they would cost, without running one"},
     {"tune", kTools, "Find what makes a job faster here without changing a bit, and prove it"},
     {"scale", kPython, "Measure how a job scales, beside what was predicted and what is possible"},
-    {"bench", kTools, "Measure this machine's or cluster's cores, communication and disk"},
+    {"bench", kPython, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kTools, "What this machine has and lacks, or in what several hosts differ"},
     {"init", kTools,
      "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
      "needs for a job"},
-    {"host-facts", kTools, ""},  // hidden: `doctor --hosts` starts it on each host
+    // Hidden: what commands start of one another.
+    {"host-facts", kTools, ""},
+    {"ranks", kTools, ""},
+    {"store-times", kTools, ""},
 }};
 
 }  // namespace

@@ -12,12 +12,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/system/usable_cores.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/state_index.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/run/job_hosts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -52,6 +54,9 @@ nlohmann::ordered_json told(const ResolvedJob& job) {
           {"steps", job.spec.total_steps()},
           {"burn_in_images", job.spec.ends_burn_in() ? job.spec.burn_in_images() : 0.0},
           {"networks", std::move(networks)},
+          // Of `gangway run` without -n, on this host.
+          {"workers", default_workers(job.spec, usable_cores())},
+          {"places_networks", job.spec.layout.places_networks()},
           {"fingerprint", job_fingerprint(job.spec)}};
 }
 

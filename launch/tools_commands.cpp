@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 
-#include "launch/bench_commands.hpp"
 #include "launch/checkpoints/events_command.hpp"
 #include "launch/commands.hpp"
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
 #include "launch/init/init_command.hpp"
 #include "launch/job_command.hpp"
+#include "launch/mpirun/ranks_command.hpp"
 #include "launch/plan_command.hpp"
 #include "launch/report/advise_command.hpp"
 #include "launch/report/compare_command.hpp"
 #include "launch/report/export_command.hpp"
 #include "launch/report/report_command.hpp"
+#include "launch/store_times_command.hpp"
 #include "launch/tune/tune_command.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr std::array kOwn{add_events_command, add_report_command,     add_advise_command,
-                          add_export_command, add_compare_command,    add_data_commands,
-                          add_job_command,    add_plan_command,       add_tune_command,
-                          add_bench_commands, add_host_facts_command, add_doctor_command,
-                          add_init_command};
+constexpr std::array kOwn{add_events_command, add_report_command,      add_advise_command,
+                          add_export_command, add_compare_command,     add_data_commands,
+                          add_job_command,    add_plan_command,        add_tune_command,
+                          add_ranks_command,  add_store_times_command, add_doctor_command,
+                          add_init_command,   add_host_facts_command};
 
 }  // namespace
 

@@ -2,13 +2,13 @@
 #include "bench/command/overlap_figures.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
-#include "report/table.hpp"
 
 namespace gangway::bench {
 namespace {
@@ -41,29 +41,6 @@ double middle_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
 }
 
-std::vector<double> all(const OverlapRow& row, double StepFigures::*member) {
-  std::vector<double> values;
-  for (const StepFigures& round : row.rounds) {
-    values.push_back(round.*member);
-  }
-  return values;
-}
-
-std::string in_milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
-std::string percent(double share) { return fmt::format("{:.0f} %", share * 100.0); }
-
-std::string hidden(const OverlapRow& row, const std::vector<OverlapRow>& rows) {
-  const auto blocking = std::ranges::find_if(rows, [&](const OverlapRow& other) {
-    return other.transport == row.transport && other.overlap == "none";
-  });
-  if (row.overlap == "none" || blocking == rows.end()) {
-    return "-";
-  }
-  const double exposed = middle_of(all(*blocking, &StepFigures::exposed_seconds));
-  return exposed > 0.0 ? percent(1.0 - middle_of(all(row, &StepFigures::exposed_seconds)) / exposed)
-                       : "-";
-}
-
 }  // namespace
 
 StepFigures step_figures(std::string_view stats, std::int64_t warmup_steps) {
@@ -91,31 +68,6 @@ StepFigures step_figures(std::string_view stats, std::int64_t warmup_steps) {
   figures.exposed_seconds /= steps;
   figures.sent_bytes /= steps;
   return figures;
-}
-
-std::string overlap_table(const std::vector<OverlapRow>& rows, const OverlapBound& bound) {
-  report::Table table({{"transport"},
-                       {"overlap"},
-                       {"step ms", Align::kRight},
-                       {"minimum ms", Align::kRight},
-                       {"exposed ms", Align::kRight},
-                       {"hidden", Align::kRight},
-                       {"compute ms", Align::kRight},
-                       {"wire ms", Align::kRight},
-                       {"bound / step", Align::kRight}});
-  for (const OverlapRow& row : rows) {
-    const std::vector<double> seconds = all(row, &StepFigures::seconds);
-    const double step = middle_of(seconds);
-    const double sent = middle_of(all(row, &StepFigures::sent_bytes)) / bound.num_hosts;
-    const double wire =
-        bound.link_bytes_per_second > 0.0 ? sent / bound.link_bytes_per_second : 0.0;
-    table.add_row({row.transport, row.overlap, in_milliseconds(step),
-                   in_milliseconds(*std::ranges::min_element(seconds)),
-                   in_milliseconds(middle_of(all(row, &StepFigures::exposed_seconds))),
-                   hidden(row, rows), in_milliseconds(bound.compute_seconds), in_milliseconds(wire),
-                   percent(std::max(bound.compute_seconds, wire) / step)});
-  }
-  return table.text();
 }
 
 }  // namespace gangway::bench

@@ -16,7 +16,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.hpp"
-#include "bench/command/bench_allreduce.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/process/child.hpp"
 #include "launch/process/command_output.hpp"
 
 namespace gangway::launch {
@@ -116,14 +117,36 @@ std::vector<Finding> judge_memory(const std::vector<Gpu>& gpus) {
   return findings;
 }
 
+/// What gangway-bench-nccl tells of so many GPUs. @throws EnvironmentError with its last words
+nlohmann::json nccl_figures(int gpus, const std::filesystem::path& program,
+                            const Environment& environment) {
+  let_root_use_mpirun();
+  std::vector<std::string> command =
+      command_on_hosts({.workers = gpus,
+                        .program = program,
+                        .hostfile = {},
+                        .exported_variables = exported_variables(environment)},
+                       {});
+  command.insert(command.begin(), {"timeout", "120"});  // NCCL has hung where links were broken
+  const ChildOutput output = output_of_child(command, ToldToEnd::kAtOnce);
+  const std::string said = output.text.substr(0, output.text.find_last_not_of('\n') + 1);
+  const std::string last = said.substr(said.rfind('\n') + 1);
+  nlohmann::json figures = nlohmann::json::parse(last, nullptr, false);
+  if (output.code != 0 || !figures.is_object()) {
+    throw EnvironmentError(fmt::format("'{}' failed: {}", shell_line(command), last));
+  }
+  return figures;
+}
+
 Finding measured_over_nccl(std::size_t gpus, bool has_nvlink, const Environment& environment) {
-  if (!std::filesystem::exists(program_folder() / "gangway-bench-nccl")) {
+  const std::filesystem::path program = program_folder() / "gangway-bench-nccl";
+  if (!std::filesystem::exists(program)) {
     return {"NCCL", Health::kNote,
             "not measured: build gangway-bench-nccl (./launch/build release gangway-bench-nccl)"};
   }
   try {
     const nlohmann::json figures =
-        bench::measured_nccl(static_cast<int>(gpus), environment)["rows"];
+        nccl_figures(static_cast<int>(gpus), program, environment)["rows"];
     double most = 0.0;
     for (const nlohmann::json& row : figures) {
       most = std::max(most, row["bytes_per_second"].get<double>());

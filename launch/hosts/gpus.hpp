@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The GPUs of this host as nvidia-smi tells of them. Asked by `gangway doctor` and `gangway bench
-// node`; loads no library of CUDA.
+// The GPUs of this host as nvidia-smi tells of them. Asked by `gangway doctor`; loads no library of
+// CUDA.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A command as a child that shares this process's terminal. Called by `gangway bench` and
-// `gangway find-lr`, main thread.
+// A command as a child that shares this process's terminal. Called by what measures,
+// main thread.
 #pragma once
 
 #include <string>

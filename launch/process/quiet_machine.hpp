@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a machine is quiet enough to be measured on. Called by `gangway bench`, main thread.
+// Whether a machine is quiet enough to be measured on. Called by what measures, main thread.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One way to run a job, and what its runs came to. Made and measured by `gangway tune` and `gangway
-// bench job`. Pure.
+// One way to run a job, and what its runs came to. Made and measured by `gangway tune`. Pure.
 #pragma once
 
 #include <cstdint>

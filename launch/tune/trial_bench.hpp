@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs trials of `gangway tune` and `gangway bench job`, each by a `gangway run` of its own. Main
-// thread.
+// Runs trials of `gangway tune`, each by a `gangway run` of its own. Main thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page as one file that needs no server: its style, its modules and the document are inside.
-// For `gangway report` and `gangway compare`; `gangway bench job` writes one of its own. Pure.
+// For `gangway report` and `gangway compare`. Pure.
 #pragma once
 
 #include <string>

@@ -75,7 +75,8 @@ RULES = (
     Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
     Rule("plan/", (*JOB, "comm/arena/reduction_tree.hpp", "comm/calibrate/calibration.hpp",
                    "comm/calibrate/link_table.hpp", "gan/recipes/", "pipeline/", "report/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/", (*RUN, "bench/command/", "checkpoint/", "plan/", "report/"), COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
+    Rule("launch/", (*RUN, "bench/command/", "bench/store/", "checkpoint/", "plan/", "report/"),
+         COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/", "launch/report/operator_table.hpp"),
          COMPUTES_NOT + ("MPI",)),
     Rule("launch/data/", ("base/", "job/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
@@ -86,8 +87,8 @@ RULES = (
     Rule("launch/model/cuda/", (*JOB, "launch/model/", "worker/cuda/"), ("Protobuf", "gRPC", "MPI", "sockets")),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
-    Rule("bench/command/", (*RUN, "checkpoint/", "launch/mpirun/", "launch/process/", "report/"),
-         COMPUTES_NOT + NO_PROCESSES),
+    Rule("bench/command/", ("base/",), COMPUTES_NOT + NO_PROCESSES),
+    Rule("bench/store/", (*RUN, "checkpoint/"), COMPUTES_NOT + NO_PROCESSES),
 )
 # Libraries that must not meet in one translation unit.
 APART = ("LibTorch", "Protobuf")

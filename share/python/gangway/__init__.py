@@ -9,8 +9,14 @@ from gangway.errors import Failed
 from gangway.launch import run
 from gangway.opened import Run, open_run as open
 from gangway.step import Audio, Step, phase
+from gangway.tools.bench.checkpoint import bench_checkpoint
+from gangway.tools.bench.job import bench_job
+from gangway.tools.bench.node import bench_node
+from gangway.tools.bench.overlap import bench_overlap
+from gangway.tools.bench.recovery import bench_recovery
 from gangway.tools.find_lr import find_lr
 from gangway.tools.replay import replay
 from gangway.tools.scale import scale
 
-__all__ = ["Audio", "Failed", "Run", "Step", "find_lr", "open", "phase", "replay", "run", "scale"]
+__all__ = ["Audio", "Failed", "Run", "Step", "bench_checkpoint", "bench_job", "bench_node", "bench_overlap", "bench_recovery", "find_lr",
+           "open", "phase", "replay", "run", "scale"]

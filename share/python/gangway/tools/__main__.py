@@ -6,7 +6,7 @@ import sys
 
 from gangway.errors import Failed
 
-MODULES = {"find-lr": "find_lr", "replay": "replay", "scale": "scale"}
+MODULES = {"bench": "bench", "find-lr": "find_lr", "replay": "replay", "scale": "scale"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 

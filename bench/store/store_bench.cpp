@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/command/store_bench.hpp"
+#include "bench/store/store_bench.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 
 #include "base/errors.hpp"
 #include "base/shared_segment.hpp"
-#include "bench/command/plain_disk.hpp"
+#include "bench/store/plain_disk.hpp"
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/stored_state.hpp"
 #include "checkpoint/format/stored_tensor.hpp"
@@ -127,14 +127,6 @@ StoreBench::~StoreBench() {
   fs::remove_all(folder_, ignored);
 }
 
-double StoreBench::state_bytes() const {
-  double bytes = 0.0;
-  for (const checkpoint::ManifestFile& file : manifest_.files) {
-    bytes += static_cast<double>(file.bytes);
-  }
-  return bytes;
-}
-
 double StoreBench::at_once(const std::function<void(std::size_t)>& work) const {
   std::vector<double> seconds(workers_.size());
   std::vector<std::exception_ptr> failures(workers_.size());
@@ -158,30 +150,6 @@ double StoreBench::at_once(const std::function<void(std::size_t)>& work) const {
     }
   }
   return *std::ranges::max_element(seconds);
-}
-
-CopyTimes StoreBench::copy() {
-  CopyTimes times;
-  ++step_;
-  const auto plain = [&] {
-    times.plain = at_once([this](std::size_t i) {
-      std::memcpy(workers_[i]->target.data(), workers_[i]->source.data(),
-                  workers_[i]->source.size());
-    });
-  };
-  const auto real = [&] {
-    times.snapshot = at_once(
-        [this](std::size_t i) { workers_[i]->take({.step = step_, .epoch = manifest_.epoch}); });
-  };
-  plain_first_ = !plain_first_;
-  if (plain_first_) {
-    plain();
-    real();
-  } else {
-    real();
-    plain();
-  }
-  return times;
 }
 
 fs::path StoreBench::save() {
@@ -233,28 +201,31 @@ void StoreBench::load(const fs::path& checkpoint) {
   });
 }
 
-StoreTimes StoreBench::write_and_read() {
+StoreTimes StoreBench::turn(bool plain_first) {
+  ++step_;
   StoreTimes times;
   fs::path saved;
-  const auto plain_write = [&] {
-    times.plain_write = at_once([this](std::size_t i) { workers_[i]->file.write(); });
+  const auto in_turn = [&](const std::function<void()>& plain, const std::function<void()>& real) {
+    (plain_first ? plain : real)();
+    (plain_first ? real : plain)();
   };
-  const auto plain_read = [&] {
-    times.plain_read = at_once([this](std::size_t i) { workers_[i]->file.read(); });
-  };
-  const auto save_one = [&] { times.save = seconds_of([&] { saved = save(); }); };
-  const auto load_one = [&] { times.load = seconds_of([&] { load(saved); }); };
-  if (plain_first_) {
-    plain_write();
-    save_one();
-    plain_read();
-    load_one();
-  } else {
-    save_one();
-    plain_write();
-    load_one();
-    plain_read();
-  }
+  in_turn(
+      [&] {
+        times.plain_copy = at_once([this](std::size_t i) {
+          std::memcpy(workers_[i]->target.data(), workers_[i]->source.data(),
+                      workers_[i]->source.size());
+        });
+      },
+      [&] {
+        times.snapshot = at_once([this](std::size_t i) {
+          workers_[i]->take({.step = step_, .epoch = manifest_.epoch});
+        });
+      });
+  in_turn(
+      [&] { times.plain_write = at_once([this](std::size_t i) { workers_[i]->file.write(); }); },
+      [&] { times.save = seconds_of([&] { saved = save(); }); });
+  in_turn([&] { times.plain_read = at_once([this](std::size_t i) { workers_[i]->file.read(); }); },
+          [&] { times.load = seconds_of([&] { load(saved); }); });
   fs::remove_all(saved);
   return times;
 }

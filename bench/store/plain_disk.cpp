@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/command/plain_disk.hpp"
+#include "bench/store/plain_disk.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The store alone, without a training: copies of a state in memory, saves and loads of it, each
 // beside what the machine gives to whoever only copies, writes and reads. As many threads as
-// workers have written the checkpoint that it begins with. Called by `gangway bench checkpoint`,
-// main thread.
+// workers have written the checkpoint that it begins with. Called by `gangway store-times`, main
+// thread.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,19 @@
 #include <memory>
 #include <vector>
 
-#include "bench/command/checkpoint_figures.hpp"
 #include "checkpoint/format/manifest.hpp"
 
 namespace gangway::bench {
+
+/// Seconds of one turn, no training beside it, of the slowest worker.
+struct StoreTimes {
+  double plain_copy = 0.0;   ///< memcpy of the state in memory
+  double snapshot = 0.0;     ///< the same with the hashes, into a snapshot's slot
+  double plain_write = 0.0;  ///< direct writes of 4 MiB, synced
+  double save = 0.0;         ///< from the whole snapshot to the committed manifest
+  double plain_read = 0.0;   ///< direct reads of 4 MiB
+  double load = 0.0;         ///< chunk by chunk, every one verified
+};
 
 class StoreBench {
  public:
@@ -25,19 +34,14 @@ class StoreBench {
   StoreBench(const StoreBench&) = delete;
   StoreBench& operator=(const StoreBench&) = delete;
 
-  /// Bytes of all files.
-  [[nodiscard]] double state_bytes() const;
-  /// Plain copy and snapshot, one after the other; which comes first changes from call to call.
-  [[nodiscard]] CopyTimes copy();
-  /// Plain writes, a save, plain reads and a load. The order of plain and real changes likewise.
-  /// @pre copy() has been called
-  [[nodiscard]] StoreTimes write_and_read();
+  /// Plain copy and snapshot, plain writes and a save, plain reads and a load.
+  /// @param plain_first  which comes first of each pair
+  [[nodiscard]] StoreTimes turn(bool plain_first);
 
  private:
   struct Worker;
   /// Seconds of the slowest, all workers' threads starting at once. Rethrows what one throws.
   [[nodiscard]] double at_once(const std::function<void(std::size_t worker)>& work) const;
-  void take_snapshots();
   /// @return the path of the new checkpoint
   [[nodiscard]] std::filesystem::path save();
   void load(const std::filesystem::path& checkpoint);
@@ -46,7 +50,6 @@ class StoreBench {
   checkpoint::Manifest manifest_;  ///< of the checkpoint that was given
   std::vector<std::unique_ptr<Worker>> workers_;
   std::int64_t step_;
-  bool plain_first_ = false;
 };
 
 }  // namespace gangway::bench

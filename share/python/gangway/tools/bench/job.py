@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""One report of what a job does on this machine: rates, parts of a step, use of cores, bandwidth, scaling, recovery, score."""
+import contextlib
+import json
+import os
+import re
+import socket
+import statistics
+import time
+from pathlib import Path
+
+from gangway.errors import Failed
+from gangway.launch import program
+from gangway.tools.bench import page, parser_of
+from gangway.tools.bench.recovery import recoveries_of
+from gangway.tools.bench.trials import INTERNAL, Trial, Trials, reason_in
+from gangway.tools.command_line import listed, say, whole_number, write_file
+from gangway.tools.machine import Progress, require_quiet_machine
+from gangway.tools.measured import OutOfTime, TimeLimit, output_of, scratch_folder
+
+FOR_TRAININGS = 0.5        # of what a time limit leaves: the rest is for the recovery and for what comes behind this job
+MOST_SECONDS_OF_RUN = 20.0  # at the pace of the first trial: longer runs would tell no more
+STEPS_OF_RECOVERY = 60     # in a start of a run that is killed once, each start anew counted
+SIGNALLED = 128  # exit codes above it
+
+
+def processor() -> str:
+    found = re.search(r"^model name\s*:\s*(.*?)\s*$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def row_of(trial: Trial, told: dict) -> dict:
+    """@param told  by prepared()"""
+    images, last = told["images_per_step"], trial.runs[-1]
+    seconds = [run.seconds for run in trial.runs]
+    step, whole = statistics.median(seconds), sum(last.parts.values())
+    computing = [value for name, value in last.parts.items() if name.endswith(("_forward", "_backward", "_penalty", "recorded"))]
+    row = {"workers": trial.workers, "images_per_second": images / step, "images_per_second_least": images / max(seconds),
+           "milliseconds_per_image": 1e3 * step / images, "step_milliseconds": 1e3 * step,
+           "computing": sum(computing) / whole if whole > 0 else 0.0, "core_percent": last.numbers.get("core_percent", 0.0),
+           "sent_mib_per_second": last.numbers.get("sent_mib_per_step", 0.0) / step, "resident_gib": last.numbers.get("resident_gib", 0.0),
+           "parts": {name: value / whole for name, value in last.parts.items()}, "round_seconds": seconds}
+    if told["job"]["numerics"]["device"] == "cuda":
+        row["device_gib"] = last.numbers.get("peak_gib", 0.0)
+    return row
+
+
+class JobBench:
+    """@param folder  of its runs; limit: that it keeps: steps follow from it, rounds are left out that would be too long, and what cannot
+    be measured is told in "failures" instead of raised. Raises Failed: the job, or more workers than it can have"""
+
+    def __init__(self, job, keys, folder: Path, *, workers=None, rounds: int = 3, steps: int = 60, losses: int = 2, is_scored: bool = True,
+                 limit: TimeLimit | None = None):
+        self.job, self.keys, self.folder, self.limit = Path(job), list(keys), folder, limit
+        self.rounds, self.steps, self.losses, self.is_scored = rounds, steps, losses, is_scored
+        self.trials = Trials(job, keys, folder, is_scored)
+        told = self.trials.told
+        microbatches = told["job"]["training"]["microbatches"]
+        self.rows = []
+        for count in workers or sorted({1, told["workers"]}):
+            if count > microbatches and not told["places_networks"]:
+                raise Failed(f"--workers {count}: training.microbatches {microbatches} cannot be shared by so many; use fewer, or more "
+                             "micro-batches")
+            self.rows.append(Trial(f"{count} worker{'s' * (count != 1)}", count))
+        self._rounds_done = 0
+        self._step_seconds = self._start_seconds = 0.0  # under a limit, of the first row
+        self._failures, self._unequal_digests = [], None
+
+    def report(self) -> dict:
+        self._guarded(self._train_within if self.limit else self._train)
+        rows = [row_of(trial, self.trials.told) for trial in self.rows if trial.runs]
+        for row in rows:
+            row["efficiency"] = row["images_per_second"] * rows[0]["workers"] / (rows[0]["images_per_second"] * row["workers"])
+        report = {"job": self.job.name, "overrides": self.keys, "host": socket.gethostname(), "processor": processor(), "date": today(),
+                  "steps": self.steps, "rounds": self._rounds_done, "runs": sum(len(trial.runs) for trial in self.rows),
+                  "digest": self.trials.digest, "rows": rows, "score": self._score() if self.is_scored else None,
+                  "recovery": self._recovery()}
+        if self.limit:
+            failed = [f"{trial.name}: {trial.failure}" for trial in self.rows if trial.failure]
+            report |= {"unequal_digests": self._unequal_digests, "failures": self._failures + failed}
+        return report
+
+    def _guarded(self, measure):
+        """Under a limit, what cannot be measured is one thing less in the report."""
+        if not self.limit:
+            return measure()
+        try:
+            return measure()
+        except OutOfTime:
+            self._failures.append("the time was over before all was measured: give it more --minutes")
+        except Failed as error:
+            if error.code > SIGNALLED:
+                raise
+            self._failures.append(reason_in(error.line))
+            if error.code == INTERNAL:
+                self._unequal_digests = self._failures[-1]
+        return None
+
+    def _train(self) -> None:
+        with Progress(len(self.rows) * self.rounds) as progress:
+            for done in range(self.rounds):
+                for trial in self.rows:
+                    what = f"round {done + 1} of {self.rounds}, {trial.name}"
+                    progress.advance(0, what)
+                    self.trials.run_steps(trial, self.steps)
+                    progress.advance(1, what)
+        self._rounds_done = self.rounds
+
+    def _train_within(self) -> None:
+        """A first run tells how long the others may be."""
+        budget, begin, first = FOR_TRAININGS * self.limit.seconds_left, self.limit.seconds_taken, self.rows[0]
+        with Progress(1) as progress:
+            progress.advance(0, f"a first run, {first.name}")
+            self.trials.begin(first)
+            taken = self.limit.seconds_taken - begin
+            self._step_seconds = first.seconds
+            self._start_seconds = max(0.0, taken - first.seconds * first.runs[-1].steps)
+            first.runs.clear()
+            each = (budget - taken) / (len(self.rows) * self.rounds) - self._start_seconds
+            each, longest = min(max(each, 0.0), MOST_SECONDS_OF_RUN), 0.0
+            for done in range(self.rounds):
+                for trial in self.rows:
+                    before = self.limit.seconds_taken
+                    if done > 0 and before - begin + longest > budget:
+                        return
+                    progress.advance_to((before - begin) / budget, f"round {done + 1} of {self.rounds}, {trial.name}")
+                    if not trial.failure:
+                        self.trials.run(trial, each)
+                        longest = max(longest, self.limit.seconds_taken - before)
+                        self.steps = trial.runs[-1].steps if trial.runs else self.steps
+                self._rounds_done = done + 1
+
+    def _score(self) -> dict | None:
+        """What `gangway evaluate` says of the last run; None where its job cannot be scored."""
+        say("measures the score")
+        text = output_of([program(), "evaluate", str(self.trials.last_run), "--json", "--samples", "1000"], dict(os.environ)).text
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError):
+                if isinstance(found := json.loads(line), dict):
+                    return {name: value for name, value in found.items() if name != "run"}
+        say(f"note: no score: {text.rstrip().rpartition(chr(10))[2]}")
+        return None
+
+    def _recovery(self) -> dict | None:
+        # Under a limit: two starts, and what a run saves at its end.
+        needed = 3 * self._start_seconds + STEPS_OF_RECOVERY * self._step_seconds
+        if self.losses and not (self.limit and (self._failures or self.limit.seconds_left <= needed)):
+            return self._guarded(self._measured_recovery)
+        return None
+
+    def _measured_recovery(self) -> dict | None:
+        workers = max(2, self.rows[-1].workers)
+        say(f"measures recovery with {workers} workers")
+        words = [self.job, *self.keys, "layout.restarts=auto", "training.kimg=1000000", "checkpoint.every_kimg=0", "output.pictures_kimg=0",
+                 f"output.tick_kimg={self.trials.told['images_per_step'] / 1000}", "-n", workers]
+        found = recoveries_of(words, self.folder, workers=workers, kinds=["worker"], losses=self.losses, say=say).recoveries
+        seconds = [one.before_replay for one in found]
+        return {"workers": workers, "losses": len(seconds), "median_seconds": statistics.median(seconds),
+                "longest_seconds": max(seconds)} if seconds else None
+
+
+def write(output: str, report: dict, html: str) -> None:
+    """OUTPUT.json and OUTPUT.html."""
+    write_file(Path(f"{output}.json"), json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    write_file(Path(f"{output}.html"), html)
+
+
+def bench_job(job, keys=(), *, anyway: bool = False, **options) -> dict:
+    """What JOB.bench.json holds. It says how far it has come. @param options  workers, rounds, steps, losses, is_scored"""
+    with scratch_folder() as folder:
+        bench = JobBench(job, keys, folder / "runs", **options)
+        require_quiet_machine(anyway)
+        return bench.report()
+
+
+def command(words: list[str]) -> None:
+    parser = parser_of("job", "job examples/fashion-mnist.yaml --workers 1,2")
+    parser.add_argument("job", metavar="JOB.yaml", help="job file")
+    parser.add_keys()
+    parser.add_argument("--workers", type=listed(whole_number(1)),
+                        help="numbers of workers, as 1,2,4; default: one, and as many as there are cores")
+    parser.add_count("--rounds", default=3, what="rounds in which each number has its turn")
+    parser.add_count("--steps", least=12, most=10**6, default=60, what="steps of a run")
+    parser.add_count("--losses", least=0, default=2, what="workers that are killed; 0: none")
+    parser.add_argument("--no-score", action="store_false", dest="is_scored", help="leave the score out")
+    parser.add_argument("-o", "--output", help="files to write, without their ending; default: JOB.bench here")
+    line = parser.parse_intermixed_args(words)
+    output = line.output or f"{Path(line.job).stem}.bench"
+    report = bench_job(**{name: value for name, value in vars(line).items() if name != "output"})
+    write(output, report, page.job_page(report))
+    print(f"\n{page.job_text(report)}{output}.json, {output}.html")

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""One report of this machine, to be sent to others: what it is and lacks, how fast its workers exchange, and a small job of this package's
+own on one worker and more, whose digests must be equal. It keeps a time limit."""
+import json
+import os
+import re
+import socket
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from gangway.errors import Failed
+from gangway.launch import program
+from gangway.tools.bench import allreduce, page, parser_of
+from gangway.tools.bench.job import SIGNALLED, JobBench, processor, today, write
+from gangway.tools.bench.trials import INTERNAL, reason_in
+from gangway.tools.command_line import listed, number, one_of, say, whole_number
+from gangway.tools.machine import num_gpus, usable_cores, work_of_others
+from gangway.tools.measured import OutOfTime, output_of, scratch_folder, time_limit
+from gangway.tools.recorded import said_by
+
+USAGE, ENVIRONMENT = 2, 6  # exit codes
+MOST_WORKERS = 64  # as `gangway bench allreduce`
+SECONDS_TO_END, PART_TO_END = 15.0, 0.4  # that a run which is told to end may take; a short limit has a part of itself
+# What is trained: a DCGAN (Radford et al., 2016) on pictures made up here, so that it needs nothing that a machine may lack. A GPU gets
+# one that keeps it busy.
+SIDE = {"cpu": 32, "cuda": 64}  # of its pictures, and the width of its networks
+IMAGES_OF_MICROBATCH = {"cpu": 8, "cuda": 64}
+LEAST_BATCH, PICTURES = 64, 4096
+FEW_SECONDS = 30.0  # left: where cores are shared, large blocks take long
+LEAST_SECONDS, MOST_SECONDS, PART = 0.1, 1.0, 0.4 / 12  # of a row at a size of the exchange, and of the time that is left
+
+
+def device_of(wanted: str) -> str:
+    """@param wanted  "auto": GPUs where there are some"""
+    gpus = num_gpus()
+    if wanted == "auto":
+        return "cuda" if gpus and (Path(program()).parent / "gangway-worker-cuda").exists() else "cpu"
+    if wanted == "cuda" and not gpus:
+        raise Failed("--device cuda: NVIDIA's driver shows no GPU on this host; measure its cores with --device cpu", ENVIRONMENT)
+    return wanted
+
+
+def default_numbers(device: str) -> list[int]:
+    """One worker, and twice as many each time; two at least: their digests are to be compared."""
+    most = min(max(num_gpus() if device == "cuda" else usable_cores(), 2), MOST_WORKERS)
+    return [1 << power for power in range(most.bit_length())]
+
+
+def write_pictures(file: Path, side: int) -> None:
+    """Gray ramps, each with another slope, as one file of raw bytes that workers keep in memory: the format of MNIST's files."""
+    number, y, x = np.ogrid[:PICTURES, :side, :side]
+    bytes_ = ((x * (number % 7) + y * (number % 11) + number) % 256).astype(np.uint8)
+    file.write_bytes(struct.pack(">4B3I", 0, 0, 8, 3, PICTURES, side, side) + bytes_.tobytes())
+
+
+def job_text(device: str, workers: int, pictures) -> str:
+    """@param workers  the largest number: each can have a micro-batch"""
+    microbatches, side = 1 << (max(workers, 2) - 1).bit_length(), SIDE[device]
+    return (f"model: {{family: dcgan, resolution: {side}, width: {side}, latent: 100}}\n"
+            f"data: {{source: 'idx:{pictures}'}}\n"
+            f"training: {{batch: {max(LEAST_BATCH, IMAGES_OF_MICROBATCH[device] * microbatches)}, microbatches: {microbatches}, kimg: 1}}\n"
+            f"numerics: {{device: {device}}}\n"
+            "checkpoint: {every_kimg: 0, keep: 1}\n"
+            "output: {pictures_kimg: 0}\n")
+
+
+def gpus() -> list[dict]:
+    """As nvidia-smi tells of them. A driver whose GPU has fallen off the bus keeps it waiting."""
+    told = output_of(["timeout", "20", "nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap",
+                      "--format=csv,noheader,nounits"], dict(os.environ)).text
+    rows = (re.split(", *", line) for line in told.splitlines())
+    return [{"name": row[0], "memory_gib": int(row[1]) / 1024, "driver": row[2], "capability": row[3]}
+            for row in rows if len(row) == 4 and row[1].isdecimal()]
+
+
+def machine() -> dict:
+    return {"processor": processor(), "cores": usable_cores(), "gpus": gpus(),
+            "memory_gib": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30}
+
+
+def findings() -> list[dict]:
+    """What `gangway doctor` says."""
+    told = output_of([program(), "doctor", "--json"], dict(os.environ)).text
+    try:
+        return json.loads(told)["findings"]
+    except (ValueError, LookupError, TypeError):
+        raise Failed(f"'gangway doctor --json' failed: {told}", ENVIRONMENT) from None
+
+
+def exchange(workers: int, seconds_left: float) -> dict:
+    is_short = seconds_left < FEW_SECONDS
+    return allreduce.figures_of(allreduce.PROGRAM, max(2, workers), "--sizes", "1M,16M" if is_short else "1M,16M,64M", "--rounds",
+                                3 if is_short else 5, "--seconds", min(max(PART * seconds_left, LEAST_SECONDS), MOST_SECONDS), "--json")
+
+
+def bench_node(keys=(), *, minutes: float = 10, workers=None, device: str = "auto") -> dict:
+    """What node.bench.json holds. It says how far it has come. @param minutes  it has ended by then; workers: None: 1, 2, 4 and so on"""
+    with scratch_folder() as folder, time_limit(60 * minutes - min(SECONDS_TO_END, PART_TO_END * 60 * minutes)) as limit:
+        device = device_of(device)
+        numbers, failures = workers or default_numbers(device), []
+        if (most := max(numbers)) > MOST_WORKERS:
+            raise Failed(f"--workers {most}: at most {MOST_WORKERS} can be measured")
+        job, pictures = folder / "node.yaml", folder / "train-images-idx3-ubyte"
+        write_pictures(pictures, SIDE[device])
+        job.write_text(job_text(device, most, pictures))
+        bench = JobBench(job, keys, folder / "runs", workers=numbers, losses=1, is_scored=False, limit=limit)
+        if busy := work_of_others():
+            print(f"gangway: NOT QUIET: {busy}", file=sys.stderr, flush=True)
+
+        def measured(what, measure):
+            if not limit.seconds_left:
+                return None
+            say(f"measures {what}")
+            try:
+                return measure()
+            except OutOfTime:
+                failures.append(f"{what}: the time was over: give it more --minutes")
+            except Failed as error:
+                if error.code == USAGE or error.code > SIGNALLED:
+                    raise
+                failures.append(f"{what}: {reason_in(error.line)}")
+            return None
+
+        report = {"gangway": said_by("--version").split()[1], "host": socket.gethostname(), "date": today(), "machine": machine(),
+                  "device": device, "busy": busy, "findings": measured("what gangway doctor finds", findings),
+                  "job": measured("a job on 1 worker and more", bench.report),
+                  "transports": measured("how fast workers exchange", lambda: exchange(most, limit.seconds_left))}
+        if device == "cuda" and (count := num_gpus()) > 1:
+            report["nccl"] = measured("how fast GPUs exchange", lambda: allreduce.figures_of(allreduce.NCCL_PROGRAM, count))
+        of_job = report["job"]["failures"] if report["job"] else []
+        return report | {"job_yaml": job_text(device, most, "RAMPS"), "failures": [*of_job, *failures], "seconds": limit.seconds_taken}
+
+
+def command(words: list[str]) -> None:
+    parser = parser_of("node", "node", has_anyway=False)
+    parser.add_keys()
+    parser.add_argument("--minutes", type=number(0.5, 120), default=10, help="it has ended by then (%(default)s)")
+    parser.add_argument("--workers", type=listed(whole_number(1)), help="numbers of workers; default: 1,2,4 and so on, up to GPUs or cores")
+    parser.add_argument("--device", type=one_of("auto", "cpu", "cuda"), default="auto",
+                        help="what workers compute on; auto: GPUs where there are some (%(default)s)")
+    parser.add_argument("-o", "--output", default="node.bench", help="files to write, without their ending (%(default)s)")
+    line = parser.parse_intermixed_args(words)
+    folder = Path(line.output).absolute().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise Failed(f"{folder}: no file can be written there; name another place with -o", ENVIRONMENT)
+    report = bench_node(line.keys, minutes=line.minutes, workers=line.workers, device=line.device)
+    write(line.output, report, page.node_page(report))
+    print(f"\n{page.node_text(report)}{line.output}.json, {line.output}.html", flush=True)
+    if report["job"] and report["job"]["unequal_digests"]:
+        raise Failed(report["job"]["unequal_digests"], INTERNAL)
+    if report["failures"]:
+        raise Failed(report["failures"][0], ENVIRONMENT)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(os.environ.get("GANGWAY_BIN", ROOT / "build/release/bin")).resolve()
-REFETCH = 15  # seconds, as in report/page/live.js
+REFETCH = 15  # seconds, as in share/page/live.js
 EVENTS = b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 DOCUMENT = b"GET /api/run.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 

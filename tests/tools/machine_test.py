@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the measuring tools share: progress, tables, figures of steps, commands at the same time."""
+"""What tools share: progress, tables, text of others, figures of steps, commands at the same time."""
 import io
 import os
 import signal
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
-from gangway.tools.command_line import table  # noqa: E402
+from gangway.tools.command_line import plain, table  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
 from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E402
 
@@ -91,6 +91,15 @@ class Tables(unittest.TestCase):
     def test_align_columns(self):
         self.assertEqual(table(["name", "ms"], [["a", "1"], ["bcdef", "200"]], left=1),
                          "name    ms\n-----  ---\na        1\nbcdef  200\n")
+        self.assertEqual(table(["ms", "what", "n"], [["1", "a", "20"], ["200", "b", "3"]], left={1}),
+                         " ms  what   n\n---  ----  --\n  1  a     20\n200  b      3\n")
+
+
+class Text(unittest.TestCase):
+    def test_of_others_does_not_steer_the_terminal(self):
+        for text, shown in (("a\tb\nß 金", "a\tb\nß 金"), ("\x1b[31m\r\x7f\x00\x0b", "?[31m????"), ("\x85\x9b\xa0", "??\xa0"),
+                            (b"\xffa".decode(errors="surrogateescape"), "?a")):
+            self.assertEqual(plain(text), shown)
 
 
 if __name__ == "__main__":

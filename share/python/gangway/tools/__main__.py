@@ -5,6 +5,7 @@ import signal
 import sys
 
 from gangway.errors import Failed
+from gangway.tools.command_line import plain
 
 MODULES = {"bench": "bench", "find-lr": "find_lr", "replay": "replay", "scale": "scale"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
@@ -30,7 +31,7 @@ def main() -> int:
         carry_out(sys.argv[1], sys.argv[2:])
     except Failed as error:
         sys.stdout.flush()
-        for line in error.line.splitlines():
+        for line in plain(error.line).splitlines():
             print(f"gangway: {line}", file=sys.stderr)
         return error.code
     return 0

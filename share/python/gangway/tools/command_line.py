@@ -100,9 +100,11 @@ def listed(kind):
     return lambda text: [kind(word) for word in text.split(",")]
 
 
-def table(titles: list[str], rows: list[list[str]], left: int = 0) -> str:
-    """Columns two spaces apart, a rule below the titles. Cells stand to the right, but for those of the first `left` columns."""
+def table(titles: list[str], rows: list[list[str]], left: int | set[int] = 0) -> str:
+    """Columns two spaces apart, a rule below the titles. Cells stand to the right, but for those of the first `left` columns, or of
+    the columns in the set `left`."""
+    to_left = range(left) if isinstance(left, int) else left
     widths = [max(map(len, column)) for column in zip(titles, *rows)]
     lines = [titles, ["-" * width for width in widths], *rows]
-    return plain("".join("  ".join(cell.ljust(width) if column < left else cell.rjust(width)
+    return plain("".join("  ".join(cell.ljust(width) if column in to_left else cell.rjust(width)
                                    for column, (cell, width) in enumerate(zip(line, widths))).rstrip() + "\n" for line in lines))

@@ -32,7 +32,7 @@ constexpr std::array<OtherCommand, 31> kOthers{{
     {"sample", kModel, "Draw pictures from a trained generator"},
     {"evaluate", kModel, "Score a trained generator"},
     {"profile", kModel, "Measure what a job costs on this machine, for plans"},
-    {"events", kTools,
+    {"events", kPython,
      "What was decided while a run was trained (rollbacks, lower rates, its early end), what it "
      "lost and how it went on, and what people asked of it"},
     {"report", kTools, "Write a run's page as one HTML file, for any browser"},

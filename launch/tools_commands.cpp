@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 
-#include "launch/checkpoints/events_command.hpp"
 #include "launch/commands.hpp"
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor.hpp"
@@ -19,11 +18,11 @@
 namespace gangway::launch {
 namespace {
 
-constexpr std::array kOwn{add_events_command, add_report_command,      add_advise_command,
-                          add_export_command, add_compare_command,     add_data_commands,
-                          add_job_command,    add_plan_command,        add_tune_command,
-                          add_ranks_command,  add_store_times_command, add_doctor_command,
-                          add_init_command,   add_host_facts_command};
+constexpr std::array kOwn{add_report_command,      add_advise_command, add_export_command,
+                          add_compare_command,     add_data_commands,  add_job_command,
+                          add_plan_command,        add_tune_command,   add_ranks_command,
+                          add_store_times_command, add_doctor_command, add_init_command,
+                          add_host_facts_command};
 
 }  // namespace
 

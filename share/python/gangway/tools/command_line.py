@@ -21,6 +21,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         raise Failed(f"{message}: see '{self.prog} --help'")
 
+    def add_run(self):
+        self.add_argument("run", metavar="RUN", help="directory or name of a run")
+        self.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
+
     def add_keys(self):
         self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
 

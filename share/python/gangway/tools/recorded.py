@@ -41,6 +41,14 @@ def run_folder(run: str, outdir: str = "runs") -> str:
     raise Failed(f"no run '{run}': it is neither a directory nor the name of a run in {outdir} (--outdir)")
 
 
+def whole_run(run, outdir, refusal: str) -> Path:
+    """Its directory. @param refusal  of a checkpoint of the run, with {} for its step. Raises Failed where there is none."""
+    reference = reference_of(str(run))
+    if reference.step is not None:
+        raise Failed(refusal.format(reference.step))
+    return Path(run_folder(reference.run, str(outdir)))
+
+
 def is_under_way(run: Path) -> bool:
     """Whether a process of this host trains it. The lock itself is not taken: that could keep a job from starting."""
     try:

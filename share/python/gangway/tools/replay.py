@@ -12,7 +12,7 @@ from gangway.errors import Failed, complaints
 from gangway.launch import program
 from gangway.tools.command_line import Parser, whole_number
 from gangway.tools.measured import heed, noted_requests, output_of, prepared, scratch_folder
-from gangway.tools.recorded import checkpoints_of, is_under_way, reference_of, run_folder, said_by
+from gangway.tools.recorded import checkpoints_of, is_under_way, said_by, whole_run
 
 DIFFERENT, ENVIRONMENT = 1, 6  # exit codes
 RUN = "replay"                 # name of the runs that train again
@@ -187,21 +187,18 @@ def replay(run, keys=(), *, first: int | None = None, last: int | None = None, a
     @param workers  None, without a hostfile: the layout that the run had
     @param say  is told what `gangway replay` prints of checkpoints and stretches, as it comes
     Raises Failed: there is nothing to replay, or a stretch could not be trained again."""
-    reference = reference_of(str(run))
-    if reference.step is not None:
-        raise Failed(f"a replay has two ends: leave @{reference.step} out, and say --from and --to")
     with noted_requests():
-        folder = run_folder(reference.run, str(outdir))
-        if is_under_way(Path(folder)):
+        folder = whole_run(run, outdir, "a replay has two ends: leave @{} out, and say --from and --to")
+        if is_under_way(folder):
             raise Failed(f"{folder} is under way, and removes checkpoints as it goes: wait for its end, or say 'gangway stop {run}' first")
-        checkpoints = checkpoints_of(Path(folder))
+        checkpoints = checkpoints_of(folder)
         for step, damage in checkpoints.damaged.items():
             say(f"{NOTE}step-{step:09} is passed over: {damage}\n")
         stretches = stretches_between(checkpoints.sound, first, last)
         chosen = drawn_stretches(stretches, audit, seed) if audit else stretches
-        found = Replay(folder, [])
+        found = Replay(str(folder), [])
         for stretch in chosen:
-            proof = _prove(_Recorded(Path(folder)), stretch, keys, workers, hostfile)
+            proof = _prove(_Recorded(folder), stretch, keys, workers, hostfile)
             found.proofs.append(proof)
             say(_told(proof))
             heed()
@@ -215,7 +212,7 @@ def command(words: list[str]) -> None:
                     "Examples:\n  gangway replay fashion-mnist --from 1000 --to 2000 -n 1\n"
                     "  gangway replay fashion-mnist --audit 2 -n 2 layout.stages=2\n"
                     "Exit code 0: proven; 1: the first checkpoint that differs is named, and its tensors.")
-    parser.add_argument("run", metavar="RUN", help="directory or name of a run")
+    parser.add_run()
     parser.add_argument("keys", metavar="key=value", nargs="*", help="keys that change no bit, as layout.stages=2")
     parser.add_argument("--from", type=int, dest="first", metavar="STEP", help="step of a checkpoint, or 0; default: the oldest checkpoint's")
     parser.add_argument("--to", type=int, dest="last", metavar="STEP", help="step of a checkpoint; default: the newest one's")
@@ -225,7 +222,6 @@ def command(words: list[str]) -> None:
     parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N",
                         help="workers, each with all networks unless layout keys say otherwise; default: the layout that the run had")
     parser.add_argument("--hostfile", metavar="FILE", help="hosts, as 'node-a slots=8', for Open MPI")
-    parser.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
     line = parser.parse_intermixed_args(words)
     found = replay(line.run, line.keys, first=line.first, last=line.last, audit=line.audit, seed=line.seed, workers=line.workers,
                    hostfile=line.hostfile, outdir=line.outdir, say=lambda text: print(text, end="", flush=True))

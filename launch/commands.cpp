@@ -37,7 +37,7 @@ constexpr std::array<OtherCommand, 31> kOthers{{
      "lost and how it went on, and what people asked of it"},
     {"report", kTools, "Write a run's page as one HTML file, for any browser"},
     {"advise", kTools, "Say what would make a run faster, by what its last ticks tell"},
-    {"export-metrics", kTools, "Hand a run's metrics to Weights & Biases or MLflow, as they come"},
+    {"export-metrics", kPython, "Hand a run's metrics to Weights & Biases or MLflow, as they come"},
     {"compare", kTools, "Set runs side by side: their jobs, curves, speed and pictures"},
     {"replay", kPython,
      "Train steps of a run again, on any layout, and compare with its checkpoints"},

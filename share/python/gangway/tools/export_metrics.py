@@ -1,13 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Follows a run's stats.jsonl and hands each tick to Weights & Biases or MLflow, once: `gangway export-metrics RUN --to …`.
-
-    python3 export_metrics.py RUN_DIRECTORY --to wandb|mlflow [--project NAME] [--once]
-
-Needs the client's own package beside Python 3.9, nothing else. What was sent, and under which id, stands in
-RUN/export-wandb.json or RUN/export-mlflow.json: a run that goes on goes on there, too. docs/export-metrics.md.
-"""
-import argparse
+"""Follows a run's stats.jsonl and hands each tick to Weights & Biases or MLflow, once (docs/export-metrics.md). It needs the client's own
+package. What was sent, and under which id, stands in RUN/export-wandb.json or RUN/export-mlflow.json: a run that goes on goes on
+there, too."""
 import fcntl
 import importlib
 import json
@@ -17,20 +11,16 @@ import sys
 import threading
 import time
 import uuid
-from pathlib import Path
 
-USAGE, ENVIRONMENT = 2, 6  # docs/run-directory.md
+from gangway import job_file
+from gangway.errors import Failed
+from gangway.tools.command_line import Parser, plain
+from gangway.tools.recorded import whole_run
+
+ENVIRONMENT = 6  # exit code
 LOOK_SECONDS = 1.0
-TRACKERS = ("mlflow", "wandb")  # and their packages
+TRACKERS = ("wandb", "mlflow")  # and their packages
 AXES = ("step", "unix_seconds")  # of a tick, beside its metrics
-
-
-class Refusal(Exception):
-    """One line for people, and an exit code."""
-
-    def __init__(self, line, code=USAGE):
-        super().__init__(line)
-        self.code = code
 
 
 def flat(value, name=""):
@@ -40,19 +30,11 @@ def flat(value, name=""):
     return {name: value} if isinstance(value, (int, float)) and not isinstance(value, bool) else {}
 
 
-def settings(text):
-    """The job for the client's table, by key; where nobody can read YAML, as a text."""
-    try:
-        import yaml
-    except ImportError:
-        return {"job": text}
-
-    def keys(value, name=""):
-        if isinstance(value, dict) and value:
-            return {key: inner for part, one in value.items() for key, inner in keys(one, f"{name}.{part}".lstrip(".")).items()}
-        return {name: value}
-
-    return keys(yaml.safe_load(text)) if text else {}
+def settings(job, name=""):
+    """The job's keys by their whole names, for the client's table."""
+    if isinstance(job, dict) and job:
+        return {key: inner for part, one in job.items() for key, inner in settings(one, f"{name}.{part}".lstrip(".")).items()}
+    return {name: job} if name else {}
 
 
 class Wandb:
@@ -109,13 +91,13 @@ class Sent:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Refusal(f"{run}: another export to {to} follows it: end that one first", ENVIRONMENT) from None
+            raise Failed(f"{run}: another export to {to} follows it: end that one first", ENVIRONMENT) from None
         try:
             known = json.loads(self.path.read_text())
         except FileNotFoundError:
             known = {}
         except ValueError:
-            raise Refusal(f"{self.path}: is damaged; remove it, and the run is sent anew under another id") from None
+            raise Failed(f"{self.path}: is damaged; remove it, and the run is sent anew under another id") from None
         self.id, self.step, self.scored = known.get("id"), known.get("step", 0), known.get("scored", 0)
 
     def has(self, tick):
@@ -168,7 +150,8 @@ def client_of(to):
     try:
         return importlib.import_module(to)
     except ImportError as error:
-        raise Refusal(f"{to} is not there for {sys.executable} ({error}): python3 -m pip install {to}") from None
+        raise Failed(f"{to} is not there for {sys.executable} ({error}): {sys.executable} -m pip install {to}, or name "
+                     "another interpreter in GANGWAY_PYTHON") from None
 
 
 def asked(to, call, *arguments):
@@ -177,7 +160,7 @@ def asked(to, call, *arguments):
         return call(*arguments)
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise Refusal(f"{to} has not taken it ({words}); the same command goes on", ENVIRONMENT) from None
+        raise Failed(f"{to} has not taken it ({words}); the same command goes on", ENVIRONMENT) from None
 
 
 def hand_over(to, remote, sent, tick):
@@ -185,26 +168,26 @@ def hand_over(to, remote, sent, tick):
     sent.write(remote.id, *((sent.step, tick["step"]) if "scores" in tick else (tick["step"], sent.scored)))
     try:
         asked(to, remote.send, tick, sent.step)
-    except Refusal:
+    except Failed:
         sent.write(remote.id, *before)
         raise
 
 
 def export(run, options, stop):
-    if not (run / "job.yaml").exists() and not (run / "stats.jsonl").exists():
-        raise Refusal(f"{run}: is no directory of a run")
+    job = run / "job.yaml"
+    if not job.exists() and not (run / "stats.jsonl").exists():
+        raise Failed(f"{run}: is no directory of a run")
     client = client_of(options.to)
     sent = Sent(run, options.to)
     ticks = Ticks(run)
     if sent.id and exit_code_of(run) is not None and all(sent.has(tick) for tick in ticks.new()):
-        print(f"{run} has ended, and all of it was sent to {options.to}: id {sent.id}")
+        print(plain(f"{run} has ended, and all of it was sent to {options.to}: id {sent.id}"))
         return
     ticks = Ticks(run)
-    job = run / "job.yaml"
     remote = asked(options.to, {"wandb": Wandb, "mlflow": Mlflow}[options.to], client, run, options.project, sent.id,
-                   job.read_text() if job.exists() else "")
+                   job_file.parse(job.read_text(), str(job)) if job.exists() else {})
     sent.write(remote.id, sent.step, sent.scored)
-    print(f"{run} to {options.to}, id {remote.id}, behind step {sent.step}", flush=True)
+    print(plain(f"{run} to {options.to}, id {remote.id}, behind step {sent.step}"), flush=True)
     number, code = 0, None
     while True:
         code = exit_code_of(run)  # before the ticks: those that are there behind it are the last
@@ -218,26 +201,23 @@ def export(run, options, stop):
     print(f"{number} ticks sent, up to step {sent.step}", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="gangway export-metrics", description="Hands a run's metrics to a tracker, as they come")
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--to", choices=TRACKERS, required=True)
-    parser.add_argument("--project", default="gangway", help="project of W&B, experiment of MLflow")
+def command(words: list[str]) -> None:
+    parser = Parser("export-metrics", "Hand a run's metrics to Weights & Biases or MLflow, as they come",
+                    "Example:\n  gangway export-metrics fashion-mnist --to wandb\n"
+                    "It follows the run to its end, needs the tracker's own package, and sends nothing twice.\n"
+                    "docs/export-metrics.md says more.")
+    parser.add_run()
+    parser.add_argument("--to", choices=TRACKERS, required=True, help="tracker of experiments")
+    parser.add_argument("--project", default="gangway", metavar="NAME", help="project of W&B, experiment of MLflow (%(default)s)")
     parser.add_argument("--once", action="store_true", help="send what is there, and leave")
-    options = parser.parse_args()
+    line = parser.parse_args(words)
+    run = whole_run(line.run, line.outdir, "metrics are of a run, not of a checkpoint: leave @{} out").resolve()
     stop, signals = threading.Event(), []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda came, _: (signals.append(came), stop.set()))
     try:
-        export(options.run.resolve(), options, stop)
-    except Refusal as refusal:
-        print(f"gangway: {refusal}", file=sys.stderr)
-        return refusal.code
+        export(run, line, stop)
     except OSError as error:
-        print(f"gangway: {error}", file=sys.stderr)
-        return ENVIRONMENT
-    return 128 + signals[0] if signals else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        raise Failed(str(error), ENVIRONMENT) from None
+    if signals:
+        sys.exit(128 + signals[0])

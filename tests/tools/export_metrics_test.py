@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`gangway export-metrics` with planted clients: each tick is handed over once, under one id, over all starts of a run.
 
-    GANGWAY_BIN=build/release/bin export_metrics.py [unittest arguments]
+    GANGWAY_BIN=build/release/bin export_metrics_test.py [unittest arguments]
 """
 import json
 import os
@@ -187,7 +187,7 @@ class ExportMetrics(unittest.TestCase):
             (self.clients / "wandb.py").unlink(missing_ok=True)
             (self.clients / "mlflow/__init__.py").write_text("raise ImportError('it is not installed')\n")
             said = self.export(to=to, code=2)
-            self.assertRegex(said, rf"^gangway: {to} is not there for .*: python3 -m pip install {to}\n$")
+            self.assertRegex(said, rf"^gangway: {to} is not there for .*: \S+ -m pip install {to}, or name another .*\n$")
         self.assertFalse(list(self.run_directory.glob("export-*")))
         (self.run_directory / "export-wandb.json").write_text("{")
         (self.clients / "wandb.py").write_text(WANDB)

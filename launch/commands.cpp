@@ -18,7 +18,7 @@ constexpr std::array kOwn{add_run_command,         add_train_command,     add_di
 constexpr const char* kControl = "gangway-control";  // loads gRPC
 constexpr const char* kModel = "gangway-model";      // loads LibTorch
 constexpr const char* kTools = "gangway-tools";
-constexpr std::array<OtherCommand, 31> kOthers{{
+constexpr auto kOthers = std::to_array<OtherCommand>({
     {"status", kControl, "How a running job stands"},
     {"watch", kControl, "Its ticks and events as they come"},
     {"pause", kControl, "Train no further steps until it is resumed"},
@@ -38,7 +38,7 @@ constexpr std::array<OtherCommand, 31> kOthers{{
     {"report", kTools, "Write a run's page as one HTML file, for any browser"},
     {"advise", kTools, "Say what would make a run faster, by what its last ticks tell"},
     {"export-metrics", kPython, "Hand a run's metrics to Weights & Biases or MLflow, as they come"},
-    {"compare", kTools, "Set runs side by side: their jobs, curves, speed and pictures"},
+    {"compare", kPython, "Set runs side by side: their jobs, curves, speed and pictures"},
     {"replay", kPython,
      "Train steps of a run again, on any layout, and compare with its checkpoints"},
     {"data", kTools, "Look at images before training on them"},
@@ -58,7 +58,8 @@ constexpr std::array<OtherCommand, 31> kOthers{{
     {"host-facts", kTools, ""},
     {"ranks", kTools, ""},
     {"store-times", kTools, ""},
-}};
+    {"run-view", kTools, ""},
+});
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page as one file that needs no server: its style, its modules and the document are inside.
-// For `gangway report` and `gangway compare`. Pure.
+// For `gangway report`. Pure.
 #pragma once
 
 #include <string>

@@ -105,28 +105,4 @@ ordered_json report_document(const fs::path& run, std::size_t picture_bytes) {
   return document;
 }
 
-ordered_json comparison_document(const std::vector<fs::path>& runs) {
-  auto documents = ordered_json::array();
-  std::set<std::string> keys;
-  for (const fs::path& run : runs) {
-    documents.push_back(report_document(run, kReportPictureBytes / runs.size()));
-    for (const auto& [key, value] : documents.back()["job"]["keys"].items()) {
-      keys.insert(key);
-    }
-  }
-  auto differences = ordered_json::array();
-  for (const std::string& key : keys) {
-    auto values = ordered_json::array();
-    for (const ordered_json& document : documents) {
-      values.push_back(document["job"]["keys"].value(key, ordered_json(nullptr)));
-    }
-    if (std::ranges::adjacent_find(values, std::ranges::not_equal_to{}) != values.end()) {
-      differences.push_back({{"key", key}, {"values", std::move(values)}});
-    }
-  }
-  return {{"runs", std::move(documents)},
-          {"differences", std::move(differences)},
-          {"made_unix", now_unix()}};
-}
-
 }  // namespace gangway::report

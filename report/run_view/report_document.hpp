@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What is inside a page that needs no server: documents of runs with their pictures. Called by
-// `gangway report` and `gangway compare`.
+// What is inside a page that needs no server: the document of a run with its pictures. Called by
+// `gangway report`.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
-#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -19,10 +18,5 @@ inline constexpr std::size_t kReportPictureBytes = std::size_t{12} << 20U;
 /// counts the rest.
 [[nodiscard]] nlohmann::ordered_json report_document(
     const std::filesystem::path& run, std::size_t picture_bytes = kReportPictureBytes);
-
-/// {"runs": [...], "differences": [{"key", "values": [...]}]}: keys of the jobs whose values are
-/// not all the same; null where a job has no such key.
-[[nodiscard]] nlohmann::ordered_json comparison_document(
-    const std::vector<std::filesystem::path>& runs);
 
 }  // namespace gangway::report

@@ -230,16 +230,5 @@ TEST_F(RunViewTest, PutsAsManyPicturesIntoAReportAsFit) {
   EXPECT_EQ(report_document(folder_.path())["pictures_left_out"], 0);
 }
 
-TEST(ComparisonDocument, NamesKeysWhoseValuesDiffer) {
-  const ScratchFolder folder;
-  write_text(folder.path() / "a/job.yaml", "training:\n  seed: 0\n  batch: 64\n");
-  write_text(folder.path() / "b/job.yaml",
-             "training:\n  seed: 1\n  batch: 64\nmodel:\n  width: 3\n");
-  const ordered_json both = comparison_document({folder.path() / "a", folder.path() / "b"});
-  EXPECT_EQ(both["differences"],
-            ordered_json::parse(R"([{"key": "model.width", "values": [null, "3"]},
-                                                        {"key": "training.seed", "values": ["0", "1"]}])"));
-}
-
 }  // namespace
 }  // namespace gangway::report

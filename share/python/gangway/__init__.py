@@ -14,10 +14,11 @@ from gangway.tools.bench.job import bench_job
 from gangway.tools.bench.node import bench_node
 from gangway.tools.bench.overlap import bench_overlap
 from gangway.tools.bench.recovery import bench_recovery
+from gangway.tools.compare import compare
 from gangway.tools.events import events
 from gangway.tools.find_lr import find_lr
 from gangway.tools.replay import replay
 from gangway.tools.scale import scale
 
-__all__ = ["Audio", "Failed", "Run", "Step", "bench_checkpoint", "bench_job", "bench_node", "bench_overlap", "bench_recovery", "events",
-           "find_lr", "open", "phase", "replay", "run", "scale"]
+__all__ = ["Audio", "Failed", "Run", "Step", "bench_checkpoint", "bench_job", "bench_node", "bench_overlap", "bench_recovery", "compare",
+           "events", "find_lr", "open", "phase", "replay", "run", "scale"]

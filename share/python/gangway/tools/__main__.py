@@ -7,8 +7,8 @@ import sys
 from gangway.errors import Failed
 from gangway.tools.command_line import plain
 
-MODULES = {"bench": "bench", "events": "events", "export-metrics": "export_metrics", "find-lr": "find_lr", "replay": "replay",
-           "scale": "scale"}
+MODULES = {"bench": "bench", "compare": "compare", "events": "events", "export-metrics": "export_metrics", "find-lr": "find_lr",
+           "replay": "replay", "scale": "scale"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 

@@ -21,8 +21,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         raise Failed(f"{message}: see '{self.prog} --help'")
 
-    def add_run(self):
-        self.add_argument("run", metavar="RUN", help="directory or name of a run")
+    def add_run(self, number: str | None = None):
+        """@param number  as argparse's nargs; None: one"""
+        self.add_argument("run", metavar="RUN", nargs=number, help="directory or name of a run")
         self.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
 
     def add_keys(self):

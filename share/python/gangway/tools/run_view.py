@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""A run directory as one document (docs/run-page.md), as pages without a server carry it. Main thread."""
+import base64
+import json
+import time
+from pathlib import Path
+
+from gangway.tools.recorded import said_by
+
+PICTURE_BYTES = 12 * 2**20  # in one page: as much as a mail takes, or a browser opens at once
+
+
+def _data_uri(file: Path, kind: str, most_bytes: int) -> str | None:
+    """None: the file cannot be read, or has more bytes."""
+    try:
+        if file.is_file() and file.stat().st_size <= most_bytes:
+            return f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
+    except OSError:
+        pass
+    return None
+
+
+def chosen(pictures: list[dict], most_bytes: int) -> list[dict]:
+    """As many as have surely no more bytes: real examples, the first, the last and others that are evenly spaced."""
+    largest = max((picture["bytes"] + picture.get("sound_bytes", 0) for picture in pictures), default=1)
+    most = max(2, most_bytes // max(1, largest))
+    if len(pictures) <= most:
+        return pictures
+    kept = [picture for picture in pictures if picture["kind"] != "fakes"]
+    fakes = [picture for picture in pictures if picture["kind"] == "fakes"]
+    count, last = max(1, most - len(kept)), len(fakes) - 1
+    return kept + [fakes[place * last // (count - 1) if count > 1 else last] for place in range(min(count, len(fakes)))]
+
+
+def run_document(run: Path, picture_bytes: int = PICTURE_BYTES) -> dict:
+    """With pictures inside, as far as they have no more bytes; "pictures_left_out" counts the others."""
+    document = json.loads(said_by("run-view", run))
+    taken = chosen(document["pictures"], picture_bytes)
+    for picture in taken:
+        for name, inside, kind in (("file", "data", "image/png"), ("sound", "sound_data", "audio/wav")):
+            if name in picture and (data := _data_uri(run / picture[name], kind, picture_bytes)):
+                picture[inside] = data
+    return {**document, "pictures_left_out": len(document["pictures"]) - len(taken),
+            "pictures": [picture for picture in taken if "data" in picture], "made_unix": time.time()}

@@ -35,7 +35,7 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"events", kPython,
      "What was decided while a run was trained (rollbacks, lower rates, its early end), what it "
      "lost and how it went on, and what people asked of it"},
-    {"report", kTools, "Write a run's page as one HTML file, for any browser"},
+    {"report", kPython, "Write a run's page as one HTML file, for any browser"},
     {"advise", kTools, "Say what would make a run faster, by what its last ticks tell"},
     {"export-metrics", kPython, "Hand a run's metrics to Weights & Biases or MLflow, as they come"},
     {"compare", kPython, "Set runs side by side: their jobs, curves, speed and pictures"},

@@ -12,7 +12,7 @@ struct EmbeddedFile {
   std::string_view content;
 };
 
-/// As the build has put them in; a module comes after those that it imports, main.js last.
+/// As the build has put them in.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_files();
 
 /// "text/html; charset=utf-8", by the end of its name.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A run directory's records as one document, for pages and reports: docs/run-page.md describes it.
 //
-// Called by `gangway report`, `gangway compare` and whoever serves the page of a run that goes on;
-// the latter keeps a RunView, which reads only what has come since. One thread each; other
-// processes may write to the directory meanwhile.
+// Called by `gangway run-view` and by the server of a running job's page; the latter keeps a
+// RunView, which reads only what has come since. One thread each; other processes may write to the
+// directory meanwhile.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/run_view/report_document.hpp"
 #include "report/run_view/step_timeline.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -208,26 +207,6 @@ TEST_F(RunViewTest, DrawsTheMiddleStepOfATrace) {
   EXPECT_EQ(timeline["ranks"][0]["rows"][0]["name"], "compute");
   EXPECT_EQ(timeline["ranks"][0]["rows"][0]["spans"],
             ordered_json::parse(R"([[0.0, 60.0, "forward of 8", "compute"]])"));
-}
-
-TEST_F(RunViewTest, PutsAsManyPicturesIntoAReportAsFit) {
-  for (int kimg = 0; kimg < 100; ++kimg) {
-    write_text(file(fmt::format("fakes{:06}.png", kimg)), png_head(8, 8) + std::string(1000, 'x'));
-  }
-  write_text(file("reals.png"), png_head(8, 8));
-  write_text(file("fakes000099.wav"), "RIFF");
-  const ordered_json few = report_document(folder_.path(), 10'240);
-  EXPECT_LE(few["pictures"].size(), 10U);
-  EXPECT_EQ(few["pictures"].size() + few["pictures_left_out"].get<std::size_t>(), 101U);
-  EXPECT_EQ(few["pictures"].front()["kind"], "reals");
-  EXPECT_EQ(few["pictures"][1]["kimg"], 0.0);
-  EXPECT_EQ(few["pictures"].back()["kimg"], 99.0);
-  EXPECT_THAT(few["pictures"].back()["data"].get<std::string>(),
-              ::testing::StartsWith("data:image/png;base64,iVBORw0KGgo"));
-  EXPECT_EQ(few["pictures"].back()["sound"], "fakes000099.wav");
-  EXPECT_EQ(few["pictures"].back()["sound_data"], "data:audio/wav;base64,UklGRg==");
-  EXPECT_FALSE(few["pictures"].front().contains("sound"));
-  EXPECT_EQ(report_document(folder_.path())["pictures_left_out"], 0);
 }
 
 }  // namespace

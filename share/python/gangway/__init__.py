@@ -18,7 +18,8 @@ from gangway.tools.compare import compare
 from gangway.tools.events import events
 from gangway.tools.find_lr import find_lr
 from gangway.tools.replay import replay
+from gangway.tools.report import report
 from gangway.tools.scale import scale
 
 __all__ = ["Audio", "Failed", "Run", "Step", "bench_checkpoint", "bench_job", "bench_node", "bench_overlap", "bench_recovery", "compare",
-           "events", "find_lr", "open", "phase", "replay", "run", "scale"]
+           "events", "find_lr", "open", "phase", "replay", "report", "run", "scale"]

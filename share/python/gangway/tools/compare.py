@@ -145,8 +145,8 @@ def command(words: list[str]) -> None:
     parser.add_run("+")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write them as one HTML file")
     parser.add_argument("--parts", action="store_true", help="show where the time of their steps went")
-    parser.add_argument("--fail-above", type=_percentage, metavar="PERCENT", help="exit code 1 where a part takes longer than in the first run "
-                        "by more than so much of the first one's step")
+    parser.add_argument("--fail-above", type=_percentage, metavar="PERCENT", help="exit code 1 where a part takes longer than in the "
+                        "first run by more than so much of the first one's step")
     line = parser.parse_intermixed_args(words)
     runs = _documents(line.run, line.outdir)
     found, slower = _compared(runs), []

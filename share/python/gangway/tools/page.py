@@ -23,7 +23,7 @@ def joined_modules(name: str, files: Path = FILES, joined: set[str] | None = Non
     """A module and those that it imports, before it, as one script: without `import` lines and the word `export`."""
     joined = {name} if joined is None else joined
     before, own = "", ""
-    for line in (files / name).read_text().splitlines(keepends=True):
+    for line in (files / name).read_text("utf-8").splitlines(keepends=True):
         if not line.startswith("import "):
             own += line.removeprefix("export ")
         elif (needed := re.search(r'"\./(.+)"', line)[1]) not in joined:
@@ -35,8 +35,8 @@ def joined_modules(name: str, files: Path = FILES, joined: set[str] | None = Non
 def static_page(document: dict, title: str) -> str:
     """The page of runs with its files inside, which needs no server.
     @param document  of a run, or a comparison of runs; title: of the window"""
-    page = (FILES / "index.html").read_text()
-    style = "".join((FILES / name).read_text() for name in re.findall('rel="stylesheet" href="(.+?)"', page))
+    page = (FILES / "index.html").read_text("utf-8")
+    style = "".join((FILES / name).read_text("utf-8") for name in re.findall('rel="stylesheet" href="(.+?)"', page))
     # A string of the document may hold anything: no "<" in it may end the element.
     content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"<title>.*?</title>": f"<title>{html_text(title)}</title>",
@@ -55,11 +55,15 @@ def write_whole(file: Path, text: str) -> None:
     beside = file.with_name(file.name + ".tmp")
     try:
         # Through a link in its place, somebody else's file would be overwritten.
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644), "w", encoding="utf-8",
-                  errors="replace") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(beside, file)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+        try:
+            with open(descriptor, "w", encoding="utf-8", errors="replace") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(descriptor)
+            os.replace(beside, file)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise Failed(f"{file}: cannot be written: {error.strerror}; choose another place", ENVIRONMENT) from None

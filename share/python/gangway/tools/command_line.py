@@ -2,7 +2,6 @@
 """Command lines of tools: `--help` as all of Gangway's, and one line for what is wrong."""
 import argparse
 import math
-import os
 import re
 from pathlib import Path
 
@@ -66,19 +65,6 @@ def number(least: float, most: float = math.inf):
             raise argparse.ArgumentTypeError(f"{text} is not in the range {least:g} to {most:g}")
         return value
     return parsed
-
-
-def write_file(file: Path, text: str) -> None:
-    """Writes the file whole, or leaves what was there. Raises Failed where it cannot."""
-    beside = file.with_name(f"{file.name}.tmp")
-    try:
-        if file.exists() and not file.is_file():
-            raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
-        beside.write_text(text)
-        os.replace(beside, file)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise Failed(f"{file}: cannot be written: {error.strerror}; look at the disk, or choose another place", ENVIRONMENT) from None
 
 
 def plain(text: str) -> str:

@@ -14,9 +14,10 @@ from gangway.launch import program
 from gangway.tools.bench import page, parser_of
 from gangway.tools.bench.recovery import recoveries_of
 from gangway.tools.bench.trials import INTERNAL, Trial, Trials, reason_in
-from gangway.tools.command_line import listed, say, whole_number, write_file
+from gangway.tools.command_line import listed, say, whole_number
 from gangway.tools.machine import Progress, require_quiet_machine
 from gangway.tools.measured import OutOfTime, TimeLimit, output_of, scratch_folder
+from gangway.tools.page import write_whole
 
 FOR_TRAININGS = 0.5        # of what a time limit leaves: the rest is for the recovery and for what comes behind this job
 MOST_SECONDS_OF_RUN = 20.0  # at the pace of the first trial: longer runs would tell no more
@@ -165,8 +166,8 @@ class JobBench:
 
 def write(output: str, report: dict, html: str) -> None:
     """OUTPUT.json and OUTPUT.html."""
-    write_file(Path(f"{output}.json"), json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    write_file(Path(f"{output}.html"), html)
+    write_whole(Path(f"{output}.json"), json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    write_whole(Path(f"{output}.html"), html)
 
 
 def bench_job(job, keys=(), *, anyway: bool = False, **options) -> dict:

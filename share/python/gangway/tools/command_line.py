@@ -7,8 +7,6 @@ from pathlib import Path
 
 from gangway.errors import Failed
 
-ENVIRONMENT = 6  # exit code
-
 
 class Parser(argparse.ArgumentParser):
     """@param name  of the command; examples: printed below its options"""

@@ -47,7 +47,7 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"job", kTools, "Print a job as it is resolved: every key that applies"},
     {"plan", kTools,
      "Rank layouts of a job for a cluster by what they would cost, without running one"},
-    {"tune", kTools, "Find what makes a job faster here without changing a bit, and prove it"},
+    {"tune", kPython, "Find what makes a job faster here without changing a bit, and prove it"},
     {"scale", kPython, "Measure how a job scales, beside what was predicted and what is possible"},
     {"bench", kPython, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kTools, "What this machine has and lacks, or in what several hosts differ"},

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -67,6 +68,7 @@ void add_job_command(CLI::App& app, CommandLine& line) {
     std::string job;
     std::vector<std::string> overrides;
     bool json = false;
+    bool is_edited = false;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command =
@@ -77,10 +79,15 @@ void add_job_command(CLI::App& app, CommandLine& line) {
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
   command->add_flag("--json", options->json, "JSON: the job, and what follows from it");
+  command->add_flag("--stdin", options->is_edited)->group("");  // `gangway tune` hands a text over
   command->footer("Example: gangway job examples/ring8.yaml training.batch=64");
   command->callback([options, &line] {
     line.action = [options, &line] {
       JobSources sources = sources_at(options->job);
+      if (options->is_edited) {
+        sources.text = std::string(std::istreambuf_iterator<char>(std::cin), {});
+        sources.run = fs::absolute(options->job).parent_path();
+      }
       sources.overrides = options->overrides;
       sources.environment = gangway_variables(line.environment);
       const ResolvedJob job = load_job(with_data(std::move(sources)));

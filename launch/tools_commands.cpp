@@ -11,15 +11,14 @@
 #include "launch/report/advise_command.hpp"
 #include "launch/report/run_view_command.hpp"
 #include "launch/store_times_command.hpp"
-#include "launch/tune/tune_command.hpp"
 
 namespace gangway::launch {
 namespace {
 
-constexpr std::array kOwn{add_advise_command,      add_data_commands,   add_job_command,
-                          add_plan_command,        add_tune_command,    add_ranks_command,
-                          add_store_times_command, add_doctor_command,  add_init_command,
-                          add_host_facts_command,  add_run_view_command};
+constexpr std::array kOwn{add_advise_command,  add_data_commands, add_job_command,
+                          add_plan_command,    add_ranks_command, add_store_times_command,
+                          add_doctor_command,  add_init_command,  add_host_facts_command,
+                          add_run_view_command};
 
 }  // namespace
 

@@ -108,7 +108,7 @@ void become(const std::string& program, const std::vector<std::string>& argument
   execute(path, name.empty() ? path : name, arguments, "build all programs (./launch/build)");
 }
 
-void become_python(const std::vector<std::string>& words, const Environment& environment) {
+void become_python(const std::vector<std::string>& typed, const Environment& environment) {
   const std::filesystem::path share = share_folder();
   const std::filesystem::path checkout = share.parent_path() / ".venv/bin/python";
   const std::string active = find_variable(environment, "VIRTUAL_ENV").value_or("");
@@ -118,8 +118,9 @@ void become_python(const std::vector<std::string>& words, const Environment& env
   const auto before = find_variable(environment, "PYTHONPATH");
   ::setenv("PYTHONPATH", ((share / "python").string() + (before ? ":" + *before : "")).c_str(), 1);
   ::setenv("GANGWAY_BIN", program_folder().c_str(), 1);
+  ::setenv("GANGWAY_TYPED", typed.front().c_str(), 1);
   std::vector<std::string> arguments{"-m", "gangway.tools"};
-  arguments.insert(arguments.end(), words.begin(), words.end());
+  arguments.insert(arguments.end(), typed.begin() + 1, typed.end());
   execute(python, python, arguments, "name an interpreter in GANGWAY_PYTHON");
 }
 

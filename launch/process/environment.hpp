@@ -49,8 +49,9 @@ void require_programs(DeviceKind device);
                          const std::string& name = {});
 /// Becomes `python -m gangway.tools WORDS` with the package beside the programs. The interpreter is
 /// that of GANGWAY_PYTHON, the checkout's .venv, VIRTUAL_ENV, or python3.
+/// @param typed  the program's name, for commands that are printed, and WORDS
 /// @throws EnvironmentError when it cannot be started
-[[noreturn]] void become_python(const std::vector<std::string>& words,
+[[noreturn]] void become_python(const std::vector<std::string>& typed,
                                 const Environment& environment);
 
 }  // namespace gangway::launch

@@ -85,7 +85,7 @@ int run_command_line(const ProgramCommands& commands, const std::vector<std::str
   const std::string first = arguments.size() > 1 ? arguments[1] : std::string();
   const auto other = std::ranges::find(commands.others, first, &OtherCommand::name);
   if (other != commands.others.end() && std::string_view(other->program) == kPython) {
-    become_python({arguments.begin() + 1, arguments.end()}, environment);
+    become_python(arguments, environment);
   }
   if (other != commands.others.end()) {
     become(other->program, {arguments.begin() + 1, arguments.end()}, arguments.front());

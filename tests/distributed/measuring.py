@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The commands that measure, on tiny jobs: profile, plan, scale, find-lr, run --fit, tune and bench node. What one leaves the others
-read; none leaves anything else, however it ends. What they conclude: tests/plan, tests/launch. Needs Pillow.
+read; none leaves anything else, however it ends. What they conclude: tests/plan, tests/launch, tests/tools. Needs Pillow.
 
     GANGWAY_BIN=build/release/bin measuring.py [unittest arguments]
 """

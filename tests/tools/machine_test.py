@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tools share: progress, tables, text of others, figures of steps, commands at the same time."""
+"""What tools share: progress, tables, text of others, figures of steps, commands, cores, files."""
 import io
+import math
 import os
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
-from gangway.tools.command_line import plain, table  # noqa: E402
+from gangway.tools import machine, measured  # noqa: E402
+from gangway.tools.command_line import plain, table, write_whole  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
 from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E402
 
@@ -45,6 +48,18 @@ class ShownProgress(unittest.TestCase):
     def test_says_long_times(self):
         self.assertEqual([duration_text(seconds) for seconds in (0.4, 65, 3661, 90061, float("nan"))],
                          ["0s", "1m 05s", "1h 01m 01s", "1d 01h 01m", "0s"])
+
+
+class Commands(unittest.TestCase):
+    def test_that_stay_stopped_are_ended(self):
+        with mock.patch.object(measured, "STOPPED_LIMIT", 0.1), self.assertRaisesRegex(Failed, "SIGSTOP"):
+            measured.output_of(["sh", "-c", "kill -STOP $$"], dict(os.environ))
+
+    def test_that_ignore_a_signal_are_ended(self):
+        deaf = "trap '' TERM; kill -TERM $PPID; while :; do sleep 0.1; done"
+        with mock.patch.object(measured, "LAST_LIMIT", 0.1), self.assertRaises(Failed) as failed, measured.noted_requests():
+            measured.output_of(["sh", "-c", deaf], dict(os.environ))
+        self.assertEqual(failed.exception.code, 128 + signal.SIGTERM)
 
 
 class Figures(unittest.TestCase):
@@ -87,7 +102,38 @@ class Commands(unittest.TestCase):
                 self.assertNotEqual(tool.wait(), 0)
 
 
+class Cores(unittest.TestCase):
+    def test_are_as_many_as_quotas_allow(self):
+        with tempfile.TemporaryDirectory() as folder:
+            group = Path(folder)
+            self.assertEqual(machine._quota(group), math.inf)
+            (group / "cpu.cfs_quota_us").write_text("-1\n")
+            (group / "cpu.cfs_period_us").write_text("100000\n")
+            self.assertEqual(machine._quota(group), math.inf)
+            (group / "cpu.cfs_quota_us").write_text("50000\n")
+            self.assertEqual(machine._quota(group), 0.5)
+            (group / "cpu.max").write_text("250000 100000\n")
+            self.assertEqual(machine._quota(group), 2.5)
+        self.assertLessEqual(1, machine.usable_cores())
+        self.assertLessEqual(machine.usable_cores(), len(os.sched_getaffinity(0)))
+
+
+class Files(unittest.TestCase):
+    def test_are_written_whole_or_not_at_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "job.tuned.yaml"
+            write_whole(file, "a: 1\n")
+            write_whole(file, "a: 2\n")
+            self.assertEqual((file.read_text(), [*Path(folder).iterdir()]), ("a: 2\n", [file]))
+            for place in (Path(folder) / "nowhere/x", Path("/dev/null"), Path(folder)):
+                with self.assertRaises(Failed):
+                    write_whole(place, "a: 3\n")
+
+
 class Tables(unittest.TestCase):
+    def test_show_no_characters_that_a_terminal_obeys(self):
+        self.assertEqual(plain("a\x1b[31m\tb\n\x07\x9bä"), "a?[31m\tb\n??ä")
+
     def test_align_columns(self):
         self.assertEqual(table(["name", "ms"], [["a", "1"], ["bcdef", "200"]], left=1),
                          "name    ms\n-----  ---\na        1\nbcdef  200\n")

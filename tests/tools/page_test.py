@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
-from gangway.tools.page import FILES, joined_modules, static_page, write_whole  # noqa: E402
+from gangway.tools.command_line import write_whole  # noqa: E402
+from gangway.tools.page import FILES, joined_modules, static_page  # noqa: E402
 
 
 class StaticPage(unittest.TestCase):

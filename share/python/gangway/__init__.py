@@ -20,6 +20,7 @@ from gangway.tools.find_lr import find_lr
 from gangway.tools.replay import replay
 from gangway.tools.report import report
 from gangway.tools.scale import scale
+from gangway.tools.tune import tune
 
 __all__ = ["Audio", "Failed", "Run", "Step", "bench_checkpoint", "bench_job", "bench_node", "bench_overlap", "bench_recovery", "compare",
-           "events", "find_lr", "open", "phase", "replay", "report", "run", "scale"]
+           "events", "find_lr", "open", "phase", "replay", "report", "run", "scale", "tune"]

@@ -31,6 +31,11 @@ def program() -> str:
     raise Failed("the command gangway was not found: put its folder on PATH or into GANGWAY_BIN", 6)
 
 
+def typed_program() -> str:
+    """The command gangway as the user has typed it, for commands that are printed."""
+    return os.environ.get("GANGWAY_TYPED") or program()
+
+
 def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet: bool = False, options=(), **keys) -> Run:
     """Trains a job and returns its run, opened. As on the command line it goes on where a run of this name has stopped.
 

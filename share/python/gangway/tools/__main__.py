@@ -8,7 +8,7 @@ from gangway.errors import Failed
 from gangway.tools.command_line import plain
 
 MODULES = {"bench": "bench", "compare": "compare", "events": "events", "export-metrics": "export_metrics", "find-lr": "find_lr",
-           "replay": "replay", "report": "report", "scale": "scale"}
+           "replay": "replay", "report": "report", "scale": "scale", "tune": "tune"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 

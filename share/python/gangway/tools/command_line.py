@@ -2,10 +2,15 @@
 """Command lines of tools: `--help` as all of Gangway's, and one line for what is wrong."""
 import argparse
 import math
+import os
 import re
 from pathlib import Path
 
 from gangway.errors import Failed
+
+ENVIRONMENT = 6  # exit code
+
+ENVIRONMENT = 6  # exit code
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,11 +35,12 @@ class Parser(argparse.ArgumentParser):
         """An option that is a whole number."""
         self.add_argument(*names, type=whole_number(least, most), default=default, metavar="N", help=f"{what} (%(default)s)")
 
-    def add_job(self, has_workers: bool = True):
+    def add_job(self, workers: str | None = "workers; default: as many as gangway run takes"):
+        """@param workers  what -n says; None: there is none"""
         self.add_argument("job", metavar="JOB.yaml", help="job file")
         self.add_keys()
-        if has_workers:
-            self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help="workers; default: as many as gangway run takes")
+        if workers:
+            self.add_argument("-n", "--workers", type=whole_number(1), metavar="N", help=workers)
 
 
 def whole_number(least: int, most: int = 10**9):
@@ -46,13 +52,18 @@ def whole_number(least: int, most: int = 10**9):
     return parsed
 
 
+def require_place(file: Path) -> None:
+    """Raises Failed where a file that -o names cannot be made."""
+    if file.is_dir():
+        raise Failed(f"-o {file}: that is a folder; name a file in it")
+    if not file.parent.is_dir():
+        raise Failed(f"-o {file}: there is no folder {file.parent}; make it first")
+
+
 def require_plot(file: Path | None) -> None:
     """Raises Failed where a plot cannot be written, before anything is trained for it."""
-    if file and file.is_dir():
-        raise Failed(f"-o {file}: that is a folder; name a file in it")
-    if file and not file.parent.is_dir():
-        raise Failed(f"-o {file}: there is no folder {file.parent}; make it first")
     if file:
+        require_place(file)
         import matplotlib  # noqa: F401  (what lacks is said)
 
 
@@ -63,6 +74,27 @@ def number(least: float, most: float = math.inf):
             raise argparse.ArgumentTypeError(f"{text} is not in the range {least:g} to {most:g}")
         return value
     return parsed
+
+
+def write_whole(file: Path, text: str) -> None:
+    """The file is there as a whole, or as it was. Raises Failed where it cannot be written."""
+    if file.exists() and not file.is_file():
+        raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
+    beside = file.with_name(file.name + ".tmp")
+    try:
+        # Through a link in its place, somebody else's file would be overwritten.
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+        try:
+            with open(descriptor, "w", encoding="utf-8", errors="replace") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(descriptor)
+            os.replace(beside, file)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise Failed(f"{file}: cannot be written: {error.strerror}; choose another place", ENVIRONMENT) from None
 
 
 def plain(text: str) -> str:

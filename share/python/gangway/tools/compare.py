@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gangway.errors import Failed
-from gangway.tools.command_line import Parser, plain, table
+from gangway.tools.command_line import Parser, plain, table, write_whole
 from gangway.tools.machine import duration_text
-from gangway.tools.page import static_page, write_whole
+from gangway.tools.page import static_page
 from gangway.tools.recorded import whole_run
 from gangway.tools.run_view import PICTURE_BYTES, run_document
 

@@ -24,6 +24,8 @@ from gangway.launch import program
 ENVIRONMENT, DIVERGED = 6, 4  # exit codes
 LAST_CHARACTERS = 2000        # of a run that fails
 TOLD_AGAIN = 0.2              # seconds: a run that is only measured has nothing to save
+STOPPED_LIMIT = 3             # seconds for which a command may be stopped: what it measures is worth nothing by then
+LAST_LIMIT = 10               # seconds that it takes at most to end when it is told to
 PR_SET_PDEATHSIG = 1
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRATCH = "gangway-scratch-"  # begins the names of temporary folders, also of those of launch/process/temporary_folder.cpp
@@ -32,15 +34,17 @@ YOUNG = 60                    # seconds: a folder is made before its owner locks
 PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=off", "layout.restarts=0"]
 
 
-def prepared(job, keys=(), environment: dict | None = None) -> dict:
-    """What `gangway job JOB KEYS --json` tells: "job", the resolved one by section, and what follows from it.
+def prepared(job, keys=(), environment: dict | None = None, text: str | None = None) -> dict:
+    """What `gangway job JOB KEYS --json` tells: "job", the resolved one by section, its "yaml", and what follows from it.
     @param job  a job file, or the folder of a checkpoint, which holds a job; environment: None: this process's
+    @param text  takes the place of what the job file holds
     Raises Failed with its line."""
-    done = subprocess.run([program(), "job", str(job), *keys, "--json"], capture_output=True, text=True, env=environment)
+    words = [program(), "job", str(job), *keys, "--json", *(["--stdin"] if text is not None else [])]
+    done = subprocess.run(words, input=text or "", capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         raise Failed("\n".join(complaints(done.stderr.splitlines())) or f"gangway job ended with {done.returncode}", done.returncode)
     told = json.loads(done.stdout)
-    return {**told, "job": job_file.parse(told["job"], str(job))}
+    return {**told, "yaml": told["job"], "job": job_file.parse(told["job"], str(job))}
 
 
 _noted: list[int] = []  # signals that asked this process to end, and that no Failed has told of
@@ -104,6 +108,10 @@ class Output(NamedTuple):
     text: str
 
 
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"  # no other process has waited for it yet
+
+
 def _require_time() -> None:
     heed()
     if not _limit.seconds_left:
@@ -116,8 +124,9 @@ def output_of(words: list[str], environment: dict, insists: bool = True) -> Outp
 
 def outputs_of(commands: list[list[str]], environment: dict, insists: bool = True) -> list[Output]:
     """Runs commands at the same time, each in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed
-    on to them; their ends are waited for. They get SIGTERM when this process dies. Raises Failed where a signal came, OutOfTime as time_limit() says.
-    @param insists  whether a signal is repeated until they end: a run that is only measured has nothing to save"""
+    on to them; their ends are waited for. They get SIGTERM when this process dies. Raises Failed where a signal came, or a command stays
+    stopped, OutOfTime as time_limit() says.
+    @param insists  whether a signal is repeated, and they are killed at last: runs that are only measured have nothing to save"""
     ending = {number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     before, parent = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD}), os.getpid()
 
@@ -133,7 +142,9 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
             said = [files.enter_context(tempfile.TemporaryFile()) for _ in commands]
             processes = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment,
                                           start_new_session=True, preexec_fn=in_child) for words, file in zip(commands, said)]
-            told = 0
+            told, stopped = 0, set()  # that stay so
+            awake = {process: time.monotonic() for process in processes}  # when it was last not stopped
+            free = time.monotonic()                                        # when they were last not told to end
             while left := [process for process in processes if process.poll() is None]:
                 # The limit: another thread of a library may take a signal, which only its handler tells then.
                 info = signal.sigtimedwait({*ending, signal.SIGCHLD}, TOLD_AGAIN)
@@ -144,7 +155,18 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
                     told = len(requests)
                     for process in left:
                         process.send_signal(requests[-1])
+                now = time.monotonic()
+                free = free if requests and insists else now
+                for process in left:
+                    awake[process] = awake[process] if _is_stopped(process.pid) else now
+                    if now - awake[process] > STOPPED_LIMIT:
+                        stopped.add(process)
+                    if process in stopped or now - free > LAST_LIMIT:
+                        os.killpg(process.pid, signal.SIGKILL)
             _require_time()
+            if stopped:
+                raise Failed(f"{commands[0][0]} was stopped (SIGSTOP) and not woken within {STOPPED_LIMIT} s, so it was ended: run this "
+                             "again, and let it be", ENVIRONMENT)
             for file in said:
                 file.seek(0)
             return [Output(process.returncode, file.read().decode(errors="replace")) for process, file in zip(processes, said)]

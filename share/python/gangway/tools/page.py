@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Pages of HTML, one file each: that of runs (docs/run-page.md), and what other pages need."""
 import json
-import os
 import re
 from pathlib import Path
 
-from gangway.errors import Failed
-
 FILES = Path(__file__).resolve().parents[3] / "page"  # share/page of a checkout, share/gangway/page of what is installed
-ENVIRONMENT = 6
 # What is inside the file, and nothing from elsewhere.
 POLICY = ("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
           "style-src 'unsafe-inline'; img-src data:; media-src data:\">")
@@ -46,24 +42,3 @@ def static_page(document: dict, title: str) -> str:
     for place, by in parts.items():
         page = re.sub(place, lambda _: by, page, count=1, flags=re.DOTALL)
     return page
-
-
-def write_whole(file: Path, text: str) -> None:
-    """The file is there as a whole, or as it was. Raises Failed where it cannot be written."""
-    if file.exists() and not file.is_file():
-        raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
-    beside = file.with_name(file.name + ".tmp")
-    try:
-        # Through a link in its place, somebody else's file would be overwritten.
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-        try:
-            with open(descriptor, "w", encoding="utf-8", errors="replace") as out:
-                out.write(text)
-                out.flush()
-                os.fsync(descriptor)
-            os.replace(beside, file)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise Failed(f"{file}: cannot be written: {error.strerror}; choose another place", ENVIRONMENT) from None

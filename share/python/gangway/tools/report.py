@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.tools.command_line import Parser
-from gangway.tools.page import static_page, write_whole
+from gangway.tools.command_line import Parser, write_whole
+from gangway.tools.page import static_page
 from gangway.tools.recorded import whole_run
 from gangway.tools.run_view import run_document
 

@@ -205,7 +205,7 @@ def command(words: list[str]) -> None:
                     "Examples:\n  gangway scale examples/fashion-mnist.yaml --workers 1,2 -o scaling.png\n"
                     "  gangway scale examples/fashion-mnist.yaml --workers 1,2 --weak\n"
                     "docs/planning.md says how to read what it prints.")
-    parser.add_job(has_workers=False)
+    parser.add_job(workers=None)
     parser.add_argument("--workers", type=_numbers, default=[1, 2], metavar="N,N", help="numbers of workers, as 1,2,4 (1,2)")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--strong", action="store_const", dest="kinds", const=[STRONG], default=KINDS, help="the same job for all, alone")

@@ -14,10 +14,9 @@ from gangway.launch import program
 from gangway.tools.bench import page, parser_of
 from gangway.tools.bench.recovery import recoveries_of
 from gangway.tools.bench.trials import INTERNAL, Trial, Trials, reason_in
-from gangway.tools.command_line import listed, say, whole_number
+from gangway.tools.command_line import listed, say, whole_number, write_whole
 from gangway.tools.machine import Progress, require_quiet_machine
 from gangway.tools.measured import OutOfTime, TimeLimit, output_of, scratch_folder
-from gangway.tools.page import write_whole
 
 FOR_TRAININGS = 0.5        # of what a time limit leaves: the rest is for the recovery and for what comes behind this job
 MOST_SECONDS_OF_RUN = 20.0  # at the pace of the first trial: longer runs would tell no more

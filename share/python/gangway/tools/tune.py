@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: MIT
+"""Tries what may change of a job without a bit changing, by short runs in turns, and finds what is faster beyond doubt. Main thread."""
+import dataclasses
+import io
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from gangway import job_file
+from gangway.errors import Failed
+from gangway.launch import typed_program
+from gangway.tools.command_line import Parser, number, plain, require_place, write_whole
+from gangway.tools.machine import Progress, num_gpus, require_quiet_machine, usable_cores
+from gangway.tools.measured import prepared, run_to_its_end, scratch_folder
+from gangway.tools.recorded import said_by
+from gangway.tools.trials import (PROOF_ROUNDS, ROUNDS, RUNS_OF_ROUND, WORTH_IT, Speedup, Trial, finalists, joined, key_trials,
+                                  layout_trials, length_text, number_trials, overlap_trials, parts_table, simplest_of_fastest, so_far_text,
+                                  speedup_of, trial_run, waits_most_for_data)
+
+LAYOUTS = 8
+ROWS = 64           # of the plan: it knows the cores of hosts, and not how many slots of them are this user's
+LEAST_STEPS = 12    # of a run
+TICKS = 12
+DIFFERENT, ENVIRONMENT, SIGNALLED = 1, 6, 128  # exit codes; above the last: the signal
+
+
+class Tuned(NamedTuple):
+    tried: list[Trial]   # as far as each came
+    typed: Trial
+    best: Trial
+    speedup: Speedup     # of `best` over `typed`, as the proof found it
+    is_taken: bool       # whether that is beyond doubt
+    images_per_step: int
+    digest: str          # of the last run
+    text: str            # of the job file with what was found; empty where nothing is taken
+    run_options: str     # of `gangway run`, for that file: "-n 2"
+
+    def rate(self, trial: Trial) -> float:
+        """Images a second."""
+        return self.images_per_step / trial.seconds
+
+
+def _reason(line: str) -> str:
+    """The last line that a failed command has said of itself; the first one where it has said none."""
+    return line.rpartition("gangway: ")[2].partition("\n")[0]
+
+
+def _copied(trial: Trial) -> Trial:
+    """With runs of its own."""
+    return dataclasses.replace(trial, runs=[*trial.runs])
+
+
+def slots_in(hostfile) -> int:
+    """Workers that a hostfile of Open MPI has places for. What else is wrong with it `gangway run` says."""
+    try:
+        lines = [line.partition("#")[0] for line in Path(hostfile).read_text().splitlines()]
+    except OSError:
+        raise Failed(f"--hostfile {hostfile}: no such file") from None
+    return sum(int(found[1]) if (found := re.search(r"\sslots\s*=\s*(\d+)", line)) else 1 for line in lines if line.strip())
+
+
+def leaves_of(yaml: str) -> dict[str, str]:
+    """The values of a resolved job as they are written, by their paths: a line has one of them, or a section's name."""
+    found, sections = {}, []
+    for line in yaml.splitlines():
+        name, _, value = line.strip().partition(":")
+        sections[(len(line) - len(line.lstrip())) // 2:] = [name]
+        if value:
+            found[".".join(sections)] = value.strip()
+    return found
+
+
+class _Bench:
+    """Runs trials, each by a `gangway run` of its own, and removes what they leave."""
+
+    def __init__(self, job, keys: list[str], options: list, folder: Path, images_per_step: int):
+        self._job, self._keys, self._options, self._folder, self.images_per_step = job, keys, options, folder, images_per_step
+        self.digest, self._digests = "", {}  # of the last run; by number of steps
+        self._runs, self._step_seconds = 0, 0.0
+
+    def told(self, trial: Trial, *more: str) -> dict:
+        """The job as this trial has it."""
+        return prepared(self._job, [*self._keys, *trial.keys, *more])
+
+    def begin(self, typed: Trial) -> int:
+        """Runs the job as it was typed for the first time, which tells how long a step takes. How many workers it had."""
+        placed = self._run_steps(typed, 2 * LEAST_STEPS)
+        self._step_seconds = typed.seconds
+        return sum(rank["role"] == "worker" for rank in placed["ranks"])
+
+    def run(self, trial: Trial, seconds: float) -> None:
+        """Runs it once, for about so long as the typed job took for `seconds`; where it fails, its `failure` says why.
+        Raises Failed where another digest than that of other trials comes out."""
+        steps = max(LEAST_STEPS, int(seconds / self._step_seconds) // TICKS * TICKS)
+        try:
+            if trial.fills_cache and not trial.runs:
+                self._run_steps(trial, steps)  # whose pictures the next one finds
+                trial.runs.clear()
+            self._run_steps(trial, steps)
+        except Failed as error:
+            if error.code == DIFFERENT or error.code > SIGNALLED:
+                raise
+            trial.failure = _reason(error.line)
+
+    def _run_steps(self, trial: Trial, steps: int) -> dict:
+        name, kimg = f"trial{self._runs}", self.images_per_step / 1000
+        self._runs += 1
+        run = run_to_its_end([self._job, *self._keys, *trial.keys, f"training.kimg={kimg * steps}",
+                              f"output.tick_kimg={kimg * max(1, steps // TICKS)}", "output.http=off", "output.control=off",
+                              *self._options, *(["--workers", trial.workers] if trial.workers else [])], self._folder / "runs", name)
+        self._compare_digests(trial, steps, run.folder)
+        trial.runs.append(trial_run(run.stats, steps))
+        placed = json.loads((run.folder / "placement.json").read_text())
+        shutil.rmtree(run.folder, ignore_errors=True)
+        return placed
+
+    def _compare_digests(self, trial: Trial, steps: int, run: Path) -> None:
+        self.digest, *notes = said_by("digest", run).splitlines()
+        if trial.changes_numbers:
+            return
+        known = self._digests.setdefault(steps, self.digest)
+        if known != self.digest and not notes:
+            raise Failed(f"after {steps} steps '{trial.name}' has the digest {self.digest}, and other ways to run this job have {known}: "
+                         "that must never be; 'gangway doctor' looks at the machine", DIFFERENT)
+
+
+class _Tuner:
+    def __init__(self, job, keys, workers, profile, hostfile, seconds, out, folder, told):
+        self._job, self._keys, self._workers, self._profile, self._seconds = job, keys, workers or 0, profile, seconds
+        self._out, self._folder, self._job_as_typed = out, folder, told["job"]
+        self._hosts, self._slots = (["--hostfile", str(hostfile)], slots_in(hostfile)) if hostfile else ([], math.inf)
+        self._bench = _Bench(job, keys, self._hosts, folder, told["images_per_step"])
+        self._typed, self._tried = Trial("as typed", self._workers), []
+
+    def run(self, new_job: bool) -> Tuned:
+        job, typed, begin = self._job_as_typed, self._typed, time.monotonic()
+        workers, took = self._bench.begin(typed), time.monotonic() - begin
+        if job["layout"]["plan"] == "none":
+            typed.workers = workers
+        trained = typed.seconds * typed.runs[-1].steps  # at most twice as long as a trial does
+        had = f"{typed.workers} worker{'' if typed.workers == 1 else 's'}" if typed.workers else "the workers of its plan"
+        self._say(f"as typed: {self._rate(typed):.1f} images/s with {had}\n" +
+                  length_text(LAYOUTS, len(self._keys_of(typed)), max(0.0, took - trained), max(self._seconds, trained / 2)))
+        # Layouts are equal while all workers wait for data: mend the data first.
+        best = self._with_keys(typed) if waits_most_for_data(typed) else typed
+        best = self._with_keys(self._fastest("layouts", self._layouts(best)))
+        if new_job:
+            most = self._workers or (max(1, num_gpus()) if job["numerics"]["device"] == "cuda" else usable_cores())
+            best = self._fastest("other numbers", self._and_joined(best, number_trials(self._bench.told(best)["job"], best, most)))
+        is_better = bool(best.keys) or best.workers != typed.workers
+        speedup = self._proved(best) if is_better else Speedup()
+        is_taken = is_better and speedup.least > WORTH_IT
+        if not is_taken:
+            self._say(f"left alone: '{best.name}' is {speedup.gain:.3f} times as fast, {speedup.least:.3f} at the least (95 %), where "
+                      f"{WORTH_IT} is asked for\n" if is_better else f"left alone: nothing of {len(self._tried)} tried is faster\n")
+        options = shlex.join([*(["-n", str(best.workers)] if best.workers else []), *self._hosts])
+        what = "Other numbers, another digest" if best.changes_numbers else "The same digest"
+        heading = (f"# gangway tune: {speedup.gain:.2f} times as fast as {Path(self._job).name} here, {speedup.least:.2f} at the least "
+                   f"(95 %).\n# {what}: {' '.join([options, *best.keys])}\n")
+        return Tuned(self._tried, typed, best, speedup, is_taken, self._bench.images_per_step, self._bench.digest,
+                     heading + self._tuned_text(best) if is_taken else "", options)
+
+    def tell_so_far(self) -> None:
+        self._say(so_far_text(self._tried, self._typed, self._bench.images_per_step))
+
+    def _say(self, text: str) -> None:
+        print(plain(text), end="", file=self._out, flush=True)
+
+    def _rate(self, trial: Trial) -> float:
+        return self._bench.images_per_step / trial.seconds
+
+    def _keys_of(self, best: Trial) -> list[Trial]:
+        return key_trials(self._bench.told(best)["job"], best, usable_cores())
+
+    def _with_keys(self, best: Trial) -> Trial:
+        return self._fastest("keys", self._and_joined(best, self._keys_of(best)))
+
+    def _fitting_profile(self) -> Path:
+        """Measured for this, unless there is one. It has the links of hosts where, and only where, trials run on several."""
+        usual, made = Path(self._profile or f"{Path(self._job).stem}.profile.json"), self._folder / "profile.json"
+        if self._profile or usual.exists():
+            try:
+                profile = json.loads(usual.read_text())
+            except (OSError, ValueError):
+                return usual  # the plan says what is wrong with it
+            if ("links" in profile) == bool(self._hosts):
+                return usual
+            if not self._hosts:
+                made.write_text(json.dumps({name: value for name, value in profile.items() if name != "links"}))
+                return made
+        self._say("profile: none of this job is here; measuring one\n")
+        said_by("profile", self._job, *self._keys, "-o", made, "--seconds", 5 * self._seconds, "--anyway", *self._hosts)
+        return made
+
+    def _layouts(self, best: Trial) -> list[Trial]:
+        """`best`, and with its keys what a plan ranks first; where there can be no plan, other overlaps, and a note says why."""
+        job, best = self._job_as_typed, _copied(best)
+        try:
+            plan = said_by("plan", self._job, *self._keys, "--profile", self._fitting_profile(), "--rows", ROWS, "--json",
+                           *(["-n", self._workers] if self._workers else []))
+            trials = layout_trials(json.loads(plan)["ranking"], job, self._typed, self._slots, LAYOUTS)
+            return [best, *(joined(best, trial) if best.keys else trial for trial in trials)]
+        except Failed as error:
+            if error.code > SIGNALLED:
+                raise
+            self._say(f"note: no plan, whose layouts would be tried: {error.line.splitlines()[-1]}\n")
+            return [best, *overlap_trials(job, best)]
+
+    def _and_joined(self, best: Trial, more: list[Trial]) -> list[Trial]:
+        """`best`, the fastest of `more`, each with one change, and those together that are faster."""
+        if not more:
+            return [best]
+        return finalists(best.name, self._measure("one change each", [dataclasses.replace(best, runs=[]), *more]))
+
+    def _measure(self, what: str, trials: list[Trial]) -> list[Trial]:
+        """There and back, so that what changes on the machine meanwhile meets all alike. The fastest first. Those that cannot be run are
+        told, and left out."""
+        with Progress(2.0 * len(trials), self._out) as progress:
+            for trial in [*trials, *reversed(trials)]:
+                progress.advance(0, f"{what}, {self._seconds:g} s each: {trial.name}")
+                if not trial.failure:
+                    self._bench.run(trial, self._seconds)
+                    self._remember(trial)
+                progress.advance(1, what)
+        for trial in trials:
+            self._remember(trial)
+        self._say("".join(f"         -           {trial.name}: {trial.failure}\n" for trial in trials if trial.failure))
+        if not (ran := [trial for trial in trials if not trial.failure]):
+            raise Failed("no trial could be run, the job as it was typed included", ENVIRONMENT)
+        ran.sort(key=lambda trial: trial.seconds)
+        self._say("".join(f"  {self._rate(trial):8.1f} images/s  {trial.name}\n" for trial in ran))
+        return ran
+
+    def _fastest(self, what: str, trials: list[Trial]) -> Trial:
+        """Successive halving (Karnin, Koren, Somekh, 2013): the faster half runs again, and is judged by all its runs. The simplest that
+        may be as fast stays."""
+        if len(trials) == 1:
+            return trials[0]
+        # Of trials that have run in turns those runs are the first round.
+        have_run = all(len(trial.runs) == RUNS_OF_ROUND for trial in trials)
+        if not have_run:
+            for trial in trials:
+                trial.runs.clear()
+        for number_of_round in range(2 if have_run else 1, ROUNDS + 1):
+            if len(trials) == 1:
+                break
+            trials = self._measure(f"{what}, round {number_of_round}", trials)
+            simplest = simplest_of_fastest(trials)
+            if number_of_round < ROUNDS and len(trials) > 2:
+                trials = trials[:(len(trials) + 1) // 2]
+            if simplest not in trials:
+                trials.append(simplest)
+        return simplest_of_fastest(trials)
+
+    def _remember(self, trial: Trial) -> None:
+        """For the record, in the place of what is known of it."""
+        self._tried[:] = [known for known in self._tried if known.name != trial.name] + [_copied(trial)]
+
+    def _proved(self, best: Trial) -> Speedup:
+        """Both in turns, as ABBA, so that what changes on the machine meanwhile meets both alike."""
+        before, after = [0.0] * PROOF_ROUNDS, [0.0] * PROOF_ROUNDS
+        with Progress(4 * PROOF_ROUNDS, self._out) as progress:
+            for turn in range(PROOF_ROUNDS):
+                for trial, seconds in ((self._typed, before), (best, after), (best, after), (self._typed, before)):
+                    self._bench.run(trial, 2 * self._seconds)
+                    if trial.failure:
+                        raise Failed(f"{trial.name}: {trial.failure}", ENVIRONMENT)
+                    seconds[turn] += trial.runs[-1].seconds / 2
+                    progress.advance(1, f"as typed beside '{best.name}', round {turn + 1} of {PROOF_ROUNDS}")
+        return speedup_of(before, after)
+
+    def _tuned_text(self, best: Trial) -> str:
+        """The job file with what was typed and found; as its author wrote it where that can be."""
+        tuned = self._bench.told(best)
+        layout = tuned["job"]["layout"]
+        placed = layout["stages"] > 1 or any(layout.get(network["name"], "auto") != "auto" for network in tuned["networks"])
+        if best.workers and not placed:
+            tuned = self._bench.told(best, f"layout.data={best.workers}")
+        try:
+            text = Path(self._job).read_bytes().decode()  # ends of lines as they are
+            before = leaves_of(prepared(self._job)["yaml"])
+            text = job_file.edited(text, [f"{path}={value.replace(' ', '') if value.startswith('[') else value}"
+                                          for path, value in leaves_of(tuned["yaml"]).items() if before.get(path) != value])
+            if prepared(self._job, text=text)["job"] == tuned["job"]:
+                return text
+        except Failed:  # such as a job that is none without what was typed
+            pass
+        return tuned["yaml"]
+
+
+def tune(job, keys=(), *, workers: int | None = None, profile=None, hostfile=None, new_job: bool = False, seconds: float = 2.0,
+         anyway: bool = False, out=None) -> Tuned:
+    """Writes no file; what its runs leave is removed. @param keys  of the job, as training.batch=64
+    @param workers  None: any number; profile: for the plan, None: JOB.profile.json here, else one is measured
+    @param hostfile  of all trials, which run in the job's folder then; new_job: whether numbers may change
+    @param seconds  of a run; of those that prove what is found, twice as long; anyway: also on a machine that does other work
+    @param out  a stream that is told what `gangway tune` prints, as it comes
+    Raises Failed, with the last words of the job as it was typed where that fails."""
+    out, tuner, keys, told = out or io.StringIO(), None, [*keys], prepared(job, keys)
+    try:
+        # Hosts share the job's folder, and hardly the system's for temporary files.
+        with scratch_folder(os.path.dirname(os.path.abspath(job)) if hostfile else None) as folder:
+            tuner = _Tuner(job, keys, workers, profile, hostfile, seconds, out, folder, told)
+            require_quiet_machine(anyway)
+            return tuner.run(new_job)
+    except Failed as error:
+        if tuner and error.code > SIGNALLED:
+            tuner.tell_so_far()
+        raise
+
+
+def _record(found: Tuned, line) -> str:
+    figures = {"job": line.job, "overrides": line.keys, "images_per_step": float(found.images_per_step), "typed": found.typed.figures,
+               "best": found.best.figures, "gain": found.speedup.gain, "least_gain": found.speedup.least, "taken": found.is_taken,
+               "tried": [trial.figures for trial in found.tried]}
+    return json.dumps(figures, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("tune", "Find what makes a job faster here without changing a bit, and prove it",
+                    "Examples:\n  gangway tune examples/fashion-mnist.yaml\n  gangway tune job.yaml -n 2 --new-job\n"
+                    "docs/tuning.md says what is tried, and when it is believed.")
+    parser.add_job("with so many alone; default: any number")
+    parser.add_argument("--profile", metavar="FILE", help="for the plan; default: JOB.profile.json here, else one is measured")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="job file to write; default: JOB.tuned.yaml beside the job")
+    parser.add_argument("--hostfile", metavar="FILE", help="run all trials on these hosts, which share the job's folder")
+    parser.add_argument("--new-job", action="store_true",
+                        help="try what changes the numbers as well: micro-batches, memory format, precision")
+    parser.add_argument("--seconds", type=number(0.1, 600), default=2.0, metavar="S",
+                        help="of each run; of those that prove what is found, twice as long (%(default)s)")
+    parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
+    line = parser.parse_intermixed_args(words)
+    if line.output:
+        require_place(line.output)
+    output = line.output or Path(os.path.splitext(line.job)[0] + ".tuned.yaml")
+    found = tune(line.job, line.keys, workers=line.workers, profile=line.profile, hostfile=line.hostfile, new_job=line.new_job,
+                 seconds=line.seconds, anyway=line.anyway, out=sys.stdout)
+    if found.is_taken:
+        write_whole(output, found.text)
+        how = "the numbers are others: give its run another name" if found.best.changes_numbers else f"the same digest, {found.digest}"
+        print(f"\n{parts_table(found.typed, found.best)}\ntuned: {found.speedup.gain:.3f} times as fast, {found.speedup.least:.3f} at "
+              f"the least (95 %); {how}\n{output}: {shlex.join([typed_program(), 'run', str(output)])} {found.run_options}")
+    record = output.with_suffix(".json")
+    write_whole(record, _record(found, line))
+    print(f"{record}: all that was tried")

@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "share/python"
 sys.path.insert(0, str(PACKAGE))
 from gangway import Failed  # noqa: E402
-from gangway.tools import bench, measured  # noqa: E402
-from gangway.tools.bench import allreduce, checkpoint, job, node, overlap, page, recovery, state, trials  # noqa: E402
+from gangway.tools import bench, measured, trials  # noqa: E402
+from gangway.tools.bench import allreduce, checkpoint, job, node, overlap, page, recovery, state  # noqa: E402
 from gangway.tools.measured import MeasuredRun, OutOfTime, Output, StepFigures, output_of, time_limit  # noqa: E402
 
 KEPT = Path(__file__).parent / "bench"
@@ -212,10 +212,10 @@ class Jobs(unittest.TestCase):
         self.commands, self.digests = [], {}
         self.fail = lambda workers: None
         lost = recovery.Recoveries([recovery.Recovery("worker", 1, 1, 1, seconds, 0, 0) for seconds in (1, 3)], 0, [])
-        for place, answer in (("trials.prepared", lambda *words: self.TOLD), ("trials.run_to_its_end", self.run_to_its_end),
-                              ("trials.said_by", lambda name, run: f"{self.digests.get(run.name, 'abc')}\n"),
-                              ("job.recoveries_of", lambda *words, **options: lost)):
-            patch = mock.patch(f"gangway.tools.bench.{place}", answer)
+        for place, answer in (("bench.job.prepared", lambda *words: self.TOLD), ("trial_runs.run_to_its_end", self.run_to_its_end),
+                              ("trial_runs.said_by", lambda name, run: f"{self.digests.get(run.name, 'abc')}\n"),
+                              ("bench.job.recoveries_of", lambda *words, **options: lost)):
+            patch = mock.patch(f"gangway.tools.{place}", answer)
             patch.start()
             self.addCleanup(patch.stop)
 

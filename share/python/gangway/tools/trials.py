@@ -26,12 +26,13 @@ class TrialRun(NamedTuple):
     steps: int               # of the whole run
     seconds: float           # of a step, mean
     parts: dict[str, float]  # of it, of the slowest worker, or of its GPU (docs/step-parts.md)
+    numbers: dict[str, float] = {}  # means of all that ticks tell
 
 
 def trial_run(stats: str, steps: int) -> TrialRun:
     """@param stats  a run's stats.jsonl. Raises Failed where it tells too little"""
     whose = "device_parts" if '"device_parts"' in stats else "parts"  # a GPU's own; not each tick tells those
-    seconds, counted, telling, before, parts = 0.0, 0, 0, 0, {}
+    seconds, counted, telling, before, parts, numbers = 0.0, 0, 0, 0, {}, {}
     for line in stats.splitlines():
         try:
             tick = json.loads(line)
@@ -41,15 +42,20 @@ def trial_run(stats: str, steps: int) -> TrialRun:
             continue
         step = tick.get("step", 0)
         if before >= steps // 4 and step > before:
+            in_tick = step - before
             seconds += tick.get("seconds_tick", 0.0)
-            counted += step - before
-            telling += step - before if tick.get(whose) else 0
+            counted += in_tick
+            telling += in_tick if tick.get(whose) else 0
             for name, part in tick.get(whose, {}).items():
-                parts[name] = parts.get(name, 0.0) + part * (step - before)
+                parts[name] = parts.get(name, 0.0) + part * in_tick
+            for name, value in tick.items():
+                if isinstance(value, (int, float)):
+                    numbers[name] = numbers.get(name, 0.0) + value * in_tick
         before = step
     if not counted:
         raise Failed("a run told nothing of its steps: are all programs of one build?", ENVIRONMENT)
-    return TrialRun(steps, seconds / counted, {name: parts[name] / telling for name in sorted(parts)})
+    return TrialRun(steps, seconds / counted, {name: parts[name] / telling for name in sorted(parts)},
+                    {name: total / counted for name, total in numbers.items()})
 
 
 @dataclasses.dataclass

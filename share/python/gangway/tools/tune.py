@@ -7,7 +7,6 @@ import math
 import os
 import re
 import shlex
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -18,17 +17,16 @@ from gangway.errors import Failed
 from gangway.launch import typed_program
 from gangway.tools.command_line import Parser, number, plain, require_place, write_whole
 from gangway.tools.machine import Progress, num_gpus, require_quiet_machine, usable_cores
-from gangway.tools.measured import prepared, run_to_its_end, scratch_folder
+from gangway.tools.measured import prepared, scratch_folder
 from gangway.tools.recorded import said_by
+from gangway.tools.trial_runs import SIGNALLED, TrialRuns
 from gangway.tools.trials import (PROOF_ROUNDS, ROUNDS, RUNS_OF_ROUND, WORTH_IT, Speedup, Trial, finalists, joined, key_trials,
                                   layout_trials, length_text, number_trials, overlap_trials, parts_table, simplest_of_fastest, so_far_text,
-                                  speedup_of, trial_run, waits_most_for_data)
+                                  speedup_of, waits_most_for_data)
 
 LAYOUTS = 8
 ROWS = 64           # of the plan: it knows the cores of hosts, and not how many slots of them are this user's
-LEAST_STEPS = 12    # of a run
-TICKS = 12
-DIFFERENT, ENVIRONMENT, SIGNALLED = 1, 6, 128  # exit codes; above the last: the signal
+ENVIRONMENT = 6     # exit code
 
 
 class Tuned(NamedTuple):
@@ -45,11 +43,6 @@ class Tuned(NamedTuple):
     def rate(self, trial: Trial) -> float:
         """Images a second."""
         return self.images_per_step / trial.seconds
-
-
-def _reason(line: str) -> str:
-    """The last line that a failed command has said of itself; the first one where it has said none."""
-    return line.rpartition("gangway: ")[2].partition("\n")[0]
 
 
 def _copied(trial: Trial) -> Trial:
@@ -77,71 +70,17 @@ def leaves_of(yaml: str) -> dict[str, str]:
     return found
 
 
-class _Bench:
-    """Runs trials, each by a `gangway run` of its own, and removes what they leave."""
-
-    def __init__(self, job, keys: list[str], options: list, folder: Path, images_per_step: int):
-        self._job, self._keys, self._options, self._folder, self.images_per_step = job, keys, options, folder, images_per_step
-        self.digest, self._digests = "", {}  # of the last run; by number of steps
-        self._runs, self._step_seconds = 0, 0.0
-
-    def told(self, trial: Trial, *more: str) -> dict:
-        """The job as this trial has it."""
-        return prepared(self._job, [*self._keys, *trial.keys, *more])
-
-    def begin(self, typed: Trial) -> int:
-        """Runs the job as it was typed for the first time, which tells how long a step takes. How many workers it had."""
-        placed = self._run_steps(typed, 2 * LEAST_STEPS)
-        self._step_seconds = typed.seconds
-        return sum(rank["role"] == "worker" for rank in placed["ranks"])
-
-    def run(self, trial: Trial, seconds: float) -> None:
-        """Runs it once, for about so long as the typed job took for `seconds`; where it fails, its `failure` says why.
-        Raises Failed where another digest than that of other trials comes out."""
-        steps = max(LEAST_STEPS, int(seconds / self._step_seconds) // TICKS * TICKS)
-        try:
-            if trial.fills_cache and not trial.runs:
-                self._run_steps(trial, steps)  # whose pictures the next one finds
-                trial.runs.clear()
-            self._run_steps(trial, steps)
-        except Failed as error:
-            if error.code == DIFFERENT or error.code > SIGNALLED:
-                raise
-            trial.failure = _reason(error.line)
-
-    def _run_steps(self, trial: Trial, steps: int) -> dict:
-        name, kimg = f"trial{self._runs}", self.images_per_step / 1000
-        self._runs += 1
-        run = run_to_its_end([self._job, *self._keys, *trial.keys, f"training.kimg={kimg * steps}",
-                              f"output.tick_kimg={kimg * max(1, steps // TICKS)}", "output.http=off", "output.control=off",
-                              *self._options, *(["--workers", trial.workers] if trial.workers else [])], self._folder / "runs", name)
-        self._compare_digests(trial, steps, run.folder)
-        trial.runs.append(trial_run(run.stats, steps))
-        placed = json.loads((run.folder / "placement.json").read_text())
-        shutil.rmtree(run.folder, ignore_errors=True)
-        return placed
-
-    def _compare_digests(self, trial: Trial, steps: int, run: Path) -> None:
-        self.digest, *notes = said_by("digest", run).splitlines()
-        if trial.changes_numbers:
-            return
-        known = self._digests.setdefault(steps, self.digest)
-        if known != self.digest and not notes:
-            raise Failed(f"after {steps} steps '{trial.name}' has the digest {self.digest}, and other ways to run this job have {known}: "
-                         "that must never be; 'gangway doctor' looks at the machine", DIFFERENT)
-
-
 class _Tuner:
     def __init__(self, job, keys, workers, profile, hostfile, seconds, out, folder, told):
         self._job, self._keys, self._workers, self._profile, self._seconds = job, keys, workers or 0, profile, seconds
         self._out, self._folder, self._job_as_typed = out, folder, told["job"]
         self._hosts, self._slots = (["--hostfile", str(hostfile)], slots_in(hostfile)) if hostfile else ([], math.inf)
-        self._bench = _Bench(job, keys, self._hosts, folder, told["images_per_step"])
+        self._runs = TrialRuns(job, keys, self._hosts, folder / "runs", told["images_per_step"])
         self._typed, self._tried = Trial("as typed", self._workers), []
 
     def run(self, new_job: bool) -> Tuned:
         job, typed, begin = self._job_as_typed, self._typed, time.monotonic()
-        workers, took = self._bench.begin(typed), time.monotonic() - begin
+        workers, took = self._runs.begin(typed), time.monotonic() - begin
         if job["layout"]["plan"] == "none":
             typed.workers = workers
         trained = typed.seconds * typed.runs[-1].steps  # at most twice as long as a trial does
@@ -153,7 +92,7 @@ class _Tuner:
         best = self._with_keys(self._fastest("layouts", self._layouts(best)))
         if new_job:
             most = self._workers or (max(1, num_gpus()) if job["numerics"]["device"] == "cuda" else usable_cores())
-            best = self._fastest("other numbers", self._and_joined(best, number_trials(self._bench.told(best)["job"], best, most)))
+            best = self._fastest("other numbers", self._and_joined(best, number_trials(self._told(best)["job"], best, most)))
         is_better = bool(best.keys) or best.workers != typed.workers
         speedup = self._proved(best) if is_better else Speedup()
         is_taken = is_better and speedup.least > WORTH_IT
@@ -164,20 +103,24 @@ class _Tuner:
         what = "Other numbers, another digest" if best.changes_numbers else "The same digest"
         heading = (f"# gangway tune: {speedup.gain:.2f} times as fast as {Path(self._job).name} here, {speedup.least:.2f} at the least "
                    f"(95 %).\n# {what}: {' '.join([options, *best.keys])}\n")
-        return Tuned(self._tried, typed, best, speedup, is_taken, self._bench.images_per_step, self._bench.digest,
+        return Tuned(self._tried, typed, best, speedup, is_taken, self._runs.images_per_step, self._runs.digest,
                      heading + self._tuned_text(best) if is_taken else "", options)
 
+    def _told(self, trial: Trial, *more: str) -> dict:
+        """The job as this trial has it."""
+        return prepared(self._job, [*self._keys, *trial.keys, *more])
+
     def tell_so_far(self) -> None:
-        self._say(so_far_text(self._tried, self._typed, self._bench.images_per_step))
+        self._say(so_far_text(self._tried, self._typed, self._runs.images_per_step))
 
     def _say(self, text: str) -> None:
         print(plain(text), end="", file=self._out, flush=True)
 
     def _rate(self, trial: Trial) -> float:
-        return self._bench.images_per_step / trial.seconds
+        return self._runs.images_per_step / trial.seconds
 
     def _keys_of(self, best: Trial) -> list[Trial]:
-        return key_trials(self._bench.told(best)["job"], best, usable_cores())
+        return key_trials(self._told(best)["job"], best, usable_cores())
 
     def _with_keys(self, best: Trial) -> Trial:
         return self._fastest("keys", self._and_joined(best, self._keys_of(best)))
@@ -226,7 +169,7 @@ class _Tuner:
             for trial in [*trials, *reversed(trials)]:
                 progress.advance(0, f"{what}, {self._seconds:g} s each: {trial.name}")
                 if not trial.failure:
-                    self._bench.run(trial, self._seconds)
+                    self._runs.run(trial, self._seconds)
                     self._remember(trial)
                 progress.advance(1, what)
         for trial in trials:
@@ -269,7 +212,7 @@ class _Tuner:
         with Progress(4 * PROOF_ROUNDS, self._out) as progress:
             for turn in range(PROOF_ROUNDS):
                 for trial, seconds in ((self._typed, before), (best, after), (best, after), (self._typed, before)):
-                    self._bench.run(trial, 2 * self._seconds)
+                    self._runs.run(trial, 2 * self._seconds)
                     if trial.failure:
                         raise Failed(f"{trial.name}: {trial.failure}", ENVIRONMENT)
                     seconds[turn] += trial.runs[-1].seconds / 2
@@ -278,11 +221,11 @@ class _Tuner:
 
     def _tuned_text(self, best: Trial) -> str:
         """The job file with what was typed and found; as its author wrote it where that can be."""
-        tuned = self._bench.told(best)
+        tuned = self._told(best)
         layout = tuned["job"]["layout"]
         placed = layout["stages"] > 1 or any(layout.get(network["name"], "auto") != "auto" for network in tuned["networks"])
         if best.workers and not placed:
-            tuned = self._bench.told(best, f"layout.data={best.workers}")
+            tuned = self._told(best, f"layout.data={best.workers}")
         try:
             text = Path(self._job).read_bytes().decode()  # ends of lines as they are
             before = leaves_of(prepared(self._job)["yaml"])

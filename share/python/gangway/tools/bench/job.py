@@ -13,15 +13,15 @@ from gangway.errors import Failed
 from gangway.launch import program
 from gangway.tools.bench import page, parser_of
 from gangway.tools.bench.recovery import recoveries_of
-from gangway.tools.bench.trials import INTERNAL, Trial, Trials, reason_in
 from gangway.tools.command_line import listed, say, whole_number, write_whole
 from gangway.tools.machine import Progress, require_quiet_machine
-from gangway.tools.measured import OutOfTime, TimeLimit, output_of, scratch_folder
+from gangway.tools.measured import OutOfTime, TimeLimit, output_of, prepared, scratch_folder
+from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, TrialRuns, reason_in
+from gangway.tools.trials import Trial
 
 FOR_TRAININGS = 0.5        # of what a time limit leaves: the rest is for the recovery and for what comes behind this job
 MOST_SECONDS_OF_RUN = 20.0  # at the pace of the first trial: longer runs would tell no more
 STEPS_OF_RECOVERY = 60     # in a start of a run that is killed once, each start anew counted
-SIGNALLED = 128  # exit codes above it
 
 
 def processor() -> str:
@@ -57,8 +57,8 @@ class JobBench:
                  limit: TimeLimit | None = None):
         self.job, self.keys, self.folder, self.limit = Path(job), list(keys), folder, limit
         self.rounds, self.steps, self.losses, self.is_scored = rounds, steps, losses, is_scored
-        self.trials = Trials(job, keys, folder, is_scored)
-        told = self.trials.told
+        self.told = told = prepared(job, keys)
+        self.trials = TrialRuns(job, keys, [], folder, told["images_per_step"], is_scored)
         microbatches = told["job"]["training"]["microbatches"]
         self.rows = []
         for count in workers or sorted({1, told["workers"]}):
@@ -72,7 +72,7 @@ class JobBench:
 
     def report(self) -> dict:
         self._guarded(self._train_within if self.limit else self._train)
-        rows = [row_of(trial, self.trials.told) for trial in self.rows if trial.runs]
+        rows = [row_of(trial, self.told) for trial in self.rows if trial.runs]
         for row in rows:
             row["efficiency"] = row["images_per_second"] * rows[0]["workers"] / (rows[0]["images_per_second"] * row["workers"])
         report = {"job": self.job.name, "overrides": self.keys, "host": socket.gethostname(), "processor": processor(), "date": today(),
@@ -96,7 +96,7 @@ class JobBench:
             if error.code > SIGNALLED:
                 raise
             self._failures.append(reason_in(error.line))
-            if error.code == INTERNAL:
+            if error.code == DIFFERENT:
                 self._unequal_digests = self._failures[-1]
         return None
 
@@ -156,7 +156,7 @@ class JobBench:
         workers = max(2, self.rows[-1].workers)
         say(f"measures recovery with {workers} workers")
         words = [self.job, *self.keys, "layout.restarts=auto", "training.kimg=1000000", "checkpoint.every_kimg=0", "output.pictures_kimg=0",
-                 f"output.tick_kimg={self.trials.told['images_per_step'] / 1000}", "-n", workers]
+                 f"output.tick_kimg={self.told['images_per_step'] / 1000}", "-n", workers]
         found = recoveries_of(words, self.folder, workers=workers, kinds=["worker"], losses=self.losses, say=say).recoveries
         seconds = [one.before_replay for one in found]
         return {"workers": workers, "losses": len(seconds), "median_seconds": statistics.median(seconds),

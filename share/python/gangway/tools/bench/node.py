@@ -14,12 +14,12 @@ import numpy as np
 from gangway.errors import Failed
 from gangway.launch import program
 from gangway.tools.bench import allreduce, page, parser_of
-from gangway.tools.bench.job import SIGNALLED, JobBench, processor, today, write
-from gangway.tools.bench.trials import INTERNAL, reason_in
+from gangway.tools.bench.job import JobBench, processor, today, write
 from gangway.tools.command_line import listed, number, one_of, say, whole_number
 from gangway.tools.machine import num_gpus, usable_cores, work_of_others
 from gangway.tools.measured import OutOfTime, output_of, scratch_folder, time_limit
 from gangway.tools.recorded import said_by
+from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, reason_in
 
 USAGE, ENVIRONMENT = 2, 6  # exit codes
 MOST_WORKERS = 64  # as `gangway bench allreduce`
@@ -150,6 +150,6 @@ def command(words: list[str]) -> None:
     write(line.output, report, page.node_page(report))
     print(f"\n{page.node_text(report)}{line.output}.json, {line.output}.html", flush=True)
     if report["job"] and report["job"]["unequal_digests"]:
-        raise Failed(report["job"]["unequal_digests"], INTERNAL)
+        raise Failed(report["job"]["unequal_digests"], DIFFERENT)
     if report["failures"]:
         raise Failed(report["failures"][0], ENVIRONMENT)

@@ -50,12 +50,13 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"tune", kPython, "Find what makes a job faster here without changing a bit, and prove it"},
     {"scale", kPython, "Measure how a job scales, beside what was predicted and what is possible"},
     {"bench", kPython, "Measure this machine's or cluster's cores, communication and disk"},
-    {"doctor", kTools, "What this machine has and lacks, or in what several hosts differ"},
+    {"doctor", kPython, "What this machine has and lacks, or in what several hosts differ"},
     {"init", kTools,
      "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
      "needs for a job"},
     // Hidden: what commands start of one another.
-    {"host-facts", kTools, ""},
+    {"host-facts", kPython, ""},
+    {"doctor-facts", kTools, ""},
     {"ranks", kTools, ""},
     {"store-times", kTools, ""},
     {"run-view", kTools, ""},

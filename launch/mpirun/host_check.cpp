@@ -38,7 +38,8 @@ constexpr std::string_view kMarker = ".host-check";
 constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complaints so
 constexpr std::size_t kMaxMarkerBytes = 256;
 constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
-constexpr int kLimitSeconds = 60;                       // a host behind a firewall never answers
+constexpr std::string_view kGpusLine = "gangway-gpus ";
+constexpr int kLimitSeconds = 60;  // a host behind a firewall never answers
 constexpr int kAnswerSeconds = 4;  // of one that was up a moment ago; more where all took longer
 constexpr int kTimesTheFirst = 3;
 constexpr std::size_t kAskedAlone = 8;  // hosts; more are asked by one mpirun at first
@@ -199,7 +200,6 @@ std::vector<CommandOutput> run_on_each(const MpirunRequest& job, const std::vect
   std::vector<std::future<CommandOutput>> answers;
   for (const Host& host : hosts) {
     MpirunRequest alone = job;
-    alone.exported_variables.clear();
     alone.workers = 0;  // one rank
     alone.hostfile = folder.path() / std::to_string(answers.size());
     write_file_atomically(alone.hostfile, fmt::format("{} slots=1\n", host.name));
@@ -214,16 +214,16 @@ std::vector<CommandOutput> run_on_each(const MpirunRequest& job, const std::vect
   return outputs;
 }
 
-std::vector<std::string> find_silent_hosts(const MpirunRequest& job, std::vector<Host> hosts,
+std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> hosts,
                                            const fs::path& run,
                                            std::chrono::duration<double> usual) {
   const Marker marker(run);
+  job.exported_variables.clear();  // some are set for the ranks of a job alone
   const int limit = std::clamp(static_cast<int>(std::ceil(kTimesTheFirst * usual.count())),
                                kAnswerSeconds, kLimitSeconds);
   if (hosts.size() > kAskedAlone) {  // an mpirun each would keep this host busy for longer
     const TemporaryFolder folder;
     MpirunRequest all = job;
-    all.exported_variables.clear();
     all.workers = static_cast<int>(hosts.size()) - 1;  // one rank more
     all.hostfile = folder.path() / "hostfile";
     std::string lines;
@@ -279,6 +279,14 @@ std::vector<std::string> command_that_asks(const MpirunRequest& job, const std::
   return words;
 }
 
+int gpus_in(const std::string& said) {
+  int count = 0;
+  if (const std::size_t line = said.find(kGpusLine); line != std::string::npos) {
+    std::istringstream(said.substr(line + kGpusLine.size())) >> count;
+  }
+  return count;
+}
+
 void add_host_commands(CLI::App& app, CommandLine& line) {
   struct Options {
     fs::path marker;
@@ -293,6 +301,12 @@ void add_host_commands(CLI::App& app, CommandLine& line) {
   command->add_option("content", options->content)->required();
   command->callback([options, &line] {
     line.action = [options] { return check_host(options->marker, options->content); };
+  });
+  app.add_subcommand("count-gpus")->group("")->callback([&line] {
+    line.action = [] {
+      std::cout << fmt::format("{}{}", kGpusLine, num_gpus()) << std::endl;
+      return 0;
+    };
   });
   CLI::App* ask = app.add_subcommand("ask-hosts")->group("");
   ask->add_option("run", options->run)->required();

@@ -38,6 +38,7 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
 
 /// `gangway` with these arguments on each of the hosts, all at once, by an mpirun each: one that is
 /// down spoils no other's.
+/// @param job  whose `program` and `exported_variables` are set
 /// @param limit  s; what has not ended by then is killed
 [[nodiscard]] std::vector<CommandOutput> run_on_each(const MpirunRequest& job,
                                                      const std::vector<Host>& hosts,
@@ -47,8 +48,7 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
 /// Those of `hosts`, this one aside, on which mpirun cannot start a rank in time: they are down,
 /// cut off, or do not have what a rank needs. Asks all at once; many by one mpirun at first.
 /// @param usual  as of require_ready_hosts; three times that is in time, and 4 s always
-[[nodiscard]] std::vector<std::string> find_silent_hosts(const MpirunRequest& job,
-                                                         std::vector<Host> hosts,
+[[nodiscard]] std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> hosts,
                                                          const std::filesystem::path& run,
                                                          std::chrono::duration<double> usual);
 
@@ -58,7 +58,11 @@ std::chrono::duration<double> require_ready_hosts(MpirunRequest job,
                                                          const std::filesystem::path& run,
                                                          std::chrono::duration<double> usual);
 
-/// `gangway check-host`, what a rank of that looks at, and `gangway ask-hosts`; both hidden.
+/// What `gangway count-gpus` has said on a host; 0: nothing.
+[[nodiscard]] int gpus_in(const std::string& said);
+
+/// `gangway check-host`, what a rank of that looks at, `gangway ask-hosts`, and `gangway
+/// count-gpus`; all hidden.
 void add_host_commands(CLI::App& app, CommandLine& line);
 
 }  // namespace gangway::launch

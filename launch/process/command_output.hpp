@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a command through the shell and keeps what it says. Called by `gangway doctor` and
-// `gangway run` before a job, main thread.
+// Runs a command through the shell and keeps what it says. Called by `gangway run` before a
+// job, main thread.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@
 #include "launch/data/require_data.hpp"
 #include "launch/data/style_picture.hpp"
 #include "launch/fit/expected_memory.hpp"
-#include "launch/hosts/ask_hosts.hpp"
+#include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
@@ -200,18 +200,16 @@ int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
   if (hostfile.empty()) {
     return usable_gpus();
   }
-  std::vector<std::string> names;
-  for (const Host& host : read_hostfile(hostfile)) {
-    names.push_back(host.name);
-  }
   let_root_use_mpirun();
-  constexpr std::chrono::seconds kLimit{20};
+  constexpr int kLimitSeconds = 20;
+  const MpirunRequest request{.program = program_folder() / "gangway",
+                              .exported_variables = exported_variables(environment)};
   int fewest = std::numeric_limits<int>::max();
-  for (const AskedHost& host :
-       ask_hosts(names, program_folder() / "gangway", exported_variables(environment), kLimit)) {
-    fewest = std::min(fewest, host.facts ? host.facts->gpus : 0);
+  for (const CommandOutput& output :
+       run_on_each(request, read_hostfile(hostfile), {"count-gpus"}, kLimitSeconds)) {
+    fewest = std::min(fewest, gpus_in(output.text));
   }
-  return names.empty() ? 0 : fewest;
+  return fewest;
 }
 
 }  // namespace

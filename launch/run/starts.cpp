@@ -319,10 +319,12 @@ bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
 
 void Starts::keep_snapshots() const {
   constexpr int kLimitSeconds = 600;
+  MpirunRequest request = request_;
+  request.exported_variables.clear();  // some are set for the ranks of a job alone
   try {
     if (const std::vector<Host>& hosts = lineups_.all_hosts(); !hosts.empty()) {
       for (const CommandOutput& said :
-           run_on_each(request_, hosts, {"snapshots", "keep", run_.string()}, kLimitSeconds)) {
+           run_on_each(request, hosts, {"snapshots", "keep", run_.string()}, kLimitSeconds)) {
         std::cout << (said.code == 0 ? said.text : "") << std::flush;
       }
     } else if (environment_.contains("SLURM_JOB_ID")) {

@@ -19,7 +19,7 @@ ENVIRONMENT = 6
 
 class Hosts(Trainings):
     def test_of_one_kind_fit_one_another_and_what_differs_or_is_cut_off_is_named(self):
-        """What findings say of hosts: tests/launch/compare_hosts_test.cpp."""
+        """What findings say of hosts: tests/tools/doctor_test.py."""
         other = copy_programs(self.folder / "programs", ("gangway", "gangway-tools"))
         asked = (("alike", f'{GANGWAY} doctor --hostfile "$GANGWAY_CLUSTER_HOSTFILE" -v'),
                  ("json", f"{GANGWAY} doctor --hosts host1,host2 --json"),

@@ -107,5 +107,10 @@ TEST_F(SilentHosts, HaveThreeTimesAsLongAsAllTookAtTheFirstStart) {
                                      ::testing::StartsWith("-k 1 60 mpirun ")));
 }
 
+TEST(GpusIn, ReadsOneLineAmongOthers) {
+  EXPECT_EQ(gpus_in("Warning: Permanently added 'b'\ngangway-gpus 8\n"), 8);
+  EXPECT_EQ(gpus_in("ssh: no route to host\n"), 0);
+}
+
 }  // namespace
 }  // namespace gangway::launch

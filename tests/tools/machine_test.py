@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
 from gangway.tools import machine, measured  # noqa: E402
+from gangway.tools.__main__ import carry_out  # noqa: E402
 from gangway.tools.command_line import plain, table, write_whole  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
 from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E402
@@ -50,7 +51,7 @@ class ShownProgress(unittest.TestCase):
                          ["0s", "1m 05s", "1h 01m 01s", "1d 01h 01m", "0s"])
 
 
-class Commands(unittest.TestCase):
+class StoppedCommands(unittest.TestCase):
     def test_that_stay_stopped_are_ended(self):
         with mock.patch.object(measured, "STOPPED_LIMIT", 0.1), self.assertRaisesRegex(Failed, "SIGSTOP"):
             measured.output_of(["sh", "-c", "kill -STOP $$"], dict(os.environ))
@@ -77,7 +78,7 @@ class Figures(unittest.TestCase):
             self.assertIn(says, failed.exception.line)
 
 
-class Commands(unittest.TestCase):
+class CommandsTogether(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gangway-test-")
         self.addCleanup(folder.cleanup)
@@ -146,6 +147,13 @@ class Text(unittest.TestCase):
         for text, shown in (("a\tb\nß 金", "a\tb\nß 金"), ("\x1b[31m\r\x7f\x00\x0b", "?[31m????"), ("\x85\x9b\xa0", "??\xa0"),
                             (b"\xffa".decode(errors="surrogateescape"), "?a")):
             self.assertEqual(plain(text), shown)
+
+
+class Packages(unittest.TestCase):
+    def test_that_python_lacks_are_named(self):
+        with mock.patch("gangway.tools.find_lr.command", side_effect=ModuleNotFoundError(name="yaml")), \
+                self.assertRaisesRegex(Failed, "gangway find-lr needs the Python package yaml, which .* lacks: install it"):
+            carry_out("find-lr", [])
 
 
 if __name__ == "__main__":

@@ -5,22 +5,18 @@
     run = gangway.open("first")                                                      # reads; executes nothing of the run's
     run.state_dict("generator", average=True)
 """
-from gangway.errors import Failed
-from gangway.launch import run
-from gangway.opened import Run, open_run as open
-from gangway.step import Audio, Step, phase
-from gangway.tools.bench.checkpoint import bench_checkpoint
-from gangway.tools.bench.job import bench_job
-from gangway.tools.bench.node import bench_node
-from gangway.tools.bench.overlap import bench_overlap
-from gangway.tools.bench.recovery import bench_recovery
-from gangway.tools.compare import compare
-from gangway.tools.events import events
-from gangway.tools.find_lr import find_lr
-from gangway.tools.replay import replay
-from gangway.tools.report import report
-from gangway.tools.scale import scale
-from gangway.tools.tune import tune
+import importlib
 
-__all__ = ["Audio", "Failed", "Run", "Step", "bench_checkpoint", "bench_job", "bench_node", "bench_overlap", "bench_recovery", "compare",
-           "events", "find_lr", "open", "phase", "replay", "report", "run", "scale", "tune"]
+# Loaded when it is asked for: gangway doctor works without NumPy and PyYAML.
+_PLACES = {"Audio": "step", "Failed": "errors", "Run": "opened", "Step": "step", "bench_checkpoint": "tools.bench.checkpoint",
+           "bench_job": "tools.bench.job", "bench_node": "tools.bench.node", "bench_overlap": "tools.bench.overlap",
+           "bench_recovery": "tools.bench.recovery", "compare": "tools.compare", "doctor": "tools.doctor", "events": "tools.events",
+           "find_lr": "tools.find_lr", "open": "opened", "phase": "step", "replay": "tools.replay", "report": "tools.report",
+           "run": "launch", "scale": "tools.scale", "tune": "tools.tune"}
+__all__ = list(_PLACES)
+
+
+def __getattr__(name):
+    if name not in _PLACES:
+        raise AttributeError(f"module 'gangway' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"gangway.{_PLACES[name]}"), "open_run" if name == "open" else name)

@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: MIT
 """Job files as Gangway reads them: YAML 1.2's plain words, where `2e-4` is a number and `off` is a word."""
+import functools
 import re
-
-import yaml
 
 from gangway.errors import Failed
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$")
 
 
-class _Loader(yaml.SafeLoader):
-    yaml_implicit_resolvers: dict = {}
+@functools.cache
+def _loader():
+    import yaml  # here: gangway doctor works without the package
 
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict = {}
 
-for _tag, _words, _first in (("bool", r"(?:true|false)$", "tf"), ("null", r"(?:null|~|)$", ["n", "~", ""]),
-                             ("int", r"[-+]?\d+$", "-+0123456789"), ("float", _NUMBER.pattern, "-+.0123456789")):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_words), list(_first))
-_Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
-_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(node.value))
+    for tag, words, first in (("bool", r"(?:true|false)$", "tf"), ("null", r"(?:null|~|)$", ["n", "~", ""]),
+                              ("int", r"[-+]?\d+$", "-+0123456789"), ("float", _NUMBER.pattern, "-+.0123456789")):
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(words), list(first))
+    Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
+    Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(node.value))
+    return Loader
 
 
 def parse(text: str, where: str) -> dict:
     """The maps of a job file. `where` names it in errors."""
+    import yaml
     try:
-        job = yaml.load(text, _Loader)
+        job = yaml.load(text, _loader())
     except yaml.YAMLError as error:
         raise Failed(f"{where}: is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(job, dict):
@@ -31,22 +35,27 @@ def parse(text: str, where: str) -> dict:
     return job
 
 
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data):
-        return True  # a value that is named twice is written twice
+@functools.cache
+def _dumper():
+    import yaml
 
-    def represent_undefined(self, data):
-        if hasattr(data, "item") and getattr(data, "ndim", None) == 0:  # NumPy's and PyTorch's numbers
-            return self.represent_data(data.item())
-        raise Failed(f"a job has numbers, words, lists and maps, and no {type(data).__name__}: {data!r}")
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data):
+            return True  # a value that is named twice is written twice
 
+        def represent_undefined(self, data):
+            if hasattr(data, "item") and getattr(data, "ndim", None) == 0:  # NumPy's and PyTorch's numbers
+                return self.represent_data(data.item())
+            raise Failed(f"a job has numbers, words, lists and maps, and no {type(data).__name__}: {data!r}")
 
-_Dumper.add_representer(None, _Dumper.represent_undefined)
+    Dumper.add_representer(None, Dumper.represent_undefined)
+    return Dumper
 
 
 def text_of(value, **layout) -> str:
     """As YAML."""
-    return yaml.dump(value, Dumper=_Dumper, **layout)
+    import yaml
+    return yaml.dump(value, Dumper=_dumper(), **layout)
 
 
 def words(keys: dict, before: str = "") -> list[str]:

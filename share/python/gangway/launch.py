@@ -10,11 +10,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-import yaml
-
 from gangway import job_file
 from gangway.errors import Failed, complaints
-from gangway.opened import Run, open_run
 
 # Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
 _NEARBY = [Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin"))]
@@ -28,7 +25,7 @@ def program() -> str:
     for candidate in candidates:
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return str(candidate.absolute())
-    raise Failed("the command gangway was not found: put its folder on PATH or into GANGWAY_BIN", 6)
+    raise Failed("the command gangway was not found: build it (./launch/build), or put its folder on PATH or into GANGWAY_BIN", 6)
 
 
 def typed_program() -> str:
@@ -36,7 +33,7 @@ def typed_program() -> str:
     return os.environ.get("GANGWAY_TYPED") or program()
 
 
-def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet: bool = False, options=(), **keys) -> Run:
+def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet: bool = False, options=(), **keys) -> "Run":
     """Trains a job and returns its run, opened. As on the command line it goes on where a run of this name has stopped.
 
     @param job  a job file, or a dict of sections, whose paths are relative to the current folder
@@ -46,6 +43,7 @@ def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet:
     @param keys  of the job, by section: training={"kimg": 80}; or **{"training.kimg": 80}
     Raises Failed with the line that says why and the exit code (docs/run-directory.md).
     """
+    from gangway.opened import open_run  # here: it loads NumPy, and gangway doctor works without
     with tempfile.TemporaryDirectory(prefix="gangway-job-") as folder:
         if isinstance(job, dict):
             name, sections, job = name or "from-python", job, Path(folder) / "job.yaml"

@@ -7,18 +7,17 @@ import sys
 from gangway.errors import Failed
 from gangway.tools.command_line import plain
 
-MODULES = {"bench": "bench", "compare": "compare", "events": "events", "export-metrics": "export_metrics", "find-lr": "find_lr",
-           "replay": "replay", "report": "report", "scale": "scale", "tune": "tune"}
+MODULES = {"bench": "bench", "compare": "compare", "doctor": "doctor", "events": "events", "export-metrics": "export_metrics",
+           "find-lr": "find_lr", "host-facts": "hosts", "replay": "replay", "report": "report", "scale": "scale", "tune": "tune"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 
 def carry_out(name: str, words: list[str]) -> None:
     try:
-        command = importlib.import_module(f"gangway.tools.{MODULES[name]}").command
+        importlib.import_module(f"gangway.tools.{MODULES[name]}").command(words)
     except ModuleNotFoundError as error:
         raise Failed(f"gangway {name} needs the Python package {error.name}, which {sys.executable} lacks: install it with pip, or "
                      "name another interpreter in GANGWAY_PYTHON", ENVIRONMENT) from None
-    command(words)
     try:
         sys.stdout.flush()
     except OSError as error:

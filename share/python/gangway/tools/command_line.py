@@ -100,7 +100,7 @@ def write_whole(file: Path, text: str) -> None:
 def plain(text: str) -> str:
     """Of a run or a job file, for a terminal: "?" takes the place of characters that it obeys, but for ends of lines and tabs,
     and of bytes that were no text."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]", "?", text)
 
 
 def say(line: str) -> None:

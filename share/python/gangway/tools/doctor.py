@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""What this machine has and lacks, or in what several hosts differ. Needs no package beside Python's own, so that it works where nothing
+is built: PYTHONPATH=share/python python3 -m gangway.tools doctor. Main thread."""
+import json
+import os
+import shlex
+from argparse import SUPPRESS
+from pathlib import Path
+
+from gangway.errors import Failed
+from gangway.launch import program
+from gangway.tools.command_line import Parser
+from gangway.tools.findings import BAD, GOOD, NOTE, Finding, findings_json, findings_text, is_healthy
+from gangway.tools.gpus import examined_gpus, read_gpus
+from gangway.tools.hosts import (CHECKOUT, GIB, NONE, asked_hosts, build_facts, compared, free_gib, hosts_of_json, hosts_text,
+                                 libtorch_version, mpi_version, mpirun_environment, own_addresses, usable_cores)
+from gangway.tools.measured import output_of
+
+LEAST_DISK_GIB = 1.0
+LEAST_SHARED_MEMORY_GIB = 0.0625  # Open MPI's segments: 4 MiB a rank
+PROGRAMS = ("gangway-coordinator", "gangway-worker", "gangway-worker-cuda", "gangway-model", "gangway-model-cuda")
+FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
+ENVIRONMENT = 6  # exit code
+
+
+def first_line(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def find_programs() -> Finding:
+    folder = Path(program()).resolve().parent
+    if missing := [name for name in PROGRAMS if not (folder / name).exists()]:
+        return Finding("programs", BAD, f"{', '.join(missing)} not in {folder}: build them (./launch/build)")
+    return Finding("programs", GOOD, str(folder))
+
+
+def find_libtorch(root: str) -> Finding:
+    if (version := libtorch_version(root)) == NONE:
+        return Finding("LibTorch", BAD, f"no version file in '{root}': run ./launch/setup")
+    return Finding("LibTorch", GOOD, version)
+
+
+def find_mpi() -> Finding:
+    if version := mpi_version():
+        return Finding("MPI", GOOD, version)
+    return Finding("MPI", BAD, "mpirun was not found: install openmpi-bin (./launch/setup does)")
+
+
+def run_two_ranks(words: list[str]) -> Finding:
+    done = output_of(["timeout", "60", *words], mpirun_environment())
+    if done.code != 0 or done.text:
+        return Finding("mpirun, 2 ranks", BAD, f"failed: {first_line(done.text)}: try '{shlex.join(words)}'")
+    return Finding("mpirun, 2 ranks", GOOD, "exchanged a message")
+
+
+def find_cuda_toolkit(version: str) -> Finding:
+    if version:
+        return Finding("CUDA toolkit", GOOD, f"{version} (at build time)")
+    return Finding("CUDA toolkit", NOTE, "built without; ./launch/build adds what computes on GPUs")
+
+
+def of_build(build: dict) -> list[Finding]:
+    return [Finding("gangway", GOOD, build["version"]), find_programs(), find_libtorch(build["libtorch_root"]), find_mpi(),
+            run_two_ranks(build["two_ranks"]), find_cuda_toolkit(build["cuda_toolkit"]),
+            *(Finding(name, GOOD, f"{build[name.lower()]} (at build time)") for name in ("Protobuf", "gRPC"))]
+
+
+def to_be_built(why: str) -> list[Finding]:
+    """What is missing to build the programs of a checkout. @param why  there are none"""
+    findings = [Finding("programs", BAD, why)]
+    if (setup := CHECKOUT / "launch/setup").exists():
+        done = output_of(["timeout", "60", "bash", str(setup), "missing"], dict(os.environ))
+        told = dict(line.split(": ", 1) for line in done.text.splitlines() if ": " in line)
+        findings += [Finding(item, BAD, f"missing: {told[item]}: run ./launch/setup") if item in told else
+                     Finding(item, GOOD, "what a build needs is there")
+                     for item in ("Debian packages", "Python packages") if done.code == 0]
+    return [*findings, find_mpi()]
+
+
+def find_cores() -> Finding:
+    if (cores := usable_cores()) < 2:
+        return Finding("cores", NOTE, f"{cores}: several workers will share it (mpirun runs with --oversubscribe)")
+    return Finding("cores", GOOD, str(cores))
+
+
+def find_memory() -> Finding:
+    return Finding("memory", GOOD, f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / GIB:.1f} GiB")
+
+
+def of_shared_memory(build: dict) -> list[Finding]:
+    removed, item = build["segments_removed"], "shared memory"
+    left = (Finding(item, NOTE, f"removed {removed} that killed workers or launchers left in /dev/shm") if removed else
+            Finding(item, GOOD, "no killed worker left any"))
+    return [left, *([Finding("snapshots", NOTE, line) for line in build["snapshots"]] or [Finding("snapshots", GOOD, "none were left")])]
+
+
+def find_space(item: str, folder: str, least: float) -> Finding:
+    gib = free_gib(folder)
+    if gib is None:
+        return Finding(item, BAD, f"{folder} cannot be examined: does it exist?")
+    if gib < least:
+        return Finding(item, BAD, f"{gib:.2f} GiB free in {folder}: free some")
+    return Finding(item, GOOD, f"{gib:.1f} GiB free in {folder}")
+
+
+def find_fashion_mnist() -> Finding:
+    if FASHION_MNIST.is_dir():
+        return Finding("Fashion-MNIST", GOOD, str(FASHION_MNIST))
+    return Finding("Fashion-MNIST", NOTE, "missing: apt-get install dataset-fashion-mnist (./launch/setup does)")
+
+
+def find_user() -> Finding:
+    if os.geteuid() != 0:
+        return Finding("user", GOOD, "not root")
+    return Finding("user", NOTE, "root; OMPI_ALLOW_RUN_AS_ROOT is set" if "OMPI_ALLOW_RUN_AS_ROOT" in os.environ else
+                   "root: gangway run allows it; for a bare mpirun set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+
+
+def find_network() -> Finding:
+    if addresses := own_addresses():
+        return Finding("network", GOOD, ", ".join(map(" ".join, addresses)))
+    return Finding("network", NOTE, "no interface but loopback: jobs run on this host alone")
+
+
+def find_gpu_binding(environment: dict) -> list[Finding]:
+    """Where Slurm has bound each task of this allocation to GPUs of its own: NCCL finds links among those alone that a process sees
+    (NVIDIA/nccl#1066)."""
+    for name in ("SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND"):
+        if environment.get(name) and environment.get("SLURM_GPU_BIND") != "none":
+            return [Finding("GPUs of a task", NOTE, f"{name}={environment[name]}: a rank that sees its own GPU alone has no NVLink to "
+                                                    "others of its node (NVIDIA/nccl#1066); ask for --gpus-per-node, with --gpu-bind=none")]
+    return []
+
+
+def examined() -> list[Finding]:
+    """Looks; starts two ranks under mpirun for a moment, and a worker a GPU where there are several, and removes the shared memory that
+    killed workers left, and snapshots that no run goes on from. Changes nothing else."""
+    try:
+        build = build_facts("--clean")
+    except Failed as error:
+        build, why = None, error.line
+    return [*(of_build(build) if build else to_be_built(why)), find_cores(), find_memory(), *(of_shared_memory(build) if build else []),
+            find_space("/dev/shm", "/dev/shm", LEAST_SHARED_MEMORY_GIB), find_space("disk", os.getcwd(), LEAST_DISK_GIB),
+            find_fashion_mnist(), find_user(), *([] if build else [find_network()]),
+            *examined_gpus(build["cuda_toolkit"] if build else ""), *find_gpu_binding(dict(os.environ))]
+
+
+def doctor(hosts=(), hostfile=None) -> list[Finding]:
+    """Of this machine, or in what these hosts differ, which are reached as a job would reach them. Raises Failed: the hostfile"""
+    if not hosts and hostfile is None:
+        return examined()
+    return compared(asked_hosts(*hosts_of_line(hosts, hostfile)))
+
+
+def hosts_of_line(hosts, hostfile) -> tuple[list[str], list[str]]:
+    """Names, and the variables that a job's ranks there would get."""
+    try:
+        build = build_facts(*(["--hostfile", str(hostfile)] if hostfile else []))
+    except Failed:
+        if hostfile:
+            raise
+        build = {"forwarded": []}  # none is built here
+    return [*hosts, *build.get("hosts", [])], build["forwarded"]
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("doctor", "What this machine has and lacks, or in what several hosts differ",
+                    "Where nothing is built: PYTHONPATH=share/python python3 -m gangway.tools doctor, in the checkout.")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    several = parser.add_mutually_exclusive_group()
+    several.add_argument("--hosts", metavar="A,B,...", type=lambda text: text.split(","),
+                         help="hosts to set beside one another, reached as a job would reach them")
+    several.add_argument("--hostfile", help="the same, from a file for Open MPI")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name the environment variables that ranks on other hosts get too")
+    parser.add_argument("--gpus", action="store_true", help=SUPPRESS)  # for gangway bench node
+    line = parser.parse_args(words)
+    if line.gpus:
+        kept = ("name", "memory_gib", "driver", "capability")
+        print(json.dumps([{name: getattr(gpu, name) for name in kept} for gpu in read_gpus()]))
+        return
+    if line.hosts or line.hostfile:
+        names, forwarded = hosts_of_line(line.hosts or (), line.hostfile)
+        if line.verbose:
+            print(f"forwarded to other hosts: {', '.join(forwarded) or 'nothing'}", flush=True)
+        hosts = asked_hosts(names, forwarded)
+        findings = compared(hosts)
+        text = f"{hosts_text(hosts)}\n{findings_text(findings) if findings else 'the hosts fit one another' + chr(10)}"
+        more = {"hosts": hosts_of_json(hosts)}
+    else:
+        findings, more = examined(), {}
+        text = findings_text(findings)
+    print(findings_json(findings, **more) if line.json else text, end="")
+    if not is_healthy(findings):
+        raise Failed("", ENVIRONMENT)  # the table has said why

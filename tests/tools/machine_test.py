@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """What tools share: progress, tables, text of others, figures of steps, commands, cores, files."""
 import io
-import math
 import os
 import signal
 import subprocess
@@ -15,7 +14,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
-from gangway.tools import machine, measured  # noqa: E402
+from gangway.tools import measured  # noqa: E402
 from gangway.tools.__main__ import carry_out  # noqa: E402
 from gangway.tools.command_line import plain, table, write_whole  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
@@ -101,22 +100,6 @@ class CommandsTogether(unittest.TestCase):
                     tool.send_signal(number)
                     self.assertEqual(said.read(), "")  # it ends where no process holds the pipe any more
                 self.assertNotEqual(tool.wait(), 0)
-
-
-class Cores(unittest.TestCase):
-    def test_are_as_many_as_quotas_allow(self):
-        with tempfile.TemporaryDirectory() as folder:
-            group = Path(folder)
-            self.assertEqual(machine._quota(group), math.inf)
-            (group / "cpu.cfs_quota_us").write_text("-1\n")
-            (group / "cpu.cfs_period_us").write_text("100000\n")
-            self.assertEqual(machine._quota(group), math.inf)
-            (group / "cpu.cfs_quota_us").write_text("50000\n")
-            self.assertEqual(machine._quota(group), 0.5)
-            (group / "cpu.max").write_text("250000 100000\n")
-            self.assertEqual(machine._quota(group), 2.5)
-        self.assertLessEqual(1, machine.usable_cores())
-        self.assertLessEqual(machine.usable_cores(), len(os.sched_getaffinity(0)))
 
 
 class Files(unittest.TestCase):

@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "share/python"))
 import gangway  # noqa: E402
 from gangway import Failed  # noqa: E402
-from gangway.job_file import edited  # noqa: E402
 from gangway.tools import trial_runs, trials, tune  # noqa: E402
+from gangway.tools.edited_job import edited  # noqa: E402
 from gangway.tools.measured import MeasuredRun, prepared  # noqa: E402
 from gangway.tools.trials import Trial, TrialRun  # noqa: E402
 

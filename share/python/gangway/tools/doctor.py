@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What this machine has and lacks, or in what several hosts differ. Needs no package beside Python's own, so that it works where nothing
 is built: PYTHONPATH=share/python python3 -m gangway.tools doctor. Main thread."""
-import json
 import os
 import shlex
-from argparse import SUPPRESS
 from pathlib import Path
 
 from gangway.errors import Failed
 from gangway.launch import program
 from gangway.tools.command_line import Parser
 from gangway.tools.findings import BAD, GOOD, NOTE, Finding, findings_json, findings_text, is_healthy
-from gangway.tools.gpus import examined_gpus, read_gpus
+from gangway.tools.gpus import examined_gpus
 from gangway.tools.hosts import (CHECKOUT, GIB, NONE, asked_hosts, build_facts, compared, free_gib, hosts_of_json, hosts_text,
                                  libtorch_version, mpi_version, mpirun_environment, own_addresses, usable_cores)
 from gangway.tools.measured import output_of
@@ -172,12 +170,7 @@ def command(words: list[str]) -> None:
                          help="hosts to set beside one another, reached as a job would reach them")
     several.add_argument("--hostfile", help="the same, from a file for Open MPI")
     parser.add_argument("-v", "--verbose", action="store_true", help="name the environment variables that ranks on other hosts get too")
-    parser.add_argument("--gpus", action="store_true", help=SUPPRESS)  # for gangway bench node
     line = parser.parse_args(words)
-    if line.gpus:
-        kept = ("name", "memory_gib", "driver", "capability")
-        print(json.dumps([{name: getattr(gpu, name) for name in kept} for gpu in read_gpus()]))
-        return
     if line.hosts or line.hostfile:
         names, forwarded = hosts_of_line(line.hosts or (), line.hostfile)
         if line.verbose:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import Failed, complaints
+from gangway.errors import complaints
 from gangway.launch import program
 from gangway.tools.findings import BAD, GOOD, NOTE, Finding, is_healthy
 from gangway.tools.measured import output_of

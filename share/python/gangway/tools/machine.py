@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Whether this machine is quiet enough to be measured on, and how far a measurement has come."""
 import contextlib
-import ctypes
 import math
-import os
 import sys
 import time
 from pathlib import Path
@@ -43,37 +41,6 @@ def require_quiet_machine(anyway: bool) -> None:
         raise Failed(f"{what}: wait until it is quiet, or measure with --anyway", ENVIRONMENT)
     if what:
         print(f"gangway: NOT QUIET: {what}", file=sys.stderr, flush=True)
-
-
-def _quota(group: Path) -> float:
-    """Cores that one control group allows, of either version."""
-    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
-        with contextlib.suppress(OSError, ValueError):  # it has no such file, or that says "max"
-            quota, period = (float(word) for name in names for word in (group / name).read_text().split())
-            if quota > 0 and period > 0:
-                return quota / period
-    return math.inf
-
-
-def usable_cores() -> int:
-    """Cores that this process may keep busy, by its affinity and the quotas of its control groups."""
-    cores = float(len(os.sched_getaffinity(0)))
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, group = line.split(":", 2)
-        if (controller := controllers.split(",")[0]) in ("", "cpu"):
-            inner = Path("/sys/fs/cgroup", controller, group.lstrip("/"))
-            cores = min(cores, *map(_quota, (inner, *inner.parents)))
-    return math.ceil(cores)
-
-
-def num_gpus() -> int:
-    """GPUs that NVIDIA's driver shows this process: CUDA_VISIBLE_DEVICES, control groups and MIG decide which."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return 0
-    count = ctypes.c_int()
-    return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
 
 
 def duration_text(seconds: float) -> str:

@@ -12,11 +12,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway import job_file
 from gangway.errors import Failed
 from gangway.launch import typed_program
 from gangway.tools.command_line import Parser, number, plain, require_place, write_whole
-from gangway.tools.machine import Progress, num_gpus, require_quiet_machine, usable_cores
+from gangway.tools.edited_job import edited
+from gangway.tools.gpus import num_gpus
+from gangway.tools.hosts import usable_cores
+from gangway.tools.machine import Progress, require_quiet_machine
 from gangway.tools.measured import prepared, scratch_folder
 from gangway.tools.recorded import said_by
 from gangway.tools.trial_runs import SIGNALLED, TrialRuns
@@ -229,7 +231,7 @@ class _Tuner:
         try:
             text = Path(self._job).read_bytes().decode()  # ends of lines as they are
             before = leaves_of(prepared(self._job)["yaml"])
-            text = job_file.edited(text, [f"{path}={value.replace(' ', '') if value.startswith('[') else value}"
+            text = edited(text, [f"{path}={value.replace(' ', '') if value.startswith('[') else value}"
                                           for path, value in leaves_of(tuned["yaml"]).items() if before.get(path) != value])
             if prepared(self._job, text=text)["job"] == tuned["job"]:
                 return text

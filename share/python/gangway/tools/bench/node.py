@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One report of this machine, to be sent to others: what it is and lacks, how fast its workers exchange, and a small job of this package's
 own on one worker and more, whose digests must be equal. It keeps a time limit."""
-import json
 import os
-import re
 import socket
 import struct
 import sys
@@ -16,8 +14,11 @@ from gangway.launch import program
 from gangway.tools.bench import allreduce, page, parser_of
 from gangway.tools.bench.job import JobBench, processor, today, write
 from gangway.tools.command_line import listed, number, one_of, say, whole_number
-from gangway.tools.machine import num_gpus, usable_cores, work_of_others
-from gangway.tools.measured import OutOfTime, output_of, scratch_folder, time_limit
+from gangway.tools.doctor import examined
+from gangway.tools.gpus import num_gpus, read_gpus
+from gangway.tools.hosts import usable_cores
+from gangway.tools.machine import work_of_others
+from gangway.tools.measured import OutOfTime, scratch_folder, time_limit
 from gangway.tools.recorded import said_by
 from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, reason_in
 
@@ -28,6 +29,7 @@ SECONDS_TO_END, PART_TO_END = 15.0, 0.4  # that a run which is told to end may t
 # one that keeps it busy.
 SIDE = {"cpu": 32, "cuda": 64}  # of its pictures, and the width of its networks
 IMAGES_OF_MICROBATCH = {"cpu": 8, "cuda": 64}
+KEPT = ("name", "memory_gib", "driver", "capability")  # of a GPU
 LEAST_BATCH, PICTURES = 64, 4096
 FEW_SECONDS = 30.0  # left: where cores are shared, large blocks take long
 LEAST_SECONDS, MOST_SECONDS, PART = 0.1, 1.0, 0.4 / 12  # of a row at a size of the exchange, and of the time that is left
@@ -67,27 +69,9 @@ def job_text(device: str, workers: int, pictures) -> str:
             "output: {pictures_kimg: 0}\n")
 
 
-def gpus() -> list[dict]:
-    """As nvidia-smi tells of them. A driver whose GPU has fallen off the bus keeps it waiting."""
-    told = output_of(["timeout", "20", "nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap",
-                      "--format=csv,noheader,nounits"], dict(os.environ)).text
-    rows = (re.split(", *", line) for line in told.splitlines())
-    return [{"name": row[0], "memory_gib": int(row[1]) / 1024, "driver": row[2], "capability": row[3]}
-            for row in rows if len(row) == 4 and row[1].isdecimal()]
-
-
 def machine() -> dict:
-    return {"processor": processor(), "cores": usable_cores(), "gpus": gpus(),
+    return {"processor": processor(), "cores": usable_cores(), "gpus": [{name: getattr(gpu, name) for name in KEPT} for gpu in read_gpus()],
             "memory_gib": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30}
-
-
-def findings() -> list[dict]:
-    """What `gangway doctor` says."""
-    told = output_of([program(), "doctor", "--json"], dict(os.environ)).text
-    try:
-        return json.loads(told)["findings"]
-    except (ValueError, LookupError, TypeError):
-        raise Failed(f"'gangway doctor --json' failed: {told}", ENVIRONMENT) from None
 
 
 def exchange(workers: int, seconds_left: float) -> dict:
@@ -125,7 +109,8 @@ def bench_node(keys=(), *, minutes: float = 10, workers=None, device: str = "aut
             return None
 
         report = {"gangway": said_by("--version").split()[1], "host": socket.gethostname(), "date": today(), "machine": machine(),
-                  "device": device, "busy": busy, "findings": measured("what gangway doctor finds", findings),
+                  "device": device, "busy": busy,
+                  "findings": measured("what gangway doctor finds", lambda: [found._asdict() for found in examined()]),
                   "job": measured("a job on 1 worker and more", bench.report),
                   "transports": measured("how fast workers exchange", lambda: exchange(most, limit.seconds_left))}
         if device == "cuda" and (count := num_gpus()) > 1:

@@ -51,7 +51,7 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"scale", kPython, "Measure how a job scales, beside what was predicted and what is possible"},
     {"bench", kPython, "Measure this machine's or cluster's cores, communication and disk"},
     {"doctor", kPython, "What this machine has and lacks, or in what several hosts differ"},
-    {"init", kTools,
+    {"init", kPython,
      "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
      "needs for a job"},
     // Hidden: what commands start of one another.

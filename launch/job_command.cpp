@@ -17,9 +17,11 @@
 #include "checkpoint/format/manifest.hpp"
 #include "checkpoint/format/names.hpp"
 #include "checkpoint/format/state_index.hpp"
+#include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
+#include "launch/process/positive_number.hpp"
 #include "launch/run/job_hosts.hpp"
 
 namespace gangway::launch {
@@ -44,21 +46,47 @@ JobSources sources_at(const fs::path& place) {
           .hosts = std::vector<std::string>()};
 }
 
-nlohmann::ordered_json told(const ResolvedJob& job) {
+/// Of the checkpoints that it saves, whatever the layout.
+std::int64_t checkpoint_bytes(JobSpec spec) {
+  spec.layout = LayoutChoice::of(*spec.training.recipe);
+  const MemoryEstimate memory = estimate_memory(spec, 1);
+  return memory.weights_bytes + memory.optimizer_bytes;
+}
+
+/// @throws ConfigError where the job cannot have so many workers
+nlohmann::ordered_json memory_of(const JobSpec& spec, int workers) {
+  require_workers(spec, workers);
+  const MemoryEstimate memory = estimate_memory(spec, workers);
+  return {{"weights", memory.weights_bytes},
+          {"gradients", memory.gradients_bytes},
+          {"optimizer", memory.optimizer_bytes},
+          {"total", memory.total_bytes()}};
+}
+
+/// @param overrides  those that were typed, and those that follow from the data and the host
+nlohmann::ordered_json told(const ResolvedJob& job, const std::vector<std::string>& overrides,
+                            int workers) {
   nlohmann::ordered_json networks = nlohmann::ordered_json::array();
   for (const NetworkSpec& network : job.spec.networks) {
     networks.push_back({{"name", network.name}, {"frozen", network.is_frozen}});
   }
-  return {{"name", job.name},
-          {"job", to_yaml(job.spec)},
-          {"images_per_step", job.spec.images_per_step()},
-          {"steps", job.spec.total_steps()},
-          {"burn_in_images", job.spec.ends_burn_in() ? job.spec.burn_in_images() : 0.0},
-          {"networks", std::move(networks)},
-          // Of `gangway run` without -n, on this host.
-          {"workers", default_workers(job.spec, usable_cores())},
-          {"places_networks", job.spec.layout.places_networks()},
-          {"fingerprint", job_fingerprint(job.spec)}};
+  nlohmann::ordered_json document{
+      {"name", job.name},
+      {"job", to_yaml(job.spec)},
+      {"overrides", overrides},
+      {"images_per_step", job.spec.images_per_step()},
+      {"steps", job.spec.total_steps()},
+      {"burn_in_images", job.spec.ends_burn_in() ? job.spec.burn_in_images() : 0.0},
+      {"networks", std::move(networks)},
+      // Of `gangway run` without -n, on this host.
+      {"workers", default_workers(job.spec, usable_cores())},
+      {"places_networks", job.spec.layout.places_networks()},
+      {"fingerprint", job_fingerprint(job.spec)}};
+  if (workers > 0) {
+    document["memory"] = memory_of(job.spec, workers);
+    document["checkpoint_bytes"] = checkpoint_bytes(job.spec);
+  }
+  return document;
 }
 
 }  // namespace
@@ -67,6 +95,7 @@ void add_job_command(CLI::App& app, CommandLine& line) {
   struct Options {
     std::string job;
     std::vector<std::string> overrides;
+    int workers = 0;
     bool json = false;
     bool is_edited = false;
   };
@@ -78,6 +107,9 @@ void add_job_command(CLI::App& app, CommandLine& line) {
       ->type_name("JOB.yaml");
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
+  command
+      ->add_option("-n,--workers", options->workers, "Workers, whose memory --json tells, in bytes")
+      ->check(kPositiveNumber);
   command->add_flag("--json", options->json, "JSON: the job, and what follows from it");
   command->add_flag("--stdin", options->is_edited)->group("");  // `gangway tune` hands a text over
   command->footer("Example: gangway job examples/ring8.yaml training.batch=64");
@@ -90,8 +122,11 @@ void add_job_command(CLI::App& app, CommandLine& line) {
       }
       sources.overrides = options->overrides;
       sources.environment = gangway_variables(line.environment);
-      const ResolvedJob job = load_job(with_data(std::move(sources)));
-      std::cout << (options->json ? told(job).dump() + "\n" : to_yaml(job.spec)) << std::flush;
+      sources = with_data(std::move(sources));
+      const ResolvedJob job = load_job(sources);
+      std::cout << (options->json ? told(job, sources.overrides, options->workers).dump() + "\n"
+                                  : to_yaml(job.spec))
+                << std::flush;
       return 0;
     };
   });

@@ -4,7 +4,6 @@
 #include "launch/commands.hpp"
 #include "launch/data/data_commands.hpp"
 #include "launch/doctor_facts.hpp"
-#include "launch/init/init_command.hpp"
 #include "launch/job_command.hpp"
 #include "launch/mpirun/ranks_command.hpp"
 #include "launch/plan_command.hpp"
@@ -15,9 +14,9 @@
 namespace gangway::launch {
 namespace {
 
-constexpr std::array kOwn{add_advise_command, add_data_commands,    add_job_command,
-                          add_plan_command,   add_ranks_command,    add_store_times_command,
-                          add_init_command,   add_run_view_command, add_doctor_facts_command};
+constexpr std::array kOwn{add_advise_command,   add_data_commands,       add_job_command,
+                          add_plan_command,     add_ranks_command,       add_store_times_command,
+                          add_run_view_command, add_doctor_facts_command};
 
 }  // namespace
 

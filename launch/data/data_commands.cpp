@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -23,7 +25,7 @@
 #include "gan/pictures/png.hpp"
 #include "launch/data/data_bench_command.hpp"
 #include "launch/data/pack_command.hpp"
-#include "launch/data/picture_facts.hpp"
+#include "launch/data/require_there.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -43,6 +45,7 @@ constexpr std::size_t kShown = 10;
 struct CheckOptions {
   std::string source;
   int resolution = 64;
+  std::int64_t most = 0;  ///< images that are read; 0: all
   std::optional<fs::path> sheet;
   bool json = false;
 };
@@ -137,19 +140,26 @@ void print_for_people(const Survey& survey, const data::ImageLabels& labels,
   std::cout << std::flush;
 }
 
-void print_json(const Survey& survey, const data::ImageLabels& labels, double seconds) {
+/// @param files  images of the source, read or not
+void print_json(const Survey& survey, const data::ImageLabels& labels, std::size_t files,
+                double seconds) {
   nlohmann::ordered_json document{
-      {"images", survey.images}, {"gray", survey.gray}, {"seconds", seconds}};
+      {"images", survey.images}, {"gray", survey.gray}, {"seconds", seconds}, {"files", files}};
   document["sizes"] = nlohmann::ordered_json::array();
   for (const auto& [size, count] : survey.sizes) {
     document["sizes"].push_back(
         {{"width", size.first}, {"height", size.second}, {"images", count}});
   }
+  std::vector<std::int64_t> files_of(survey.by_label.size());
+  for (const int label : labels.of_images) {
+    ++files_of[static_cast<std::size_t>(label)];
+  }
   document["labels"] = nlohmann::ordered_json::array();
   for (std::size_t label = 0; label < survey.by_label.size(); ++label) {
     document["labels"].push_back({{"label", label},
                                   {"name", labels.classes.empty() ? "" : labels.classes[label]},
-                                  {"images", survey.by_label[label]}});
+                                  {"images", survey.by_label[label]},
+                                  {"files", files_of[label]}});
   }
   document["mean"] = survey.mean;
   document["deviation"] = survey.deviation;
@@ -222,13 +232,14 @@ int check(const CheckOptions& options) {
   const data::ImageLabels labels =
       has_sides ? data::ImageLabels{} : data::labels_of(*archive, location);
   const Survey survey = data::survey_images(
-      *archive, labels, {.resolution = options.resolution, .threads = usable_cores()});
+      *archive, labels,
+      {.resolution = options.resolution, .threads = usable_cores(), .most = options.most});
   if (options.sheet && !survey.samples.empty()) {
     write_sheet(*options.sheet, survey, options.resolution);
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  options.json ? print_json(survey, labels, seconds)
+  options.json ? print_json(survey, labels, archive->entries().size(), seconds)
                : print_for_people(survey, labels, options, seconds);
   return static_cast<int>(survey.broken.empty() ? ExitCode::kDone : ExitCode::kUsage);
 }
@@ -251,6 +262,8 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
                    "Side of the squares that mean and sheet are made of")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  command->add_option("--most", options->most, "Images that are read, evenly spread. Default: all")
+      ->check(CLI::PositiveNumber);
   command->add_option("--sheet", options->sheet, "PNG file for a contact sheet of 64 images");
   command->add_flag("--json", options->json, "For programs");
   command->footer(

@@ -17,6 +17,7 @@
 #include "gan/data/archives/open_archive.hpp"
 #include "gan/data/kept/write_pack.hpp"
 #include "job/data_source.hpp"
+#include "launch/data/require_there.hpp"
 
 namespace gangway::launch {
 namespace {

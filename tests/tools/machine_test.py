@@ -16,9 +16,18 @@ sys.path.insert(0, str(ROOT / "share/python"))
 from gangway import Failed  # noqa: E402
 from gangway.tools import measured  # noqa: E402
 from gangway.tools.__main__ import carry_out  # noqa: E402
-from gangway.tools.command_line import plain, table, write_whole  # noqa: E402
+from gangway.tools.command_line import counted, plain, table, typed, write_whole  # noqa: E402
 from gangway.tools.machine import Progress, duration_text  # noqa: E402
 from gangway.tools.measured import Output, outputs_of, step_figures  # noqa: E402
+
+
+class Words(unittest.TestCase):
+    def test_count(self):
+        self.assertEqual([counted(1, "worker"), counted(0.5, "minute")], ["1 worker", "0.5 minutes"])
+
+    def test_name_the_command_as_it_was_typed(self):
+        with mock.patch.dict(os.environ, GANGWAY_TYPED="bin/gangway"):
+            self.assertEqual(typed("run", "a b"), "bin/gangway run 'a b'")
 
 
 class Terminal(io.StringIO):

@@ -11,8 +11,8 @@ import importlib
 _PLACES = {"Audio": "step", "Failed": "errors", "Run": "opened", "Step": "step", "bench_checkpoint": "tools.bench.checkpoint",
            "bench_job": "tools.bench.job", "bench_node": "tools.bench.node", "bench_overlap": "tools.bench.overlap",
            "bench_recovery": "tools.bench.recovery", "compare": "tools.compare", "doctor": "tools.doctor", "events": "tools.events",
-           "find_lr": "tools.find_lr", "open": "opened", "phase": "step", "replay": "tools.replay", "report": "tools.report",
-           "run": "launch", "scale": "tools.scale", "tune": "tools.tune"}
+           "find_lr": "tools.find_lr", "init_job": "tools.init", "manifest": "tools.init", "open": "opened", "phase": "step",
+           "replay": "tools.replay", "report": "tools.report", "run": "launch", "scale": "tools.scale", "tune": "tools.tune"}
 __all__ = list(_PLACES)
 
 

@@ -55,6 +55,13 @@ class DataCheck(unittest.TestCase):
         self.assertRegex(text, r"(?m)^time +\d+\.\d s$")
         self.assertGreater(found["seconds"], 0)
 
+    def test_reads_no_more_than_asked_for_and_counts_all(self):
+        for i in range(12):
+            self.image(f"{'ant' if i < 8 else 'bee'}/{i:02}.png", 20, 30)
+        found = json.loads(check(self.folder, "--json", "--most", 3))
+        self.assertEqual((found["images"], found["files"]), (3, 12))
+        self.assertEqual([(one["images"], one["files"]) for one in found["labels"]], [(2, 8), (1, 4)])
+
     def test_has_the_mean_and_deviation_of_the_pixels(self):
         paths = [self.image(f"{i}.png", 16, 16) for i in range(7)]
         values = numpy.stack([numpy.asarray(Image.open(path), float) for path in paths]).reshape(-1, 3)

@@ -8,7 +8,8 @@ from gangway.errors import Failed
 from gangway.tools.command_line import plain
 
 MODULES = {"bench": "bench", "compare": "compare", "doctor": "doctor", "events": "events", "export-metrics": "export_metrics",
-           "find-lr": "find_lr", "host-facts": "hosts", "replay": "replay", "report": "report", "scale": "scale", "tune": "tune"}
+           "find-lr": "find_lr", "host-facts": "hosts", "init": "init", "replay": "replay", "report": "report", "scale": "scale",
+           "tune": "tune"}
 ENVIRONMENT = 6  # exit code (docs/run-directory.md)
 
 
@@ -27,6 +28,7 @@ def carry_out(name: str, words: list[str]) -> None:
 def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside noted_requests() Ctrl-C ends it without a traceback
+    sys.stdout.reconfigure(errors="surrogateescape")  # names of files are bytes
     try:
         carry_out(sys.argv[1], sys.argv[2:])
     except Failed as error:

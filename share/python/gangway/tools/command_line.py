@@ -4,11 +4,11 @@ import argparse
 import math
 import os
 import re
+import shlex
 from pathlib import Path
 
 from gangway.errors import Failed
-
-ENVIRONMENT = 6  # exit code
+from gangway.launch import typed_program
 
 ENVIRONMENT = 6  # exit code
 
@@ -101,6 +101,16 @@ def plain(text: str) -> str:
     """Of a run or a job file, for a terminal: "?" takes the place of characters that it obeys, but for ends of lines and tabs,
     and of bytes that were no text."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]", "?", text)
+
+
+def counted(number: float, what: str) -> str:
+    """As "1 worker", "0.5 minutes"."""
+    return f"{number:g} {what}{'' if number == 1 else 's'}"
+
+
+def typed(*words: str) -> str:
+    """A command line of gangway's for a shell, as the user has typed the command."""
+    return shlex.join([typed_program(), *words])
 
 
 def say(line: str) -> None:

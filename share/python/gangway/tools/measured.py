@@ -34,12 +34,13 @@ YOUNG = 60                    # seconds: a folder is made before its owner locks
 PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=off", "layout.restarts=0"]
 
 
-def prepared(job, keys=(), environment: dict | None = None, text: str | None = None) -> dict:
+def prepared(job, keys=(), environment: dict | None = None, text: str | None = None, workers: int | None = None) -> dict:
     """What `gangway job JOB KEYS --json` tells: "job", the resolved one by section, its "yaml", and what follows from it.
     @param job  a job file, or the folder of a checkpoint, which holds a job; environment: None: this process's
-    @param text  takes the place of what the job file holds
+    @param text  takes the place of what the job file holds; workers: whose memory it tells, too
     Raises Failed with its line."""
-    words = [program(), "job", str(job), *keys, "--json", *(["--stdin"] if text is not None else [])]
+    words = [program(), "job", str(job), *keys, "--json", *(["--stdin"] if text is not None else []),
+             *(["-n", str(workers)] if workers else [])]
     done = subprocess.run(words, input=text or "", capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         raise Failed("\n".join(complaints(done.stderr.splitlines())) or f"gangway job ended with {done.returncode}", done.returncode)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""`gangway init`: a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers needs for a job."""
+import argparse
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from gangway.errors import Failed
+from gangway.tools.command_line import Parser, typed, whole_number
+from gangway.tools.init.job import init_job
+from gangway.tools.init.manifests import KINDS, Manifest, require_places, seconds_of
+from gangway.tools.measured import prepared
+
+ENVIRONMENT = 6
+LONGEST_SHOWN = 60  # characters of a name that is refused
+WHAT = {"job": "A job file for a set of pictures, this machine and the time that you have",
+        **{name: kind.what for name, kind in KINDS.items()}}
+
+
+class Written(NamedTuple):
+    text: str
+    file: str  # that the text names; "-": standard output
+
+
+def manifest(kind: str, job, keys=(), *, workers: int | None = None, nodes: int = 1, gpus_per_node: int = 0, time: str = "",
+             grace: int = 120, image: str = "gangway", name: str | None = None, outdir="runs", file: str | None = None,
+             made_by: str = "") -> Written:
+    """@param kind  "slurm", "k8s" or "docker"; keys: of the job; name: of the run
+    @param workers  None: layout.data, else one a GPU, else one a node
+    @param time  limit: minutes, "12:00:00" or "2-12:00:00"; grace: seconds for a save before the end
+    @param file  None: named after the run; made_by: the command that the text names
+    Raises Failed: the job, or places that are not enough for the workers, or too many."""
+    told = prepared(job, keys, workers=workers)
+    if not workers:
+        data = told["job"]["layout"]["data"]
+        workers = nodes * max(1, gpus_per_node) if data == "auto" else data
+        told = prepared(job, keys, workers=workers)
+    seconds, name = seconds_of(time) if time else None, name or told["name"]
+    if not re.fullmatch("[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", name):
+        shown = name[:LONGEST_SHOWN] + "..." * (len(name) > LONGEST_SHOWN)
+        raise Failed(f"run name {shown!r}: expected 1 to 64 of A-Z a-z 0-9 . _ - without a dot in front; give another --run")
+    file = file or KINDS[kind].default_file(name)
+    made = Manifest(told, name, os.path.abspath(job), workers, nodes, gpus_per_node, seconds, grace, image, os.path.abspath(outdir), file,
+                    made_by)
+    require_places(made)
+    return Written(KINDS[kind].text(made), file)
+
+
+def _require_free(file: str, may_be_there: bool, option: str) -> None:
+    if not may_be_there and os.path.exists(file):
+        raise Failed(f"{file} is there already: --force writes over it, {option} names another file")
+
+
+def _write(file: str, text: str, then: str) -> None:
+    """@param then  what is typed next"""
+    if file == "-":
+        print(text, end="")
+        return
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
+    try:
+        Path(file).write_text(text, "utf-8", "surrogateescape", "")
+    except OSError as error:
+        raise Failed(f"{file}: cannot be written: {error.strerror}; make its folder, or choose another place", ENVIRONMENT) from None
+    print(f"{file}: look it over, then: {then}")
+
+
+def minutes(text: str) -> float:
+    if not 0.1 <= (number := float(text)) <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text} is not in the range 0.1 to 1000000")
+    return number
+
+
+def _job(words: list[str]) -> None:
+    parser = Parser("init job", WHAT["job"],
+                    "Examples:\n  gangway init job photos.zip\n"
+                    "  gangway init job photos/ --minutes 120 --resolution 64 -n 4 -o photos.yaml\n"
+                    "  gangway init job faces.zip --recipe r3gan-ffhq64")
+    parser.add_argument("source", metavar="FOLDER_OR_FILE", help="folder, ZIP or tar of pictures (docs/pictures.md)")
+    parser.add_argument("--minutes", type=minutes, default=30.0, help="time for the training (%(default)g)")
+    parser.add_argument("--resolution", type=int, metavar="PIXELS", help="pixels a side, 32 or 64; default: as the pictures are")
+    parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N",
+                        help="workers; default: one a GPU, else one a core, up to 8")
+    parser.add_argument("--recipe", metavar="NAME",
+                        help="a published one in the place of advice, as r3gan-ffhq64: its own networks, rates and length")
+    parser.add_argument("--no-trial", action="store_false", dest="trial", help="do not try how fast it is")
+    parser.add_argument("-o", "--output", default="job.yaml", metavar="FILE", help="file to write (%(default)s); -: standard output")
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    line = parser.parse_args(words)
+    is_printed = line.output == "-"
+    _require_free(line.output, line.force or is_printed, "-o")
+    made = init_job(line.source, minutes=line.minutes, resolution=line.resolution, workers=line.workers, recipe=line.recipe,
+                    trial=line.trial, file="job.yaml" if is_printed else shlex.quote(line.output), made_by=typed("init", "job", *words),
+                    say=lambda text: print(text, end="", flush=True, file=sys.stderr if is_printed else sys.stdout))
+    _write(line.output, made.text, f"{typed('run', line.output)} -n {made.workers}")
+
+
+def _manifest(name: str, words: list[str]) -> None:
+    kind, parser = KINDS[name], Parser(f"init {name}", WHAT[name], f"Example: gangway init {name} job.yaml -n 4 --nodes 2 --time 12:00:00")
+    parser.add_job("workers; default: layout.data, else one a GPU, else one a node")
+    parser.add_argument("--nodes", type=whole_number(1), default=1, metavar="N", help="machines to ask for (%(default)s)")
+    parser.add_argument("--gpus-per-node", type=whole_number(0), default=0, metavar="N", help="GPUs of each of them")
+    parser.add_argument("--time", default="", help="limit: minutes, 12:00:00 or 2-12:00:00")
+    parser.add_argument("--grace", type=whole_number(5, 3600), default=120, metavar="SECONDS",
+                        help="for a save between the scheduler's warning and the end (%(default)s)")
+    parser.add_argument("--image", default="gangway", metavar="NAME", help="of the container (%(default)s)")
+    parser.add_argument("--run", metavar="NAME", help="of the run; default: the job file's")
+    parser.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; -: standard output; default: after the run, or Dockerfile")
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    line = parser.parse_intermixed_args(words)
+    made = manifest(name, line.job, line.keys, workers=line.workers, nodes=line.nodes, gpus_per_node=line.gpus_per_node, time=line.time,
+                    grace=line.grace, image=line.image, name=line.run, outdir=line.outdir, file=line.output,
+                    made_by=typed("init", name, *words))
+    _require_free(made.file, line.force or made.file == "-", "--output")
+    _write(made.file, made.text, kind.then.format(shlex.quote(made.file)))
+    if made.file != "-" and (todo := re.search("# (TODO: .*)", made.text)):
+        print(f"note   {todo[1]}")
+
+
+def command(words: list[str]) -> None:
+    parser = Parser("init", "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers needs for a job",
+                    "\n".join(f"{name:8} {what}" for name, what in WHAT.items())
+                    + "\n\nExamples:\n  gangway init job photos.zip --minutes 30 -o photos.yaml\n"
+                    "  gangway init slurm examples/fashion-mnist.yaml -n 4 --time 12:00:00\n"
+                    "  gangway init k8s job.yaml --nodes 2 --gpus-per-node 8 --image registry/gangway:1\n"
+                    "  gangway init docker job.yaml -o Dockerfile")
+    parser.add_argument("kind", choices=WHAT, help="what is written; gangway init KIND --help tells more")
+    kind = parser.parse_args(words[:1]).kind
+    _job(words[1:]) if kind == "job" else _manifest(kind, words[1:])

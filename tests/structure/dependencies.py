@@ -75,7 +75,7 @@ RULES = (
     Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
     Rule("plan/", (*JOB, "comm/arena/reduction_tree.hpp", "comm/calibrate/calibration.hpp",
                    "comm/calibrate/link_table.hpp", "gan/recipes/", "pipeline/", "report/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/", (*RUN, "bench/command/", "bench/store/", "checkpoint/", "plan/", "report/"),
+    Rule("launch/", (*RUN, "bench/store/", "checkpoint/", "plan/", "report/"),
          COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/", "launch/report/operator_table.hpp"),
          COMPUTES_NOT + ("MPI",)),
@@ -87,7 +87,6 @@ RULES = (
     Rule("launch/model/cuda/", (*JOB, "launch/model/", "worker/cuda/"), ("Protobuf", "gRPC", "MPI", "sockets")),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
-    Rule("bench/command/", ("base/",), COMPUTES_NOT + NO_PROCESSES),
     Rule("bench/store/", (*RUN, "checkpoint/"), COMPUTES_NOT + NO_PROCESSES),
 )
 # Libraries that must not meet in one translation unit.

@@ -11,7 +11,6 @@ from gangway.errors import Failed
 from gangway.launch import program
 from gangway.tools.command_line import counted
 from gangway.tools.init.templates import filled
-from gangway.tools.measured import prepared
 
 # MiB that the coordinator, mpirun and the shell take, and that a worker's CUDA takes on its host.
 COORDINATOR_MIB, CUDA_HOST_MIB = 512, 4096

@@ -23,6 +23,7 @@
 #include "base/message_segments.hpp"
 #include "base/system/start_child.hpp"
 #include "launch/mpirun/mpirun_errors.hpp"
+#include "launch/mpirun/session_folder.hpp"
 #include "launch/process/errand.hpp"
 #include "launch/process/launcher_guard.hpp"
 #include "launch/process/process_tree.hpp"
@@ -91,6 +92,7 @@ class Supervisor {
     const FileDescriptor write_end(ends[1]);
     ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
     errors_.emplace(std::move(read_end));
+    session_folder_.emplace();
     ::setenv(kTetherVariable, tether_text(tethers_.address()).c_str(), /*overwrite=*/1);
     child_ = start_child({.words = job_.command,
                           .errors = write_end.get(),
@@ -122,6 +124,7 @@ class Supervisor {
     const auto now = steady_clock::now();
     tethers_.serve({.greeted =
                         [&](const TetheredRank& rank) {
+                          session_folder_.reset();
                           numbers_.insert(rank.said.job);
                           mind_.watch().greeted(rank.said, now);
                         },
@@ -311,7 +314,8 @@ class Supervisor {
   std::optional<MpirunErrors> errors_;
   TetherServer tethers_;
   Supervision mind_;
-  std::set<std::uint32_t> numbers_;  ///< Open MPI's, of this job
+  std::set<std::uint32_t> numbers_;                  ///< Open MPI's, of this job
+  std::optional<HeldSessionFolder> session_folder_;  ///< until mpirun has files in it
   pid_t child_ = -1;
   int child_status_ = 0;
   bool ended_ = false;  ///< mpirun

@@ -5,6 +5,8 @@
     GANGWAY_BIN=build/release/bin tune_test.py [unittest arguments]
 """
 import contextlib
+import copy
+import functools
 import io
 import json
 import math
@@ -36,8 +38,13 @@ STATS = """{"step": 4, "seconds_tick": 40, "parts": {"data": 10}}
 {"step": 16, "sec"""
 
 
+@functools.cache
+def told(keys, text=None):
+    return prepared(RING, keys, text=text)
+
+
 def job_with(*keys):
-    return prepared(RING, keys)["job"]
+    return copy.deepcopy(told(keys)["job"])
 
 
 def trial_with(**parts):
@@ -204,7 +211,9 @@ class PlayedRuns(unittest.TestCase):
         self.stopped_at, self.plan = None, {"ranking": json.loads((KEPT / "ranking.json").read_text())}
         self.told, self.count, self.out = [], 0, io.StringIO()
         for module, name, played in ((trial_runs, "run_to_its_end", self.run_to_its_end), (trial_runs, "said_by", self.said_by),
-                                     (tune, "said_by", self.said_by), (tune, "require_quiet_machine", lambda anyway: None)):
+                                     (tune, "said_by", self.said_by), (tune, "require_quiet_machine", lambda anyway: None),
+                                     # All have this job.
+                                     (tune, "prepared", lambda job, keys=(), text=None: told(tuple(keys), text))):
             patch = mock.patch.object(module, name, played)
             patch.start()
             self.addCleanup(patch.stop)
@@ -242,10 +251,9 @@ class PlayedRuns(unittest.TestCase):
     def test_are_tried_told_and_taken_as_by_the_command_in_c_plus_plus(self):
         """What release 0.1 did with runs of these figures: `tune job.yaml model.width=16 training.batch=64 training.microbatches=4
         training.kimg=80 -n 2 --seconds 0.5`, without what it says of times."""
-        with contextlib.redirect_stdout(self.out), mock.patch.dict(os.environ, GANGWAY_TYPED="gangway"), contextlib.chdir(self.folder):
-            self.job = Path("job.yaml")
-            tune.command(["job.yaml", *SMALL, "-n", "2", "--seconds", "0.5"])
-        said = re.sub(r"(?m)(, \S+ left$| of some .* minutes in all$)", "", self.out.getvalue())
+        with contextlib.redirect_stdout(self.out), mock.patch.dict(os.environ, GANGWAY_TYPED="gangway"):
+            tune.command([f"{self.folder}/job.yaml", *SMALL, "-n", "2", "--seconds", "0.5", "--profile", f"{self.folder}/job.profile.json"])
+        said = re.sub(r"(?m)(, \S+ left$| of some .* minutes in all$)", "", self.out.getvalue()).replace(f"{self.folder}/", "")
         self.assertEqual(said, (KEPT / "said.txt").read_text())
         self.assertEqual("".join(f"{what}: {' '.join(map(str, numbers))}\n" for what, numbers in self.runs.items()),
                          (KEPT / "runs.txt").read_text())

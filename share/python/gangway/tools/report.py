@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.tools.command_line import Parser, write_whole
+from gangway.tools.command_line import Parser, plain, write_whole
 from gangway.tools.page import static_page
 from gangway.tools.recorded import whole_run
 from gangway.tools.run_view import run_document
@@ -33,6 +33,6 @@ def command(words: list[str]) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (RUN/report.html)")
     line = parser.parse_args(words)
     written = report(line.run, line.output, line.outdir)
-    print(written.file)
+    print(plain(str(written.file)))
     if written.left_out:
         print(f"{written.pictures} of {written.pictures + written.left_out} pictures are in it, evenly spaced")

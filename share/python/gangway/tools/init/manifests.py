@@ -137,9 +137,9 @@ def page_of(it: Manifest) -> Page | None:
     said = str(it.job["output"]["http"])
     if said == "off":
         return None
-    place = urlsplit(f"//{'127.0.0.1' if said == 'auto' else f'127.0.0.1:{said}' if said.isdigit() else said}")
+    place = urlsplit("//127.0.0.1" if said == "auto" else f"//127.0.0.1:{said}" if said.isdigit() else f"//{said}")
     host, port = place.hostname.replace("localhost", "127.0.0.1"), place.port or USUAL_PORT
-    return Page(host, port, [] if place.port else [f"output.http={f'[{host}]' if ':' in host else host}:{port}"])
+    return Page(host, port, [] if place.port else [f"output.http=[{host}]:{port}" if ":" in host else f"output.http={host}:{port}"])
 
 
 def probes(page: Page | None) -> str:

@@ -26,7 +26,7 @@ set(GANGWAY_INSTALLED_HEADERS
   job/blocks/progressive/growth.hpp
   job/blocks/progressive/progressive_specs.hpp
   job/blocks/residual_specs.hpp
-  job/blocks/script_spec.hpp
+  job/blocks/python_spec.hpp
   job/blocks/spectral_specs.hpp
   job/blocks/style_specs.hpp
   job/blocks/transfer_specs.hpp

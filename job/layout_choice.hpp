@@ -86,7 +86,7 @@ struct LayoutChoice {
   /// again.
   bool recompute = false;
   /// The environment whose interpreter runs networks that are the user's Python: its folder, or the
-  /// interpreter in it; empty: auto (gan/script/python_library.hpp).
+  /// interpreter in it; empty: auto (gan/python/python_library.hpp).
   std::string python;
   GraphChoice cuda_graph = GraphChoice::kAuto;                  ///< numerics.cuda_graph
   MixedProcessors mixed_processors = MixedProcessors::kRefuse;  ///< numerics.mixed_processors

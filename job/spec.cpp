@@ -13,7 +13,7 @@
 #include "job/blocks/progressive/growth.hpp"
 #include "job/data_source.hpp"
 #include "job/families/families.hpp"
-#include "job/models/script_network.hpp"
+#include "job/models/python_network.hpp"
 
 namespace gangway {
 namespace {
@@ -27,8 +27,8 @@ std::optional<NetworkId> find_network(const Job& job, std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<ScriptInput> inputs_of(const std::vector<OwnStepFacts::Input>& takes) {
-  std::vector<ScriptInput> inputs;
+std::vector<PythonInput> inputs_of(const std::vector<OwnStepFacts::Input>& takes) {
+  std::vector<PythonInput> inputs;
   for (const OwnStepFacts::Input& input : takes) {
     inputs.push_back({.name = fmt::format("input {}", inputs.size() + 1),
                       .shape = input.shape,
@@ -132,23 +132,23 @@ PerNetwork<Architecture> Job::architectures() const {
     if (network.module.file.empty()) {
       architecture = architecture_of(settled, role);
     } else {
-      ScriptSpec script = script_network(role, settled, example_shape(settled));
-      script.key = "model." + network.name;
-      script.file = network.module.file;
-      script.hash = network.module.hash;
-      script.python_class = network.module.python_class;
-      script.arguments = network.module.arguments;
-      script.seed = training.seed;
-      script.is_penalised = training.penalty.is_any() && role == "discriminator";
-      script.is_free = training.step.is_python() &&
-                       (training.own.shows || network.name != training.recipe->shown);
+      PythonSpec spec = python_network(role, settled, example_shape(settled));
+      spec.key = "model." + network.name;
+      spec.file = network.module.file;
+      spec.hash = network.module.hash;
+      spec.python_class = network.module.python_class;
+      spec.arguments = network.module.arguments;
+      spec.seed = training.seed;
+      spec.is_penalised = training.penalty.is_any() && role == "discriminator";
+      spec.is_free = training.step.is_python() &&
+                     (training.own.shows || network.name != training.recipe->shown);
       if (const auto takes = training.own.takes.find(network.name);
           takes != training.own.takes.end()) {
-        script.inputs = inputs_of(takes->second);
+        spec.inputs = inputs_of(takes->second);
       }
-      script.num_parameters = network.module.num_parameters;
-      architecture.levels = level_names(script.levels);
-      architecture.blocks.emplace_back(std::move(script));
+      spec.num_parameters = network.module.num_parameters;
+      architecture.levels = level_names(spec.levels);
+      architecture.blocks.emplace_back(std::move(spec));
     }
     architecture.name = network.name;
     all.add(std::move(architecture));

@@ -65,13 +65,12 @@ struct AugmentSpec {
   bool operator==(const AugmentSpec&) const = default;
 };
 
-/// What is the user's own: a TorchScript file, or a class of a Python file. A network without one
-/// is the family's.
+/// What is the user's own: a class of a Python file. A network without one is the family's.
 struct ModuleFile : HashedFile {
-  std::string python_class = {};  ///< "Generator"; empty: a TorchScript file
+  std::string python_class = {};  ///< "Generator"
   std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
   std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
-  [[nodiscard]] bool is_python() const { return !file.empty() && !python_class.empty(); }
+  [[nodiscard]] bool is_python() const { return !file.empty(); }
   bool operator==(const ModuleFile&) const = default;
 };
 
@@ -231,7 +230,7 @@ struct TrainingSpec {
   DivergenceSpec divergence;
   PlateauSpec plateau;
   ModuleFile step;  ///< whose phases are trained in the place of the recipe's; empty: the recipe's
-  /// Of that step, where somebody with Python has looked (gan/script/python_library.hpp); no key.
+  /// Of that step, where somebody with Python has looked (gan/python/python_library.hpp); no key.
   OwnStepFacts own = {};
   bool operator==(const TrainingSpec&) const = default;
 };

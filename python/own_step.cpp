@@ -13,8 +13,8 @@
 
 #include "base/errors.hpp"
 #include "gan/precision.hpp"
-#include "gan/script/called_network.hpp"
-#include "gan/script/process_generator.hpp"
+#include "gan/python/called_network.hpp"
+#include "gan/python/process_generator.hpp"
 #include "python/python_block.hpp"
 #include "python/user_code.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace py = pybind11;
 
-ScriptSpec spec_of(const JobSpec& job) {
+PythonSpec spec_of(const JobSpec& job) {
   const ModuleFile& step = job.training.step;
   return {.key = "training.step",
           .file = step.file,
@@ -262,7 +262,7 @@ class OwnStep final : public gan::PythonStep {
   }
 
   const JobSpec& job_;
-  ScriptSpec spec_;
+  PythonSpec spec_;
   PerNetwork<PythonBlock*> blocks_;
   Kept object_;
   Kept noted_;
@@ -276,7 +276,7 @@ class OwnStep final : public gan::PythonStep {
 }  // namespace
 
 OwnStepFacts own_step_facts(const JobSpec& job) {
-  const ScriptSpec spec = spec_of(job);
+  const PythonSpec spec = spec_of(job);
   return with_python(spec, [&] {
     py::list names;
     py::list trained;

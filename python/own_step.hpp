@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A job's own step (gan/script/python_step.hpp): an object of the user's class, whose methods call
+// A job's own step (gan/python/python_step.hpp): an object of the user's class, whose methods call
 // the modules that the job's Python networks compute with. Compute thread only.
 #pragma once
 
 #include <memory>
 
 #include "gan/network.hpp"
-#include "gan/script/python_step.hpp"
+#include "gan/python/python_step.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"
 

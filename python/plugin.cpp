@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What libgangway-python.so shows the program that loads it (gan/script/python_library.hpp).
+// What libgangway-python.so shows the program that loads it (gan/python/python_library.hpp).
 #include <exception>
 #include <memory>
 #include <string>
 
 #include <torch/csrc/Exceptions.h>
 
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 #include "python/own_step.hpp"
 #include "python/python_block.hpp"
 #include "python/support.hpp"
 
 namespace {
 
-std::unique_ptr<gangway::gan::Block> make_block(const gangway::ScriptSpec& spec) {
+std::unique_ptr<gangway::gan::Block> make_block(const gangway::PythonSpec& spec) {
   return std::make_unique<gangway::python::PythonBlock>(spec);
 }
 

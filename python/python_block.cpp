@@ -3,13 +3,13 @@
 
 #include <ATen/ATen.h>
 
-#include "gan/script/called_network.hpp"
+#include "gan/python/called_network.hpp"
 #include "python/trial.hpp"
 #include "python/user_code.hpp"
 
 namespace gangway::python {
 
-PythonBlock::PythonBlock(const ScriptSpec& spec) : Block(ports_of(spec)), module_(spec) {
+PythonBlock::PythonBlock(const PythonSpec& spec) : Block(ports_of(spec)), module_(spec) {
   try_out(module_);
   for (const PythonModule::Held& held : module_.parameters()) {
     add(gan::Parameter{
@@ -41,7 +41,7 @@ void PythonBlock::give(const std::vector<at::Tensor>& moved, gan::StatisticSink&
 }
 
 void PythonBlock::save(const std::filesystem::path& file) {
-  const ScriptSpec& spec = module_.spec();
+  const PythonSpec& spec = module_.spec();
   with_python(spec, [&] {
     module_.be_ready(gan::Mode::kEvaluation, at::kCPU, moving());
     pybind11::list inputs;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A user's network in Python as one block: its parameters are trained where they lie, what its
 // forward changes in itself are statistics, which every micro-batch finds as the step began and
-// whose mean over them is carried on. The twin of gan/script/script_block.hpp. Compute thread only.
+// whose mean over them is carried on. Compute thread only.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
 #include "gan/block.hpp"
-#include "job/blocks/script_spec.hpp"
+#include "job/blocks/python_spec.hpp"
 #include "python/python_module.hpp"
 
 namespace gangway::python {
@@ -16,7 +16,7 @@ namespace gangway::python {
 class PythonBlock final : public gan::Block {
  public:
   /// Makes the network and tries it out. @throws ConfigError as PythonModule and try_out
-  explicit PythonBlock(const ScriptSpec& spec);
+  explicit PythonBlock(const PythonSpec& spec);
   [[nodiscard]] gan::NamedTensors forward(const gan::NamedTensors& in,
                                           const gan::ForwardContext& context) override;
   [[nodiscard]] bool is_whole_network() const override { return true; }

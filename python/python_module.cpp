@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/script/called_network.hpp"
-#include "gan/script/process_generator.hpp"
-#include "job/models/script_network.hpp"
+#include "gan/python/called_network.hpp"
+#include "gan/python/process_generator.hpp"
+#include "job/models/python_network.hpp"
 #include "python/user_code.hpp"
 
 namespace gangway::python {
@@ -39,7 +39,7 @@ bool add_tensors(const py::handle& made, std::vector<at::Tensor>& tensors) {
 
 /// What a call made. Where nobody but the user's step knows what that is, there may be anything
 /// beside the tensors.
-std::vector<at::Tensor> tensors_in(const py::object& made, const ScriptSpec& spec) {
+std::vector<at::Tensor> tensors_in(const py::object& made, const PythonSpec& spec) {
   std::vector<at::Tensor> tensors;
   const bool are_all = add_tensors(made, tensors);
   return are_all || spec.is_free ? tensors : std::vector<at::Tensor>{};
@@ -81,7 +81,7 @@ py::tuple arguments_of(const std::vector<at::Tensor>& inputs) {
 
 void PythonModule::refuse(const std::string& what) const { python::refuse(spec_, what); }
 
-PythonModule::PythonModule(ScriptSpec spec)
+PythonModule::PythonModule(PythonSpec spec)
     : spec_(std::move(spec)), place_(with_python(spec_, [this] { return Kept(place_of(spec_)); })) {
   module_ = construct();
   call_first(module_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A user's network in Python, made: its tensors by name, and its forward, which computes the same
-// whoever calls it. The twin of gan/script/loaded_script.hpp. Compute thread only; takes the
-// interpreter's lock where it needs it, and never while it waits for anybody.
+// whoever calls it. Compute thread only; takes the interpreter's lock where it needs it, and never
+// while it waits for anybody.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "gan/block.hpp"
-#include "job/blocks/script_spec.hpp"
+#include "job/blocks/python_spec.hpp"
 #include "python/support.hpp"
 
 namespace gangway::python {
@@ -37,7 +37,7 @@ class PythonModule {
   /// @throws ConfigError of one line that begins with the key: what the file raises, with file and
   /// line; no network, or one that begins with other numbers when it is made again; files that
   /// others can write to
-  explicit PythonModule(ScriptSpec spec);
+  explicit PythonModule(PythonSpec spec);
   PythonModule(const PythonModule&) = delete;
   PythonModule& operator=(const PythonModule&) = delete;
   ~PythonModule() = default;
@@ -73,7 +73,7 @@ class PythonModule {
   /// The first parameter or buffer that the module has replaced, made or taken away; empty: none.
   [[nodiscard]] std::string first_replaced() const;
 
-  [[nodiscard]] const ScriptSpec& spec() const { return spec_; }
+  [[nodiscard]] const PythonSpec& spec() const { return spec_; }
   [[noreturn]] void refuse(const std::string& what) const;
 
  private:
@@ -85,7 +85,7 @@ class PythonModule {
   void bring_constants(at::Device device);
   void require_still() const;
 
-  ScriptSpec spec_;
+  PythonSpec spec_;
   Kept place_;  ///< place_of(spec_): its files are read once
   Kept module_;
   Kept noted_;

@@ -8,7 +8,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 
 namespace gangway::python {
 

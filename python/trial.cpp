@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "gan/script/called_network.hpp"
+#include "gan/python/called_network.hpp"
 
 namespace gangway::python {
 namespace {

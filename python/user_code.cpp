@@ -14,7 +14,7 @@ namespace gangway::python {
 namespace fs = std::filesystem;
 namespace py = pybind11;
 
-void refuse(const ScriptSpec& spec, const std::string& what) {
+void refuse(const PythonSpec& spec, const std::string& what) {
   const std::string file = fs::path(spec.file).filename().string();
   // What Python says names the file itself, with a line.
   throw ConfigError(what.starts_with(file + ":")
@@ -27,7 +27,7 @@ bool is_about_memory(const py::error_already_set& error) {
          std::string(py::str(error.value())).find("can't allocate memory") != std::string::npos;
 }
 
-py::tuple place_of(const ScriptSpec& spec) {
+py::tuple place_of(const PythonSpec& spec) {
   const fs::path folder = fs::absolute(spec.file).parent_path();
   py::dict files;
   for (const auto& [path, text] : read_trusted_python(spec)) {

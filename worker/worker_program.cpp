@@ -28,7 +28,7 @@
 #include "comm/transport/peer_error.hpp"
 #include "gan/data/contents/file_contents.hpp"
 #include "gan/kernels/library_warnings.hpp"
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 #include "job/file/parse.hpp"
 #include "job/modules/module_files.hpp"
 #include "report/line_limit.hpp"

@@ -30,9 +30,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import torch
-
-from networks import NETWORKS
 from places import OneHost, PlayedCluster, enter_cluster
 from rows import GangwayRow, PytorchRow, Run
 
@@ -49,7 +46,6 @@ MODES = {"across": ("gangway", []),  # what a job does that names nothing else
          "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"]),
          "python": ("gangway python", [*PYTHON]),  # the very modules of PyTorch's rows
          "python-bf16": ("gangway python bf16", [*PYTHON, "numerics.precision=bf16"]),
-         "script": ("gangway script", [f"model.{name}=FOLDER/{name}.pt" for name in ("generator", "discriminator")]),  # TorchScript
          "own-step": ("gangway own step", [*PYTHON, f"training.step={OWN}:Step"])}
 RIVALS = {"plain": [],  # of the tuned rows
           "bf16": ["--autocast", "bf16"],
@@ -79,10 +75,7 @@ def make_rows(options, place, folder):
         for name, flags in {**ddp, "never talk": ["--tuned"]}.items():
             print(f"starting {name}", flush=True)
             rows.append(PytorchRow(name, options, place, flags))
-        if "script" in options.modes:
-            for name, network in zip(("generator", "discriminator"), NETWORKS[options.net]()):
-                torch.jit.script(network).save(f"{folder}/{name}.pt")
-        for name, runs, overrides in gangway_rows(options, place, folder):
+        for name, runs, overrides in gangway_rows(options, place):
             print(f"starting {name}", flush=True)
             rows.append(GangwayRow(name, options, place, folder, runs, overrides))
     except BaseException:
@@ -91,12 +84,12 @@ def make_rows(options, place, folder):
     return rows
 
 
-def gangway_rows(options, place, folder):
+def gangway_rows(options, place):
     """Name, runs and further keys of the job."""
     if options.without_gangway:
         return []
     together = [Run([], ["-n", str(options.workers), *place.gangway_arguments()])]
-    rows = [(name, together, [key.replace("net: NET", f"net: {options.net}").replace("FOLDER", str(folder)) for key in keys])
+    rows = [(name, together, [key.replace("net: NET", f"net: {options.net}") for key in keys])
             for name, keys in (MODES[mode] for mode in options.modes)]
     if options.hosts:
         rows.append((ALONE, [Run(place.on_host_of(rank), ["-n", "1"]) for rank in range(options.hosts)], []))

@@ -111,9 +111,8 @@ InitialWeights::InitialWeights(std::string key, const std::filesystem::path& fil
   } catch (const CheckpointError& error) {
     if (is_of_pytorch(file)) {
       throw ConfigError(
-          fmt::format("{}: {}: is a file of PyTorch's, not safetensors; give a TorchScript network "
-                      "as model.{}, "
-                      "or write its weights by safetensors.torch.save_file",
+          fmt::format("{}: {}: is a file of PyTorch's, not safetensors; write its weights by "
+                      "safetensors.torch.save_file, or load it in a Python class, model.{}",
                       key_, file.string(), std::string_view(key_).substr(0, key_.find('.'))));
     }
     throw ConfigError(fmt::format("{}: {}", key_, error.what()));

@@ -153,10 +153,8 @@ void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
       throw ConfigError(fmt::format(
           "model.{}: {} has changed since {} was saved; give the old file back, of which {}/{} is "
           "a copy, or begin another run (--run, or --resume never)",
-          network.name, network.module.file, found.path.filename().string(),
-          before->module.is_python() ? kPythonFolder : kModulesFolder,
-          before->module.is_python() ? before->module.hash
-                                     : fmt::format("{}-{}.pt", network.name, before->module.hash)));
+          network.name, network.module.file, found.path.filename().string(), kPythonFolder,
+          before->module.hash));
     }
   }
 }

@@ -14,7 +14,7 @@
 #include "gan/blocks/translation_blocks.hpp"
 #include "gan/initialization.hpp"
 #include "gan/library/library_block.hpp"
-#include "gan/script/script_block.hpp"
+#include "gan/python/python_library.hpp"
 
 namespace gangway::gan {
 Network build_network(const Architecture& architecture, NetworkId id) {
@@ -33,9 +33,6 @@ PerNetwork<Network> build_networks(const Job& job) {
   for (const NetworkId id : architectures.ids()) {
     networks.add(build_network(architectures[id], id));
     choose_initial_values(networks[id], job.networks[id].initialization);
-    if (const auto* script = dynamic_cast<const ScriptBlock*>(&networks[id].block(0))) {
-      script->require_deterministic(job.numerics.device);
-    }
   }
   if (const LecamSpec& lecam = job.training.lecam; lecam.is_any()) {
     Network& discriminator = networks[job.id_of("discriminator")];

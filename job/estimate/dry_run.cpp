@@ -72,7 +72,7 @@ std::int64_t remade_elements(const JobSpec& spec, const PerNetwork<Architecture>
 std::int64_t bytes_of_feature_maps(const JobSpec& spec, const PerNetwork<Architecture>& networks) {
   std::vector<std::int64_t> bytes;
   for (const NetworkId id : networks.ids()) {
-    if (script_in(networks[id]) == nullptr) {
+    if (python_in(networks[id]) == nullptr) {
       bytes.push_back(is_half_size(spec.networks[id].precision) ? kBytesPerHalf : kBytesPerNumber);
     }
   }
@@ -87,11 +87,11 @@ std::string bytes_text(std::int64_t bytes) {
                         : fmt::format("{:.0f} MiB", mebibytes);
 }
 
-/// "66048", or where nobody has looked: "of generator.pt, counted when the run starts".
+/// "66048", or where nobody has looked: "of nets.py, counted when the run starts".
 std::string count_text(const Architecture& network) {
-  const ScriptSpec* script = script_in(network);
-  return script != nullptr && !script->num_parameters
-             ? fmt::format("of {}, counted when the run starts", script->file)
+  const PythonSpec* python = python_in(network);
+  return python != nullptr && !python->num_parameters
+             ? fmt::format("of {}, counted when the run starts", python->file)
              : std::to_string(num_parameters(network));
 }
 

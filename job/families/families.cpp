@@ -195,7 +195,7 @@ const std::vector<ModelFamily>& families() {
 const ModelFamily* default_family() { return &families().front(); }
 
 const ModelFamily* own_family() {
-  static const ModelFamily family{.name = "torchscript",
+  static const ModelFamily family{.name = kOwnFamily,
                                   .doc = "no networks but those of model.NETWORK",
                                   .normalizes_by_default = false,
                                   .keys = {}};
@@ -203,7 +203,7 @@ const ModelFamily* own_family() {
 }
 
 const ModelFamily* family_named(std::string_view name) {
-  if (name == own_family()->name) {
+  if (name == kOwnFamily) {
     return own_family();
   }
   for (const ModelFamily& family : families()) {

@@ -57,6 +57,10 @@ struct ModelFamily {
 /// All, in the order in which people read them; they stay where they are.
 [[nodiscard]] const std::vector<ModelFamily>& families();
 
+inline constexpr std::string_view kOwnFamily = "own";
+/// What job files called it when networks were TorchScript files. Fingerprints still do: a run of
+/// Python networks goes on.
+inline constexpr std::string_view kOwnFamilyBefore = "torchscript";
 /// Of a job whose networks are all the user's (docs/bring-your-own.md): it makes images of any size
 /// and has no architecture of its own, so it is not in the table.
 [[nodiscard]] const ModelFamily* own_family();

@@ -79,7 +79,7 @@ std::string refuse_unless_labels(const JobSpec& job) {
 
 std::string refuse_if_own(const JobSpec& job) {
   return job.model.family == own_family()
-             ? fmt::format("has no meaning for family {}, whose networks are files; leave it out",
+             ? fmt::format("has no meaning for family {}, whose networks are yours; leave it out",
                            own_family()->name)
              : "";
 }

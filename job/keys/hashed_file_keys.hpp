@@ -14,7 +14,7 @@
 namespace gangway {
 
 /// Appends `text.path` and `text.path`_hash. `of(job)` has the members `file` and `hash`, empty
-/// where there is none; `kind` is what file is meant: "a TorchScript file".
+/// where there is none; `kind` is what is meant: "FILE.py:CLASS, or a map".
 template <typename Of>
 void add_hashed_file_keys(std::vector<Key>& keys, KeyText text, const std::string& kind, Of of) {
   constexpr std::size_t kHashDigits = 32;  // XXH3-128

@@ -82,8 +82,19 @@ std::string read_own_recipe(const YamlNode& node, const Recipe*& recipe) {
 }  // namespace
 
 Key family_key(KeyText text) {
-  return named_row_key(
+  Key key = named_row_key(
       std::move(text), [](auto& job) -> auto& { return job.model.family; }, &LibraryRows::families);
+  key.set = [set_row = key.set](const YamlNode& node, JobSpec& job) -> std::string {
+    if (node.kind == YamlNode::Kind::kScalar && node.text == kOwnFamilyBefore) {
+      job.model.family = own_family();
+      return {};
+    }
+    return set_row(node, job);
+  };
+  key.get_weighty = [get = key.get](const JobSpec& job) {
+    return job.model.family == own_family() ? std::string(kOwnFamilyBefore) : get(job);
+  };
+  return key;
 }
 
 Key recipe_key(KeyText text) {

@@ -17,7 +17,7 @@
 #include "job/keys/hashed_file_keys.hpp"
 #include "job/keys/key_uses.hpp"
 #include "job/keys/schedule_keys.hpp"
-#include "job/models/script_network.hpp"
+#include "job/models/python_network.hpp"
 #include "job/modules/python_call.hpp"
 #include "job/optimizers.hpp"
 #include "job/schema/key_types.hpp"
@@ -223,20 +223,22 @@ void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
   };
 }
 
-/// @param of  of a job, the ModuleFile that the key is about
+/// @param note  on a word that names no class
+/// @param of    of a job, the ModuleFile that the key is about
 template <typename Of>
-void add_python_or(Keys& keys, KeyText text, const std::string& kind, Of of) {
+void add_python_class(Keys& keys, KeyText text, const std::string& note, Of of) {
   Keys own;
-  add_hashed_file_keys(own, std::move(text), kind, of);
+  add_hashed_file_keys(own, std::move(text), "FILE.py:CLASS, or a map", of);
   Key& file = own.front();
   file.has_members = true;
-  file.set = [of, set_file = file.set](const YamlNode& node, JobSpec& job) -> std::string {
+  file.set = [of, note, set_file = file.set](const YamlNode& node, JobSpec& job) -> std::string {
     if (is_about_python(node)) {
       return read_python_call(node, of(job));
     }
     of(job).python_class.clear();
     of(job).arguments.clear();
-    return set_file(node, job);
+    const std::string complaint = set_file(node, job);
+    return complaint.empty() && !of(job).file.empty() ? class_expected(node) + note : complaint;
   };
   file.get = [of, get_file = file.get](const JobSpec& job) {
     return of(job).is_python() ? python_call_text(of(job)) : get_file(job);
@@ -245,17 +247,15 @@ void add_python_or(Keys& keys, KeyText text, const std::string& kind, Of of) {
 }
 
 void add_module(Keys& keys, const std::string& network, NetworkId id) {
-  add_python_or(
+  add_python_class(
       keys,
       {"model." + network, "",
-       fmt::format(
-           "The {}, where it is yours and not the family's: a TorchScript file "
-           "(docs/bring-your-own.md), or a Python class, nets.py:Net, with arguments {{python: "
-           "nets.py:Net, width: 64}} (docs/python.md)",
-           network)},
-      "a TorchScript file, FILE.py:CLASS, or a map", [id](auto& job) -> auto& {
-        return job.networks[id].module;
-      });
+       fmt::format("The {}, where it is yours and not the family's: a Python class, nets.py:Net, "
+                   "with arguments {{python: nets.py:Net, width: 64}} (docs/python.md)",
+                   network)},
+      "; TorchScript files are no networks any more: load it in a Python class "
+      "(examples/python/torchscript.py, docs/bring-your-own.md)",
+      [id](auto& job) -> auto& { return job.networks[id].module; });
 }
 
 /// A word for all networks, or a map by network, which read and write `field`; who is not named in
@@ -312,12 +312,12 @@ Key by_network_key(KeyText text, const Recipe& recipe, Value NetworkSpec::*field
 
 void add_step_keys(std::vector<Key>& keys) {
   Keys own;
-  add_python_or(
+  add_python_class(
       own,
       {"training.step", "",
        "Phases of a step that are yours and not the recipe's: a Python class, step.py:Step, with "
        "arguments as a network's (docs/own-step.md)"},
-      "FILE.py:CLASS, or a map", [](auto& job) -> auto& { return job.training.step; });
+      "", [](auto& job) -> auto& { return job.training.step; });
   for (Key& key : own) {
     keys.push_back(later(std::move(key)));
   }
@@ -326,7 +326,7 @@ void add_step_keys(std::vector<Key>& keys) {
 void add_module_keys(const Recipe& recipe, std::vector<Key>& keys) {
   const PerNetwork<NetworkSpec> networks = networks_of(recipe);
   for (const NetworkId id : networks.ids()) {
-    if (may_be_script(recipe.networks[static_cast<std::size_t>(id)].role)) {
+    if (may_be_own(recipe.networks[static_cast<std::size_t>(id)].role)) {
       add_module(keys, networks[id].name, id);
     }
   }

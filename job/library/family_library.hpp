@@ -5,7 +5,7 @@
 // It has two files. libmine.so has the rows and nothing of LibTorch, so that the command and the
 // coordinator read it as they read their own tables, and start as fast as ever; libmine.blocks.so
 // has what computes. Both come from one source (cmake/GangwayConfig.cmake.in). Asking a program
-// with LibTorch about the rows instead, as it is done about TorchScript files, would be a start of
+// with LibTorch about the rows instead, as it is done about Python networks, would be a start of
 // a second for every process that reads a job, and functions of the model's sizes (counts, memory)
 // could not be asked at all. Any thread.
 #pragma once

@@ -16,8 +16,8 @@ std::vector<std::size_t> blocks_between(std::size_t begin, std::size_t end) {
 
 std::int64_t num_parameters(const Architecture& network) {
   std::int64_t count = 0;
-  if (const ScriptSpec* script = script_in(network)) {
-    count = script->num_parameters.value_or(0);
+  if (const PythonSpec* python = python_in(network)) {
+    count = python->num_parameters.value_or(0);
   }
   for (const BlockSpec& block : network.blocks) {
     for (const ParameterSpec& parameter :
@@ -44,8 +44,8 @@ std::vector<std::string> statistic_names(const Architecture& network) {
   return names;
 }
 
-const ScriptSpec* script_in(const Architecture& network) {
-  return network.blocks.empty() ? nullptr : std::get_if<ScriptSpec>(&network.blocks.front());
+const PythonSpec* python_in(const Architecture& network) {
+  return network.blocks.empty() ? nullptr : std::get_if<PythonSpec>(&network.blocks.front());
 }
 
 bool normalizes_dense_layers(const Architecture& network) {

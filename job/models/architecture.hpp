@@ -14,8 +14,8 @@
 #include "job/blocks/layer_spec.hpp"
 #include "job/blocks/library_spec.hpp"
 #include "job/blocks/progressive/progressive_specs.hpp"
+#include "job/blocks/python_spec.hpp"
 #include "job/blocks/residual_specs.hpp"
-#include "job/blocks/script_spec.hpp"
 #include "job/blocks/spectral_specs.hpp"
 #include "job/blocks/style_specs.hpp"
 #include "job/blocks/transfer_specs.hpp"
@@ -26,7 +26,7 @@ namespace gangway {
 
 using BlockSpec = std::variant<
     LayerSpec, LabelConcatenationSpec, ProjectionHeadSpec, LabelEmbeddingSpec, LabelProductSpec,
-    ResidualSpec, ResamplingSpec, GenerativeBasisSpec, DiscriminativeBasisSpec, ScriptSpec,
+    ResidualSpec, ResamplingSpec, GenerativeBasisSpec, DiscriminativeBasisSpec, PythonSpec,
     TokenStyleSpec, TokenGridSpec, TransformerSpec, PatchPictureSpec, PatchEmbeddingSpec,
     TokenHeadSpec, SpectralStemSpec, SharedEmbeddingSpec, SpectralUpSpec, SpectralPictureSpec,
     SpectralDownSpec, SpectralAttentionSpec, SpectralHeadSpec, SkipSpec, InstanceLayerSpec,
@@ -55,7 +55,7 @@ struct Architecture {
 [[nodiscard]] std::vector<std::string> statistic_names(const Architecture& network);
 
 /// The user's network that it is; null: a family's.
-[[nodiscard]] const ScriptSpec* script_in(const Architecture& network);
+[[nodiscard]] const PythonSpec* python_in(const Architecture& network);
 
 /// Whether a dense layer is batch-normalized: it has one value an example to take statistics over,
 /// where maps have many pixels.

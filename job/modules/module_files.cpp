@@ -24,55 +24,31 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPictureKey = "training.style.picture";
 
-constexpr const char* kScriptRemedy =
-    "torch.jit.script(network).save(FILE) writes one (docs/bring-your-own.md)";
-
-/// One of a job's, and how people hear of it.
+/// One of a job's.
 struct GivenFile {
   std::string key;  // "model.generator"
   HashedFile* place;
-  std::string name;       // of the copy in the run directory: "generator", then the hash, then this
-  std::string suffix;     // ".pt"
-  std::string kind;       // "a TorchScript file"
-  std::string remedy;     // where it cannot be read
-  std::string call = {};  // of a Python file: class and arguments; empty: it is another file
+  std::string call = {};  // of a Python file: class and arguments; empty: it is the style picture
 };
 
-/// What belongs to a Python network besides its files.
+/// What belongs to a Python class besides its files.
 std::string call_of(const std::string& python_class, const std::string& arguments) {
-  return python_class.empty() ? std::string() : python_class + "\n" + arguments + "\n";
+  return python_class + "\n" + arguments + "\n";
 }
 
 /// Those that a job has.
 std::vector<GivenFile> files_of(Job& job) {
   std::vector<GivenFile> files;
-  for (NetworkSpec& network : job.networks) {
-    files.push_back({.key = "model." + network.name,
-                     .place = &network.module,
-                     .name = network.name,
-                     .suffix = ".pt",
-                     .kind = "a TorchScript file",
-                     .remedy = kScriptRemedy,
-                     .call = call_of(network.module.python_class, network.module.arguments)});
-  }
-  const auto add_python = [&files](const std::string& key, const std::string& name,
-                                   ModuleFile& place) {
-    files.push_back({.key = key,
-                     .place = &place,
-                     .name = name,
-                     .suffix = ".py",
-                     .kind = "a Python file",
-                     .remedy = "name one that can be read",
-                     .call = call_of(place.python_class, place.arguments)});
+  const auto add_python = [&files](const std::string& key, ModuleFile& place) {
+    files.push_back(
+        {.key = key, .place = &place, .call = call_of(place.python_class, place.arguments)});
   };
-  add_python("training.step", "step", job.training.step);
-  add_python("data.source", "data", job.data.module);
-  files.push_back({.key = std::string(kPictureKey),
-                   .place = &job.training.style.picture,
-                   .name = "style",
-                   .suffix = ".picture",
-                   .kind = "a PNG or JPEG file",
-                   .remedy = "name one that can be read"});
+  for (NetworkSpec& network : job.networks) {
+    add_python("model." + network.name, network.module);
+  }
+  add_python("training.step", job.training.step);
+  add_python("data.source", job.data.module);
+  files.push_back({.key = std::string(kPictureKey), .place = &job.training.style.picture});
   std::erase_if(files, [](const GivenFile& one) { return one.place->file.empty(); });
   return files;
 }
@@ -83,8 +59,8 @@ void require_picture(const GivenFile& given, std::string_view bytes) {
   constexpr std::string_view kPng("\x89PNG\r\n\x1a\n");
   constexpr std::string_view kJpeg("\xff\xd8\xff");
   if (given.key == kPictureKey && !bytes.starts_with(kPng) && !bytes.starts_with(kJpeg)) {
-    throw ConfigError(fmt::format("{}: {}: is neither PNG nor JPEG; name {}", given.key,
-                                  given.place->file, given.kind));
+    throw ConfigError(fmt::format("{}: {}: is neither PNG nor JPEG; name a PNG or JPEG file",
+                                  given.key, given.place->file));
   }
 }
 
@@ -105,15 +81,15 @@ std::string read_bytes(const GivenFile& given) {
   }
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) {
-    throw ConfigError(fmt::format("{}: {} is a folder; name {}", given.key, file, given.kind));
+    throw ConfigError(fmt::format("{}: {} is a folder; name a PNG or JPEG file", given.key, file));
   }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad()) {
-    throw ConfigError(fmt::format(
-        "{}: {}: {}; {}", given.key, file,
-        errno == 0 ? "cannot be read" : std::generic_category().message(errno), given.remedy));
+    throw ConfigError(
+        fmt::format("{}: {}: {}; name one that can be read", given.key, file,
+                    errno == 0 ? "cannot be read" : std::generic_category().message(errno)));
   }
   return bytes;
 }
@@ -138,7 +114,7 @@ fs::path kept_file(const fs::path& run, const GivenFile& given) {
   if (!given.call.empty()) {
     return run / kPythonFolder / given.place->hash / fs::path(given.place->file).filename();
   }
-  return run / kModulesFolder / fmt::format("{}-{}{}", given.name, given.place->hash, given.suffix);
+  return run / kModulesFolder / fmt::format("style-{}.picture", given.place->hash);
 }
 
 bool is_file(const fs::path& path) {
@@ -173,21 +149,7 @@ void find_sources(const GivenFile& given, const fs::path& beside) {
   }
 }
 
-}  // namespace
-
-std::string read_module(const ScriptSpec& spec) {
-  HashedFile place{.file = spec.file, .hash = spec.hash};
-  return read_checked({.key = spec.key,
-                       .place = &place,
-                       .name = {},
-                       .suffix = {},
-                       .kind = "a TorchScript file",
-                       .remedy = kScriptRemedy});
-}
-
-namespace {
-
-PythonSources read_hashed(const ScriptSpec& spec,
+PythonSources read_hashed(const PythonSpec& spec,
                           const std::function<void(const fs::path&)>& look) {
   PythonSources sources = read_python_sources(spec.file, look);
   const std::string call = call_of(spec.python_class, spec.arguments);
@@ -201,9 +163,9 @@ PythonSources read_hashed(const ScriptSpec& spec,
 
 }  // namespace
 
-PythonSources read_python(const ScriptSpec& spec) { return read_hashed(spec, {}); }
+PythonSources read_python(const PythonSpec& spec) { return read_hashed(spec, {}); }
 
-PythonSources read_trusted_python(const ScriptSpec& spec) {
+PythonSources read_trusted_python(const PythonSpec& spec) {
   return read_hashed(spec, require_trusted);
 }
 

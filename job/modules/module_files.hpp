@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The files of a job whose networks are the user's (model.generator: g.pt, or nets.py:Generator
-// with what that imports), or that has a style picture (training.style.picture): found and hashed
+// The files of a job with Python of the user's (model.generator: nets.py:Generator, and what that
+// imports), or with a style picture (training.style.picture): found and hashed
 // when a job is loaded, kept in the run directory when it begins, read where networks are made.
 // Their hashes belong to the job, their places do not. Any thread.
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace gangway {
 
-/// Below a run directory, with a file for each network of the user's, and the style picture.
+/// Below a run directory, with the style picture, and the user's library.
 inline constexpr const char* kModulesFolder = "networks";
 
-/// Below a run directory, with a folder for each Python network, named by its hash.
+/// Below a run directory, with a folder for each Python class, named by its hash.
 inline constexpr const char* kPythonFolder = "python";
 
 /// Fills in the hashes that the job does not give. A file that is not at its place, or is another
@@ -27,19 +27,17 @@ inline constexpr const char* kPythonFolder = "python";
 void settle_modules(JobSpec& job, const std::filesystem::path& beside);
 
 /// Copies the files into the run directory, where they are not yet. @throws ConfigError as
-/// read_module; EnvironmentError
+/// read_python; EnvironmentError
 void keep_modules(const JobSpec& job, const std::filesystem::path& run);
 
 /// From now on the job's files are those that the run directory keeps, where it keeps any.
 void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
 
-/// The bytes of the file. @throws ConfigError: missing, not readable, or another one than the job's
-[[nodiscard]] std::string read_module(const ScriptSpec& spec);
-/// The files of a Python network, by their paths below its folder. @throws ConfigError as
-/// read_module
-[[nodiscard]] PythonSources read_python(const ScriptSpec& spec);
+/// The files of a Python class, by their paths below its folder. @throws ConfigError: missing, not
+/// readable, or others than the job's
+[[nodiscard]] PythonSources read_python(const PythonSpec& spec);
 /// The same of files that nobody else could have written. @throws ConfigError also of such
-[[nodiscard]] PythonSources read_trusted_python(const ScriptSpec& spec);
+[[nodiscard]] PythonSources read_trusted_python(const PythonSpec& spec);
 /// The same of the style picture. @pre the job has one
 [[nodiscard]] std::string read_style_file(const Job& job);
 

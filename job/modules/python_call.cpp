@@ -108,6 +108,10 @@ bool is_about_python(const YamlNode& node) {
           (colon_in(node.text) != std::string::npos || node.text.ends_with(kEnding)));
 }
 
+std::string class_expected(const YamlNode& node) {
+  return fmt::format("expected FILE.py:CLASS, such as nets.py:Generator, {}", unlike(node));
+}
+
 std::string read_python_call(const YamlNode& node, ModuleFile& module) {
   ModuleFile read = module;
   std::string complaint;
@@ -116,8 +120,7 @@ std::string read_python_call(const YamlNode& node, ModuleFile& module) {
     const std::size_t colon = colon_in(text.value);
     if (!text.complaint.empty() || colon == std::string::npos ||
         !is_class_name(std::string_view(text.value).substr(colon + 1))) {
-      complaint =
-          fmt::format("expected FILE.py:CLASS, such as nets.py:Generator, {}", unlike(name));
+      complaint = class_expected(name);
       return;
     }
     std::string hash = std::move(read.hash);

@@ -13,6 +13,9 @@ namespace gangway {
 /// Whether it names a Python network, or arguments of one, well or not.
 [[nodiscard]] bool is_about_python(const YamlNode& node);
 
+/// What is wrong with a text that names none: "expected FILE.py:CLASS, …".
+[[nodiscard]] std::string class_expected(const YamlNode& node);
+
 /// Takes it over. A map without the word python has arguments alone, which are set beside those
 /// that `module` has. @return what is wrong with it, or nothing
 [[nodiscard]] std::string read_python_call(const YamlNode& node, ModuleFile& module);

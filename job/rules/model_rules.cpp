@@ -14,7 +14,7 @@
 #include "job/data_source.hpp"
 #include "job/families/families.hpp"
 #include "job/keys/family_texts.hpp"
-#include "job/models/script_network.hpp"
+#include "job/models/python_network.hpp"
 
 namespace gangway {
 namespace {
@@ -77,12 +77,13 @@ std::string check_recipe(const JobSpec& job) {
     return {};
   }
   const Recipe& recipe = *job.training.recipe;
-  if (job.model.family == own_family() && !may_be_script(missing->role)) {
-    return fmt::format("recipe {} needs a family's {}; use another model.family beside your files",
-                       recipe.name, missing->name);
+  if (job.model.family == own_family() && !may_be_own(missing->role)) {
+    return fmt::format(
+        "recipe {} needs a family's {}; use another model.family beside your classes", recipe.name,
+        missing->name);
   }
   if (job.model.family == own_family()) {
-    return fmt::format("recipe {} needs model.{}, a TorchScript file; or use another model.family",
+    return fmt::format("recipe {} needs model.{}, a class of yours; or use another model.family",
                        recipe.name, missing->name);
   }
   return fmt::format("recipe {} needs the role {}, which family {} has not; use model.family {}",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/script/script_module.hpp"
 

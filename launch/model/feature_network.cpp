@@ -14,16 +14,13 @@
 #include <fmt/ranges.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/serialization/import.h>
 
 #include "base/errors.hpp"
-#include "base/system/trusted_code.hpp"
 #include "checkpoint/files/hash.hpp"
 #include "checkpoint/format/safetensors.hpp"
-#include "gan/script/loaded_script.hpp"
-#include "gan/script/refused_operators.hpp"
 #include "job/choices.hpp"
 #include "launch/model/files/sha256.hpp"
+#include "launch/model/load_script.hpp"
 #include "launch/model/load_tensor.hpp"
 
 namespace gangway::launch {
@@ -135,26 +132,6 @@ FeatureNetwork lenet_of(const fs::path& file) {
       .features =
           [lenet](const at::Tensor& images) { return lenet->features(gan::lenet_input(images)); },
       .lenet = lenet};
-}
-
-torch::jit::Module load_script(const fs::path& file, at::Device device) {
-  std::error_code failure;
-  if (!fs::is_regular_file(file, failure)) {
-    throw ConfigError(
-        fmt::format("{}: no such file; give --features a TorchScript network", file.string()));
-  }
-  require_trusted(file);
-  torch::jit::Module module;
-  try {
-    module = torch::jit::load(file.string(), device);
-  } catch (const std::exception& error) {
-    throw ConfigError(fmt::format("{}: {}", file.string(), gan::why_not_loaded(error.what())));
-  }
-  if (const std::string why = module.find_method("forward") ? gan::file_operator(module) : "";
-      !why.empty()) {
-    throw ConfigError(fmt::format("{}: {}", file.string(), why));
-  }
-  return module;
 }
 
 }  // namespace

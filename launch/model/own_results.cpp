@@ -16,8 +16,8 @@
 #include "checkpoint/store/scores.hpp"
 #include "gan/data/open_dataset.hpp"
 #include "gan/pictures/png.hpp"
-#include "gan/script/python_step.hpp"
-#include "gan/script/step_batch.hpp"
+#include "gan/python/python_step.hpp"
+#include "gan/python/step_batch.hpp"
 #include "run/run_files.hpp"
 
 namespace gangway::launch {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 
 namespace gangway::launch {
 

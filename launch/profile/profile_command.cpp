@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/profile/measure_profile.hpp"
 

@@ -79,16 +79,4 @@ void inspect_own_networks(ResolvedJob& job) {
   }
 }
 
-std::vector<std::string> script_notes(const JobSpec& job) {
-  const auto script = std::ranges::find_if(job.networks, [](const NetworkSpec& network) {
-    return !network.module.file.empty() && !network.module.is_python();
-  });
-  return script == job.networks.end()
-             ? std::vector<std::string>()
-             : std::vector{fmt::format(
-                   "model.{} is TorchScript, which PyTorch deprecates; a Python class needs no "
-                   "export, and trains alike (docs/python.md)",
-                   script->name)};
-}
-
 }  // namespace gangway::launch

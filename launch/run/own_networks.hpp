@@ -23,7 +23,4 @@ namespace gangway::launch {
 /// without such files or a library
 void inspect_own_networks(ResolvedJob& job);
 
-/// A line where networks are TorchScript, whose future is not PyTorch's: the other road. Else none.
-[[nodiscard]] std::vector<std::string> script_notes(const JobSpec& job);
-
 }  // namespace gangway::launch

@@ -152,7 +152,6 @@ std::string require_possible(ResolvedJob& job, const JobHosts& where,
                              const Environment& environment, const std::string& unseen_data) {
   require_workers(job.spec, where.workers);
   inspect_own_networks(job);
-  tell_notes(script_notes(job.spec));
   require_style_picture(job.spec);
   if (where.hosts.empty()) {  // other hosts may have other data, or this one none
     const DataFacts facts = require_data(

@@ -144,7 +144,7 @@ export function createOverview() {
     element,
     update(view) {
       const keys = view.job.keys;
-      const family = keys["model.family"] === "torchscript" ? "own networks" : keys["model.family"];  // the family that is none
+      const family = ["own", "torchscript"].includes(keys["model.family"]) ? "own networks" : keys["model.family"];  // the family that is none
       job.textContent = [family, keys["model.resolution"] ? `${keys["model.resolution"]} px` : null, keys["data.source"],
         keys["training.batch"] ? `batch ${keys["training.batch"]} in ${keys["training.microbatches"]}` : null,
         keys["training.seed"] ? `seed ${keys["training.seed"]}` : null,

@@ -12,7 +12,7 @@ import unittest
 import safetensors.numpy
 import torch
 
-from train_command import EXAMPLES, GANGWAY, Trainings
+from train_command import EXAMPLES, GANGWAY, Trainings, write_classes
 
 
 def rates(value):
@@ -165,11 +165,9 @@ class Planted(Diverging):
         steps = sorted(manifest["step"] for manifest in self.manifests(name))
         return err, [(one["seen"], one["step"]) for one in self.decisions(name)], steps, self.digest(name) if steps else None
 
-    def script(self, module, name):
-        torch.manual_seed(1)
-        file = self.folder / f"{name}.pt"
-        torch.jit.script(module).save(str(file))
-        return f"model.{name}={file}"
+    def own(self, kind, name):
+        write_classes(self.folder / "nets.py", kind)
+        return f"model.{name}={self.folder / 'nets.py'}:{kind.__name__}"
 
     def test_a_moment_that_no_loss_shows_is_found_by_the_snapshot(self):
         found = self.plant("discriminator.schedule={decay: exponential, start_kimg: 1.28, end_kimg: 1.92, final_factor: 1e9}",
@@ -177,21 +175,21 @@ class Planted(Diverging):
         self.assertEqual(found[1], [(41, 30)])
 
     def test_one_example_of_one_micro_batch_is_no_number_to_the_discriminator(self):
-        words = [self.script(Brittle(), "discriminator"), *ONCE]
+        words = [self.own(Brittle, "discriminator"), *ONCE]
         one, three = (self.plant(*words, workers=workers)[1:] for workers in (1, 3))
         self.assertEqual(one, three)
         [(seen, step)] = one[0]
         self.assertEqual(step, max(0, 10 * (seen // 10 - 1)))
 
     def test_a_gradient_that_is_no_number_is_skipped_where_it_is_clipped_until_it_is_too_much(self):
-        err, *_ = self.plant(self.script(Rough(), "discriminator"), "discriminator.clip_norm=1")
+        err, *_ = self.plant(self.own(Rough, "discriminator"), "discriminator.clip_norm=1")
         self.assertRegex(err, "step 25: the gradient of the discriminator was not finite in 25 updates in a row")
         first = json.loads((self.folder_of("on1") / "stats.jsonl").read_text().splitlines()[0])
         self.assertIs(first["discriminator_update_skipped"], True)
         self.assertNotIn("discriminator_gradient_norm", first)
 
     def test_a_generator_of_dead_units_makes_the_same_again_and_again(self):
-        err, *_ = self.plant(self.script(Stubborn(), "generator"), "training.divergence.diversity=0.01",
+        err, *_ = self.plant(self.own(Stubborn, "generator"), "training.divergence.diversity=0.01",
                              "training.divergence.diversity_steps=12")
         self.assertRegex(err, r"step 12: what the discriminator was given differed 0 times .*the same again and again")
 

@@ -8,7 +8,6 @@ import contextlib
 import io
 import os
 import signal
-import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -69,15 +68,14 @@ class FromPython(Trainings):
             self.assertEqual(again.steps, [2, 3])
 
     def test_a_module_of_the_users_takes_the_state_under_its_own_names(self):
-        own = EXAMPLES / "bring-your-own"
-        subprocess.run([sys.executable, own / "make_networks.py", self.folder], check=True)
+        own = EXAMPLES / "python"
         run, said = self.run_quietly(own / "job.yaml", 2, training={"kimg": 0.032, "batch": 16}, output={"pictures_kimg": 0})
         self.assertIn("done   2 steps", said)
         sys.path.insert(0, str(own))
-        from make_networks import Generator
+        from nets import Generator
         generator = Generator()
         generator.load_state_dict(run.state_dict("generator"))
-        self.assertEqual(generator.grow[1].num_batches_tracked.item(), 2)
+        self.assertEqual(generator.start[1].num_batches_tracked.item(), 2)
         self.assertEqual(generator.eval()(torch.zeros(2, 64)).shape, (2, 1, 28, 28))
 
     def test_what_fails_is_one_line_and_the_exit_code(self):

@@ -8,12 +8,14 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
 import torch
 
 from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings
+import gangway  # of share/python, whose place train_command names
 
 EXAMPLE = EXAMPLES / "python"
 SHORT = ["training.batch=12", "training.microbatches=6", "output.pictures_kimg=0", "generator.ema_kimg=0.05",
@@ -82,8 +84,30 @@ class OwnPython(Trainings):
         self.refuse("model.discriminator=judge.py:Judge",
                     says=["model.discriminator: judge.py", "judge.py:11 in forward: ValueError: not today"])
         self.refuse("layout.python=/usr", says=["layout.python: /usr: "])
+        self.refuse("model.generator=g.pt", says=["model.generator", "TorchScript files are no networks any more", "torchscript.py"])
         (self.folder / "nets.py").chmod(0o666)
         self.refuse(says=["nets.py", "can be written to by everybody", "--trust"])
+        self.assertEqual(self.call(GANGWAY, "run", "job.yaml", "--dry-run", "--trust")[0], 0)
+
+    def test_a_torchscript_file_in_a_class_trains_to_the_bits_of_the_network_in_it(self):
+        script = "import nets, torch; torch.manual_seed(0); torch.jit.script(nets.Generator(64, 16)).save('g.pt')"
+        subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=self.folder, check=True, timeout=self.deadline)
+        words = ["job.yaml", *SHORT, "training.kimg=0.024"]
+        self.train(*words, run="class", workers=1)
+        self.train("job.yaml", *SHORT[:-2], "model.discriminator.width=8", "training.kimg=0.024",
+                   f"model.generator={{python: torchscript.py:Loaded, file: {self.folder / 'g.pt'}}}", run="file", workers=2)
+        loaded = gangway.open(self.folder_of("file")).state_dict("generator")
+        for name, values in gangway.open(self.folder_of("class")).state_dict("generator").items():
+            self.assertTrue(torch.equal(loaded[f"network.{name}"], values), name)
+
+    def test_what_a_worker_finds_at_its_start_is_2_too(self):
+        """Nothing has looked before: `gangway train` is what each rank runs."""
+        code, out, err = self.call("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, GANGWAY, "train", "job.yaml", *SHORT,
+                                   "model.latent=32", "--run", "bare")
+        self.assertNotEqual(code, 0)
+        status = (self.folder_of("bare") / "status.json").read_text()
+        self.assertIn('"exit_code": 2', status)
+        self.assertIn("model.generator", status)
 
     def test_what_fails_in_a_step_is_2_with_its_line(self):
         (self.folder / "judge.py").write_text(JUDGE.format(

@@ -6,7 +6,6 @@ what is not is named. Needs PyTorch.
     GANGWAY_BIN=build/release/bin reference_step.py [unittest arguments]
 """
 import contextlib
-import inspect
 import os
 import re
 import shutil
@@ -21,13 +20,18 @@ from PIL import Image
 from torch import nn
 
 from replay import flip_a_bit
-from train_command import EXAMPLES, GANGWAY, PACKAGE, Trainings
+from train_command import EXAMPLES, GANGWAY, PACKAGE, Trainings, write_classes
 from gangway.xxh3 import hash_of  # of share/python, whose place train_command names
 
 SAVED = ["training.batch=16", "training.microbatches=4", "output.pictures_kimg=0", "output.http=off", "checkpoint.every_steps=1",
          "checkpoint.every_kimg=0", "checkpoint.keep=10"]
 JOB = """
-model: {generator: generator.pt, discriminator: discriminator.pt, resolution: 28, latent: 8, CLASSES}
+model:
+  generator: {python: nets.py:Generator, classes: CLASSES, channels: CHANNELS}
+  discriminator: {python: nets.py:Discriminator, classes: CLASSES, channels: CHANNELS}
+  resolution: 28
+  latent: 8
+  classes: CLASSES
 data: {source: fashion-mnist, limit: 100, mirror: true}
 training: {seed: 7}
 generator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, ema_kimg: 0.05, ema_rampup: none}
@@ -52,13 +56,17 @@ class Generator(nn.Module):
         return self.grow(torch.relu(self.norm(self.start(noise).reshape(-1, 8, 7, 7))))
 
 
+def rate():
+    return 0.2
+
+
 class Discriminator(nn.Module):
     """Smooth, so that a penalty's second derivatives are not zero; and with dropout, which is drawn."""
 
     def __init__(self, classes: int, channels: int):
         super().__init__()
         self.classes = classes
-        self.look = nn.Sequential(nn.Conv2d(channels, 8, 4, 2, 1), nn.Softplus(), nn.Dropout(0.2), nn.Conv2d(8, 16, 4, 2, 1),
+        self.look = nn.Sequential(nn.Conv2d(channels, 8, 4, 2, 1), nn.Softplus(), nn.Dropout(rate()), nn.Conv2d(8, 16, 4, 2, 1),
                                   nn.Softplus())
         self.judge = nn.Linear(16 * 49 + classes, 1)
 
@@ -92,10 +100,9 @@ class ReferenceStep(Trainings):
         cls.run_folder, = (cls.shared / "runs").glob("*-own")
 
     def write_job(self, classes, channels=1):
-        torch.manual_seed(0)
-        for name, kind in (("generator", Generator), ("discriminator", Discriminator)):
-            torch.jit.script(kind(classes, channels)).save(self.folder / f"{name}.pt")
-        (self.folder / "job.yaml").write_text(JOB.replace("CLASSES", f"classes: {classes}"))
+        write_classes(self.folder / "nets.py", Generator, Discriminator, imports="from shared import rate\n")
+        write_classes(self.folder / "shared.py", rate)
+        (self.folder / "job.yaml").write_text(JOB.replace("CLASSES", str(classes)).replace("CHANNELS", str(channels)))
 
     def assert_equal_in_every_bit(self, run, *steps, words=()):
         for step in steps:
@@ -175,27 +182,6 @@ class ReferenceStep(Trainings):
         self.assertIn("rollback", (run / "decisions.jsonl").read_text())
         self.assert_equal_in_every_bit(run, *(int(path.name[5:]) - 1 for path in sorted((run / "checkpoints").glob("step-*"))[-2:]))
 
-    def test_networks_of_python_are_imported_from_the_copy_in_the_run(self):
-        """A run of the same classes as TorchScript, told that they were Python: both execute the same operators."""
-        run = self.copy()
-        manifests = [*run.glob("checkpoints/*/manifest.json")]
-        for name in ("generator", "discriminator"):
-            network, = (run / "networks").glob(f"{name}-*.pt")
-            kept = run / "python" / network.stem.partition("-")[2]
-            kept.mkdir(parents=True)
-            (kept / "nets.py").write_text("import torch\nfrom torch import nn\nfrom shared import rate\n"
-                                          + inspect.getsource(Generator) + inspect.getsource(Discriminator).replace("0.2", "rate()"))
-            (kept / "shared.py").write_text("def rate():\n    return 0.2\n")
-            network.unlink()
-            call = f"{{python: nets.py:{name.title()}, classes: 0, channels: 1}}"
-            for manifest in manifests:
-                edit(manifest, (f"{name}: {name}.pt", f"{name}: {call}"))
-        self.assert_equal_in_every_bit(run, 1, 2)  # step 0 begins with what the classes make under the job's seed
-        (kept / "shared.py").chmod(0o666)
-        code, said = self.reference(run, 2)
-        self.assertEqual(code, 2, said)
-        self.assertIn("shared.py can be written to by everybody", said)
-
     def test_pictures_that_a_pack_has_and_what_is_done_to_them_by_chance(self):
         (self.folder / "photos").mkdir()
         for number in range(30):
@@ -229,17 +215,14 @@ class ReferenceStep(Trainings):
         refused(2, "no checkpoint of step 5; a replay needs two that are one step apart, as checkpoint.every_steps=1 leaves them", step=4)
         refused(2, "no run 'nowhere'", "nowhere")
         run = self.copy()
-        after, network = run / "checkpoints/step-000000003", next((run / "networks").glob("generator-*"))
-        network.chmod(0o666)
-        refused(2, "can be written to by everybody", run)
+        after, kept = run / "checkpoints/step-000000003", next(run.glob("python/*"))
+        (kept / "shared.py").chmod(0o666)
+        refused(2, "shared.py can be written to by everybody", run)
         self.assertEqual(self.reference(run, 2, "--trust")[0], 0)
-        network.chmod(0o600)
-        content = network.read_bytes()
-        network.write_bytes(content + b" ")
-        refused(2, "has changed", run)
-        network.unlink()
-        refused(2, "is not there", run)
-        network.write_bytes(content)
+        (kept / "shared.py").chmod(0o600)
+        (kept / "nets.py").rename(kept / "elsewhere.py")
+        refused(2, "nets.py: is not there", run)
+        (kept / "elsewhere.py").rename(kept / "nets.py")
         for old, new, says in (("policy: none", "policy: ada", "training.augment.policy: ada is not replayed"),
                                ("device: cpu\\n", "device: cuda\\n", "numerics.device: cuda is not replayed"),
                                ("fashion-mnist", "images:photos", "data.source: images:photos is not replayed")):

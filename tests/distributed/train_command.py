@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The gangway command with real workers, as the tests of this folder call it."""
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -11,7 +12,6 @@ import sys
 import tempfile
 import time
 import unittest
-import warnings
 from pathlib import Path
 
 from clean_environment import environment
@@ -23,6 +23,11 @@ PACKAGE = EXAMPLES.parent / "share/python"
 sys.path.insert(0, str(PACKAGE))
 DEADLINE = 400  # seconds; a hang is a failure
 LAST_WORDS = 4000  # characters of what was said, where a test fails
+
+
+def write_classes(file, *classes, imports=""):
+    """A Python file with these classes of a test, and nothing else of it."""
+    file.write_text("import torch\nfrom torch import nn\n" + imports + "\n\n" + "\n\n".join(map(inspect.getsource, classes)))
 
 
 def descendants(pid):
@@ -190,8 +195,7 @@ class Trainings(unittest.TestCase):
         """(exit code, what was said) of `python -m gangway.reference` in this process, which loads PyTorch once."""
         from gangway.reference.__main__ import main
         said, path = io.StringIO(), sys.path[:]
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of torch.jit, once a process
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = main([str(word) for word in words])
         sys.path[:] = path
         for name, module in list(sys.modules.items()):  # the next run has other files of the same names

@@ -31,10 +31,9 @@ class Exports : public BesideOneWorker {
     checkpoint::StoredState state(trained.checkpoint);
     const bool is_average = checkpoint::export_weights(state, name, kind, file).is_average;
     const Architecture architecture = job.architectures()[network];
-    if (script_in(architecture) == nullptr) {  // what `gangway run` asks before it starts anything
-      checkpoint::InitialWeights(name + ".weights", file)
-          .require_parameters(num_parameters(architecture), statistic_names(architecture));
-    }
+    // What `gangway run` asks before it starts anything.
+    checkpoint::InitialWeights(name + ".weights", file)
+        .require_parameters(num_parameters(architecture), statistic_names(architecture));
     PerNetwork<gan::Network> fresh = gan::build_networks(job);
     fresh[network].initialise(job.training.seed + 1);
     worker::NetworkState begun(fresh[network], {});
@@ -54,12 +53,8 @@ class Exports : public BesideOneWorker {
 
 TEST_F(Exports, OfEveryFamilyBeginATraining) {
   std::set<const ModelFamily*> seen;
-  std::set<std::string> own;
   for (const NamedJob& named : job_breadth(images())) {
-    const bool is_own = !named.job.networks[NetworkId{0}].module.file.empty();
-    const bool is_new =
-        is_own ? own.insert("own").second : seen.insert(named.job.model.family).second;
-    if (!is_new) {
+    if (!seen.insert(named.job.model.family).second) {
       continue;
     }
     SCOPED_TRACE(named.name);

@@ -11,7 +11,6 @@
 #include "gan/random.hpp"
 #include "job/families/families.hpp"
 #include "tests/fidelity/published_jobs.hpp"
-#include "tests/own_networks.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::fidelity {
@@ -91,7 +90,6 @@ void write_style_picture(const std::filesystem::path& file) {
 
 void write_tiny_images(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  testing::write_own_networks(folder);
   write_style_picture(folder / "style.png");
   const KeyedRandom random(RandomKey{.seed = 17});
   std::ofstream images(folder / "train-images-idx3-ubyte", std::ios::binary);
@@ -298,14 +296,6 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
       network.final_beta2 = 0.99;
     }
   });
-  for (const bool is_penalised : {false, true}) {
-    add(is_penalised ? "OwnNetworksR1" : "OwnNetworks", [&](JobSpec& job) {
-      for (NetworkSpec& network : job.networks) {
-        network.module.file = (folder / (network.name + ".pt")).string();
-      }
-      job.training.penalty.r1_gamma = is_penalised ? 2.0 : 0.0;
-    });
-  }
   add("GatR1R2Labelled", [](JobSpec& job) {
     job.model = {.family = family_named("gat"),
                  .width = 16,
@@ -392,8 +382,6 @@ std::vector<NamedJob> job_breadth(const std::filesystem::path& folder) {
   }
   jobs.push_back({.name = "StyleTransferClipped", .job = small_style_transfer(folder)});
   jobs.back().job.network("generator").clip_norm = 0.5;
-  jobs.push_back({.name = "StyleTransferOwnFeatures", .job = small_style_transfer(folder)});
-  jobs.back().job.network("features").module.file = (folder / "features.pt").string();
   std::ranges::move(jobs_as_published(folder), std::back_inserter(jobs));
   return jobs;
 }

@@ -12,7 +12,7 @@
 namespace gangway::fidelity {
 
 /// Writes 64 random images of 28 x 28 pixels with labels 0..9 as an IDX folder; the same bytes
-/// every time. Beside them lie the networks of tests/own_networks.hpp.
+/// every time.
 void write_tiny_images(const std::filesystem::path& folder);
 /// Such a folder, written once a process.
 [[nodiscard]] const std::filesystem::path& tiny_images();

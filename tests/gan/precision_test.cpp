@@ -20,7 +20,6 @@
 #include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/statistic_sums.hpp"
-#include "tests/own_networks.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gangway::gan {
@@ -224,30 +223,6 @@ TEST(ComputesInFewerBits, StatisticsThatNobodyWantsToo) {
         logits_of(networks, job, {.key = {.seed = 5}, .precision = precision});
     EXPECT_TRUE(at::equal(with, without));
   }
-}
-
-TEST(ComputesInFewerBits, NetworksOfTheUsersWithTheSameBitsFromTheFirstCallOn) {
-  const gangway::testing::ScratchFolder folder;
-  gangway::testing::write_own_networks(folder.path());
-  JobSpec job;
-  job.model.latent = 16;
-  for (NetworkSpec& network : job.networks) {
-    network.module.file = (folder.path() / (network.name + ".pt")).string();
-  }
-  const Gradients whole = gradients_of(job, Precision::kFp32);
-  PerNetwork<Network> networks = made(job);
-  const ForwardContext context{.key = {.seed = 5}, .precision = Precision::kBf16};
-  const at::Tensor first = logits_of(networks, job, context);
-  EXPECT_EQ(first.scalar_type(), at::kFloat);
-  for (int call = 0; call < 3; ++call) {
-    EXPECT_TRUE(at::equal(logits_of(networks, job, context), first));
-  }
-  const at::Tensor in_float32 = logits_of(networks, job, {.key = {.seed = 5}});
-  EXPECT_FALSE(at::equal(first, in_float32));
-  EXPECT_LE(relative_distance(first, in_float32), 0.25);
-  const Gradients found = gradients_of(job, Precision::kBf16);
-  EXPECT_EQ(found.size(), whole.size());
-  EXPECT_LE(worst(found, whole, "discriminator"), 0.25);
 }
 
 TEST(ComputesInFewerBits, NoPenalty) {

@@ -40,7 +40,7 @@ TEST(FamilyTexts, RefuseWhatTheRowDoesNotName) {
   EXPECT_EQ(refuse_unless_taken("model.dropout", job),
             "has no meaning for family gat (it has for dcgan, infogan, dense, mlp); leave it out");
   job.model.family = own_family();
-  EXPECT_THAT(refuse_unless_taken("model.dropout", job), testing::HasSubstr("networks are files"));
+  EXPECT_THAT(refuse_unless_taken("model.dropout", job), testing::HasSubstr("networks are yours"));
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "job/modules/module_files.hpp"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "job/estimate/dry_run.hpp"
 #include "job/families/families.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/models/script_network.hpp"
+#include "job/models/python_network.hpp"
+#include "job/schema/key.hpp"
 #include "tests/job/job_problems.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -27,46 +30,46 @@ class ModuleFiles : public ::testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder.path() / name).string();
   }
-  /// A job whose networks are g.pt and d.pt of the folder.
+  /// A job whose networks are classes of g.py and d.py of the folder.
   [[nodiscard]] std::string job(const std::string& more = "") const {
-    return "model: {generator: '" + path("g.pt") + "', discriminator: '" + path("d.pt") + "'" +
+    return "model: {generator: '" + path("g.py") + ":G', discriminator: '" + path("d.py") + ":D'" +
            more + "}\n";
   }
   const testing::ScratchFolder folder;
 };
 
 TEST_F(ModuleFiles, AreOfNoFamilyAndAnySize) {
-  folder.write("g.pt", "one");
-  folder.write("d.pt", "two");
+  folder.write("g.py", "one");
+  folder.write("d.py", "two");
   const JobSpec spec = spec_of(job(", resolution: 48, latent: 5, classes: 10"));
   EXPECT_EQ(spec.model.family, own_family());
   const PerNetwork<Architecture> networks = spec.architectures();
-  EXPECT_EQ(signature_text(*script_in(networks[NetworkId{0}])),
+  EXPECT_EQ(signature_text(*python_in(networks[NetworkId{0}])),
             "forward(noise [N, 5] float32, labels [N] int64) -> [N, 1, 48, 48] float32");
-  EXPECT_EQ(signature_text(*script_in(networks[NetworkId{1}])),
+  EXPECT_EQ(signature_text(*python_in(networks[NetworkId{1}])),
             "forward(image [N, 1, 48, 48] float32, labels [N] int64) -> [N, 1] float32");
-  EXPECT_EQ(script_in(networks[NetworkId{1}])->key, "model.discriminator");
+  EXPECT_EQ(python_in(networks[NetworkId{1}])->key, "model.discriminator");
   EXPECT_EQ(parse_job(to_yaml(spec), "job.yaml"), spec);
 }
 
 TEST_F(ModuleFiles, StandBesideAFamilysNetworks) {
-  folder.write("d.pt", "two");
+  folder.write("d.py", "two");
   const JobSpec spec =
-      spec_of("model: {family: r3gan, discriminator: '" + path("d.pt") + "', width: 16}\n");
+      spec_of("model: {family: r3gan, discriminator: '" + path("d.py") + ":D', width: 16}\n");
   EXPECT_EQ(spec.model.family->name, "r3gan");
-  EXPECT_EQ(script_in(spec.architectures()[NetworkId{0}]), nullptr);
-  EXPECT_NE(script_in(spec.architectures()[NetworkId{1}]), nullptr);
+  EXPECT_EQ(python_in(spec.architectures()[NetworkId{0}]), nullptr);
+  EXPECT_NE(python_in(spec.architectures()[NetworkId{1}]), nullptr);
 }
 
 TEST_F(ModuleFiles, BelongToTheJobByTheirContentAlone) {
-  folder.write("g.pt", "one");
-  folder.write("d.pt", "two");
+  folder.write("g.py", "one");
+  folder.write("d.py", "two");
   const JobSpec before = spec_of(job());
-  folder.write("elsewhere/g.pt", "one");
-  const JobSpec moved = spec_of(job(), {"model.generator=" + path("elsewhere/g.pt")});
+  folder.write("elsewhere/g.py", "one");
+  const JobSpec moved = spec_of(job(), {"model.generator=" + path("elsewhere/g.py") + ":G"});
   EXPECT_EQ(job_fingerprint(moved), job_fingerprint(before));
   EXPECT_EQ(model_fingerprint(moved), model_fingerprint(before));
-  folder.write("g.pt", "another");
+  folder.write("g.py", "another");
   const JobSpec changed = spec_of(job());
   EXPECT_NE(job_fingerprint(changed), job_fingerprint(before));
   EXPECT_NE(model_fingerprint(changed), model_fingerprint(before));
@@ -110,11 +113,11 @@ TEST_F(ModuleFiles, AreNoStyleWhereTheyAreNoPictures) {
 }
 
 TEST_F(ModuleFiles, AreKeptInTheRunDirectory) {
-  folder.write("g.pt", "one");
-  folder.write("d.pt", "two");
+  folder.write("g.py", "one");
+  folder.write("d.py", "two");
   JobSpec spec = spec_of(job());
   keep_modules(spec, folder.path() / "run");
-  folder.write("g.pt", "another");
+  folder.write("g.py", "another");
   folder.write("run/job.yaml", to_yaml(spec));
   const JobSpec again = load_job({.file = folder.path() / "run/job.yaml",
                                   .text = std::nullopt,
@@ -123,11 +126,11 @@ TEST_F(ModuleFiles, AreKeptInTheRunDirectory) {
                             .spec;
   EXPECT_EQ(job_fingerprint(again), job_fingerprint(spec));
   use_kept_modules(spec, folder.path() / "run");
-  EXPECT_EQ(read_module(*script_in(spec.architectures()[NetworkId{0}])), "one");
+  EXPECT_EQ(read_python(*python_in(spec.architectures()[NetworkId{0}])).at("g.py"), "one");
 }
 
 TEST_F(ModuleFiles, AreRefusedWhereTheyAreMissingOrHaveChanged) {
-  folder.write("g.pt", "one");
+  folder.write("g.py", "one");
   const auto said = [this](const std::string& more) {
     try {
       (void)spec_of(job(more));
@@ -137,7 +140,7 @@ TEST_F(ModuleFiles, AreRefusedWhereTheyAreMissingOrHaveChanged) {
     return std::string();
   };
   EXPECT_THAT(said(""), AllOf(HasSubstr("model.discriminator: "), HasSubstr("No such file")));
-  folder.write("d.pt", "two");
+  folder.write("d.py", "two");
   EXPECT_THAT(said(", generator_hash: " + std::string(32, 'a')),
               AllOf(HasSubstr("model.generator: "), HasSubstr("has changed")));
   EXPECT_THAT(said(", generator_hash: abc"), HasSubstr("32 hexadecimal digits"));
@@ -145,20 +148,46 @@ TEST_F(ModuleFiles, AreRefusedWhereTheyAreMissingOrHaveChanged) {
 
 TEST_F(ModuleFiles, LeaveNoKeyOfAFamilyAMeaning) {
   EXPECT_THAT(problems_of(job(", width: 8")),
-              ElementsAre(AllOf(HasSubstr("model.width"), HasSubstr("whose networks are files"))));
-  EXPECT_THAT(problems_of("model: {family: torchscript}\n"),
+              ElementsAre(AllOf(HasSubstr("model.width"), HasSubstr("whose networks are yours"))));
+  EXPECT_THAT(problems_of("model: {family: own}\n"),
               ElementsAre(HasSubstr("recipe adversarial needs model.generator")));
   EXPECT_THAT(problems_of("model: {generator_hash: " + std::string(32, 'a') + "}\n"),
               ElementsAre(HasSubstr("has a meaning beside model.generator alone")));
 }
 
+TEST_F(ModuleFiles, AreNoTorchScript) {
+  const auto refusal = [](const std::string& key, const std::string& file) {
+    return "model." + key + ": expected FILE.py:CLASS, such as nets.py:Generator, not '" + file +
+           "'; TorchScript files are no networks any more: load it in a Python class "
+           "(examples/python/torchscript.py, docs/bring-your-own.md)";
+  };
+  EXPECT_THAT(problems_of("model: {family: dcgan, width: 8, discriminator: d.pt}\n"),
+              ElementsAre("job.yaml:1: " + refusal("discriminator", "d.pt")));
+  // As the job.yaml of a run has it.
+  const std::string hash(32, 'a');
+  EXPECT_THAT(problems_of("model: {family: torchscript, generator: /g.pt, generator_hash: " + hash +
+                          ", discriminator: /d.pt, discriminator_hash: " + hash + "}\n"),
+              ElementsAre("job.yaml:1: " + refusal("generator", "/g.pt"),
+                          "job.yaml:1: " + refusal("discriminator", "/d.pt")));
+}
+
+TEST_F(ModuleFiles, GoOnWhereARunsJobCallsTheirFamilyTorchScript) {
+  folder.write("g.py", "one");
+  folder.write("d.py", "two");
+  const JobSpec spec = spec_of(job(", family: torchscript"));
+  EXPECT_EQ(spec, spec_of(job()));
+  EXPECT_THAT(to_yaml(spec), HasSubstr("family: own\n"));
+  const auto family = std::ranges::find(key_table(), "model.family", &Key::path);
+  EXPECT_EQ(family->weighty(spec), "torchscript");
+}
+
 TEST_F(ModuleFiles, AreCountedInTheDryRunWhereSomebodyHasLooked) {
-  folder.write("g.pt", "one");
-  folder.write("d.pt", "two");
+  folder.write("g.py", "one");
+  folder.write("d.py", "two");
   JobSpec spec = spec_of(job());
   spec.network("generator").module.num_parameters = 1234;
   EXPECT_THAT(describe_dry_run(spec, 1),
-              AllOf(HasSubstr("Parameters: generator 1234, discriminator of " + path("d.pt") +
+              AllOf(HasSubstr("Parameters: generator 1234, discriminator of " + path("d.py") +
                               ", counted when the run starts\n"),
                     HasSubstr("without the activations of model.generator")));
 }

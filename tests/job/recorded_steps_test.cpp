@@ -43,7 +43,7 @@ TEST(RecordedSteps, AreNoneWhereTheHostDecidesOnNumbers) {
   job.model.library.file = "libmine.so";
   EXPECT_NE(why_not_recorded(job), "");
   job = job_with({});
-  job.networks[NetworkId{}].module.file = "mine.pt";
+  job.networks[NetworkId{}].module.file = "mine.py";
   EXPECT_NE(why_not_recorded(job), "");
 }
 

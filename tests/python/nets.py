@@ -75,6 +75,18 @@ class Draws(nn.Module):
         return self.judge(image.flatten(1)) * drawn
 
 
+class Features(nn.Module):
+    """pictures [N, 1, S, S] -> maps of two sizes"""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 6, 3, padding=1)
+
+    def forward(self, image):
+        fine = self.first(image).relu()
+        return fine, self.second(functional.avg_pool2d(fine, 2)).relu()
+
+
 class WeightNorm(nn.Module):
     wrap = staticmethod(parametrizations.weight_norm)
 

@@ -12,7 +12,8 @@
 
 #include "base/errors.hpp"
 #include "gan/blocks/build_networks.hpp"
-#include "gan/script/called_network.hpp"
+#include "gan/python/called_network.hpp"
+#include "job/families/families.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/gan/whole_network_penalty.hpp"
 #include "tests/python/with_python.hpp"
@@ -139,6 +140,86 @@ TEST_F(PythonNetworks, KeepConstantsTiesAndBuffersApart) {
   EXPECT_THAT(statistics, ElementsAre("discriminator/steps"));
 }
 
+TEST_F(PythonNetworks, HandOnWhatTheyChangeAndKeepWhatTheyHave) {
+  Network network = discriminator("Tied");
+  network.initialise(1);
+  const Statistic& steps = *network.statistics().front().statistic;
+  const at::Tensor fours = at::full({}, 4.0000005);  // a mean of fours
+  steps.running.copy_(fours);
+  KeptStatistics kept;
+  (void)network.forward({{"image", image()}}, {.sink = &kept});
+  EXPECT_EQ(kept.values.at("steps").item<float>(), 5.0F);
+  EXPECT_TRUE(steps.running.equal(fours));
+  EXPECT_EQ(steps.momentum, 1.0);
+  kept.values.clear();
+  (void)network.forward({{"image", image()}}, {.mode = Mode::kEvaluation, .sink = &kept});
+  EXPECT_THAT(kept.values, IsEmpty());
+}
+
+TEST_F(PythonNetworks, AreTriedUntilWhatTheyChangeIsKnown) {
+  // A buffer that every fourth step writes to, and one whose value stays what it was.
+  ASSERT_THAT(
+      complaint_of_forward("if self.training:\n"
+                           "            self.count += 1\n"
+                           "            self.sign = torch.sign(self.sign)\n"
+                           "            if int(self.count) % 4 == 0:\n"
+                           "                self.shadow += 1",
+                           "self.register_buffer('count', torch.zeros((), dtype=torch.long))"
+                           "; self.register_buffer('shadow', torch.zeros(1))"
+                           "; self.register_buffer('sign', torch.ones(1))"),
+      IsEmpty());
+  PerNetwork<Network> networks = build_networks(job_);
+  std::vector<std::string> names;
+  for (const Network::NamedStatistic& named : networks[kDiscriminator].statistics()) {
+    names.push_back(named.name);
+    EXPECT_TRUE(at::equal(named.statistic->running, named.statistic->given));
+  }
+  EXPECT_THAT(names, UnorderedElementsAre("discriminator/count", "discriminator/shadow",
+                                          "discriminator/sign"));
+}
+
+TEST_F(PythonNetworks, MakeSeveralTensorsWhereTheRoleDoes) {
+  job_ = JobSpec::of(*recipe_named("style-transfer"));
+  job_.model = {.family = family_named("johnson"), .width = 4, .blocks = 1};
+  job_.network("features").module = ModuleFile{{.file = kNets}, "Features"};
+  PerNetwork<Network> networks = build_networks(job_);
+  const std::vector<at::Tensor> made = networks[job_.id_of("features")].forward_levels(
+      {{"image", image()}}, {.mode = Mode::kEvaluation});
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].sizes().vec(), (std::vector<std::int64_t>{kExamples, 4, 32, 32}));
+  EXPECT_EQ(made[1].sizes().vec(), (std::vector<std::int64_t>{kExamples, 6, 16, 16}));
+  const auto said = [this] {
+    try {
+      (void)build_networks(job_);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  job_.model.levels = 3;
+  EXPECT_THAT(said(), HasSubstr("makes 2 tensors, the first [2, 4, 32, 32] Float; wanted is "
+                                "forward(image [N, 1, 32, 32] float32) -> a tuple or list of 3 "
+                                "tensors [N, C, H, W] float32"));
+  job_.model.levels = 1;
+  job_.network("features").module.python_class = "Smooth";
+  EXPECT_THAT(said(), HasSubstr("makes [2, 1] Float; wanted is"));
+}
+
+TEST_F(PythonNetworks, ComputeInFewerBitsWithTheSameOnesInEachCall) {
+  Network network = discriminator("Discriminator");
+  network.initialise(1);
+  const auto logits = [&network](Precision precision) {
+    return network.forward({{"image", image()}}, {.key = {.seed = 5}, .precision = precision})
+        .detach();
+  };
+  const at::Tensor first = logits(Precision::kBf16);
+  EXPECT_EQ(first.scalar_type(), at::kFloat);
+  EXPECT_TRUE(logits(Precision::kBf16).equal(first));
+  const at::Tensor whole = logits(Precision::kFp32);
+  EXPECT_FALSE(first.equal(whole));
+  EXPECT_LE((first - whole).norm().item<float>(), 0.25F * whole.norm().item<float>());
+}
+
 TEST_F(PythonNetworks, DrawByTheKeyOfTheCall) {
   Network network = discriminator("Draws");
   network.initialise(1);
@@ -242,6 +323,9 @@ TEST_F(PythonNetworks, WhoseForwardIsNotExactAreRefusedInALine) {
                   "x = x * 2 if x is None else x + self.hidden(x)",
                   "self.hidden = lambda x, kept=[0.0]: kept.append(kept[-1] + 1) or kept[-1]"),
               HasSubstr("makes other numbers of the same input"));
+  EXPECT_THAT(complaint_of_forward("x = x * self.seen.add_(0 if self.training else 1)",
+                                   "self.register_buffer('seen', torch.ones(1))"),
+              HasSubstr("seen"));
   EXPECT_THAT(complaint_of_forward("image.mul_(2)"), HasSubstr("forward writes to its image"));
   EXPECT_THAT(complaint_of_forward("torch.no_grad()(lambda: self.judge.weight.mul_(0.5))()"),
               HasSubstr("forward writes to the parameter judge.weight"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Steps that are the user's Python (docs/own-step.md): what is refused of them, and how.
-#include "gan/script/python_step.hpp"
+#include "gan/python/python_step.hpp"
 
 #include <memory>
 #include <string>

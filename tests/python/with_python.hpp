@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gan/python/python_library.hpp"
 #include "gan/random_tensors.hpp"
-#include "gan/script/python_library.hpp"
 #include "job/spec.hpp"
 #include "tests/scratch_folder.hpp"
 

@@ -19,9 +19,9 @@
 #include <torch/version.h>
 
 #include "base/errors.hpp"
+#include "gan/python/python_library.hpp"
+#include "gan/python/python_step.hpp"
 #include "gan/recipes/recipes.hpp"
-#include "gan/script/python_library.hpp"
-#include "gan/script/python_step.hpp"
 #include "job/estimate/device_estimate.hpp"
 #include "tests/fidelity/beside_one_worker.hpp"
 #include "tests/fidelity/computing_recorder.hpp"

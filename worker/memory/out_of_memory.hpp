@@ -16,8 +16,8 @@ namespace gangway::worker {
 
 /// What LibTorch's allocator for CPUs could not give. Any thread.
 ///
-/// It throws a c10::Error like any other, and TorchScript's interpreter makes another exception of
-/// that: nothing but its text would tell it. So what fails is noted where it is asked for.
+/// It throws a c10::Error like any other: nothing but its text would tell it. So what fails is
+/// noted where it is asked for.
 class FailedRequests {
  public:
   void add(std::size_t bytes) noexcept;

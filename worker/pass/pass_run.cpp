@@ -8,8 +8,8 @@
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/joins.hpp"
 #include "gan/precision.hpp"
-#include "gan/script/called_network.hpp"
-#include "gan/script/process_generator.hpp"
+#include "gan/python/called_network.hpp"
+#include "gan/python/process_generator.hpp"
 #include "worker/pass/draws.hpp"
 
 namespace gangway::worker {

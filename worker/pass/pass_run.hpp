@@ -16,7 +16,7 @@
 #include "gan/library/library_losses.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/network.hpp"
-#include "gan/script/python_step.hpp"
+#include "gan/python/python_step.hpp"
 #include "job/blocks/progressive/growth.hpp"
 #include "job/models/network_id.hpp"
 #include "job/spec.hpp"

@@ -17,7 +17,7 @@
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"
-#include "gan/script/step_batch.hpp"
+#include "gan/python/step_batch.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::worker {

@@ -21,7 +21,7 @@ namespace {
 /// Of which the fingerprint is.
 constexpr std::int64_t kFingerprinted = 16;
 
-ScriptSpec script_of(const DataSpec& spec, std::uint64_t seed) {
+PythonSpec python_spec_of(const DataSpec& spec, std::uint64_t seed) {
   return {.key = "data.source",
           .file = spec.module.file,
           .hash = spec.module.hash,
@@ -101,7 +101,7 @@ std::string hash_of(const NamedBatch& batch) {
 
 PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
                        const ContentsCheck* check)
-    : script_(script_of(spec, seed)),
+    : spec_(python_spec_of(spec, seed)),
       executable_(executable_of(spec)),
       read_deadline_(std::chrono::ceil<std::chrono::milliseconds>(
           std::chrono::duration<double>(spec.read_seconds))),
@@ -109,7 +109,7 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
       pictures_(picture_names(spec)) {
   std::vector<std::unique_ptr<ReaderProcess>> readers;
   for (int i = 0; i < std::max(spec.threads, 1); ++i) {
-    readers.push_back(std::make_unique<ReaderProcess>(script_, executable_));
+    readers.push_back(std::make_unique<ReaderProcess>(spec_, executable_));
   }
   ReaderProcess::Description told;
   for (const auto& reader : readers) {
@@ -148,8 +148,8 @@ PythonData::PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64
 
 void PythonData::refuse(const std::string& what) const {
   throw ConfigError(fmt::format("data.source: {}:{}: {}",
-                                script_.file.substr(script_.file.rfind('/') + 1),
-                                script_.python_class, what));
+                                spec_.file.substr(spec_.file.rfind('/') + 1), spec_.python_class,
+                                what));
 }
 
 void PythonData::look_at(const NamedBatch& first, bool collates, const DataSpec& spec,
@@ -264,7 +264,7 @@ void PythonData::read_with(std::unique_ptr<ReaderProcess>& reader,
         throw;
       }
     }
-    reader = std::make_unique<ReaderProcess>(script_, executable_);
+    reader = std::make_unique<ReaderProcess>(spec_, executable_);
     (void)reader->describe({});
     if (!hashes_.empty()) {
       reader->remember_in(hashes_, read_deadline_);
@@ -303,7 +303,7 @@ int PythonData::read(std::int64_t index, std::span<float> out) const {
   if (reads() == Reads::kNamed) {
     refuse("has no pictures");
   }
-  const SeededExample example{index, seed_of_example(script_.seed, index, Asked::kByIndex)};
+  const SeededExample example{index, seed_of_example(spec_.seed, index, Asked::kByIndex)};
   std::int64_t label = 0;
   read_pictures({&example, 1}, out, {&label, 1});
   return static_cast<int>(label);

@@ -51,7 +51,7 @@ class PythonData : public Dataset {
   void read_with(std::unique_ptr<ReaderProcess>& reader, std::span<const SeededExample> examples,
                  NamedBatch& out) const;
 
-  ScriptSpec script_;
+  PythonSpec spec_;
   std::string executable_;
   std::chrono::milliseconds read_deadline_;
   std::int64_t size_ = 0;

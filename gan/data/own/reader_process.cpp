@@ -114,7 +114,7 @@ class WithoutPipeSignal {
 
 }  // namespace
 
-ReaderProcess::ReaderProcess(const ScriptSpec& spec, const std::string& executable) : spec_(spec) {
+ReaderProcess::ReaderProcess(const PythonSpec& spec, const std::string& executable) : spec_(spec) {
   const PythonSources sources = read_trusted_python(spec);
   std::array<int, 2> ask{-1, -1};
   std::array<int, 2> tell{-1, -1};

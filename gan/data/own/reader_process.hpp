@@ -16,7 +16,7 @@
 #include "base/errors.hpp"
 #include "base/file_descriptor.hpp"
 #include "gan/data/named/named_batch.hpp"
-#include "job/blocks/script_spec.hpp"
+#include "job/blocks/python_spec.hpp"
 
 namespace gangway::data {
 
@@ -45,7 +45,7 @@ class ReaderProcess {
   /// Starts it, and does not wait. @param executable  of the environment
   /// @throws ConfigError, EnvironmentError: files that are not there, or not the job's, or that
   /// others can write to; no process can be started
-  ReaderProcess(const ScriptSpec& spec, const std::string& executable);
+  ReaderProcess(const PythonSpec& spec, const std::string& executable);
   ~ReaderProcess();
   ReaderProcess(const ReaderProcess&) = delete;
   ReaderProcess& operator=(const ReaderProcess&) = delete;
@@ -72,7 +72,7 @@ class ReaderProcess {
   /// Why nothing more comes from it.
   [[noreturn]] void refuse_end();
 
-  ScriptSpec spec_;
+  PythonSpec spec_;
   FileDescriptor requests_;
   FileDescriptor answers_;
   FileDescriptor memory_;

@@ -13,7 +13,7 @@
 #include "base/errors.hpp"
 #include "base/system/told_output.hpp"
 #include "gan/kernels/library_warnings.hpp"
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 #include "job/choices.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"

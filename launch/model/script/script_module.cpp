@@ -17,7 +17,6 @@
 #include "gan/blocks/label_blocks.hpp"
 #include "gan/blocks/layer_block.hpp"
 #include "gan/blocks/style_blocks.hpp"
-#include "gan/script/script_block.hpp"
 #include "launch/model/script/progressive_script.hpp"
 #include "launch/model/script/residual_script.hpp"
 #include "launch/model/script/spectral_script.hpp"
@@ -175,9 +174,6 @@ std::string block_lines(const gan::Block& block, const std::string& self, double
 }  // namespace
 
 torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
-  if (auto* own = dynamic_cast<gan::ScriptBlock*>(&network.block(0))) {
-    return own->filled_module();
-  }
   std::string type = network.name();
   type.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(type.front())));
   torch::jit::Module module = make_module(type);

@@ -19,8 +19,7 @@ namespace gangway::launch {
 
 /// forward(noise) or forward(noise, labels) of a generator, forward(image) of one that changes
 /// pictures, forward(image) or forward(image, labels) of a discriminator, as far grown as it is.
-/// Weights are copied, row-major. A user's network is the user's module, with the trained values.
-/// @post a user's network is not to be used any more
+/// Weights are copied, row-major.
 /// @throws ConfigError naming a block that has no TorchScript.
 [[nodiscard]] torch::jit::Module script_of(gan::Network& network, const ModelSpec& model);
 

@@ -146,7 +146,7 @@ TEST_F(PythonNetworks, AreKeptInTheRunDirectoryWithWhatTheyImport) {
   fs::remove_all(folder.path() / "layers");
   fs::remove(path("nets.py"));
   use_kept_modules(spec, run);
-  const ScriptSpec script = *script_in(spec.architectures()[NetworkId{0}]);
+  const PythonSpec script = *python_in(spec.architectures()[NetworkId{0}]);
   EXPECT_EQ(script.file, run / "python" / script.hash / "nets.py");
   EXPECT_EQ(read_python(script).size(), 6U);
   folder.write("run/python/" + script.hash + "/layers/up.py", "another");

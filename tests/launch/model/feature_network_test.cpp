@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/pickle.h>
 
 #include "base/errors.hpp"
 #include "gan/random_tensors.hpp"
@@ -126,6 +127,29 @@ TEST_F(Features, OfWhatIsNoNetworkAreRefused) {
                       {"nowhere.pt", "no such file"});
   const auto text = folder.write("text.pt", "no network");
   expect_config_error([&] { (void)open_feature_network(text); }, {"text.pt", "is no TorchScript"});
+  const std::vector<char> pickled = torch::jit::pickle_save(at::ones({2}));
+  const auto saved = folder.write("saved.pt", {pickled.data(), pickled.size()});
+  expect_config_error([&] { (void)open_feature_network(saved); },
+                      {"saved.pt", "one of torch.save", "torch.jit.script"});
+}
+
+TEST_F(Features, OfANewerPyTorchAreRefusedWithTheOneThatIsHere) {
+  (void)write_network(folder.path() / "net.pt",
+                      "def forward(self, images):\n    return torch.flatten(images, 1)\n");
+  std::string archive = folder.read("net.pt");
+  const std::string name = "torch.flatten";
+  archive.replace(archive.find(name), name.size(), "torch.flatter");
+  const auto file = folder.write("newer.pt", archive);
+  expect_config_error([&] { (void)open_feature_network(file); },
+                      {"newer.pt", "a newer PyTorch than", "pip install torch=="});
+}
+
+TEST_F(Features, ThatOpenFilesAreRefused) {
+  expect_refusal(
+      "def forward(self, images):\n    if images.size(0) > 7:\n"
+      "        images = torch.from_file(\"/etc/hostname\", False, 1)\n"
+      "    return images\n",
+      {"net.pt", "aten::from_file", "opens files"});
 }
 
 TEST_F(Features, OfAnotherSignatureAreRefusedWithTheOneThatIsWanted) {

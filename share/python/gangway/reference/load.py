@@ -15,7 +15,6 @@ import torch
 from gangway.errors import Failed
 from gangway.reference import philox, update
 from gangway.reference.networks import Dense, Module, Network, seed_all
-from gangway.xxh3 import hash_of
 
 OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics that are no part of a network's own module
 
@@ -80,20 +79,6 @@ def require_trusted(path: Path) -> None:
         if complaint:
             raise Failed(f"{place} {complaint}, and {path.name} is code that would run as you: chmod go-w or a copy of your own helps, "
                          "--trust runs it as it is")
-
-
-def _script(run: Path, name: str, wanted_hash: str, statistics: list, trusts: bool) -> Module:
-    path = run / "networks" / f"{name}-{wanted_hash}.pt"
-    if not path.is_file():
-        raise Failed(f"{path}: is not there: the run keeps a copy of each of your networks")
-    if not trusts:
-        require_trusted(path)
-    if hash_of(path.read_bytes()) != wanted_hash:
-        raise Failed(f"{path}: has changed: its hash is not that of its name")
-    try:
-        return Module(torch.jit.load(path, map_location="cpu"), statistics)
-    except RuntimeError as error:
-        raise Failed(f"{path}: is not loaded by PyTorch {torch.__version__}: {str(error).splitlines()[0]}") from None
 
 
 def class_of(run: Path, named, wanted_hash: str, trusts: bool):
@@ -181,7 +166,7 @@ def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, sta
     if isinstance(named, dict) or ".py:" in named:
         return _python(run, job, name, statistics, trusts)
     if named != "none":
-        return _script(run, name, job["model"][f"{name}_hash"], statistics, trusts)
+        raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/bring-your-own.md)")
     return _built_in(job, name, {one: checkpoint.tensor(f"{name}/{one}").shape for one in parameters})
 
 

@@ -62,8 +62,8 @@ def seed_all(seed: int) -> None:
 
 
 class Module:
-    """A network of the user's: what torch.jit.load gives, or any nn.Module. It is called in training mode, with its statistics
-    as the step began with them and generators seeded by the key, so that it draws the same wherever it runs."""
+    """A network of the user's. It is called in training mode, with its statistics as the step began with them and generators
+    seeded by the key, so that it draws the same wherever it runs."""
 
     def __init__(self, network: torch.nn.Module, statistics: list[str]):
         self._network = network.train()
@@ -106,13 +106,12 @@ class Module:
         """→ (what it makes, {statistic: its value after this call})"""
         self.prepare(running)
         seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
-        with torch.jit.optimized_execution(False):  # its first call would have other bits than its second
-            try:
-                made = self._network(*inputs)
-            except Exception as error:  # whatever a network of the user's raises
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                raise Failed(f"a network raises in forward, {place.filename}:{place.lineno}: {type(error).__name__}: "
-                             f"{next(iter(str(error).splitlines()), '')}") from error
+        try:
+            made = self._network(*inputs)
+        except Exception as error:  # whatever a network of the user's raises
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise Failed(f"a network raises in forward, {place.filename}:{place.lineno}: {type(error).__name__}: "
+                         f"{next(iter(str(error).splitlines()), '')}") from error
         return made, self.seen()
 
 

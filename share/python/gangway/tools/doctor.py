@@ -177,7 +177,7 @@ def command(words: list[str]) -> None:
             print(f"forwarded to other hosts: {', '.join(forwarded) or 'nothing'}", flush=True)
         hosts = asked_hosts(names, forwarded)
         findings = compared(hosts)
-        text = f"{hosts_text(hosts)}\n{findings_text(findings) if findings else 'the hosts fit one another' + chr(10)}"
+        text = hosts_text(hosts) + "\n" + (findings_text(findings) if findings else "the hosts fit one another\n")
         more = {"hosts": hosts_of_json(hosts)}
     else:
         findings, more = examined(), {}

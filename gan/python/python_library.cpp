@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/script/python_library.hpp"
+#include "gan/python/python_library.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -92,7 +92,7 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
   open_plugin = &plugin;
 }
 
-std::unique_ptr<Block> make_python_block(const ScriptSpec& spec) {
+std::unique_ptr<Block> make_block(const PythonSpec& spec) {
   if (open_plugin == nullptr) {
     throw InvariantError(spec.key + " is Python, and no interpreter has begun");
   }

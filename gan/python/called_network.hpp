@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What calling a user's network takes, TorchScript or Python: examples to try it on, the seed of a
-// call, and what is in its buffers. Compute thread only.
+// What calling a user's network takes: examples to try it on, the seed of a call, and what is in
+// its buffers. Compute thread only.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 #include <ATen/core/Tensor.h>
 
 #include "gan/random.hpp"
-#include "job/blocks/script_spec.hpp"
+#include "job/blocks/python_spec.hpp"
 
 namespace gangway::gan {
 
 /// Two examples: BatchNorm takes no single one. @param draw  others of each
-[[nodiscard]] std::vector<at::Tensor> tried_examples(const ScriptSpec& spec, std::int32_t draw);
+[[nodiscard]] std::vector<at::Tensor> tried_examples(const PythonSpec& spec, std::int32_t draw);
 
 /// Of all that a call of this key draws. LibTorch's generator on a CPU looks at 32 bits: two
 /// micro-batches in billions draw alike.
@@ -42,7 +42,7 @@ namespace gangway::gan {
 
 /// Whether a call has made what the spec says. @param is_one  no tuple or list
 [[nodiscard]] bool is_as_wanted(const std::vector<at::Tensor>& made, bool is_one,
-                                const ScriptSpec& spec, std::int64_t count);
+                                const PythonSpec& spec, std::int64_t count);
 
 /// Training steps on which a network is tried: four times as many as until the last discovery, and
 /// no more than these. A fixed number, so that all workers find the same.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/script/step_batch.hpp"
+#include "gan/python/step_batch.hpp"
 
 #include <cstring>
 #include <map>

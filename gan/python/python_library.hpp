@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "gan/block.hpp"
-#include "gan/script/python_step.hpp"
-#include "job/blocks/script_spec.hpp"
+#include "gan/python/python_step.hpp"
+#include "job/blocks/python_spec.hpp"
 #include "job/spec.hpp"
 
 namespace gangway::gan {
@@ -33,7 +33,7 @@ struct PythonStart {
 /// What libgangway-python.so has (python/plugin.cpp).
 struct PythonPlugin {
   void (*begin)(const PythonStart& start);
-  std::unique_ptr<Block> (*make_block)(const ScriptSpec& spec);
+  std::unique_ptr<Block> (*make_block)(const PythonSpec& spec);
   std::unique_ptr<PythonStep> (*make_step)(const JobSpec& job,
                                            const PerNetwork<Network*>& networks);
   OwnStepFacts (*facts)(const JobSpec& job);
@@ -52,7 +52,7 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
                  bool keeps_bytecode = false);
 
 /// @throws InvariantError before open_python; ConfigError as python/python_module.hpp
-[[nodiscard]] std::unique_ptr<Block> make_python_block(const ScriptSpec& spec);
+[[nodiscard]] std::unique_ptr<Block> make_block(const PythonSpec& spec);
 
 /// Writes a network of the user's Python, in evaluation and for any number of examples, as
 /// torch.export does (.pt2), or torch.onnx (.onnx). @throws ConfigError of one line: the file is

@@ -14,18 +14,18 @@
 namespace gangway {
 
 /// Whether a network in `role` may be the user's.
-[[nodiscard]] bool may_be_script(std::string_view role);
+[[nodiscard]] bool may_be_own(std::string_view role);
 
 /// Generator: "noise" [N, ModelSpec::inputs()] (and "labels") → [N, example…]. Discriminator:
 /// "image" [N, example…] (and "labels") → logits [N, 1]. Encoder: "image" → [N, 2 latent], means,
 /// then logarithms of variances. Translator: "image" → another one of its size. Features: "image" →
 /// ModelSpec::levels maps. The file is for the caller to fill in.
 /// @param example  shape of one example: example_shape(model)
-/// @throws InvariantError unless may_be_script(role)
-[[nodiscard]] ScriptSpec script_network(std::string_view role, const ModelSpec& model,
+/// @throws InvariantError unless may_be_own(role)
+[[nodiscard]] PythonSpec python_network(std::string_view role, const ModelSpec& model,
                                         const std::vector<std::int64_t>& example);
 
 /// "forward(noise [N, 100] float32, labels [N] int64) -> [N, 1, 32, 32] float32".
-[[nodiscard]] std::string signature_text(const ScriptSpec& spec);
+[[nodiscard]] std::string signature_text(const PythonSpec& spec);
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "job/models/script_network.hpp"
+#include "job/models/python_network.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,20 +16,20 @@ namespace {
 enum class Takes { kNoise, kExample };
 enum class Makes { kExample, kLogit, kCode, kLevels };
 
-struct ScriptRole {
+struct Role {
   std::string_view role;
   Takes takes;
   bool is_labelled;  ///< also takes the labels, where the job has any
   Makes makes;
 };
 
-constexpr std::array kScriptRoles{
-    ScriptRole{"generator", Takes::kNoise, true, Makes::kExample},
-    ScriptRole{"discriminator", Takes::kExample, true, Makes::kLogit},
-    ScriptRole{"encoder", Takes::kExample, false, Makes::kCode},
-    ScriptRole{"translator", Takes::kExample, false, Makes::kExample},
-    ScriptRole{"network", Takes::kExample, true, Makes::kLogit},
-    ScriptRole{"features", Takes::kExample, false, Makes::kLevels},
+constexpr std::array kRoles{
+    Role{"generator", Takes::kNoise, true, Makes::kExample},
+    Role{"discriminator", Takes::kExample, true, Makes::kLogit},
+    Role{"encoder", Takes::kExample, false, Makes::kCode},
+    Role{"translator", Takes::kExample, false, Makes::kExample},
+    Role{"network", Takes::kExample, true, Makes::kLogit},
+    Role{"features", Takes::kExample, false, Makes::kLevels},
 };
 
 std::string batch_text(const std::vector<std::int64_t>& shape) {
@@ -38,17 +38,17 @@ std::string batch_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-bool may_be_script(std::string_view role) {
-  return std::ranges::find(kScriptRoles, role, &ScriptRole::role) != kScriptRoles.end();
+bool may_be_own(std::string_view role) {
+  return std::ranges::find(kRoles, role, &Role::role) != kRoles.end();
 }
 
-ScriptSpec script_network(std::string_view role, const ModelSpec& model,
+PythonSpec python_network(std::string_view role, const ModelSpec& model,
                           const std::vector<std::int64_t>& example) {
-  const auto* const row = std::ranges::find(kScriptRoles, role, &ScriptRole::role);
-  if (row == kScriptRoles.end()) {
-    throw InvariantError(fmt::format("the role {} is not to be had as TorchScript", role));
+  const auto* const row = std::ranges::find(kRoles, role, &Role::role);
+  if (row == kRoles.end()) {
+    throw InvariantError(fmt::format("the role {} cannot be a network of the user's", role));
   }
-  ScriptSpec spec;
+  PythonSpec spec;
   if (row->takes == Takes::kNoise) {
     spec.inputs.push_back({"noise", {model.inputs()}});
   } else {
@@ -74,9 +74,9 @@ ScriptSpec script_network(std::string_view role, const ModelSpec& model,
   return spec;
 }
 
-std::string signature_text(const ScriptSpec& spec) {
+std::string signature_text(const PythonSpec& spec) {
   std::string inputs;
-  for (const ScriptInput& input : spec.inputs) {
+  for (const PythonInput& input : spec.inputs) {
     inputs += fmt::format("{}{} {} {}", inputs.empty() ? "" : ", ", input.name,
                           batch_text(input.shape), input.has_whole_numbers() ? "int64" : "float32");
   }

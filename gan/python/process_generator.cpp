@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/script/process_generator.hpp"
+#include "gan/python/process_generator.hpp"
 
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>

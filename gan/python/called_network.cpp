@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gan/script/called_network.hpp"
+#include "gan/python/called_network.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -17,9 +17,9 @@ constexpr std::int64_t kTriedExamples = 2;
 
 }  // namespace
 
-std::vector<at::Tensor> tried_examples(const ScriptSpec& spec, std::int32_t draw) {
+std::vector<at::Tensor> tried_examples(const PythonSpec& spec, std::int32_t draw) {
   std::vector<at::Tensor> inputs;
-  for (const ScriptInput& input : spec.inputs) {
+  for (const PythonInput& input : spec.inputs) {
     std::vector<std::int64_t> shape = input.shape;
     shape.insert(shape.begin(), kTriedExamples);
     inputs.push_back(input.has_whole_numbers() ? at::zeros(shape, at::kLong)
@@ -67,7 +67,7 @@ std::string call_text(const std::vector<at::Tensor>& inputs) {
   return fmt::format("forward of {}", fmt::join(given, " and "));
 }
 
-bool is_as_wanted(const std::vector<at::Tensor>& made, bool is_one, const ScriptSpec& spec,
+bool is_as_wanted(const std::vector<at::Tensor>& made, bool is_one, const PythonSpec& spec,
                   std::int64_t count) {
   if (made.empty()) {
     return false;

@@ -77,8 +77,9 @@ torch::jit::Module load_script(const std::filesystem::path& file, at::Device dev
     torch::jit::Inline(*graph);
     const torch::jit::Block* all = graph->block();
     if (const std::string name = file_operator(all); !name.empty()) {
-      throw ConfigError(fmt::format("{}: has the operator {}, which opens files by their names",
-                                    file.string(), name));
+      throw ConfigError(
+          fmt::format("{}: has the operator {}, which opens files by their names; write it without",
+                      file.string(), name));
     }
   }
   return module;

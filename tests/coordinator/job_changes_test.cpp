@@ -127,12 +127,13 @@ constexpr int kEnough = 4;  // changes of a key that make another job: the rest 
 
 TEST(JobChanges, NamesEachKeyThatMakesAnotherJob) {
   const gangway::testing::ScratchFolder folder;
-  const std::string file = folder.write("network.pt", "\x89PNG\r\n\x1a\nbytes").string();
+  const std::string file = folder.write("some.file", "\x89PNG\r\n\x1a\nbytes").string();
   const std::string picture = folder.write("style.png", "\x89PNG\r\n\x1a\n").string();
   const std::string nets = folder.write("nets.py", "class Net: pass\n").string();
   const std::vector<std::vector<std::string>> jobs{
       {},
       {"model.generator=" + nets + ":Net"},
+      {"model.discriminator=" + nets + ":Net"},
       {"model.family=mlp", "data.source=toy:ring8"},
       {"numerics.device=cuda"},
       {"model.channels=3"},

@@ -162,13 +162,13 @@ TEST_F(ModuleFiles, AreNoTorchScript) {
            "(examples/python/torchscript.py, docs/bring-your-own.md)";
   };
   EXPECT_THAT(problems_of("model: {family: dcgan, width: 8, discriminator: d.pt}\n"),
-              ElementsAre("job.yaml:1: " + refusal("discriminator", "d.pt")));
+              ElementsAre("job.yaml:1:34: " + refusal("discriminator", "d.pt")));
   // As the job.yaml of a run has it.
   const std::string hash(32, 'a');
   EXPECT_THAT(problems_of("model: {family: torchscript, generator: /g.pt, generator_hash: " + hash +
                           ", discriminator: /d.pt, discriminator_hash: " + hash + "}\n"),
-              ElementsAre("job.yaml:1: " + refusal("generator", "/g.pt"),
-                          "job.yaml:1: " + refusal("discriminator", "/d.pt")));
+              ElementsAre("job.yaml:1:30: " + refusal("generator", "/g.pt"),
+                          "job.yaml:1:98: " + refusal("discriminator", "/d.pt")));
 }
 
 TEST_F(ModuleFiles, GoOnWhereARunsJobCallsTheirFamilyTorchScript) {

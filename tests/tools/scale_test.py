@@ -150,8 +150,8 @@ class CommandLine(unittest.TestCase):
     def test_is_handed_to_python_and_asks_the_plan_for_its_profile(self):
         done = subprocess.run([REAL, "scale", *RING, "--profile", "nowhere.json"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertEqual(done.stderr, "gangway: nowhere.json: no profile there; make one with `gangway profile JOB.yaml -o nowhere.json`, or "
-                                      "name it with --profile\n")
+        self.assertEqual(done.stderr, "gangway: nowhere.json: no profile there; make one with `gangway profile JOB.yaml -o nowhere.json`, "
+                                      "or name it with --profile\n")
 
 
 if __name__ == "__main__":

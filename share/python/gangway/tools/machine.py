@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What this machine has, whether it is quiet enough to be measured on, and how far a measurement has come."""
+"""Whether this machine is quiet enough to be measured on, and how far a measurement has come."""
 import contextlib
-import json
 import math
 import sys
 import time
 from pathlib import Path
 
 from gangway.errors import Failed
-from gangway.tools.recorded import said_by
 
 MOST_BUSY = 0.10      # share of all cores' time, used by others, above which a figure is worthless
 LOOK = 2.0            # seconds
 BETWEEN_LINES = 0.1   # of the whole: the share of work between two lines of a log
 ENVIRONMENT = 6
-FACTS = "gangway-facts "
-
-
-def host_facts() -> dict:
-    """What `gangway doctor --hosts` learns of a host, of this one: "cores" and "gpus" that a process may use, and more."""
-    line = next(line for line in said_by("host-facts", "127.0.0.1").splitlines() if line.startswith(FACTS))
-    return json.loads(line.removeprefix(FACTS))
 
 
 def _core_times() -> tuple[int, int]:

@@ -16,7 +16,8 @@ from gangway.errors import Failed, complaints
 from gangway.launch import program
 from gangway.tools.command_line import counted
 from gangway.tools.init.templates import filled
-from gangway.tools.machine import host_facts
+from gangway.tools.gpus import num_gpus
+from gangway.tools.hosts import usable_cores
 from gangway.tools.measured import measured_run, output_of, step_figures
 
 MOST_WORKERS = 8
@@ -230,8 +231,8 @@ def init_job(source, *, minutes: float = 30.0, resolution: int | None = None, wo
     @param recipe  a published one in the place of advice; trial: whether it is tried how fast the job is
     @param file, made_by  that the job's first lines name; say: is told what `gangway init job` prints, as it comes
     Raises Failed: the pictures, wishes that cannot be met, or with the last words of a trial that failed."""
-    source, host = str(source), host_facts()
-    wishes = Wishes(minutes, resolution, workers or min(host["gpus"] or host["cores"], MOST_WORKERS), host["gpus"] > 0)
+    source, gpus = str(source), num_gpus()
+    wishes = Wishes(minutes, resolution, workers or min(gpus or usable_cores(), MOST_WORKERS), gpus > 0)
     if recipe:
         first = re.sub(r"\{(\d+)\.\.\d+\}", r"\1", source)  # of a pattern of tars
         if not os.path.exists(first):

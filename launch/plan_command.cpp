@@ -15,6 +15,13 @@
 
 namespace gangway::launch {
 
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  gangway plan examples/fashion-mnist.yaml\n"
+    "  gangway plan job.yaml --cluster examples/clusters/eight-by-eight.yaml\n"
+    "  gangway plan job.yaml --cluster cluster.yaml --what-if slow:node-3/0=1.5\n"
+    "docs/planning.md says how it is predicted, and how far that is right.";
+
 void add_plan_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<plan::PlanOptions>();
   CLI::App* command = app.add_subcommand(
@@ -58,12 +65,7 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
       ->excludes("--links")
       ->excludes("--what-if");
   command->add_flag("--json", options->json, "JSON instead of text");
-  command->footer(
-      "Examples:\n"
-      "  gangway plan examples/fashion-mnist.yaml\n"
-      "  gangway plan job.yaml --cluster examples/clusters/eight-by-eight.yaml\n"
-      "  gangway plan job.yaml --cluster cluster.yaml --what-if slow:node-3/0=1.5\n"
-      "docs/planning.md says how it is predicted, and how far that is right.");
+  command->footer(kFooter);
   command->callback([options, &line] {
     line.action = [options, &line] {
       options->overrides = with_data({.file = options->job,

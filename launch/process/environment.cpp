@@ -24,8 +24,8 @@ std::optional<std::string> find_variable(const Environment& environment, const s
 std::vector<std::string> exported_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : environment) {
-    if (name == "GANGWAY_BIN") {
-      continue;  // where tools in Python find the programs of this host
+    if (name == "GANGWAY_BIN" || name == "GANGWAY_TYPED") {
+      continue;  // where tools in Python find the programs of this host, and how they name them
     }
     if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
         name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH" || moves_kernels(name)) {

@@ -14,6 +14,7 @@ namespace {
 TEST(ExportedVariables, AreThoseThatChangeWhatRanksOnOtherHostsDoOrCompute) {
   EXPECT_EQ(exported_variables({{"ATEN_CPU_CAPABILITY", "avx2"},
                                 {"GANGWAY_BIN", "/opt/bin"},
+                                {"GANGWAY_TYPED", "gangway"},
                                 {"HOME", "/root"},
                                 {"MKL_CBWR", "AVX2"},
                                 {"NCCL_DEBUG", "INFO"},

@@ -116,7 +116,9 @@ TEST(CoordinatorLink, RefusesWhatIsNoAnswer) {
   coordinator.says(messages::Begin{});
   EXPECT_EQ(refusal(), "rank 0: rank 0 sent a message of kind Begin instead of a lease");
   coordinator.says_nonsense();
-  EXPECT_EQ(refusal(), "rank 0 sent 8 bytes that are no message: start all ranks from one build");
+  EXPECT_EQ(refusal(),
+            "rank 0 sent a message of 8 bytes that cannot be (it ends too early): start all ranks "
+            "from one build");
 }
 
 }  // namespace

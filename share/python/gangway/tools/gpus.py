@@ -2,14 +2,14 @@
 """The GPUs of this host, as nvidia-smi tells of them, and what is amiss with them. Loads no library of CUDA but the driver's own."""
 import ctypes
 import itertools
-import json
 import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-from gangway.errors import complaints
+from gangway.errors import Failed
 from gangway.launch import program
+from gangway.tools.bench.allreduce import NCCL_PROGRAM, figures_of
 from gangway.tools.findings import BAD, GOOD, NOTE, Finding, is_healthy
 from gangway.tools.measured import output_of
 
@@ -140,15 +140,12 @@ def judged_nccl(gpus: int, gigabytes_per_second: float, over_nvlink: bool) -> Fi
 
 
 def measured_over_nccl(gpus: int, over_nvlink: bool) -> Finding:
-    gangway = Path(program()).resolve()
-    if not (gangway.parent / "gangway-bench-nccl").exists():
-        return Finding("NCCL", NOTE, "not measured: build gangway-bench-nccl (./launch/build release gangway-bench-nccl)")
-    told = output_of([str(gangway), "bench", "nccl", str(gpus)], dict(os.environ)).text
+    if not Path(program()).resolve().with_name(NCCL_PROGRAM).exists():
+        return Finding("NCCL", NOTE, f"not measured: build {NCCL_PROGRAM} (./launch/build release {NCCL_PROGRAM})")
     try:
-        most = max(row["bytes_per_second"] for row in json.loads(told)["rows"])
-    except (ValueError, LookupError, TypeError):
-        why = complaints(told.splitlines()) or [told.strip()]
-        return Finding("NCCL", BAD, f"{why[-1]}: NCCL_DEBUG=INFO in front of that command tells more")
+        most = max(row["bytes_per_second"] for row in figures_of(NCCL_PROGRAM, gpus)["rows"])
+    except Failed as error:
+        return Finding("NCCL", BAD, f"{error.line}: NCCL_DEBUG=INFO in front of that command tells more")
     return judged_nccl(gpus, most * 1e-9, over_nvlink)
 
 

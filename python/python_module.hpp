@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A user's network in Python, made: its tensors by name, and its forward, which computes the same
-// whoever calls it. Compute thread only; takes the interpreter's lock where it needs it, and never
-// while it waits for anybody.
+// on each worker. Compute thread only; takes the interpreter's lock where it needs it, and never
+// while it waits.
 #pragma once
 
 #include <cstdint>

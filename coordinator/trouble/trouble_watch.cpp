@@ -10,11 +10,11 @@
 namespace gangway::coordinator {
 namespace {
 
-double median_of(const std::deque<double>& values) {
+/// Of an even number the upper one: median_of() would move decisions of recorded runs.
+double upper_median_of(const std::deque<double>& values) {
   std::vector<double> sorted(values.begin(), values.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2];
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::optional<Trouble> TroubleWatch::beside_median(std::int64_t step, std::size_
   }
   std::deque<double>& sizes = seen_[network].sizes;
   const double size = std::abs(loss);
-  const double median = sizes.size() < kLeastSteps ? 0.0 : median_of(sizes);
+  const double median = sizes.size() < kLeastSteps ? 0.0 : upper_median_of(sizes);
   std::optional<Trouble> trouble;
   if (median > 0.0 && size > spec_.loss_factor * median) {
     trouble = Trouble{

@@ -87,7 +87,7 @@ std::string bytes_text(std::int64_t bytes) {
                         : fmt::format("{:.0f} MiB", mebibytes);
 }
 
-/// "66048", or where nobody has looked: "of nets.py, counted when the run starts".
+/// "66048"; of a network that is not built yet: "of nets.py, counted when the run starts".
 std::string count_text(const Architecture& network) {
   const PythonSpec* python = python_in(network);
   return python != nullptr && !python->num_parameters

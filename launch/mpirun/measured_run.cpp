@@ -60,20 +60,18 @@ std::vector<std::string> command_of_run(const JobSpec& job, const fs::path& fold
 }
 
 MeasuredRun measured_run(std::vector<std::string> words, const fs::path& outdir,
-                         const std::string& name, MayDiverge may_diverge) {
+                         const std::string& name) {
   // Whatever the job says: scores would take the time of a core that is measured, and so would
   // another start.
   words.insert(words.end(), {"checkpoint.keep_best=0", "evaluation.every_kimg=0",
                              "layout.balance=off", "layout.restarts=0"});
   const std::string line = shell_line(words);
   const ChildOutput output = output_of_child(words, ToldToEnd::kAtOnce);
-  const bool has_diverged = output.code == static_cast<int>(ExitCode::kDiverged);
-  if (output.code != 0 && !(has_diverged && may_diverge == MayDiverge::kYes)) {
+  if (output.code != 0) {
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));
   }
   if (std::optional<MeasuredRun> run = left_by_run(outdir, name)) {
-    run->has_diverged = has_diverged;
     return *std::move(run);
   }
   throw EnvironmentError(

@@ -16,17 +16,13 @@ namespace gangway::launch {
 struct MeasuredRun {
   std::filesystem::path directory;
   std::string stats;  ///< stats.jsonl
-  bool has_diverged = false;
 };
-
-/// Whether a run that diverges has failed, or come to one of the ends that are looked for.
-enum class MayDiverge { kNo, kYes };
 
 /// Runs it to its end. @param name  that it gives its run with --run, below `outdir`.
 /// @throws EnvironmentError with the command and its last words when it failed or left nothing.
 [[nodiscard]] MeasuredRun measured_run(std::vector<std::string> words,
-                                       const std::filesystem::path& outdir, const std::string& name,
-                                       MayDiverge may_diverge = MayDiverge::kNo);
+                                       const std::filesystem::path& outdir,
+                                       const std::string& name);
 
 /// Such a command: `gangway run` of `job`, whose file it writes into `folder`, as run `name` below
 /// `folder`/runs. The job holds all that the environment has said about its keys.

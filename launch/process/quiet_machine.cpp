@@ -2,6 +2,7 @@
 #include "launch/process/quiet_machine.hpp"
 
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -15,6 +16,8 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kBusyLook{2000};
+/// More than this share of all cores used by others makes a figure worthless.
+constexpr double kMostBusy = 0.10;
 
 struct CoreTimes {
   std::uint64_t total = 0;
@@ -56,22 +59,14 @@ double busy_share(const std::string& before, const std::string& after) {
          static_cast<double>(end.idle - begin.idle) / static_cast<double>(end.total - begin.total);
 }
 
-double busy_share_over(std::chrono::milliseconds duration) {
-  const std::string before = cpu_line();
-  std::this_thread::sleep_for(duration);
-  return busy_share(before, cpu_line());
-}
-
-std::string work_of_others() {
-  const double busy = busy_share_over(kBusyLook);
-  return busy <= kMostBusy ? "" : fmt::format("others use {:.0f} % of this machine", 100.0 * busy);
-}
-
 void require_quiet_machine(bool anyway) {
-  const std::string what = work_of_others();
-  if (what.empty()) {
+  const std::string before = cpu_line();
+  std::this_thread::sleep_for(kBusyLook);
+  const double busy = busy_share(before, cpu_line());
+  if (busy <= kMostBusy) {
     return;
   }
+  const std::string what = fmt::format("others use {:.0f} % of this machine", 100.0 * busy);
   if (!anyway) {
     throw EnvironmentError(what + ": wait until it is quiet, or measure with --anyway");
   }

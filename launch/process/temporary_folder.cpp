@@ -98,13 +98,4 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
 
 TemporaryFolder::~TemporaryFolder() { remove_with_runs(path_.parent_path()); }
 
-BenchFolder::BenchFolder(const std::string& named) {
-  if (named.empty()) {
-    path_ = temporary_.emplace().path();
-  } else {
-    path_ = std::filesystem::absolute(named);
-    std::filesystem::create_directories(path_);
-  }
-}
-
 }  // namespace gangway::launch

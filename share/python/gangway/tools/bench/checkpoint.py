@@ -145,8 +145,8 @@ class _Bench:
         self.job = folder / f"{megabytes}-mb.yaml"
         self.job.write_text(job_text(megabytes, workers, checkpoint={"snapshot_steps": 0}))
         self.kimg = prepared(self.job, keys)["images_per_step"] / 1000
-        # Midway between two checkpoints: on a slow disk one is told of steps after its own, and would be counted if the warm-up ended
-        # just behind it.
+        # The warm-up ends midway between two checkpoints. On a slow disk the log tells of a checkpoint some steps late; one of the
+        # warm-up would be counted otherwise.
         self.warmup_steps = max(LEAST_WARMUP_STEPS, LEAST_WARMUP_STEPS // every * every + every // 2)
         self.steps = every * checkpoints + self.warmup_steps
         self.saved, self.tensors = None, []  # the checkpoint that the store is measured with

@@ -44,10 +44,8 @@ namespace {
 
 struct Options {
   StartOptions start;
-  std::uint16_t lifeline_port = 0;
+  std::filesystem::path request;
   bool smoke_test = false;
-  int bar_columns = 0;
-  std::string device;
   double start_deadline_seconds = std::chrono::duration<double>(kStartDeadline).count();
   InheritedTether tether;
 
@@ -77,27 +75,17 @@ void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr
 
 void describe(CLI::App& app, Options& options) {
   app.add_option("job", options.start.job_file, "Job file");
+  app.add_option("--request", options.request, "RUN/request.json, in the place of all other words");
   app.add_flag("--smoke-test", options.smoke_test,
                "Exchange one message between the ranks and end");
   app.add_option("overrides", options.start.overrides, "key=value");
   app.add_option("--outdir", options.start.outdir, "Folder of the runs")->capture_default_str();
   app.add_option("--run", options.start.run_name, "Name of the run (default: the job file's)");
-  app.add_option("--run-directory", options.start.run_directory, "Directory chosen by gangway run");
   app.add_option("--resume", options.start.resume, "auto, never, must or a path")
       ->capture_default_str();
-  app.add_flag("--goes-on", options.start.goes_on, "gangway run starts the job again after a loss");
-  app.add_flag("--again", options.start.is_again, "It has started the job before");
-  app.add_option("--replay", options.start.replay,
-                 "Checkpoint of another run, up to which this one repeats it");
   app.add_option("--trace", options.start.trace, "Steps to trace, as 100:110");
-  app.add_option("--command", options.start.command, "The command that the user typed");
-  app.add_option("--resume-command", options.start.resume_command,
-                 "The command that goes on once the run has saved");
-  app.add_option("--lifeline-port", options.lifeline_port,
+  app.add_option("--lifeline-port", options.start.lifeline_port,
                  "TCP port for the workers' lifelines (0: any)");
-  app.add_option("--device", options.device, "Kind of device, for the workers");
-  app.add_option("--bar-columns", options.bar_columns,
-                 "Width of the terminal, for a progress bar (0: none)");
   app.add_option("--start-deadline", options.start_deadline_seconds,
                  "Seconds until the last worker is ready")
       ->capture_default_str();
@@ -164,7 +152,7 @@ ConductorSettings settings_of(const Options& options, const StartedRun& run, int
 Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
   LifelineServer lifelines(
       parts.io,
-      {.port = options.lifeline_port,
+      {.port = options.start.lifeline_port,
        .reach = options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
        .networks = networks_of_the_hosts()},
       parts.session.size() - 1);
@@ -175,9 +163,11 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                                     .incarnation = run.start.incarnation},
                                    [](const std::string& line) { std::cout << line << std::endl; });
   const Viewers viewers = page ? page->viewers() : Viewers();
-  RunRecorder recorder(
-      run, {options.start.command, options.start.resume_command}, self,
-      {.out = std::cout, .err = std::cerr, .bar_columns = options.bar_columns, .viewers = viewers});
+  RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
+                       {.out = std::cout,
+                        .err = std::cerr,
+                        .bar_columns = options.start.bar_columns,
+                        .viewers = viewers});
   recorder.show_header();
   if (!options.start.is_one_host) {
     recorder.say(fmt::format("net    workers reach the coordinator at {}, port {}",
@@ -259,7 +249,7 @@ int refuse(comm::MpiSession& session, MpiControl& mpi, int exit_code, const std:
   return exit_code;
 }
 
-int coordinate(const Options& options) {
+int coordinate(Options options) {
   const Identity self{.host = host_name(), .pid = ::getpid()};
   boost::asio::io_context io;
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2,
@@ -283,6 +273,9 @@ int coordinate(const Options& options) {
   }
   std::optional<std::filesystem::path> directory;
   try {
+    if (!options.request.empty()) {
+      static_cast<StartRequest&>(options.start) = read_request(options.request);
+    }
     StartedRun run = open_job(options.start, num_workers);
     directory = run.directory;
     while_workers_wait(mpi, num_workers, [&] {
@@ -332,7 +325,12 @@ int main(int argc, char** argv) {
     CLI::App app("Rank 0 of a Gangway job; started by 'gangway train'.", "gangway-coordinator");
     coordinator::describe(app, options);
     CLI11_PARSE(app, argc, argv);
-    options.start.environment = gangway_variables(read_environment());
+    if (options.request.empty()) {
+      options.start.environment = gangway_variables(read_environment());
+    } else {
+      options.start.run_directory = options.request.parent_path();
+      options.start.job_file = options.start.run_directory / kAskedFile;
+    }
     options.tether = inherited_tether({argv, argv + argc});
     options.start.is_one_host = coordinator::all_ranks_are_here();
     options.start.memory_may_go =

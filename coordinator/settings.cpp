@@ -10,6 +10,7 @@
 #include "coordinator/trouble/loss_bound.hpp"
 #include "coordinator/trouble/watch_memory.hpp"
 #include "job/decisions.hpp"
+#include "job/file/fingerprint.hpp"
 #include "job/layout/layout.hpp"
 #include "run/control/steering_file.hpp"
 #include "run/control_protocol.hpp"
@@ -25,6 +26,7 @@ constexpr double kLeastSilenceSeconds = 60.0;
 
 messages::Welcome welcome(const StartedRun& run, int num_workers) {
   return {.job_yaml = run.job_yaml,
+          .fingerprint = job_fingerprint(run.spec),
           .run_directory = run.directory.string(),
           .layout = resolve_layout(run.spec, num_workers),
           .trace = run.trace,

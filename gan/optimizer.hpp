@@ -33,7 +33,7 @@ struct AveragePlace {
   double images = 0.0;           ///< shown, up to the end of the step
   double images_per_step = 1.0;  ///< of them, in the step
   double updates = 1.0;          ///< of the network, this one included
-  double burn_in_images = 0.0;   ///< JobSpec::burn_in_images
+  double burn_in_images = 0.0;   ///< Job::burn_in_images
 };
 
 /// What the average of a network's weights keeps of itself: 2^(-images of the step / half-life)

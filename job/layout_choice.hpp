@@ -55,41 +55,47 @@ struct NetworkPlacement {
   bool operator==(const NetworkPlacement&) const = default;
 };
 
-/// What somebody typed of who does what, and what a plan considers: it decides the speed alone.
-/// job/layout/layout.hpp resolves it.
-struct LayoutChoice {
-  static constexpr int kAutoRestarts = -1;
-
-  /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
-  /// it fits; empty: nobody chooses.
-  std::string plan;
-  int data = 0;  ///< workers on the data axis; 0: auto, as many as mpirun started
-  /// Micro-batches of each worker, where all hold all networks; empty: evenly many.
-  std::vector<int> shares;
-  Balance balance = Balance::kAuto;
-  int stages = 1;  ///< chunks of each network that has as many blocks
+/// How workers carry their lists out: what a layout says beside who holds which network. It decides
+/// speed and memory, and after how long a silent peer counts as lost.
+struct Execution {
   TransportKind transport = TransportKind::kAuto;
   Overlap overlap = Overlap::kAcross;
   int buckets = 0;                          ///< of each network's gradients; 0: as suits the device
   StageOrder schedule = StageOrder::kFill;  ///< of networks that are cut
   /// Micro-batches of which a worker keeps what their backwards need, at most; 0: as the schedule.
   int in_flight = 0;
-  StagePlacement placement = StagePlacement::kLoop;
   double timeout_seconds = 60.0;  ///< deadline of every wait on a peer
-  /// Losses of a process or a host after which `gangway run` starts the job again; auto: as long as
-  /// it gets on.
-  int restarts = kAutoRestarts;
-  int min_workers = 1;    ///< with fewer a lost host is not gone on without
   int check_steps = 100;  ///< steps between two comparisons of the replicas' weights; 0: none
   bool audit = false;     ///< whether others recompute random slices of updates, as often
   /// Activation checkpointing: whether what networks make inside is not kept for backward, but made
   /// again.
   bool recompute = false;
-  /// The environment whose interpreter runs networks that are the user's Python: its folder, or the
-  /// interpreter in it; empty: auto (gan/python/python_library.hpp).
-  std::string python;
+  Balance balance = Balance::kAuto;
   GraphChoice cuda_graph = GraphChoice::kAuto;                  ///< numerics.cuda_graph
   MixedProcessors mixed_processors = MixedProcessors::kRefuse;  ///< numerics.mixed_processors
+  /// The environment whose interpreter runs networks that are the user's Python: its folder, or the
+  /// interpreter in it; empty: auto (gan/python/python_library.hpp).
+  std::string python = {};
+  bool operator==(const Execution&) const = default;
+};
+
+/// What a job file says of who does what, and what a plan considers. job/layout/layout.hpp resolves
+/// it.
+struct LayoutChoice : Execution {
+  static constexpr int kAutoRestarts = -1;
+
+  /// The profile by which `gangway run` chooses the layout; "auto": the one beside the job file, if
+  /// it fits; empty: none, the keys alone decide.
+  std::string plan;
+  int data = 0;  ///< workers on the data axis; 0: auto, as many as mpirun started
+  /// Micro-batches of each worker, where all hold all networks; empty: evenly many.
+  std::vector<int> shares;
+  int stages = 1;  ///< chunks of each network that has as many blocks
+  StagePlacement placement = StagePlacement::kLoop;
+  /// Losses of a process or a host after which `gangway run` starts the job again; auto: as long as
+  /// it gets on.
+  int restarts = kAutoRestarts;
+  int min_workers = 1;  ///< with fewer a lost host is not gone on without
   PerNetwork<NetworkPlacement> networks;
   bool operator==(const LayoutChoice&) const = default;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/job_command.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -43,7 +44,7 @@ JobSources sources_at(const fs::path& place) {
           .text = checkpoint::read_manifest(folder).job_yaml,
           .run = run,
           .origin = manifest,
-          .hosts = std::vector<std::string>()};
+          .may_name_hosts = true};
 }
 
 /// Of the checkpoints that it saves, whatever the layout.
@@ -61,6 +62,22 @@ nlohmann::ordered_json memory_of(const JobSpec& spec, int workers) {
           {"gradients", memory.gradients_bytes},
           {"optimizer", memory.optimizer_bytes},
           {"total", memory.total_bytes()}};
+}
+
+/// Which workers hold what, with their micro-batches [begin, end).
+nlohmann::ordered_json layout_of(const JobSpec& spec, int workers) {
+  const Layout layout = resolve_layout(spec, workers);
+  nlohmann::ordered_json document;
+  for (const NetworkId network : layout.ids()) {
+    const NetworkGroup& group = layout[network];
+    nlohmann::ordered_json ranges = nlohmann::ordered_json::array();
+    for (const MicrobatchRange range : group.ranges) {
+      ranges.push_back({range.begin, range.end});
+    }
+    document[spec.networks[network].name] = {
+        {"workers", group.workers}, {"microbatches", ranges}, {"chunks", group.num_chunks()}};
+  }
+  return document;
 }
 
 /// @param overrides  those that were typed, and those that follow from the data and the host
@@ -81,9 +98,11 @@ nlohmann::ordered_json told(const ResolvedJob& job, const std::vector<std::strin
       // Of `gangway run` without -n, on this host.
       {"workers", default_workers(job.spec, usable_cores())},
       {"places_networks", job.spec.layout.places_networks()},
-      {"fingerprint", job_fingerprint(job.spec)}};
+      {"fingerprint", job_fingerprint(job.spec)},
+      {"notes", job.notes}};
   if (workers > 0) {
     document["memory"] = memory_of(job.spec, workers);
+    document["layout"] = layout_of(job.spec, workers);
     document["checkpoint_bytes"] = checkpoint_bytes(job.spec);
   }
   return document;
@@ -122,8 +141,8 @@ void add_job_command(CLI::App& app, CommandLine& line) {
       }
       sources.overrides = options->overrides;
       sources.environment = gangway_variables(line.environment);
-      sources = with_data(std::move(sources));
-      const ResolvedJob job = load_job(sources);
+      const ResolvedJob job = load_followed(sources);
+      std::ranges::copy(job.filled_in, std::back_inserter(sources.overrides));
       std::cout << (options->json ? told(job, sources.overrides, options->workers).dump() + "\n"
                                   : to_yaml(job.spec))
                 << std::flush;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "launch/plan_command.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,11 +70,11 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
   command->footer(kFooter);
   command->callback([options, &line] {
     line.action = [options, &line] {
-      options->overrides = with_data({.file = options->job,
-                                      .text = std::nullopt,
-                                      .overrides = options->overrides,
-                                      .environment = gangway_variables(line.environment)})
-                               .overrides;
+      const ResolvedJob job = load_followed({.file = options->job,
+                                             .text = std::nullopt,
+                                             .overrides = options->overrides,
+                                             .environment = gangway_variables(line.environment)});
+      std::ranges::copy(job.filled_in, std::back_inserter(options->overrides));
       options->devices = share_folder() / "devices";
       options->program = line.typed.front();
       return plan::make_plan(*options, line.environment);

@@ -86,7 +86,7 @@ class PassShares {
   /// With whom this worker exchanges tensors, ascending; they name it likewise.
   [[nodiscard]] std::vector<int> peers() const;
   /// Whether some network is cut.
-  [[nodiscard]] bool are_cut() const { return std::ranges::any_of(layout_, &NetworkGroup::is_cut); }
+  [[nodiscard]] bool are_cut() const { return layout_.is_cut(); }
 
  private:
   const std::vector<Phase>& phases_;

@@ -20,14 +20,15 @@ constexpr double kSecondsPerHour = 3600.0;
 /// between, which are all alike.
 constexpr int kDistinctMicrobatches = 3;
 
-/// `list` as a worker of the job performs it: gradients of recorded steps leave behind their graph
-/// (worker/step/step_graphs.hpp), unless the job has them leave earlier.
-std::vector<pipeline::Instruction> performed(const JobSpec& job,
+/// `list` as a worker that has all networks performs it: gradients of recorded steps leave behind
+/// their graph (worker/step/step_graphs.hpp), unless the layout has them leave earlier.
+std::vector<pipeline::Instruction> performed(const Job& job, LayoutChoice choice,
                                              std::vector<pipeline::Instruction> list) {
-  if (!records_steps(job)) {
+  choice.shares.clear();
+  if (!records_steps(job, resolve_layout(job, choice, 1))) {
     return list;
   }
-  return pipeline::unarmed(list, job.layout.cuda_graph == GraphChoice::kOverlap
+  return pipeline::unarmed(list, choice.cuda_graph == GraphChoice::kOverlap
                                      ? pipeline::Armed::kAlone
                                      : pipeline::Armed::kNone);
 }
@@ -46,7 +47,7 @@ StepLists distinct_lists(const PlanInput& input, const LayoutChoice& layout) {
     Lists lists;
     for (int listed = 1; listed <= kDistinctMicrobatches; ++listed) {
       lists.push_back(performed(
-          input.job,
+          input.job, layout,
           pipeline::one_stage_schedule(chosen, {0, listed}, 0, layout.overlap, layout.recompute)));
     }
     return lists;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "job/rules/rules.hpp"
 #include "pipeline/pass_share.hpp"
 #include "pipeline/stages/stage_schedule.hpp"
 
@@ -21,15 +20,6 @@ std::vector<pipeline::PassShares> shares_of(const StagedJob& job,
 
 }  // namespace
 
-std::string why_refused(const JobSpec& job) {
-  for (const Rule& rule : job_rules(*job.training.recipe)) {
-    if (std::string complaint = rule.complaint(job); !complaint.empty()) {
-      return complaint;
-    }
-  }
-  return {};
-}
-
 StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
                      const Candidate& candidate) {
   StagedJob staged{.job = with_layout(job, candidate),
@@ -46,7 +36,7 @@ std::vector<Lists> lists_of_steps(const StagedJob& job, const std::vector<std::i
   const std::vector<pipeline::PassShares> shares = shares_of(job, job.phases);
   std::vector<Lists> all;
   for (const std::int64_t step : steps) {
-    all.push_back(pipeline::step_schedules(shares, step, pipeline::stage_options(job.job.layout)));
+    all.push_back(pipeline::step_schedules(shares, step));
   }
   return all;
 }
@@ -55,15 +45,11 @@ StepLists step_lists(const StagedJob& job) {
   std::vector<pipeline::Phase> phases = job.phases;
   const std::vector<pipeline::PassShares> shares = shares_of(job, phases);
   constexpr std::int64_t kUsualStep = 1;  // no interval above 1 divides it
-  StepLists lists{.usual = pipeline::step_schedules(shares, kUsualStep,
-                                                    pipeline::stage_options(job.job.layout)),
-                  .lazy = {}};
+  StepLists lists{.usual = pipeline::step_schedules(shares, kUsualStep), .lazy = {}};
   for (pipeline::Phase& phase : phases) {
     if (phase.interval > 1) {
       const int interval = std::exchange(phase.interval, 1);
-      lists.lazy.push_back(
-          {interval,
-           pipeline::step_schedules(shares, kUsualStep, pipeline::stage_options(job.job.layout))});
+      lists.lazy.push_back({interval, pipeline::step_schedules(shares, kUsualStep)});
       phase.interval = interval;
     }
   }

@@ -16,9 +16,6 @@
 
 namespace gangway::plan {
 
-/// Why workers would refuse `job`'s layout, by its rules (job/rules/); empty: they would not.
-[[nodiscard]] std::string why_refused(const JobSpec& job);
-
 struct StagedJob {
   JobSpec job;
   int workers = 1;

@@ -23,7 +23,7 @@ namespace {
 
 namespace py = pybind11;
 
-PythonSpec spec_of(const JobSpec& job) {
+PythonSpec spec_of(const Job& job) {
   const ModuleFile& step = job.training.step;
   return {.key = "training.step",
           .file = step.file,
@@ -50,7 +50,7 @@ py::dict dict_of(const gan::NamedTensors& batch, at::Device device) {
 
 class OwnStep final : public gan::PythonStep {
  public:
-  OwnStep(const JobSpec& job, const PerNetwork<gan::Network*>& networks)
+  OwnStep(const Job& job, const PerNetwork<gan::Network*>& networks)
       : job_(job), spec_(spec_of(job)) {
     for (gan::Network* network : networks) {
       auto* block = dynamic_cast<PythonBlock*>(&network->block(0));
@@ -261,7 +261,7 @@ class OwnStep final : public gan::PythonStep {
     }
   }
 
-  const JobSpec& job_;
+  const Job& job_;
   PythonSpec spec_;
   PerNetwork<PythonBlock*> blocks_;
   Kept object_;
@@ -275,7 +275,7 @@ class OwnStep final : public gan::PythonStep {
 
 }  // namespace
 
-OwnStepFacts own_step_facts(const JobSpec& job) {
+OwnStepFacts own_step_facts(const Job& job) {
   const PythonSpec spec = spec_of(job);
   return with_python(spec, [&] {
     py::list names;
@@ -319,7 +319,7 @@ OwnStepFacts own_step_facts(const JobSpec& job) {
   });
 }
 
-std::unique_ptr<gan::PythonStep> make_own_step(const JobSpec& job,
+std::unique_ptr<gan::PythonStep> make_own_step(const Job& job,
                                                const PerNetwork<gan::Network*>& networks) {
   return std::make_unique<OwnStep>(job, networks);
 }

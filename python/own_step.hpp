@@ -14,10 +14,10 @@ namespace gangway::python {
 
 /// Phases as the methods of the class are marked, and what else it has.
 /// @throws ConfigError of one line
-[[nodiscard]] OwnStepFacts own_step_facts(const JobSpec& job);
+[[nodiscard]] OwnStepFacts own_step_facts(const Job& job);
 
 /// @param networks  of PythonBlocks; borrowed
 [[nodiscard]] std::unique_ptr<gan::PythonStep> make_own_step(
-    const JobSpec& job, const PerNetwork<gan::Network*>& networks);
+    const Job& job, const PerNetwork<gan::Network*>& networks);
 
 }  // namespace gangway::python

@@ -27,7 +27,7 @@
 
 namespace gangway {
 
-inline constexpr std::uint32_t kProtocolVersion = 14;
+inline constexpr std::uint32_t kProtocolVersion = 15;
 inline constexpr int kControlTag = (1 << 30);
 inline constexpr char kHeartbeat = '.';
 inline constexpr char kHeartbeatInWait = ':';

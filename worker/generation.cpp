@@ -16,7 +16,7 @@ constexpr int kLaneThreads = 1;
 
 messages::Ready Generation::begin(Neighbours neighbours) {
   const int worker = setup_.transport.worker();
-  device_ = setup_.make(setup_.job, neighbours, worker);
+  device_ = setup_.make(setup_.job, setup_.welcome.layout, neighbours, worker);
   // Before there is a replica: the trial's networks are gone when the job's take their memory.
   const std::string bits = trial_bits(setup_.job, *device_);
   Replica& replica = replica_.emplace(setup_.job,
@@ -31,6 +31,7 @@ messages::Ready Generation::begin(Neighbours neighbours) {
         reading_threads(neighbours.workers_on_machine, job_.numerics.threads + kLaneThreads);
   }
   const Training::Setup training{.job = job_,
+                                 .options = setup_.options,
                                  .welcome = setup_.welcome,
                                  .link = setup_.link,
                                  .transport = setup_.transport,

@@ -23,7 +23,8 @@ class Generation {
  public:
   /// All of it outlives the generation.
   struct Setup {
-    const JobSpec& job;
+    const Job& job;
+    const RunOptions& options;
     const messages::Welcome& welcome;
     CoordinatorLink& link;
     comm::Transport& transport;  ///< of the epoch
@@ -54,7 +55,7 @@ class Generation {
 
  private:
   Setup setup_;
-  JobSpec job_;  ///< with data.threads as a number
+  Job job_;  ///< with data.threads as a number
   std::unique_ptr<ComputeDevice> device_;
   std::optional<Replica> replica_;
   std::optional<BegunState> begun_;

@@ -6,7 +6,8 @@
 int main(int argc, char** argv) {
   return gangway::worker::worker_program(
       {argv, argv + argc}, "cpu",
-      [](const gangway::JobSpec& job, const gangway::worker::Neighbours&, int) {
+      [](const gangway::Job& job, const gangway::Execution&, const gangway::worker::Neighbours&,
+         int) {
         if (job.numerics.device != gangway::DeviceKind::kCpu) {
           throw gangway::EnvironmentError(
               "this worker was started for the CPU, and the job is for cuda: "

@@ -7,12 +7,12 @@
 
 namespace gangway::worker {
 
-std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job) {
+std::uint64_t plan_hash(const ExchangePlan& plan, const Job& job) {
   std::vector<std::uint64_t> words{
       static_cast<std::uint64_t>(job.training.microbatches),
       static_cast<std::uint64_t>(job.numerics.memory_format),
-      static_cast<std::uint64_t>(job.layout.check_steps),
-      job.layout.audit ? 1U : 0U,
+      static_cast<std::uint64_t>(plan.layout.check_steps),
+      plan.layout.audit ? 1U : 0U,
       static_cast<std::uint64_t>(job.numerics.order),
       static_cast<std::uint64_t>(job.numerics.kernels),
       XXH3_64bits(plan.device.data(), plan.device.size()),

@@ -28,6 +28,6 @@ struct ExchangePlan {
 
 /// Of `plan` and of what the job says about the order of elements and of sums, the number of
 /// micro-batches, the wire, the kernels, and which messages are sent.
-[[nodiscard]] std::uint64_t plan_hash(const ExchangePlan& plan, const JobSpec& job);
+[[nodiscard]] std::uint64_t plan_hash(const ExchangePlan& plan, const Job& job);
 
 }  // namespace gangway::worker

@@ -17,7 +17,7 @@
 namespace gangway::worker {
 namespace {
 
-PerNetwork<gan::Network> initialised_networks(const JobSpec& job) {
+PerNetwork<gan::Network> initialised_networks(const Job& job) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   for (gan::Network& network : networks) {
     network.initialise(job.training.seed);
@@ -26,7 +26,7 @@ PerNetwork<gan::Network> initialised_networks(const JobSpec& job) {
 }
 
 PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& networks,
-                                                    const JobSpec& job, const Placement& placement,
+                                                    const Job& job, const Placement& placement,
                                                     comm::HostMemory& memory) {
   PerNetwork<std::unique_ptr<NetworkState>> states;
   for (const NetworkId id : networks.ids()) {
@@ -42,7 +42,7 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
                             .has_loss_scale = job.scales_losses() && !spec.is_frozen,
                             .averaging = spec.is_averaged() ? Averaging::kYes : Averaging::kNo,
                             .host = &memory,
-                            .buckets = static_cast<std::size_t>(job.layout.buckets),
+                            .buckets = static_cast<std::size_t>(placement.layout.buckets),
                             .least_bucket_bytes = job.numerics.device == DeviceKind::kCuda
                                                       ? comm::kLeastDeviceBucketBytes
                                                       : 0}));
@@ -50,7 +50,7 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
   return states;
 }
 
-std::unique_ptr<ImagePools> pools_of(const JobSpec& job, const Placement& placement,
+std::unique_ptr<ImagePools> pools_of(const Job& job, const Placement& placement,
                                      at::Device device) {
   std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job, TORCH_VERSION));
   return names.empty() ? nullptr
@@ -63,7 +63,7 @@ std::unique_ptr<ImagePools> pools_of(const JobSpec& job, const Placement& placem
 }
 
 /// Workers of the host with which this one exchanges tensors.
-std::vector<int> stream_peers(const JobSpec& job, const Placement& placement) {
+std::vector<int> stream_peers(const Job& job, const Placement& placement) {
   if (!placement.layout.is_apart()) {
     return {};
   }
@@ -100,7 +100,7 @@ comm::HostGroup place_and_connect(const PerNetwork<NetworkState*>& networks,
 
 }  // namespace
 
-Replica::Replica(const JobSpec& job, Placement placement, comm::HostMemory memory,
+Replica::Replica(const Job& job, Placement placement, comm::HostMemory memory,
                  ComputeDevice& device)
     : placement_(std::move(placement)),
       networks_(initialised_networks(job)),

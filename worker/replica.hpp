@@ -31,7 +31,7 @@ class Replica {
  public:
   /// Makes the networks, initialised by the job's seed. All workers of the host call it.
   /// @throws EnvironmentError where there is no memory; CommError naming a silent worker.
-  Replica(const JobSpec& job, Placement placement, comm::HostMemory memory, ComputeDevice& device);
+  Replica(const Job& job, Placement placement, comm::HostMemory memory, ComputeDevice& device);
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
   [[nodiscard]] PerNetwork<NetworkState*> networks();

@@ -22,8 +22,9 @@
 namespace gangway::worker {
 namespace {
 
-std::chrono::milliseconds timeout_of(const JobSpec& job) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(job.layout.timeout_seconds * 1000.0));
+std::chrono::milliseconds timeout_of(const Training::Setup& setup) {
+  const double seconds = setup.welcome.layout.timeout_seconds;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
 }
 
 StepTrace::Setup trace_setup(const Training::Setup& setup,
@@ -33,13 +34,15 @@ StepTrace::Setup trace_setup(const Training::Setup& setup,
           .transport = setup.transport,
           .lane = setup.lane,
           .hosts = setup.replica.placement().hosts,
-          .timeout = timeout_of(setup.job),
+          .timeout = timeout_of(setup),
           .phases = phases,
           .networks = setup.job.network_names()};
 }
 
 StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport) {
   return {.job = setup.job,
+          .options = setup.options,
+          .job_fingerprint = setup.welcome.fingerprint,
           .run_directory = setup.welcome.run_directory,
           .link = setup.link,
           .networks = setup.replica.stored(),
@@ -54,7 +57,7 @@ StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport)
                   say(line);
                 }
               },
-          .timeout = timeout_of(setup.job),
+          .timeout = timeout_of(setup),
           .run_id = setup.welcome.run_id,
           .incarnation = setup.welcome.incarnation};
 }
@@ -100,7 +103,7 @@ std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
 }
 
 data::ContentsCheck contents_check(const Training::Setup& setup) {
-  const bool compares = setup.job.layout.mixed_processors == MixedProcessors::kRefuse;
+  const bool compares = setup.welcome.layout.mixed_processors == MixedProcessors::kRefuse;
   return {.index_folder = setup.index_folder,
           .run_folder = compares ? setup.welcome.run_directory : std::string(),
           .progress = [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
@@ -116,13 +119,14 @@ BegunState Training::begin(const Setup& setup) {
 
 Training::Training(const Setup& setup, const BegunState& begun)
     : job_(setup.job),
+      options_(setup.options),
       link_(setup.link),
       replica_(setup.replica),
       first_step_(begun.begin.step),
       phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
                                    pipeline::cuts_of(setup.job, setup.replica.placement().layout))),
       shares_(phases_, setup.replica.placement().layout, setup.replica.placement().worker),
-      schedules_(shares_, pipeline::stage_options(job_.layout)),
+      schedules_(shares_),
       local_(shares_.local()),
       changes_(setup.welcome.changes),
       trace_(trace_setup(setup, phases_)),
@@ -141,7 +145,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .hosts = setup.replica.placement().hosts,
                .machines = setup.replica.placement().machines,
                .num_microbatches = setup.job.training.microbatches,
-               .timeout = timeout_of(setup.job),
+               .timeout = timeout_of(setup),
                .on_stall = setup.on_stall,
                .trace = &trace_.lane()},
               shares_.layout()),
@@ -150,6 +154,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
              [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
       remote_(remote_of(shares_, exchange_, device_, streams_, setup.replica)),
       operations_({.job = job_,
+                   .options = options_,
+                   .execution = shares_.layout(),
                    .phases = phases_,
                    .networks = replica_.networks(),
                    .reals = reals_,
@@ -164,6 +170,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                    .remote = remote_.get()}),
       marked_operations_(operations_, setup.job.network_names(), &trace_.compute()),
       pictures_({.job = job_,
+                 .grid = options_.output.grid,
                  .dataset = *dataset_,
                  .network = job_.shown_network(),
                  .states = replica_.networks(),
@@ -174,8 +181,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
                  .run_directory = setup.welcome.run_directory,
                  .timeout = exchange_.timeout}) {
   if (shares_.are_apart() && shares_.worker() == 0) {
-    pipeline::require_sound_lists(phases_, shares_.layout(), pipeline::stage_options(job_.layout),
-                                  job_.network_names());
+    pipeline::require_sound_lists(phases_, shares_.layout(), job_.network_names());
   }
   begin_graphs();
   if (ImagePools* pools = replica_.pools()) {
@@ -184,21 +190,22 @@ Training::Training(const Setup& setup, const BegunState& begun)
 }
 
 void Training::begin_graphs() {
-  if (job_.layout.cuda_graph == GraphChoice::kOff) {
+  if (shares_.layout().cuda_graph == GraphChoice::kOff) {
     return;
   }
   recorder_ = device_.make_recorder();
   if (!recorder_) {
     return;
   }
-  const std::string why_not = why_not_recorded(job_);
+  const std::string why_not = why_not_recorded(job_, shares_.layout());
   if (why_not.empty()) {
     graphs_.emplace(StepGraphs::Setup{.recorder = *recorder_,
                                       .operations = operations_,
                                       .job = job_,
+                                      .execution = shares_.layout(),
                                       .local = local_,
                                       .say = exchange_.on_stall});
-  } else if (job_.layout.cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
+  } else if (shares_.layout().cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
     exchange_.on_stall(
         fmt::format("numerics.cuda_graph: wished for, but steps are not recorded: {}", why_not));
   }
@@ -229,7 +236,7 @@ void Training::run() {
   told_bytes_ = bytes_sent();  // what came before belongs to no step
   clock_.begin();
   device_clock_.emplace(device_.make_marks(), job_.networks.size(),
-                        job_.steps_of_kimg(job_.output.tick_kimg));
+                        job_.steps_of_kimg(options_.output.tick_kimg));
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {
     write_pictures(0);
@@ -389,7 +396,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   // Before the first step nobody has said so.
   replica_.networks()[job_.shown_network()]->network().grow_to(
       job_.growth_level(steps_done * job_.images_per_step()));
-  const std::string file = fakes_file(job_, steps_done);
+  const std::string file = fakes_file(job_, options_.output, steps_done);
   bool was_drawn_here = false;
   try_to_write([&] { was_drawn_here = pictures_.write_fakes(file); });
   if (was_drawn_here) {

@@ -32,7 +32,8 @@ namespace gangway::worker {
 class Training {
  public:
   struct Setup {
-    const JobSpec& job;
+    const Job& job;
+    const RunOptions& options;
     const messages::Welcome& welcome;
     CoordinatorLink& link;
     comm::Transport& transport;
@@ -90,7 +91,8 @@ class Training {
   void try_to_write(const std::function<void()>& write) const;
   void write_pictures(std::int64_t steps_done);
 
-  const JobSpec& job_;
+  const Job& job_;
+  const RunOptions& options_;
   CoordinatorLink& link_;
   Replica& replica_;
   std::int64_t first_step_;

@@ -155,8 +155,9 @@ void begin(Generation& generation, const Generation::Setup& setup, spdlog::logge
   (void)reap_segments();  // of workers that were killed before all had mapped their memory
   (void)reap_message_segments();
   (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
-  Neighbours neighbours = find_neighbours(setup.job, setup.welcome.lifeline.token,
-                                          setup.welcome.run_directory, setup.transport, setup.lane);
+  Neighbours neighbours =
+      find_neighbours(setup.job, setup.welcome.layout.transport, setup.welcome.lifeline.token,
+                      setup.welcome.run_directory, setup.transport, setup.lane);
   log.info("{}", neighbours.summary);
   const std::string choice = neighbours.choice;
   messages::Ready ready = generation.begin(std::move(neighbours));
@@ -188,8 +189,8 @@ std::filesystem::path control_groups_mount(const Environment& environment) {
   return found == environment.end() ? kControlGroups : found->second;
 }
 
-std::chrono::milliseconds silence_limit(const JobSpec& job) {
-  const std::chrono::duration<double> timeout(job.layout.timeout_seconds);
+std::chrono::milliseconds silence_limit(const Layout& layout) {
+  const std::chrono::duration<double> timeout(layout.timeout_seconds);
   return std::chrono::ceil<std::chrono::milliseconds>(timeout) + kAfterSupervisor;
 }
 
@@ -269,12 +270,12 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
     hold_processor(job->numerics.processor);
     use_kept_modules(*job, welcome.run_directory);
-    gan::open_python(*job, python_lines(*log, session.rank()));
-    gan::learn_own_step(*job);
+    gan::open_python(*job, welcome.layout, python_lines(*log, session.rank()));
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });
     const Generation::Setup setup{
         .job = *job,
+        .options = *job,
         .welcome = welcome,
         .link = link,
         .transport = *transport,
@@ -287,7 +288,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     tell_network(computing, *log);
     start.finish();
     rescue.begin(generation->training());
-    lifeline.expect_heartbeats(silence_limit(*job));
+    lifeline.expect_heartbeats(silence_limit(welcome.layout));
     generation->training()->run();
     rescue.begin(nullptr);
     finished = {welcome.run_directory, generation->begun().shelf};

@@ -238,10 +238,8 @@ void settle_precision_of(StartedRun& run, const StartOptions& options, const Tel
   } else if (options.resume != "never") {
     before = job_in(run.directory / kJobFile);
   }
-  ResolvedJob job{.spec = run.spec, .name = {}, .yaml = run.job_yaml};
-  if (const std::string line = settle_precision(job, before); !line.empty()) {
-    run.spec = std::move(job.spec);
-    run.job_yaml = std::move(job.yaml);
+  if (const std::string line = settle_precision(run.spec, before); !line.empty()) {
+    run.job_yaml = to_yaml(run.spec);
     tell(line);
   }
 }

@@ -18,12 +18,13 @@
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"
 #include "run/run_start.hpp"
+#include "run/start_request.hpp"
 #include "run/trace_steps.hpp"
 
 namespace gangway::coordinator {
 
-/// What rank 0 was asked for on its command line.
-struct StartOptions {
+/// What rank 0 was asked for: by `gangway run` in a file, or under a bare mpirun by its words.
+struct StartOptions : StartRequest {
   std::filesystem::path job_file;
   std::vector<std::string> overrides;              ///< key=value
   std::map<std::string, std::string> environment;  ///< GANGWAY_…
@@ -31,17 +32,9 @@ struct StartOptions {
   std::string run_name;  ///< empty: the job file's stem
   std::filesystem::path
       run_directory;  ///< not empty: chosen and made by `gangway run`, instead of the two above
-  std::string resume = "auto";  ///< auto, never, must, or a path of a checkpoint or a run
-  std::string trace;            ///< "100:110", or empty
-  std::string command;          ///< for command.txt, and the advice until the run has saved
-  std::string resume_command;   ///< the advice from then on
-  bool is_one_host = false;     ///< all ranks are on this host, and see its memory
+  bool is_one_host = false;  ///< all ranks are on this host, and see its memory
   /// The hosts' memory may be wiped, or others take over, when the job ends.
   bool memory_may_go = false;
-  bool goes_on = false;   ///< `gangway run` starts the job again after a loss
-  bool is_again = false;  ///< not its first start: what those before left counts, whatever `resume`
-  /// Of another run: this one repeats it up to there (`gangway replay`). Empty: it repeats none.
-  std::filesystem::path replay;
 };
 
 /// Receives one line for the user.

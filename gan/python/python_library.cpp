@@ -63,17 +63,14 @@ void* opened(const fs::path& file, int flags) {
   return handle;
 }
 
-}  // namespace
-
-void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell,
-                 bool keeps_bytecode) {
-  if (!job.computes_in_python() || open_plugin != nullptr) {
-    return;
-  }
+/// @pre none has begun
+const PythonPlugin& begun_python(const Job& job, const Execution& how,
+                                 const std::function<void(const std::string& line)>& tell,
+                                 bool keeps_bytecode) {
   const Environment environment = read_environment();
   const auto active = environment.find("VIRTUAL_ENV");
-  const PythonHome home = find_python(
-      job.layout.python, active == environment.end() ? "" : active->second, loaded_torch());
+  const PythonHome home =
+      find_python(how.python, active == environment.end() ? "" : active->second, loaded_torch());
   // First, and for all: Python's own extension modules do not name it (bpo-21536).
   (void)opened(home.library, RTLD_NOW | RTLD_GLOBAL);
   void* handle = opened(plugin_file(), RTLD_NOW | RTLD_LOCAL);
@@ -87,9 +84,22 @@ void open_python(const JobSpec& job, const std::function<void(const std::string&
       {.executable = home.executable.string(),
        .hides_gpus = job.numerics.device == DeviceKind::kCpu,
        .keeps_bytecode = keeps_bytecode && !environment.contains("PYTHONDONTWRITEBYTECODE"),
-       .slow_seconds = job.layout.timeout_seconds / 4.0,
+       .slow_seconds = how.timeout_seconds / 4.0,
        .tell = tell});
-  open_plugin = &plugin;
+  return plugin;
+}
+
+}  // namespace
+
+void open_python(Job& job, const Execution& how,
+                 const std::function<void(const std::string& line)>& tell, bool keeps_bytecode) {
+  if (!job.computes_in_python()) {
+    return;
+  }
+  if (open_plugin == nullptr) {
+    open_plugin = &begun_python(job, how, tell, keeps_bytecode);
+  }
+  learn_own_step(job);
 }
 
 std::unique_ptr<Block> make_block(const PythonSpec& spec) {
@@ -99,16 +109,15 @@ std::unique_ptr<Block> make_block(const PythonSpec& spec) {
   return open_plugin->make_block(spec);
 }
 
-std::unique_ptr<PythonStep> make_python_step(const JobSpec& job,
-                                             const PerNetwork<Network*>& networks) {
+std::unique_ptr<PythonStep> make_python_step(const Job& job, const PerNetwork<Network*>& networks) {
   if (open_plugin == nullptr) {
     throw InvariantError("training.step is Python, and no interpreter has begun");
   }
   return open_plugin->make_step(job, networks);
 }
 
-void learn_own_step(JobSpec& job) {
-  if (open_plugin != nullptr && job.training.step.is_python()) {
+void learn_own_step(Job& job) {
+  if (job.training.step.is_python()) {
     job.training.own = open_plugin->facts(job);
   }
 }

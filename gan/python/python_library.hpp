@@ -34,21 +34,24 @@ struct PythonStart {
 struct PythonPlugin {
   void (*begin)(const PythonStart& start);
   std::unique_ptr<Block> (*make_block)(const PythonSpec& spec);
-  std::unique_ptr<PythonStep> (*make_step)(const JobSpec& job,
-                                           const PerNetwork<Network*>& networks);
-  OwnStepFacts (*facts)(const JobSpec& job);
+  std::unique_ptr<PythonStep> (*make_step)(const Job& job, const PerNetwork<Network*>& networks);
+  OwnStepFacts (*facts)(const Job& job);
   void (*save)(Network& network, const std::filesystem::path& file);
   void (*note_packages)(const std::filesystem::path& file);
   std::string (*raised_in)(const std::exception& error);
   void (*end)() noexcept;
 };
 
-/// Begins Python where `job` has networks of the user's Python, once a process.
+/// Begins Python where `job` has networks or a step of the user's Python, once a process; fills
+/// in the job's training.own from the file of its step.
 /// @throws ConfigError of one line: the environment that layout.python, $VIRTUAL_ENV or Gangway's
 /// own LibTorch names is none of CPython 3.11 with the LibTorch that this program computes with, or
-/// others could have written to it. EnvironmentError: the plug-in or libpython is not there
+/// others could have written to it; the step's file cannot be used. EnvironmentError: the plug-in
+/// or libpython is not there
+/// @param how  its timeout_seconds: a call that takes a quarter of it is told; 0: none is
 /// @param keeps_bytecode  for the processes to come: one of them does, before workers begin
-void open_python(const JobSpec& job, const std::function<void(const std::string& line)>& tell,
+void open_python(Job& job, const Execution& how,
+                 const std::function<void(const std::string& line)>& tell,
                  bool keeps_bytecode = false);
 
 /// @throws InvariantError before open_python; ConfigError as python/python_module.hpp

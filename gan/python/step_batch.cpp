@@ -40,7 +40,7 @@ NamedTensors named_tensors(const data::NamedBatch& batch) {
   return tensors;
 }
 
-NamedTensors step_batch(const JobSpec& job, const data::Dataset& dataset, std::int64_t first,
+NamedTensors step_batch(const Job& job, const data::Dataset& dataset, std::int64_t first,
                         std::int64_t count) {
   data::Batch batch;
   data::read_batch(dataset, data::SampleOrder(job.training.seed, dataset.size()), {},

@@ -16,7 +16,7 @@ namespace gangway::gan {
 /// "image", float32 [count, C, H, W] in [-1, 1] (points [count, 2]), and where the job has classes
 /// "label", int64 [count]; or what data in Python call theirs, of any type and rank.
 /// @param first  place in the first data pass. @throws ConfigError of a file that cannot be read
-[[nodiscard]] NamedTensors step_batch(const JobSpec& job, const data::Dataset& dataset,
+[[nodiscard]] NamedTensors step_batch(const Job& job, const data::Dataset& dataset,
                                       std::int64_t first, std::int64_t count);
 
 }  // namespace gangway::gan

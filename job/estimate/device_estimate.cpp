@@ -15,21 +15,21 @@ namespace {
 constexpr std::int64_t kFloat = 4;
 constexpr std::int64_t kHalf = 2;
 
-std::int64_t num_buckets(const JobSpec& spec, std::int64_t parameters) {
-  return spec.layout.buckets > 0
-             ? spec.layout.buckets
+std::int64_t num_buckets(const Layout& layout, std::int64_t parameters) {
+  return layout.buckets > 0
+             ? layout.buckets
              : std::clamp<std::int64_t>(kFloat * parameters / kLeastBucketBytes, 1, kMostBuckets);
 }
 
 /// @pre it has a step of its own
-std::string why_own_step_is_not_recorded(const JobSpec& spec) {
-  if (spec.data.takes == ExampleKind::kAny) {
+std::string why_own_step_is_not_recorded(const Job& job) {
+  if (job.data.takes == ExampleKind::kAny) {
     return "the examples of training.step are tensors of your own, which the host brings";
   }
-  if (spec.training.own.phases.empty()) {
+  if (job.training.own.phases.empty()) {
     return "nobody has looked into training.step";
   }
-  for (const OwnPhase& phase : spec.training.own.phases) {
+  for (const OwnPhase& phase : job.training.own.phases) {
     if (!phase.is_captured) {
       return fmt::format("phase {} of training.step is not marked capture=True", phase.name);
     }
@@ -39,9 +39,9 @@ std::string why_own_step_is_not_recorded(const JobSpec& spec) {
 
 }  // namespace
 
-void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& part,
-                     MemoryEstimate& memory) {
-  const NetworkSpec& own = spec.networks[network];
+void add_device_part(const Job& job, const Layout& layout, NetworkId network,
+                     const DevicePart& part, MemoryEstimate& memory) {
+  const NetworkSpec& own = job.networks[network];
   const std::int64_t moments =
       own.is_frozen ? 0 : static_cast<std::int64_t>(num_moments(own.optimizer.kind));
   const std::int64_t average = own.is_averaged() ? 1 : 0;
@@ -50,14 +50,15 @@ void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& p
   if (own.is_frozen) {
     return;
   }
-  const bool is_tree = spec.numerics.order == SumOrder::kTree;
+  const bool is_tree = job.numerics.order == SumOrder::kTree;
   const std::int64_t updated = is_tree ? part.held / part.members : part.held;
   memory.weights_bytes += kFloat * updated * average;
   memory.optimizer_bytes += kFloat * updated * moments;
-  const int sums = device_sums(part.range, spec.training.microbatches);
+  const int sums = device_sums(part.range, job.training.microbatches);
   memory.gradients_bytes +=
-      kFloat * part.held * gradient_buffers(part.range, spec.training.microbatches);
-  if (const int branches = recorded_at_once(spec, part.range); branches > 1) {  // a leaf of each
+      kFloat * part.held * gradient_buffers(part.range, job.training.microbatches);
+  if (const int branches = recorded_at_once(job, layout, part.range);
+      branches > 1) {  // a leaf of each
     memory.gradients_bytes += kFloat * part.parameters * branches;
   }
   if (is_tree) {
@@ -67,52 +68,52 @@ void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& p
   }
   // What is shown of updates (worker/cuda/updates/shown_updates.hpp) has room for two slices.
   memory.gradients_bytes +=
-      2 * kFloat * updated * part.parameters / part.held / num_buckets(spec, part.parameters);
-  if (!is_tree || spec.agrees_on_updates(network)) {  // the mean
+      2 * kFloat * updated * part.parameters / part.held / num_buckets(layout, part.parameters);
+  if (!is_tree || job.agrees_on_updates(network)) {  // the mean
     memory.gradients_bytes += kFloat * part.parameters;
   }
 }
 
-std::string why_not_recorded(const JobSpec& spec) {
-  const TrainingSpec& training = spec.training;
-  if (spec.growth_level(0) != kFullyGrown) {
+std::string why_not_recorded(const Job& job, const Layout& layout) {
+  const TrainingSpec& training = job.training;
+  if (job.growth_level(0) != kFullyGrown) {
     return "its networks grow";
   }
-  if (spec.layout.places_networks()) {
+  if (layout.is_apart()) {
     return "tensors come from other workers and go to them";
   }
-  if (spec.scales_losses()) {
+  if (job.scales_losses()) {
     return "losses are scaled by what the host has seen";
   }
   if (training.recipe->has_pools) {
     return "pools of images are the host's";
   }
-  if (spec.model.classes > 0 && training.fake_labels == FakeLabels::kData &&
-      spec.data.module.is_python()) {
+  if (job.model.classes > 0 && training.fake_labels == FakeLabels::kData &&
+      job.data.module.is_python()) {
     return "labels of examples in Python are looked up by the host";
   }
-  if (!spec.model.library.file.empty()) {
+  if (!job.model.library.file.empty()) {
     return "blocks of a library may do anything";
   }
   if (training.step.is_python()) {
-    return why_own_step_is_not_recorded(spec);
+    return why_own_step_is_not_recorded(job);
   }
   const bool has_own = std::ranges::any_of(
-      spec.networks, [](const NetworkSpec& network) { return !network.module.file.empty(); });
+      job.networks, [](const NetworkSpec& network) { return !network.module.file.empty(); });
   return has_own ? "a network of the user's may do anything" : "";
 }
 
-bool records_steps(const JobSpec& spec) {
-  return spec.numerics.device == DeviceKind::kCuda && spec.layout.cuda_graph != GraphChoice::kOff &&
-         why_not_recorded(spec).empty();
+bool records_steps(const Job& job, const Layout& layout) {
+  return job.numerics.device == DeviceKind::kCuda && layout.cuda_graph != GraphChoice::kOff &&
+         why_not_recorded(job, layout).empty();
 }
 
-int recorded_at_once(const JobSpec& spec, MicrobatchRange range) {
-  if (!records_steps(spec)) {
+int recorded_at_once(const Job& job, const Layout& layout, MicrobatchRange range) {
+  if (!records_steps(job, layout)) {
     return 0;
   }
   const bool has_branches =
-      spec.layout.cuda_graph == GraphChoice::kBranches && spec.training.own.phases.empty();
+      layout.cuda_graph == GraphChoice::kBranches && job.training.own.phases.empty();
   return has_branches ? std::min(kMostBranches, range.size()) : 1;
 }
 

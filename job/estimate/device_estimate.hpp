@@ -38,16 +38,16 @@ struct DevicePart {
 
 /// Adds weights, gradients, moments and average of `network` on a GPU, and the pages of the host
 /// that it copies from and to.
-void add_device_part(const JobSpec& spec, NetworkId network, const DevicePart& part,
-                     MemoryEstimate& memory);
+void add_device_part(const Job& job, const Layout& layout, NetworkId network,
+                     const DevicePart& part, MemoryEstimate& memory);
 
 /// Why steps of this job are not recorded as CUDA graphs (worker/step/step_graphs.hpp): numbers of
 /// one step that the host decides on. Empty: nothing speaks against it.
-[[nodiscard]] std::string why_not_recorded(const JobSpec& spec);
+[[nodiscard]] std::string why_not_recorded(const Job& job, const Layout& layout);
 /// Whether they are, on a GPU and as the job wants it. Graphs have memory of their own.
-[[nodiscard]] bool records_steps(const JobSpec& spec);
+[[nodiscard]] bool records_steps(const Job& job, const Layout& layout);
 /// Of its micro-batches `range`, those that a worker's recorded step computes at once; 0: steps are
 /// not recorded.
-[[nodiscard]] int recorded_at_once(const JobSpec& spec, MicrobatchRange range);
+[[nodiscard]] int recorded_at_once(const Job& job, const Layout& layout, MicrobatchRange range);
 
 }  // namespace gangway

@@ -54,7 +54,7 @@ std::int64_t feature_elements(const ModelSpec& model) {
 
 /// The same under layout.recompute where a worker has whole networks. Of one with statistics all is
 /// open at a time, and a penalty keeps all blocks, so there is nothing less to count on.
-std::int64_t remade_elements(const JobSpec& spec, const PerNetwork<Architecture>& networks) {
+std::int64_t remade_elements(const Job& spec, const PerNetwork<Architecture>& networks) {
   const TrainingSpec& training = spec.training;
   const std::int64_t all = feature_elements(spec.model);
   if (training.penalty.is_any() || training.path_length.is_any() || training.reuse_fakes) {
@@ -69,7 +69,7 @@ std::int64_t remade_elements(const JobSpec& spec, const PerNetwork<Architecture>
 
 /// Of an element in each of the networks whose maps are alive at once, two at most: those of the
 /// family that need most.
-std::int64_t bytes_of_feature_maps(const JobSpec& spec, const PerNetwork<Architecture>& networks) {
+std::int64_t bytes_of_feature_maps(const Job& spec, const PerNetwork<Architecture>& networks) {
   std::vector<std::int64_t> bytes;
   for (const NetworkId id : networks.ids()) {
     if (python_in(networks[id]) == nullptr) {
@@ -110,13 +110,14 @@ std::string placement_table(const JobSpec& spec, int workers) {
   return text;
 }
 
-JobSpec with_recompute(JobSpec spec) {
-  spec.layout.recompute = true;
-  return spec;
+Layout with_recompute(Layout layout) {
+  layout.recompute = true;
+  return layout;
 }
 
 std::string memory_table(const JobSpec& spec, int workers) {
-  const MemoryEstimate memory = estimate_memory(spec, workers);
+  const Layout layout = resolve_layout(spec, workers);
+  const MemoryEstimate memory = estimate_memory(spec, layout);
   std::string text;
   const auto row = [&](std::string_view what, std::int64_t bytes) {
     text += fmt::format("  {:<22} {:>10}\n", what, bytes_text(bytes));
@@ -137,11 +138,11 @@ std::string memory_table(const JobSpec& spec, int workers) {
   if (on_gpu) {
     row("beside, of the host", memory.host_bytes);
   }
-  if (recompute_saves(spec, workers)) {
+  if (recompute_saves(spec, layout)) {
     text += fmt::format("  (with layout.recompute, for about a third more time, {})\n",
-                        bytes_text(estimate_memory(with_recompute(spec), workers).total_bytes()));
+                        bytes_text(estimate_memory(spec, with_recompute(layout)).total_bytes()));
   }
-  if (spec.layout.cuts_networks() && workers <= spec.training.microbatches) {
+  if (layout.is_cut() && workers <= spec.training.microbatches) {
     JobSpec uncut = spec;
     uncut.layout.stages = 1;
     for (NetworkPlacement& network : uncut.layout.networks) {
@@ -224,8 +225,9 @@ struct HeldPlace {
   int worker = 0;
 };
 
-void add_to_device(const JobSpec& spec, NetworkId network, const Architecture& architecture,
-                   const HeldPlace& place, MemoryEstimate& memory) {
+void add_to_device(const Job& job, const Layout& layout, NetworkId network,
+                   const Architecture& architecture, const HeldPlace& place,
+                   MemoryEstimate& memory) {
   const std::optional<int> chunk = place.group.chunk_of(place.worker);
   if (!chunk) {
     return;
@@ -235,21 +237,21 @@ void add_to_device(const JobSpec& spec, NetworkId network, const Architecture& a
                   .range = place.group.range_of(place.worker),
                   .members = place.held.members};
   for (const MicrobatchRange range : place.group.group_of(*chunk).ranges) {
-    part.other_sums += range == part.range ? 0 : device_sums(range, spec.training.microbatches);
+    part.other_sums += range == part.range ? 0 : device_sums(range, job.training.microbatches);
   }
-  add_device_part(spec, network, part, memory);
+  add_device_part(job, layout, network, part, memory);
 }
 
-MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& networks,
-                         const Layout& groups, int worker) {
+MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networks,
+                         const Layout& layout, int worker) {
   MemoryEstimate memory;
   std::vector<HeldPart> parts;
   for (const NetworkId id : networks.ids()) {
-    const HeldPart held = held_part(networks[id], groups[id], worker);
+    const HeldPart held = held_part(networks[id], layout[id], worker);
     const NetworkSpec& network = spec.networks[id];
     parts.push_back(held);
     if (spec.numerics.device == DeviceKind::kCuda) {
-      add_to_device(spec, id, networks[id], {groups[id], held, worker}, memory);
+      add_to_device(spec, layout, id, networks[id], {layout[id], held, worker}, memory);
       continue;
     }
     // All weights are made, or read, before anybody holds a part.
@@ -269,16 +271,15 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   // Of a user's network nobody knows them before it runs.
   memory.activations_bytes =
       bytes_of_feature_maps(spec, networks) * kKeptPerElement *
-      (spec.layout.recompute && !groups.is_apart() ? remade_elements(spec, networks)
-                                                   : feature_elements(spec.model)) *
+      (layout.recompute && !layout.is_apart() ? remade_elements(spec, networks)
+                                              : feature_elements(spec.model)) *
       spec.images_per_microbatch();
-  if (groups.is_apart()) {
-    const int most = groups.most_in_flight(spec.layout.schedule, spec.layout.in_flight);
-    const int in_flight =
-        most > 0 && spec.layout.cuts_networks() ? most : spec.training.microbatches;
+  if (layout.is_apart()) {
+    const int most = layout.most_in_flight();
+    const int in_flight = most > 0 && layout.is_cut() ? most : spec.training.microbatches;
     const std::int64_t kept = kept_activations(memory.activations_bytes, parts, in_flight);
     memory.activations_bytes =
-        spec.layout.recompute
+        layout.recompute
             ? std::min(kept, remade_activations(memory.activations_bytes, parts, in_flight))
             : kept;
   }
@@ -290,7 +291,7 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
   }
   memory.process_bytes = kProcessBytes;
   if (spec.numerics.device == DeviceKind::kCuda) {
-    const int at_once = recorded_at_once(spec, groups.range_of(worker));
+    const int at_once = recorded_at_once(spec, layout, layout.range_of(worker));
     memory.recorded_bytes = memory.activations_bytes * at_once;
     memory.process_bytes = kDeviceContextBytes + kProductWorkspaceBytes * std::max(1, at_once);
     memory.host_bytes += kDeviceProcessBytes;
@@ -300,22 +301,21 @@ MemoryEstimate memory_of(const JobSpec& spec, const PerNetwork<Architecture>& ne
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
-  const PerNetwork<Architecture> networks = spec.architectures();
-  const Layout groups = resolve_layout(spec, workers);
+MemoryEstimate estimate_memory(const Job& job, const Layout& layout) {
+  const PerNetwork<Architecture> networks = job.architectures();
   MemoryEstimate largest;
-  for (int worker = 0; worker < workers; ++worker) {
-    const MemoryEstimate own = memory_of(spec, networks, groups, worker);
+  for (int worker = 0; worker < layout.num_workers(); ++worker) {
+    const MemoryEstimate own = memory_of(job, networks, layout, worker);
     largest = own.total_bytes() > largest.total_bytes() ? own : largest;
   }
   return largest;
 }
 
-bool recompute_saves(const JobSpec& spec, int workers) {
+bool recompute_saves(const Job& job, const Layout& layout) {
   constexpr double kWorthIt = 0.95;  // what is less is within the estimate's own error
-  return !spec.layout.recompute &&
-         static_cast<double>(estimate_memory(with_recompute(spec), workers).total_bytes()) <
-             kWorthIt * static_cast<double>(estimate_memory(spec, workers).total_bytes());
+  return !layout.recompute &&
+         static_cast<double>(estimate_memory(job, with_recompute(layout)).total_bytes()) <
+             kWorthIt * static_cast<double>(estimate_memory(job, layout).total_bytes());
 }
 
 void require_workers(const JobSpec& spec, int workers) {

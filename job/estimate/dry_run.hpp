@@ -6,16 +6,20 @@
 #include <string>
 
 #include "job/estimate/memory_estimate.hpp"
+#include "job/layout/layout.hpp"
 #include "job/spec.hpp"
 
 namespace gangway {
 
-/// Of the worker that needs most. @pre `spec` comes from load_job.
-[[nodiscard]] MemoryEstimate estimate_memory(const JobSpec& spec, int workers);
+/// Of the worker that needs most. @pre the job comes from load_job
+[[nodiscard]] MemoryEstimate estimate_memory(const Job& job, const Layout& layout);
+[[nodiscard]] inline MemoryEstimate estimate_memory(const JobSpec& spec, int workers) {
+  return estimate_memory(spec, resolve_layout(spec, workers));
+}
 
-/// Whether the job has no layout.recompute, and that worker would need clearly less with it.
+/// Whether the layout has no layout.recompute, and that worker would need clearly less with it.
 /// @pre as above
-[[nodiscard]] bool recompute_saves(const JobSpec& spec, int workers);
+[[nodiscard]] bool recompute_saves(const Job& job, const Layout& layout);
 
 /// @throws ConfigError, one line with the remedy, unless 1 <= workers <= training.microbatches,
 /// workers equals layout.data where the job fixes that, and a GPU can add up what they bring.

@@ -11,35 +11,36 @@ namespace gangway {
 namespace {
 
 /// Of networks that are cut: of how many micro-batches a worker keeps what backward needs.
-int kept_at_once(const JobSpec& job, const Layout& layout) {
-  const int most = layout.most_in_flight(job.layout.schedule, job.layout.in_flight);
+int kept_at_once(const Job& job, const Layout& layout) {
+  const int most = layout.most_in_flight();
   return most > 0 ? std::min(most, job.training.microbatches) : job.training.microbatches;
 }
 
 }  // namespace
 
-std::string next_exact_rung(const JobSpec& job, const Layout& layout) {
-  if (job.numerics.device == DeviceKind::kCuda && job.layout.cuda_graph != GraphChoice::kOff) {
-    return job.layout.cuda_graph == GraphChoice::kBranches ? "numerics.cuda_graph=on"
-                                                           : "numerics.cuda_graph=off";
+std::string next_exact_rung(const Job& job, const Layout& layout) {
+  if (job.numerics.device == DeviceKind::kCuda && layout.cuda_graph != GraphChoice::kOff) {
+    return layout.cuda_graph == GraphChoice::kBranches ? "numerics.cuda_graph=on"
+                                                       : "numerics.cuda_graph=off";
   }
-  if (job.layout.cuts_networks()) {
-    if (job.layout.schedule == StageOrder::kByPhase) {
+  if (layout.is_cut()) {
+    if (layout.schedule == StageOrder::kByPhase) {
       return "layout.schedule=1f1b";
     }
     if (const int kept = kept_at_once(job, layout); kept > 1) {
       return fmt::format("layout.in_flight={}", kept / 2);
     }
   }
-  if (recompute_saves(job, layout.num_workers())) {
+  if (recompute_saves(job, layout)) {
     return "layout.recompute=true";
   }
-  const int stages = 2 * job.layout.stages;
+  const int stages =
+      2 * std::ranges::max_element(layout, {}, &NetworkGroup::num_chunks)->num_chunks();
   return fmt::format("layout.stages={} and {} workers", stages,
                      std::max(stages, 2 * layout.num_workers()));
 }
 
-std::vector<std::string> inexact_rungs(const JobSpec& job) {
+std::vector<std::string> inexact_rungs(const Job& job) {
   std::vector<std::string> rungs;
   if (job.images_per_microbatch() % 2 == 0) {
     rungs.push_back(fmt::format("training.microbatches={}", 2 * job.training.microbatches));

@@ -15,9 +15,9 @@ namespace gangway {
 inline constexpr double kMostOfMemory = 0.9;
 
 /// The next thing to try that changes no bit, as it is typed: "layout.recompute=true".
-[[nodiscard]] std::string next_exact_rung(const JobSpec& job, const Layout& layout);
+[[nodiscard]] std::string next_exact_rung(const Job& job, const Layout& layout);
 
 /// What else there is, each of which makes another job of it: "training.microbatches=8".
-[[nodiscard]] std::vector<std::string> inexact_rungs(const JobSpec& job);
+[[nodiscard]] std::vector<std::string> inexact_rungs(const Job& job);
 
 }  // namespace gangway

@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "job/file/job_sources.hpp"
+#include "job/rules/rules.hpp"
+
 namespace gangway {
 namespace {
 
@@ -30,19 +33,19 @@ std::string plain_name(const std::string& host) {
              : name.substr(0, name.find('.'));
 }
 
-/// @return what is wrong; nothing: `workers` has those of `item` too
-std::string add_workers(const YamlNode& item, const std::vector<std::string>& hosts,
+/// @return what is wrong; nothing: `workers` has those of `named` too
+std::string add_workers(const std::string& named, const std::vector<std::string>& hosts,
                         std::set<int>& workers) {
   const std::size_t before = workers.size();
   bool is_known = false;
   for (std::size_t worker = 0; worker < hosts.size(); ++worker) {
-    if (plain_name(hosts[worker]) == plain_name(item.text)) {
+    if (plain_name(hosts[worker]) == plain_name(named)) {
       is_known = true;
       workers.insert(static_cast<int>(worker));
     }
   }
   if (is_known && workers.size() == before) {
-    return fmt::format("host '{}' is named twice; name it once", item.text);
+    return fmt::format("host '{}' is named twice; name it once", named);
   }
   std::vector<std::string> known;
   for (const std::string& host : hosts) {
@@ -51,36 +54,17 @@ std::string add_workers(const YamlNode& item, const std::vector<std::string>& ho
     }
   }
   return is_known ? std::string()
-                  : fmt::format("no worker is on host '{}'; workers are on {}", item.text,
+                  : fmt::format("no worker is on host '{}'; workers are on {}", named,
                                 fmt::join(known, ", "));
-}
-
-/// @return as add_workers
-std::string resolve(YamlNode& value, const std::vector<std::string>& hosts) {
-  std::set<int> workers;
-  for (const YamlNode& item : value.items) {
-    std::string complaint = is_name(item)
-                                ? add_workers(item, hosts, workers)
-                                : "expected names of hosts alone, or numbers of workers alone";
-    if (!complaint.empty()) {
-      return complaint;
-    }
-  }
-  value.items.clear();
-  for (const int worker : workers) {
-    value.items.push_back(
-        {.kind = YamlNode::Kind::kScalar, .at = value.at, .text = std::to_string(worker)});
-  }
-  return {};
 }
 
 }  // namespace
 
-std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, const Recipe& recipe,
-                                            const HostsOfWorkers& hosts, Problems& problems) {
-  std::vector<std::string> words;
+std::vector<NamedHosts> take_host_names(std::vector<Setting>& settings, const Recipe& recipe,
+                                        bool may_be, Problems& problems) {
+  std::vector<NamedHosts> taken;
   for (auto setting = settings.begin(); setting != settings.end();) {
-    YamlNode& value = setting->value;
+    const YamlNode& value = setting->value;
     if (!says_who_holds(*setting->key, recipe) || value.kind != YamlNode::Kind::kSequence ||
         std::ranges::none_of(value.items, is_name)) {
       ++setting;
@@ -89,26 +73,41 @@ std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, cons
     const bool is_replaced =
         std::any_of(std::next(setting), settings.end(),
                     [&](const Setting& one) { return one.key == setting->key; });
-    std::string complaint;
-    if (!is_replaced) {
-      std::vector<std::string> hosts_of_network;
-      std::ranges::transform(value.items, std::back_inserter(hosts_of_network), &YamlNode::text);
-      words.push_back(
-          fmt::format("{}=[\"{}\"]", setting->key->path, fmt::join(hosts_of_network, "\",\"")));
-      complaint = !hosts ? fmt::format(
-                               "'{}' is a host, and hosts are known to `gangway run` alone; "
-                               "number workers, as in [0, 2]",
-                               value.items.front().text)
-                  : hosts->empty() ? std::string()
-                                   : resolve(value, *hosts);
+    const std::string place = setting->origin.text;
+    if (is_replaced) {
+    } else if (!may_be) {
+      problems.add(
+          fmt::format("{}: '{}' is a host, and hosts are known to `gangway run` alone; "
+                      "number workers, as in [0, 2]",
+                      place, value.items.front().text));
+    } else if (!std::ranges::all_of(value.items, is_name)) {
+      problems.add(place + ": expected names of hosts alone, or numbers of workers alone");
+    } else {
+      NamedHosts named{.place = place,
+                       .network = setting->key->path.substr(setting->key->path.find('.') + 1),
+                       .hosts = {}};
+      std::ranges::transform(value.items, std::back_inserter(named.hosts), &YamlNode::text);
+      taken.push_back(std::move(named));
     }
-    if (!complaint.empty()) {
-      problems.add(fmt::format("{}: {}", setting->origin.text, complaint));
-    }
-    const bool is_workers = !is_replaced && complaint.empty() && hosts && !hosts->empty();
-    setting = is_workers ? std::next(setting) : settings.erase(setting);
+    setting = settings.erase(setting);
   }
-  return words;
+  return taken;
+}
+
+void place_on_hosts(JobSpec& job, const std::vector<NamedHosts>& named,
+                    const std::vector<std::string>& hosts) {
+  for (const NamedHosts& one : named) {
+    std::set<int> workers;
+    for (const std::string& host : one.hosts) {
+      if (const std::string complaint = add_workers(host, hosts, workers); !complaint.empty()) {
+        throw JobFileError({fmt::format("{}: {}", one.place, complaint)});
+      }
+    }
+    job.placement(one.network).workers = {workers.begin(), workers.end()};
+  }
+  if (const std::string complaint = named.empty() ? "" : broken_rule(job); !complaint.empty()) {
+    throw JobFileError({complaint});
+  }
 }
 
 }  // namespace gangway

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: MIT
-// A job may say who holds a network by names of hosts, as in layout.generator: [node-a]. Which
-// workers these are is known where the job is started: there numbers take the names' place. Used by
-// job/file/parse.cpp. Pure.
+// A job may say which workers hold a network by names of hosts, as in layout.generator: [node-a].
+// Which workers are on them is known where the job is started. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "job/keys/settings.hpp"
 #include "job/models/recipes.hpp"
+#include "job/spec.hpp"
 
 namespace gangway {
 
-/// By worker, the name of its host. Nothing: nobody knows, and names are refused. Empty: nobody
-/// knows yet; what is said by names is left out, as if it were auto.
-using HostsOfWorkers = std::optional<std::vector<std::string>>;
+/// Hosts whose workers hold a network.
+struct NamedHosts {
+  std::string place;  ///< for messages: "job.yaml:3:10: layout.generator"
+  std::string network;
+  std::vector<std::string> hosts;
+};
 
-/// Puts workers in the place of hosts in `settings`; what it complains of, and what a later setting
-/// of the same key replaces, it takes out.
-/// @return the settings that name hosts, as overrides: `layout.generator=["node-a"]`
-std::vector<std::string> resolve_host_names(std::vector<Setting>& settings, const Recipe& recipe,
-                                            const HostsOfWorkers& hosts, Problems& problems);
+/// Takes the settings out of `settings` that name hosts; one that a later setting of the same key
+/// replaces is dropped. Called by job/file/settle_places.cpp.
+/// @param may_be  false: each is complained of
+[[nodiscard]] std::vector<NamedHosts> take_host_names(std::vector<Setting>& settings,
+                                                      const Recipe& recipe, bool may_be,
+                                                      Problems& problems);
+
+/// Puts the workers on those hosts into the job's layout.
+/// @param hosts  by worker, the name of its host
+/// @throws JobFileError where no worker is on one of them; where the layout breaks a rule then
+void place_on_hosts(JobSpec& job, const std::vector<NamedHosts>& named,
+                    const std::vector<std::string>& hosts);
 
 }  // namespace gangway

@@ -28,9 +28,8 @@ struct JobSources {
   /// What `text` was read from, the manifest of a checkpoint. A library that it names is loaded
   /// only where nobody else can write there (base/system/trusted_code.hpp). Empty: `run`.
   std::filesystem::path origin = {};
-  /// By worker, the name of its host, for a layout that names hosts. Nothing: nobody knows, and
-  /// names are refused. Empty: nobody knows yet, and what is said by names is left out.
-  std::optional<std::vector<std::string>> hosts = std::nullopt;
+  /// Whether its layout may name hosts: ResolvedJob::named_hosts. Else they are refused.
+  bool may_name_hosts = false;
 };
 
 /// Everything that is wrong with a job; what() has one line a problem, each with its place and the

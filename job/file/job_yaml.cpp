@@ -6,6 +6,7 @@
 
 #include "job/file/parse.hpp"
 #include "job/schema/key.hpp"
+#include "job/schema/yaml_tree.hpp"
 
 namespace gangway {
 namespace {
@@ -43,6 +44,15 @@ std::string to_yaml(const JobSpec& spec) {
     yaml += std::string(2 * depth, ' ') + parts.back() + ": " + key.get(spec) + "\n";
   }
   return yaml;
+}
+
+JobSpec with_keys_of(JobSpec job, const JobSpec& typed, const std::set<std::string>& keys) {
+  for (const Key& key : key_table(*job.training.recipe)) {
+    if (keys.contains(key.path)) {
+      (void)key.set(read_yaml(key.get(typed)).root, job);
+    }
+  }
+  return job;
 }
 
 std::vector<std::string> changed_keys(const JobSpec& from, const JobSpec& to) {

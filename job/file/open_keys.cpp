@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "job/file/settle_places.hpp"
 #include "job/schema/key.hpp"
 
 namespace gangway {
@@ -21,13 +20,13 @@ bool is_own(const NetworkSpec& network) { return !network.module.file.empty(); }
 
 }  // namespace
 
-OpenKeys open_keys(const JobSources& sources) {
-  const Draft draft = settle_sources(sources).draft;
+OpenKeys open_keys(const Draft& draft) {
   return {.data = draft.spec.data,
           .channels = is_open(draft, "model.channels"),
           .device = draft.spec.numerics.device == DeviceKind::kAuto,
           .classes =
-              is_open(draft, "model.classes") && std::ranges::none_of(draft.spec.networks, is_own)};
+              is_open(draft, "model.classes") && std::ranges::none_of(draft.spec.networks, is_own),
+          .python = draft.spec.has_python() && draft.spec.layout.python.empty()};
 }
 
 }  // namespace gangway

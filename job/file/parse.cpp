@@ -2,6 +2,7 @@
 #include "job/file/parse.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,8 +38,18 @@ std::vector<std::string> notes_of(const std::vector<LeftOut>& left_out,
   return notes;
 }
 
-SettledPlaces resolve(const JobSources& sources) {
-  SettledPlaces settled = settle_sources(sources);
+/// @param filled_in  gets what `fill_in` gives
+SettledPlaces resolve(JobSources sources, const FillIn& fill_in = {},
+                      std::vector<std::string>* filled_in = nullptr) {
+  const std::optional<std::string> text = job_text(sources);
+  SettledPlaces settled = settle_sources(sources, text);
+  if (fill_in) {
+    *filled_in = fill_in(open_keys(settled.draft));
+    std::ranges::copy(*filled_in, std::back_inserter(sources.overrides));
+    if (!filled_in->empty()) {
+      settled = settle_sources(sources, text);
+    }
+  }
   if (const auto lines = settled.problems.lines(); !lines.empty()) {
     throw JobFileError(lines);
   }
@@ -55,15 +66,24 @@ SettledPlaces resolve(const JobSources& sources) {
 
 }  // namespace
 
-ResolvedJob load_job(const JobSources& sources) {
-  SettledPlaces settled = resolve(sources);
+ResolvedJob load_job(const JobSources& sources, const FillIn& fill_in) {
+  std::vector<std::string> filled_in;
+  SettledPlaces settled = resolve(sources, fill_in, &filled_in);
   JobSpec& spec = settled.draft.spec;
   settle_modules(spec, sources.file.parent_path());
   settle_features(spec.evaluation);
+  std::set<std::string> typed;
+  for (const auto& [path, origin] : settled.draft.given) {
+    if (origin.layer == Layer::kCommandLine) {
+      typed.insert(path);
+    }
+  }
   return {.spec = spec,
           .name = run_name_of(sources.file),
           .yaml = to_yaml(spec),
           .named_hosts = std::move(settled.named_hosts),
+          .filled_in = std::move(filled_in),
+          .typed = std::move(typed),
           .notes = notes_of(settled.left_out, sources.file)};
 }
 

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "base/system/trusted_code.hpp"
-#include "job/file/host_names.hpp"
 #include "job/keys/library_keys.hpp"
 #include "job/library/family_library.hpp"
 #include "job/schema/key.hpp"
@@ -204,7 +203,7 @@ SettledPlaces settle_places(const JobSources& sources, const std::optional<std::
     settings = collected.settings();
     settled.left_out = collected.left_out();
   }
-  settled.named_hosts = resolve_host_names(settings, recipe, sources.hosts, settled.problems);
+  settled.named_hosts = take_host_names(settings, recipe, sources.may_name_hosts, settled.problems);
   JobSpec begun = JobSpec::of(recipe);
   begun.model.library = library;
   std::map<Layer, std::optional<SettledPlaces>> earlier;
@@ -226,11 +225,12 @@ SettledPlaces settle_places(const JobSources& sources, const std::optional<std::
   return settled;
 }
 
-SettledPlaces settle_sources(const JobSources& sources) {
-  std::optional<std::string> text = sources.text;
-  if (!text && !sources.file.empty()) {
-    text = read_job_file(sources.file);
-  }
+std::optional<std::string> job_text(const JobSources& sources) {
+  return sources.text || sources.file.empty() ? sources.text
+                                              : std::optional(read_job_file(sources.file));
+}
+
+SettledPlaces settle_sources(const JobSources& sources, const std::optional<std::string>& text) {
   return settle_places(sources, text, last_place(sources));
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "job/file/draft.hpp"
+#include "job/file/host_names.hpp"
 #include "job/file/job_sources.hpp"
 #include "job/keys/settings.hpp"
 
@@ -19,9 +20,9 @@ namespace gangway {
 
 struct SettledPlaces {
   Draft draft;
-  Problems problems;                     ///< all of them
-  std::vector<std::string> named_hosts;  ///< as of ResolvedJob (job/file/parse.hpp)
-  std::vector<LeftOut> left_out;         ///< what a later place took with it
+  Problems problems;                    ///< all of them
+  std::vector<NamedHosts> named_hosts;  ///< of networks that the layout places by them
+  std::vector<LeftOut> left_out;        ///< what a later place took with it
 };
 
 /// @param text  of the job file, if there is one
@@ -30,8 +31,12 @@ struct SettledPlaces {
 [[nodiscard]] SettledPlaces settle_places(const JobSources& sources,
                                           const std::optional<std::string>& text, Layer last);
 
-/// All places, the file read where no text is given. @throws JobFileError likewise, and where the
-/// file cannot be read
-[[nodiscard]] SettledPlaces settle_sources(const JobSources& sources);
+/// The text of the job file; nothing where there is none. @throws JobFileError where it cannot be
+/// read
+[[nodiscard]] std::optional<std::string> job_text(const JobSources& sources);
+
+/// Of all places. @throws JobFileError likewise
+[[nodiscard]] SettledPlaces settle_sources(const JobSources& sources,
+                                           const std::optional<std::string>& text);
 
 }  // namespace gangway

@@ -82,13 +82,8 @@ std::string settle_precision(JobSpec& job, const std::optional<JobSpec>& before,
   return fmt::format("numerics.precision auto: {} ({})", fmt::join(settled, ", "), why);
 }
 
-std::string settle_precision(ResolvedJob& job, const std::optional<JobSpec>& before) {
-  const std::string line = settle_precision(
-      job.spec, before, fastest_precision(job.spec.numerics.device, this_cpuinfo()));
-  if (!line.empty()) {
-    job.yaml = to_yaml(job.spec);
-  }
-  return line;
+std::string settle_precision(JobSpec& job, const std::optional<JobSpec>& before) {
+  return settle_precision(job, before, fastest_precision(job.numerics.device, this_cpuinfo()));
 }
 
 std::optional<JobSpec> job_in(const std::filesystem::path& job_yaml) {

@@ -23,8 +23,8 @@ namespace gangway {
 [[nodiscard]] std::string settle_precision(JobSpec& job, const std::optional<JobSpec>& before,
                                            Precision fastest);
 
-/// The same by this host's processor, and in `job.yaml` too.
-[[nodiscard]] std::string settle_precision(ResolvedJob& job, const std::optional<JobSpec>& before);
+/// The same by this host's processor.
+[[nodiscard]] std::string settle_precision(JobSpec& job, const std::optional<JobSpec>& before);
 
 /// Whether a network still says auto.
 [[nodiscard]] bool has_open_precision(const JobSpec& job);

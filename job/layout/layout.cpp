@@ -192,8 +192,8 @@ std::vector<MicrobatchRange> Layout::shared_ranges() const {
   return found == end() ? std::vector<MicrobatchRange>{} : found->ranges;
 }
 
-int Layout::most_in_flight(StageOrder order, int in_flight) const {
-  if (in_flight > 0 || order != StageOrder::kOneForwardOneBackward) {
+int Layout::most_in_flight() const {
+  if (in_flight > 0 || schedule != StageOrder::kOneForwardOneBackward) {
     return in_flight;
   }
   return std::ranges::max_element(*this, {}, &NetworkGroup::num_chunks)->num_chunks();
@@ -221,6 +221,7 @@ Layout resolve_layout(const Job& job, const LayoutChoice& choice, int workers) {
   std::iota(all.begin(), all.end(), 0);
   PerNetwork<std::vector<BlockRange>> chunks = chunks_of(job, choice);
   Layout layout;
+  static_cast<Execution&>(layout) = choice;
   for (const NetworkId id : job.networks.ids()) {
     const NetworkSpec& network = job.networks[id];
     const std::vector<int>& named = choice.networks[id].workers;

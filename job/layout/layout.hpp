@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A layout as a value: which workers hold which network, or which chunk of it, and the
-// micro-batches for which they apply it. Networks may be placed apart (docs/networks-apart.md) and
-// cut (docs/pipeline-stages.md). The coordinator resolves it once and sends it to all workers.
-// Pure.
+// A layout as a value: which workers hold which network, or which chunk of it, the micro-batches
+// for which they apply it, and how they carry their lists out. Networks may be placed apart
+// (docs/networks-apart.md) and cut (docs/pipeline-stages.md). The coordinator resolves it once and
+// sends it to all workers, which read no other. Pure.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,21 +37,23 @@ struct NetworkGroup {
   bool operator==(const NetworkGroup&) const = default;
 };
 
-/// By network, who holds it.
-struct Layout : PerNetwork<NetworkGroup> {
+/// By network, the workers that hold it.
+struct Layout : PerNetwork<NetworkGroup>, Execution {
   using PerNetwork::PerNetwork;
 
   /// W; their indices are 0..W-1, and each holds something.
   [[nodiscard]] int num_workers() const;
   /// Whether some worker does without some network, or a part of one.
   [[nodiscard]] bool is_apart() const;
+  /// Whether some network is cut.
+  [[nodiscard]] bool is_cut() const { return std::ranges::any_of(*this, &NetworkGroup::is_cut); }
   /// All micro-batches of `worker`, whatever the network: the shortest range that has them.
   [[nodiscard]] MicrobatchRange range_of(int worker) const;
   /// By worker, of a network that all hold whole; empty where there is none.
   [[nodiscard]] std::vector<MicrobatchRange> shared_ranges() const;
   /// Micro-batches of which a worker keeps what their backwards need, at most, where networks are
   /// cut; 0: any number.
-  [[nodiscard]] int most_in_flight(StageOrder order, int in_flight) const;
+  [[nodiscard]] int most_in_flight() const;
   /// "generator, discriminator 1/2" of a worker, where not all hold all; else empty.
   [[nodiscard]] std::string held_by(int worker, const PerNetwork<std::string>& names) const;
   bool operator==(const Layout&) const = default;

@@ -213,7 +213,7 @@ void keep_modules(const JobSpec& job, const fs::path& run) {
   }
 }
 
-void use_kept_modules(JobSpec& job, const fs::path& run) {
+void use_kept_modules(Job& job, const fs::path& run) {
   for (const GivenFile& given : files_of(job)) {
     if (const fs::path kept = kept_file(run, given); is_file(kept)) {
       given.place->file = kept.string();

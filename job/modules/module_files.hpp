@@ -31,7 +31,7 @@ void settle_modules(JobSpec& job, const std::filesystem::path& beside);
 void keep_modules(const JobSpec& job, const std::filesystem::path& run);
 
 /// From now on the job's files are those that the run directory keeps, where it keeps any.
-void use_kept_modules(JobSpec& job, const std::filesystem::path& run);
+void use_kept_modules(Job& job, const std::filesystem::path& run);
 
 /// The files of a Python class, by their paths below its folder. @throws ConfigError: missing, not
 /// readable, or others than the job's

@@ -274,4 +274,13 @@ const std::vector<Rule>& job_rules(const Recipe& recipe) {
   return rules.of(recipe);
 }
 
+std::string broken_rule(const JobSpec& job) {
+  for (const Rule& rule : job_rules(*job.training.recipe)) {
+    if (std::string complaint = rule.complaint(job); !complaint.empty()) {
+      return complaint;
+    }
+  }
+  return {};
+}
+
 }  // namespace gangway

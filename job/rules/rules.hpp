@@ -3,6 +3,7 @@
 // Pure.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "job/rules/rule.hpp"
@@ -12,5 +13,8 @@ namespace gangway {
 
 /// Of a job of `recipe`. They stay where they are; any thread.
 [[nodiscard]] const std::vector<Rule>& job_rules(const Recipe& recipe = *default_recipe());
+
+/// What is wrong with `job` by the first of them that does not hold; empty: all hold.
+[[nodiscard]] std::string broken_rule(const JobSpec& job);
 
 }  // namespace gangway

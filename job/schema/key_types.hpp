@@ -65,7 +65,7 @@ struct Read {
 /// The part of a job file that is a `Part`.
 template <typename Part, typename Whole>
 [[nodiscard]] auto& part_of(Whole& job) {
-  if constexpr (std::same_as<Part, LayoutChoice>) {
+  if constexpr (std::same_as<Part, LayoutChoice> || std::same_as<Part, Execution>) {
     return job.layout;
   } else if constexpr (std::same_as<Part, CheckpointSpec>) {
     return job.checkpoint;

@@ -219,10 +219,10 @@ void print_json(const std::vector<Source>& sources, const JobSpec& job) {
 }
 
 int bench(const DataBenchWords& words, const Environment& environment) {
-  JobSpec job = load_job(with_data({.file = words.job,
-                                    .text = std::nullopt,
-                                    .overrides = words.overrides,
-                                    .environment = gangway_variables(environment)}))
+  JobSpec job = load_followed({.file = words.job,
+                               .text = std::nullopt,
+                               .overrides = words.overrides,
+                               .environment = gangway_variables(environment)})
                     .spec;
   if (job.data.threads == 0) {
     job.data.threads = reading_threads(1, job.numerics.threads + 1);

@@ -6,7 +6,6 @@
 
 #include "job/choices.hpp"
 #include "job/data_source.hpp"
-#include "job/file/open_keys.hpp"
 #include "launch/data/source_facts.hpp"
 
 namespace gangway::launch {
@@ -45,9 +44,8 @@ void settle_device(const std::optional<JobSpec>& before, const std::function<int
 
 }  // namespace
 
-FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>& before,
+FollowedData follow_data(const OpenKeys& open, const std::optional<JobSpec>& before,
                          const std::function<int()>& count_gpus) {
-  const OpenKeys open = open_keys(sources);
   FollowedData followed;
   if (open.device) {
     settle_device(before, count_gpus, followed);
@@ -84,10 +82,8 @@ FollowedData follow_data(const JobSources& sources, const std::optional<JobSpec>
   return followed;
 }
 
-JobSources with_data(JobSources sources) {
-  const std::vector<std::string> followed = follow_data(sources).overrides;
-  sources.overrides.insert(sources.overrides.end(), followed.begin(), followed.end());
-  return sources;
+ResolvedJob load_followed(const JobSources& sources) {
+  return load_job(sources, [](const OpenKeys& open) { return follow_data(open).overrides; });
 }
 
 }  // namespace gangway::launch

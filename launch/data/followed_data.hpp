@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "job/file/job_sources.hpp"
+#include "job/file/parse.hpp"
 #include "job/spec.hpp"
 #include "launch/process/environment.hpp"
 
@@ -26,13 +26,11 @@ struct FollowedData {
 
 /// @param before  the job of the run that is to go on, whose values stay; if there is one
 /// @param count_gpus  asked where the device is auto: how many each of the job's hosts has at least
-/// @throws JobFileError where the job file cannot be read
-[[nodiscard]] FollowedData follow_data(const JobSources& sources,
+[[nodiscard]] FollowedData follow_data(const OpenKeys& open,
                                        const std::optional<JobSpec>& before = std::nullopt,
                                        const std::function<int()>& count_gpus = usable_gpus);
 
-/// `sources` with these overrides, where nobody is told.
-/// @throws JobFileError likewise
-[[nodiscard]] JobSources with_data(JobSources sources);
+/// As load_job, filled in by these; no note is printed. @throws as load_job
+[[nodiscard]] ResolvedJob load_followed(const JobSources& sources);
 
 }  // namespace gangway::launch

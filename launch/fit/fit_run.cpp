@@ -11,16 +11,12 @@
 
 #include "base/errors.hpp"
 #include "base/units.hpp"
-#include "job/estimate/dry_run.hpp"
 #include "job/estimate/memory_ladder.hpp"
-#include "job/file/parse.hpp"
-#include "launch/data/followed_data.hpp"
 #include "launch/fit/expected_memory.hpp"
 #include "launch/mpirun/measured_run.hpp"
 #include "launch/process/end_requests.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
-#include "report/run_view/run_records.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -137,27 +133,19 @@ std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_b
                                           used, remedy(job, workers)));
 }
 
-int fit_run(const FitOptions& options, const Environment& environment) {
-  const JobSpec job = load_job(with_data({.file = options.job,
-                                          .text = std::nullopt,
-                                          .overrides = options.overrides,
-                                          .environment = gangway_variables(environment)}))
-                          .spec;
-  require_workers(job, std::max(1, options.workers));
+int fit_run(const std::filesystem::path& job_file, const JobSpec& job, int workers,
+            const Environment& environment) {
   require_programs(job.numerics.device);
   const EndRequests requests;
   const TemporaryFolder folder;
-  std::cout << fmt::format("{}: {} steps in {}\n", options.job.string(), kSteps,
+  std::cout << fmt::format("{}: {} steps in {}\n", job_file.string(), kSteps,
                            folder.path().string())
             << std::flush;
-  const MeasuredRun run = measured_run(
-      command_of_run(fit_job(job), folder.path(), kFitRun, options.workers, environment),
-      folder.path() / "runs", kFitRun);
-  const auto ranks = report::worker_list(run.directory);
-  const auto workers = static_cast<int>(
-      std::ranges::count_if(ranks, [](const auto& rank) { return rank["rank"] != 0; }));
-  const Fit fit = fit_of(run.stats, std::max(1, workers), job.numerics.device);
-  const std::int64_t expected = expected_memory(job, options.job, std::max(1, workers)).bytes;
+  const MeasuredRun run =
+      measured_run(command_of_run(fit_job(job), folder.path(), kFitRun, workers, environment),
+                   folder.path() / "runs", kFitRun);
+  const Fit fit = fit_of(run.stats, workers, job.numerics.device);
+  const std::int64_t expected = expected_memory(job, job_file, workers).bytes;
   std::cout << fit_text(fit, job, expected) << std::flush;
   return static_cast<int>(fit.fits() ? ExitCode::kDone : ExitCode::kEnvironment);
 }

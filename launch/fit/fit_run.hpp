@@ -13,12 +13,6 @@
 
 namespace gangway::launch {
 
-struct FitOptions {
-  std::filesystem::path job;
-  std::vector<std::string> overrides;
-  int workers = 0;  ///< 0: as many as `gangway run` takes
-};
-
 /// The job that is run: a few steps of `job`, with all that takes memory at some time or other in
 /// them: networks that grow as large as they become, snapshots, a checkpoint, pictures.
 [[nodiscard]] JobSpec fit_job(const JobSpec& job);
@@ -43,6 +37,7 @@ struct Fit {
 
 /// @return 0: it fits; 6: it does not. @throws ConfigError; EnvironmentError where the steps fail,
 /// with the next thing to try where that was for want of memory
-[[nodiscard]] int fit_run(const FitOptions& options, const Environment& environment);
+[[nodiscard]] int fit_run(const std::filesystem::path& job_file, const JobSpec& job, int workers,
+                          const Environment& environment);
 
 }  // namespace gangway::launch

@@ -14,8 +14,7 @@ void describe_networks(const NetworksOptions& options) {
   JobSpec job =
       load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
           .spec;
-  gan::open_python(job, python_lines(), /*keeps_bytecode=*/true);
-  gan::learn_own_step(job);
+  gan::open_python(job, job.layout, python_lines(), /*keeps_bytecode=*/true);
   (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   PerNetwork<gan::Network*> pointers;

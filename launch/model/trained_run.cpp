@@ -81,10 +81,9 @@ TrainedJob load_networks(const fs::path& checkpoint, const std::optional<Network
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
-  JobSpec alone = job;
-  alone.layout.timeout_seconds = 0.0;  // no worker waits for its calls, and an import may take long
-  gan::open_python(alone, python_lines());
-  gan::learn_own_step(job);
+  Execution alone = job.layout;
+  alone.timeout_seconds = 0.0;  // no worker waits for its calls, and an import may take long
+  gan::open_python(job, alone, python_lines());
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const NetworkId chosen = job.chosen(choice ? choice->network : "");
   PerNetwork<WeightVersion> weights;

@@ -99,7 +99,7 @@ std::unique_ptr<worker::ComputeDevice> make_lone_device(const JobSpec& job,
   const worker::Neighbours nobody{
       .hosts = {0},
       .memory = comm::HostMemory::alone(0, job.networks.size() * comm::kFlagsPerNetwork)};
-  return make(job, nobody, /*worker=*/0);
+  return make(job, job.layout, nobody, /*worker=*/0);
 }
 
 OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> device)
@@ -130,6 +130,8 @@ OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> 
   });
   operations_.emplace(
       worker::StepOperations::Setup{.job = job_,
+                                    .options = job_,
+                                    .execution = job_.layout,
                                     .phases = phases_,
                                     .networks = replica_->networks(),
                                     .reals = *reals_,

@@ -44,9 +44,8 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
       become(program.device == DeviceKind::kCpu ? "gangway-model-cuda" : "gangway-model",
              program.typed);
     }
-    gan::open_python(job,
+    gan::open_python(job, job.layout,
                      [](const std::string& line) { fmt::print(stderr, "python  {}\n", line); });
-    gan::learn_own_step(job);
     code = measure_profile(*options, job, environment, program.make);
   });
 }

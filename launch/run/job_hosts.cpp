@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
@@ -72,20 +71,9 @@ JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const 
   return chosen;
 }
 
-std::vector<std::string> keys_of_named_hosts(JobSources sources, const JobHosts& where) {
-  sources.hosts = where.hosts.empty() ? std::vector<std::string>(
-                                            static_cast<std::size_t>(where.workers), host_name())
-                                      : hosts_of_workers(where.hosts, where.workers, is_this_host);
-  const ResolvedJob job = load_job(sources);
-  std::vector<std::string> keys;
-  for (const NetworkId network : job.spec.networks.ids()) {
-    const std::vector<int>& workers = job.spec.layout.networks[network].workers;
-    if (!job.named_hosts.empty() && !workers.empty()) {
-      keys.push_back(
-          fmt::format("layout.{}=[{}]", job.spec.networks[network].name, fmt::join(workers, ",")));
-    }
-  }
-  return keys;
+std::vector<std::string> hosts_of(const JobHosts& where) {
+  return where.hosts.empty() ? std::vector(static_cast<std::size_t>(where.workers), host_name())
+                             : hosts_of_workers(where.hosts, where.workers, is_this_host);
 }
 
 }  // namespace gangway::launch

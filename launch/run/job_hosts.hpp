@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "job/file/parse.hpp"
 #include "job/spec.hpp"
 #include "launch/mpirun/hostfile.hpp"
 #include "launch/process/environment.hpp"
@@ -31,10 +30,7 @@ struct JobHosts {
 [[nodiscard]] JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers,
                                     const JobSpec& spec, const Environment& environment);
 
-/// Where the layout names hosts: keys that name the workers which are there, "layout.NETWORK=[0]".
-/// Empty: it names none.
-/// @throws ConfigError where no worker is on one of them
-[[nodiscard]] std::vector<std::string> keys_of_named_hosts(JobSources sources,
-                                                           const JobHosts& where);
+/// By worker, the name of its host.
+[[nodiscard]] std::vector<std::string> hosts_of(const JobHosts& where);
 
 }  // namespace gangway::launch

@@ -10,12 +10,11 @@
 
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
-#include "job/file/settle_places.hpp"
+#include "job/file/parse.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/command_output.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/process/temporary_folder.hpp"
-#include "launch/run/starts.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -32,33 +31,16 @@ std::string complaint_in(const std::string& text) {
 
 }  // namespace
 
-RunOptions with_found_python(RunOptions options, const Environment& environment) {
-  const JobSpec job = settle_sources(sources_of(options, environment)).draft.spec;
-  if (!job.has_python() || !job.layout.python.empty()) {
-    return options;
-  }
-  const auto active = environment.find("VIRTUAL_ENV");
-  const std::filesystem::path beside =
-      std::filesystem::absolute(options.job_file).parent_path() / ".venv";
-  if (active != environment.end() && !active->second.empty()) {
-    options.overrides.push_back("layout.python=" + active->second);
-  } else if (std::filesystem::exists(beside / "bin/python")) {
-    options.overrides.push_back("layout.python=" + beside.string());
-  }
-  return options;
-}
-
-void inspect_own_networks(ResolvedJob& job) {
+void inspect_own_networks(JobSpec& job) {
   const auto is_own = [](const NetworkSpec& network) { return !network.module.file.empty(); };
   const std::filesystem::path program = program_folder() / "gangway-model";
-  const bool has_any =
-      std::ranges::any_of(job.spec.networks, is_own) || !job.spec.model.library.file.empty();
+  const bool has_any = std::ranges::any_of(job.networks, is_own) || !job.model.library.file.empty();
   if (!has_any || !std::filesystem::exists(program)) {
     return;
   }
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "job.yaml";
-  write_file_atomically(file, job.yaml);
+  write_file_atomically(file, to_yaml(job));
   const CommandOutput said = output_of(shell_line({program.string(), "networks", file.string()}));
   if (said.code != 0) {
     const int code = WIFEXITED(said.code) ? WEXITSTATUS(said.code) : 0;
@@ -70,7 +52,7 @@ void inspect_own_networks(ResolvedJob& job) {
   }
   std::istringstream lines(said.text);
   for (std::string line; std::getline(lines, line);) {
-    for (NetworkSpec& network : job.spec.networks) {
+    for (NetworkSpec& network : job.networks) {
       const std::string start = "network " + network.name + " ";
       if (line.starts_with(start)) {
         network.module.num_parameters = std::stoll(line.substr(start.size()));

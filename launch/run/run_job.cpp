@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/run_job.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <iostream>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -21,29 +19,22 @@
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
-#include "job/file/parse.hpp"
 #include "job/file/settle_precision.hpp"
 #include "job/run_name.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
-#include "launch/data/followed_data.hpp"
-#include "launch/data/require_data.hpp"
-#include "launch/data/style_picture.hpp"
 #include "launch/fit/expected_memory.hpp"
-#include "launch/mpirun/host_check.hpp"
-#include "launch/mpirun/hostfile.hpp"
+#include "launch/fit/fit_run.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/run/initial_weights.hpp"
-#include "launch/run/job_hosts.hpp"
-#include "launch/run/own_networks.hpp"
+#include "launch/run/prepare.hpp"
 #include "launch/run/restarts.hpp"
 #include "launch/run/starts.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_files.hpp"
 #include "run/run_lock.hpp"
 #include "run/run_start.hpp"
-#include "run/trace_steps.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -98,13 +89,6 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
   return run && newest_checkpoint(*run).has_value();
 }
 
-/// The job of the run that this one would go on with.
-std::optional<JobSpec> job_before(const RunOptions& options, const std::string& default_name) {
-  const auto run =
-      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
-  return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
-}
-
 /// There is nothing to save, and nothing to end but this process: what it has started ends with it.
 extern "C" void leave_before_the_start(int /*signal*/) {
   constexpr std::string_view kLine =
@@ -146,119 +130,65 @@ void tell_notes(const std::vector<std::string>& notes) {
   }
 }
 
-/// What can be said of the job before anything is made, notes too. @return what its data are; empty
-/// where this host may not have them. @throws ConfigError, EnvironmentError
-std::string require_possible(ResolvedJob& job, const JobHosts& where,
-                             const Environment& environment, const std::string& unseen_data) {
-  require_workers(job.spec, where.workers);
-  inspect_own_networks(job);
-  require_style_picture(job.spec);
-  if (where.hosts.empty()) {  // other hosts may have other data, or this one none
-    const DataFacts facts = require_data(
-        job.spec, environment, [](const std::string& line) { std::cout << line << std::endl; });
-    tell_notes(facts.notes);
-    return facts.what;
-  }
-  if (!unseen_data.empty()) {
-    throw ConfigError(unseen_data);
-  }
-  return {};
-}
-
-/// @param data  as of require_possible
-int dry_run(ResolvedJob job, const RunOptions& options, int workers, const std::string& data) {
-  require_initial_weights(job.spec);
-  tell_notes(job.notes);
-  if (const std::string line = settle_precision(job, job_before(options, job.name));
+int dry_run(const RunOptions& options, Prepared prepared) {
+  require_initial_weights(prepared.job);
+  tell_notes(prepared.read.notes);
+  if (const std::string line =
+          settle_precision(prepared.job, job_before(options, prepared.read.name));
       !line.empty()) {
     std::cout << line << '\n';
   }
-  std::cout << describe_dry_run(job.spec, workers,
-                                expected_memory(job.spec, options.job_file, workers).rows)
-            << (data.empty() ? "" : "Data: " + data + "\n") << std::flush;
+  const int workers = prepared.where.workers;
+  std::cout << describe_dry_run(prepared.job, workers,
+                                expected_memory(prepared.job, options.job_file, workers).rows)
+            << (prepared.data.empty() ? "" : "Data: " + prepared.data + "\n") << std::flush;
   return static_cast<int>(ExitCode::kDone);
 }
 
 /// The run directory, with nothing of a start before in the way. @throws ConfigError,
 /// EnvironmentError
-fs::path claim_run(const RunOptions& options, const ResolvedJob& job) {
-  require_programs(job.spec.numerics.device);
+fs::path claim_run(const RunOptions& options, const Prepared& prepared) {
+  require_programs(prepared.job.numerics.device);
   require_network_interface();
-  if (!goes_on(options, job.name)) {
-    require_initial_weights(job.spec);  // later the checkpoints count
+  if (!goes_on(options, prepared.read.name)) {
+    require_initial_weights(prepared.job);  // later the checkpoints count
   }
-  fs::path run = choose_run(options, job.name);
+  fs::path run = choose_run(options, prepared.read.name);
   require_free(run);
   clear_status(run);
   fs::remove(run / kPlacementFile);
   return run;
 }
 
-/// Of the hosts that the workers are to be on; one that does not answer has none.
-int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
-  if (hostfile.empty()) {
-    return usable_gpus();
-  }
-  let_root_use_mpirun();
-  constexpr int kLimitSeconds = 20;
-  const MpirunRequest request{.program = program_folder() / "gangway",
-                              .exported_variables = exported_variables(environment)};
-  int fewest = std::numeric_limits<int>::max();
-  for (const CommandOutput& output :
-       run_on_each(request, read_hostfile(hostfile), {"count-gpus"}, kLimitSeconds)) {
-    fewest = std::min(fewest, gpus_in(output.text));
-  }
-  return fewest;
-}
-
 }  // namespace
-
-RunOptions with_followed_data(RunOptions options, const Environment& environment) {
-  FollowedData followed = follow_data(sources_of(options, environment),
-                                      job_before(options, run_name_of(options.job_file)),
-                                      [&] { return fewest_gpus(options.hostfile, environment); });
-  for (const std::string& note : {followed.device, followed.note}) {
-    tell_notes(note.empty() ? std::vector<std::string>() : std::vector{note});
-  }
-  options.overrides.insert(options.overrides.end(), followed.overrides.begin(),
-                           followed.overrides.end());
-  options.unseen_data = std::move(followed.unseen);
-  return options;
-}
 
 int run_job(const RunOptions& asked, const Environment& environment,
             const std::vector<std::string>& typed) {
   heed_signals();
-  ResolvedJob job = load_job(sources_of(asked, environment));
-  // Refused before anything is made.
-  if (parse_trace_steps(asked.trace).detail.kernels &&
-      job.spec.numerics.device == DeviceKind::kCpu) {
+  if (asked.fit && !asked.hostfile.empty()) {
     throw ConfigError(
-        fmt::format("--trace {}: the job computes on CPUs, and kernels are GPUs': leave them out",
-                    asked.trace));
+        "--fit measures on this machine: leave --hostfile out, and give -n as many "
+        "workers as one host is to have");
   }
-  JobHosts where = choose_hosts(asked.hostfile, asked.workers, job.spec, environment);
-  const int workers = where.workers;
-  ResolvedJob as_read = job;
-  if (!job.named_hosts.empty()) {
-    job = load_job(with_named_hosts(sources_of(asked, environment), where));
+  Prepared prepared = prepare(asked, environment);
+  if (asked.fit) {
+    return fit_run(asked.job_file, prepared.job, prepared.where.workers, environment);
   }
-  std::cout << where.found << (where.found.empty() ? "" : "\n") << std::flush;
-  const std::string data = require_possible(job, where, environment, asked.unseen_data);
   if (asked.dry_run) {
-    return dry_run(std::move(job), asked, workers, data);
+    return dry_run(asked, std::move(prepared));
   }
-  const fs::path run = claim_run(asked, job);
+  const fs::path run = claim_run(asked, prepared);
   let_root_use_mpirun();
   (void)reap_message_segments();
-  tell_notes(as_read.notes);
-  Starts starts(asked, environment, typed, std::move(where), std::move(as_read), job.spec, run);
-  const int code = Restarter(starts, run, job.spec.layout.restarts).supervise_all();
+  tell_notes(prepared.read.notes);
+  JobSpec job = prepared.job;
+  Starts starts(asked, environment, typed, std::move(prepared), run);
+  const int code = Restarter(starts, run, job.layout.restarts).supervise_all();
   // The coordinator has settled what was auto, and written it.
-  if (has_open_precision(job.spec)) {
+  if (has_open_precision(job)) {
     (void)settle_precision(job, job_in(run / kJobFile));
   }
-  settle_snapshots(run, job_fingerprint(job.spec), code);
+  settle_snapshots(run, job_fingerprint(job), code);
   forget_lost_output();
   return code;
 }

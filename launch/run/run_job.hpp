@@ -11,9 +11,6 @@
 
 namespace gangway::launch {
 
-/// With what the job leaves to its data among the overrides, told.
-[[nodiscard]] RunOptions with_followed_data(RunOptions options, const Environment& environment);
-
 /// @param typed the whole command line, for command.txt and for advice.
 /// @return exit code. @throws Error.
 [[nodiscard]] int run_job(const RunOptions& options, const Environment& environment,

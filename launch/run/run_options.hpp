@@ -21,10 +21,10 @@ struct RunOptions {
   std::filesystem::path replay;   ///< checkpoint of another run, up to which this one repeats it
   std::string trace;              ///< steps to trace, as 100:110; empty: none
   std::string progress = "auto";  ///< auto, lines, bar
+  std::string profile;            ///< whose plan's layout is taken; empty: as the job says
   bool dry_run = false;
+  bool fit = false;      ///< measures the memory of a few steps, and ends
   bool verbose = false;  ///< says mpirun's command
-  std::string
-      unseen_data;  ///< why workers on other hosts cannot begin (launch/data/followed_data.hpp)
 };
 
 }  // namespace gangway::launch

@@ -18,8 +18,8 @@
 #include "checkpoint/store/scan.hpp"
 #include "job/choices.hpp"
 #include "job/estimate/dry_run.hpp"
-#include "job/schema/yaml_tree.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
+#include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/mpirun/host_check.hpp"
 #include "launch/mpirun/message_paths.hpp"
 #include "launch/process/terminal_width.hpp"
@@ -109,16 +109,6 @@ fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& ru
   return path;
 }
 
-/// That every worker has all networks: any number of workers can train so, if each has the memory.
-std::vector<std::string> keys_of_one_group(const JobSpec& spec) {
-  std::vector<std::string> keys{"layout.data=auto", "layout.stages=1"};
-  for (const NetworkSpec& network : spec.networks) {
-    keys.push_back("~layout." + network.name);
-    keys.push_back("~layout.cuts." + network.name);
-  }
-  return keys;
-}
-
 }  // namespace
 
 std::string resume_after_rollback(const std::string& asked, const std::filesystem::path& run) {
@@ -157,29 +147,15 @@ std::string resume_line(std::vector<std::string> typed, const std::string& run_d
   return shell_line(typed);
 }
 
-JobSources sources_of(const RunOptions& options, const Environment& environment) {
-  return {.file = options.job_file,
-          .text = std::nullopt,
-          .overrides = options.overrides,
-          .environment = gangway_variables(environment),
-          .hosts = std::vector<std::string>()};
-}
-
-JobSources with_named_hosts(JobSources sources, const JobHosts& where) {
-  std::ranges::move(keys_of_named_hosts(sources, where), std::back_inserter(sources.overrides));
-  return sources;
-}
-
 Starts::Starts(RunOptions asked, Environment environment, std::vector<std::string> typed,
-               JobHosts where, ResolvedJob as_read, const JobSpec& spec, fs::path run)
+               Prepared prepared, fs::path run)
     : asked_(std::move(asked)),
       environment_(std::move(environment)),
       typed_(std::move(typed)),
-      as_read_(std::move(as_read)),
-      layout_(as_read_.named_hosts),
-      spec_(spec),
+      as_read_(std::move(prepared.read)),
+      spec_(std::move(prepared.job)),
       run_(std::move(run)),
-      lineups_(where.hosts, where.workers, spec.layout.min_workers,
+      lineups_(prepared.where.hosts, prepared.where.workers, spec_.layout.min_workers,
                {.is_this_host = is_this_host,
                 .is_possible = [this](const Lineup& lineup) { return is_possible(lineup); },
                 .give_up_places = [this] { return give_up_places(); },
@@ -187,16 +163,16 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
                     [this](const std::vector<Host>& hosts) {
                       return find_silent_hosts(request_, hosts, run_, usual_check_);
                     }}),
-      request_{.workers = where.workers,
-               .threads = spec.numerics.threads,
+      request_{.workers = prepared.where.workers,
+               .threads = spec_.numerics.threads,
                .program = program_folder() / "gangway",
-               .hostfile = coordinator_hostfile(where.hosts, run_),
-               .host_messages = host_messages(where.workers),
-               .sends_tensors = spec.layout.places_networks(),
-               .exported_variables = variables_for_ranks(where, environment_),
+               .hostfile = coordinator_hostfile(prepared.where.hosts, run_),
+               .host_messages = host_messages(prepared.where.workers),
+               .sends_tensors = spec_.layout.places_networks(),
+               .exported_variables = variables_for_ranks(prepared.where, environment_),
                .train_arguments = {}},
       returns_(std::chrono::ceil<std::chrono::milliseconds>(
-          std::chrono::duration<double>(spec.layout.timeout_seconds))) {}
+          std::chrono::duration<double>(spec_.layout.timeout_seconds))) {}
 
 SupervisedJob Starts::first(bool goes_on) {
   if (!request_.hostfile.empty()) {
@@ -232,7 +208,7 @@ void Starts::after_resize(SupervisedJob& job, const RunStatus& status) {
   if (!status.drained.empty()) {
     lineups_.drain(status.drained, status.workers);
   } else if (workers_with_returned_ > 0 && status.workers == workers_with_returned_) {
-    layout_ = as_read_.named_hosts;
+    is_together_ = false;
     lineups_.take_back(std::chrono::steady_clock::now());
   } else if (status.workers != lineup().workers) {
     resize(status.workers);
@@ -294,7 +270,7 @@ void Starts::resize(int workers) {
 bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
                         const std::function<bool(std::chrono::milliseconds)>& wait) {
   constexpr std::chrono::seconds kBetweenQuestions{5};
-  layout_ = as_read_.named_hosts;  // networks have their places again where hosts are back
+  is_together_ = false;  // networks have their places again where hosts are back
   bool is_told = false;
   const auto wait_for_hosts =
       [&](const std::vector<std::string>& hosts) -> std::optional<Lineups::TimePoint> {
@@ -339,29 +315,14 @@ bool Starts::give_up_places() {
   if (!spec_.layout.places_networks()) {
     return false;
   }
-  layout_ = keys_of_one_group(spec_);
+  is_together_ = true;
   return true;
-}
-
-JobSources Starts::sources() const {
-  return {.file = run_ / kAskedFile,
-          .text = std::nullopt,
-          .overrides = layout_,
-          .environment = gangway_variables(environment_),
-          .hosts = std::vector<std::string>()};
-}
-
-void Starts::keep_as_read() const {
-  const fs::path file = run_ / kAskedFile;
-  if (read_small_file(file, kYamlLimitBytes) != as_read_.yaml) {
-    write_file_atomically(file, as_read_.yaml);
-  }
 }
 
 void Starts::tell_of_edits() const {
   std::string now;
   try {
-    now = load_job(sources_of(asked_, environment_)).yaml;
+    now = read_again(asked_, as_read_, environment_).yaml;
   } catch (const Error&) {
     now.clear();  // half written, or gone
   }
@@ -374,12 +335,29 @@ void Starts::tell_of_edits() const {
   }
 }
 
+JobSpec Starts::job_on(const Lineup& lineup) const {
+  JobSpec job = spec_;
+  LayoutChoice& layout = job.layout;
+  if (is_together_) {  // as any number of workers can train, if each has the memory
+    layout.stages = 1;
+    std::ranges::fill(layout.networks, NetworkPlacement());
+  } else {
+    place_on_hosts(job, as_read_.named_hosts, hosts_of(on(lineup)));
+  }
+  const auto workers = static_cast<std::size_t>(lineup.workers);
+  layout.data = layout.data == lineup.workers ? layout.data : 0;
+  if (!shares_.empty()) {
+    layout.shares = shares_;
+  }
+  if (layout.shares.size() != workers) {
+    layout.shares.clear();
+  }
+  return job;
+}
+
 bool Starts::is_possible(const Lineup& lineup) const {
   try {
-    JobSpec spec = load_job(with_named_hosts(sources(), on(lineup))).spec;
-    spec.layout.data = 0;  // as many as there are
-    spec.layout.shares.clear();
-    require_workers(spec, lineup.workers);
+    require_workers(job_on(lineup), lineup.workers);
     return true;
   } catch (const Error&) {
     return false;
@@ -387,27 +365,20 @@ bool Starts::is_possible(const Lineup& lineup) const {
 }
 
 void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
-  keep_as_read();
   is_again_ = !job.command.empty();
   if (is_again_) {
     tell_of_edits();
   }
-  std::vector<std::string> words = with_named_hosts(sources(), on(lineup())).overrides;
-  if (spec_.layout.data != 0 && spec_.layout.data != lineup().workers) {
-    words.emplace_back("layout.data=auto");
-  }
   if (std::cmp_not_equal(shares_.size(), lineup().workers)) {
     shares_.clear();  // they were balanced for other workers
   }
-  if (!shares_.empty()) {
-    words.push_back(fmt::format("layout.shares=[{}]", fmt::join(shares_, ",")));
-  } else if (!spec_.layout.shares.empty() &&
-             std::cmp_not_equal(spec_.layout.shares.size(), lineup().workers)) {
-    words.emplace_back("layout.shares=auto");
-  }
+  // Each time: another command may have written its own meanwhile.
+  write_file_atomically(run_ / kAskedFile, to_yaml(job_on(lineup())));
+  write_request(run_, request_of_start(resume, goes_on));
   request_.workers = lineup().workers;
   request_.hostfile = coordinator_hostfile(lineup().hosts, run_);
-  request_.train_arguments = train_arguments(words, resume, goes_on);
+  request_.train_arguments = {"--request", fs::absolute(run_ / kRequestFile).string(), "--device",
+                              std::string(name_of(spec_.numerics.device))};
   job.command = mpirun_command(request_);
   job.ranks = lineup().workers + 1;
   job.goes_on = goes_on;
@@ -416,41 +387,17 @@ void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
   returns_.begin(std::chrono::steady_clock::now());
 }
 
-std::vector<std::string> Starts::train_arguments(const std::vector<std::string>& layout,
-                                                 const std::string& resume, bool goes_on) const {
+StartRequest Starts::request_of_start(const std::string& resume, bool goes_on) const {
   const ResumeLines lines = resume_lines(asked_.resume, run_, typed_);
-  std::vector<std::string> words{fs::absolute(run_ / kAskedFile).string()};
-  words.insert(words.end(), layout.begin(), layout.end());
-  const auto add = [&](const std::string& name, const std::string& value) {
-    words.push_back(name);
-    words.push_back(value);
-  };
-  add("--run-directory", run_.string());
-  if (spec_.numerics.device == DeviceKind::kCuda) {
-    add("--device", std::string(name_of(spec_.numerics.device)));
-  }
-  add("--resume", resume);
-  add("--command", lines.before_save);
-  add("--resume-command", lines.after_save);
-  if (goes_on) {
-    words.emplace_back("--goes-on");
-  }
-  if (is_again_) {
-    words.emplace_back("--again");
-  }
-  if (!asked_.replay.empty()) {
-    add("--replay", asked_.replay.string());
-  }
-  if (!asked_.trace.empty()) {
-    add("--trace", asked_.trace);
-  }
-  if (asked_.lifeline_port != 0) {
-    add("--lifeline-port", std::to_string(asked_.lifeline_port));
-  }
-  if (const int columns = bar_columns(asked_.progress); columns > 0) {
-    add("--bar-columns", std::to_string(columns));
-  }
-  return words;
+  return {.resume = resume,
+          .trace = asked_.trace,
+          .command = lines.before_save,
+          .resume_command = lines.after_save,
+          .goes_on = goes_on,
+          .is_again = is_again_,
+          .replay = asked_.replay,
+          .lifeline_port = asked_.lifeline_port,
+          .bar_columns = bar_columns(asked_.progress)};
 }
 
 }  // namespace gangway::launch

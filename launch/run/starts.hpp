@@ -16,18 +16,13 @@
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/run/job_hosts.hpp"
+#include "launch/run/prepare.hpp"
 #include "launch/run/run_options.hpp"
 #include "launch/run/supervise.hpp"
 #include "run/run_files.hpp"
+#include "run/start_request.hpp"
 
 namespace gangway::launch {
-
-/// As a job is loaded that leaves out the hosts that its layout names: who is where is not known
-/// yet.
-[[nodiscard]] JobSources sources_of(const RunOptions& options, const Environment& environment);
-
-/// With workers in the place of hosts that the layout names.
-[[nodiscard]] JobSources with_named_hosts(JobSources sources, const JobHosts& where);
 
 /// What a start after a rollback is to go on from.
 ///
@@ -44,10 +39,10 @@ namespace gangway::launch {
 
 class Starts {
  public:
-  /// @param asked  by the user. @param as_read  its job before hosts were named, which all starts
-  /// train, whatever its files are by then. @param spec  of it, on `where`
-  Starts(RunOptions asked, Environment environment, std::vector<std::string> typed, JobHosts where,
-         ResolvedJob as_read, const JobSpec& spec, std::filesystem::path run);
+  /// @param asked  by the user. @param prepared  which all starts train, whatever the job's files
+  /// are by then
+  Starts(RunOptions asked, Environment environment, std::vector<std::string> typed,
+         Prepared prepared, std::filesystem::path run);
   Starts(const Starts&) = delete;  // its questions point to it
   Starts& operator=(const Starts&) = delete;
 
@@ -79,28 +74,23 @@ class Starts {
   [[nodiscard]] bool give_up_places();
   [[nodiscard]] const Lineup& lineup() const { return lineups_.now(); }
   void use(SupervisedJob& job, const std::string& resume, bool goes_on);
+  /// @throws ConfigError where its layout names a host without a worker
+  [[nodiscard]] JobSpec job_on(const Lineup& lineup) const;
   /// Whether its layout goes with them.
   [[nodiscard]] bool is_possible(const Lineup& lineup) const;
-  /// The job as read, in the run directory, with this start's words on its layout.
-  [[nodiscard]] JobSources sources() const;
-  /// Writes the job as read; again where another command has written its own meanwhile.
-  void keep_as_read() const;
   /// A note where the user has edited the job since.
   void tell_of_edits() const;
-  /// @param layout  words on it for this start
-  [[nodiscard]] std::vector<std::string> train_arguments(const std::vector<std::string>& layout,
-                                                         const std::string& resume,
-                                                         bool goes_on) const;
+  [[nodiscard]] StartRequest request_of_start(const std::string& resume, bool goes_on) const;
 
   RunOptions asked_;
   Environment environment_;
   std::vector<std::string> typed_;
   ResolvedJob as_read_;
-  std::vector<std::string> layout_;  ///< words for all starts to come
-  const JobSpec& spec_;
+  JobSpec spec_;  ///< on the hosts of the first start
   std::filesystem::path run_;
   Lineups lineups_;
-  std::vector<int> shares_;  ///< of the workers' micro-batches, balanced; empty: as the job has it
+  std::vector<int> shares_;   ///< of the workers' micro-batches, balanced; empty: as the job has it
+  bool is_together_ = false;  ///< every worker has all networks, whatever the job says
   MpirunRequest request_;
   HostReturns returns_;
   std::vector<Host> asked_hosts_;  ///< by the errand that runs

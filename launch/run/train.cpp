@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "launch/run/train.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,7 +15,6 @@
 #include "base/process_identity.hpp"
 #include "base/this_host.hpp"
 #include "job/choices.hpp"
-#include "job/file/open_keys.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/mpirun/host_check.hpp"
@@ -87,37 +88,34 @@ InheritedTether tie(const Environment& environment, int rank) {
   return tether;
 }
 
-/// With what the job leaves to its data, as a bare mpirun does not know it. What is wrong with a
-/// job the coordinator says.
-std::vector<std::string> followed_overrides(const Environment& environment,
-                                            const WorkerOptions& worker) {
+/// What the job leaves to its data: a bare mpirun does not know it. The coordinator says what is
+/// wrong with a job. @throws ConfigError where the data cannot be looked at
+std::vector<std::string> followed_overrides(const JobSources& sources) {
+  FollowedData followed;
   try {
-    const FollowedData followed = follow_data({.file = worker.job_file,
-                                               .text = std::nullopt,
-                                               .overrides = worker.overrides,
-                                               .environment = gangway_variables(environment)});
-    if (followed.unseen.empty()) {
+    (void)load_job(sources, [&followed](const OpenKeys& open) {
+      followed = follow_data(open);
       return followed.overrides;
-    }
-    throw ConfigError(followed.unseen);
-  } catch (const JobFileError&) {
-    return {};
+    });
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): see above
   }
+  if (!followed.unseen.empty()) {
+    throw ConfigError(followed.unseen);
+  }
+  return followed.overrides;
 }
 
 /// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for,
 /// where it can read it.
-bool wants_gpu(const Environment& environment, const WorkerOptions& worker) {
-  if (!worker.device.empty()) {
-    return worker.device == name_of(DeviceKind::kCuda);
+bool wants_gpu(const JobSources& sources, const std::string& device) {
+  if (!device.empty()) {
+    return device == name_of(DeviceKind::kCuda);
   }
   try {
-    const JobSources sources{.file = worker.job_file,
-                             .text = std::nullopt,
-                             .overrides = worker.overrides,
-                             .environment = gangway_variables(environment)};
-    return open_keys(sources).device ? usable_gpus() > 0
-                                     : load_job(sources).spec.numerics.device == DeviceKind::kCuda;
+    return load_job(sources, [](const OpenKeys& open) {
+             return open.device ? follow_data({.device = true}).overrides
+                                : std::vector<std::string>();
+           }).spec.numerics.device == DeviceKind::kCuda;
   } catch (const Error&) {
     return false;
   }
@@ -145,22 +143,30 @@ int launched_rank(const Environment& environment) {
 }
 
 void train(const Environment& environment, const std::vector<std::string>& arguments,
-           const WorkerOptions& worker) {
+           const RankOptions& options) {
+  if (options.request.empty() && options.job_file.empty()) {
+    throw ConfigError("gangway train: name a job file, as in: mpirun -n 3 gangway train JOB.yaml");
+  }
+  const JobSources sources{.file = options.job_file,
+                           .text = std::nullopt,
+                           .overrides = options.overrides,
+                           .environment = gangway_variables(environment)};
   const int rank = launched_rank(environment);
   hold_signals(rank);
   const std::string tether = tether_argument(tie(environment, rank));
   choose_message_paths();
   if (rank == 0) {
     std::vector<std::string> words = arguments;
-    const std::vector<std::string> followed = followed_overrides(environment, worker);
-    words.insert(words.end(), followed.begin(), followed.end());
+    if (options.request.empty()) {
+      std::ranges::copy(followed_overrides(sources), std::back_inserter(words));
+    }
     words.push_back(tether);
     become("gangway-coordinator", words);
   }
   // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is
   // silence.
   ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
-  if (wants_gpu(environment, worker)) {
+  if (wants_gpu(sources, options.device)) {
     // Without it cuBLAS may add in another order from run to run (its documentation, "Results
     // reproducibility"), and LibTorch refuses to be deterministic.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);

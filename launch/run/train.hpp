@@ -16,16 +16,17 @@ namespace gangway::launch {
 /// have been started by.
 [[nodiscard]] int launched_rank(const Environment& environment);
 
-/// What a worker's rank has to know of the command line.
-struct WorkerOptions {
+/// What a rank has to know of the command line.
+struct RankOptions {
   /// Kind of device, as `gangway run` has read it in the job; empty under a bare mpirun.
   std::string device;
-  std::filesystem::path job_file;
+  std::filesystem::path request;   ///< RUN/request.json; empty under a bare mpirun
+  std::filesystem::path job_file;  ///< of a bare mpirun, as its overrides
   std::vector<std::string> overrides;
 };
 
 /// @param arguments what followed `gangway train`, for the coordinator.
 [[noreturn]] void train(const Environment& environment, const std::vector<std::string>& arguments,
-                        const WorkerOptions& worker);
+                        const RankOptions& options);
 
 }  // namespace gangway::launch

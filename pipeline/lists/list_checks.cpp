@@ -383,7 +383,7 @@ void require_no_faults(const Lists& lists, const std::vector<Phase>& phases, con
 }
 
 void require_sound_lists(const std::vector<Phase>& phases, const Layout& layout,
-                         const StageOptions& options, const PerNetwork<std::string>& names) {
+                         const PerNetwork<std::string>& names) {
   std::vector<PassShares> workers;
   for (int worker = 0; worker < layout.num_workers(); ++worker) {
     workers.emplace_back(phases, layout, worker);
@@ -391,7 +391,7 @@ void require_sound_lists(const std::vector<Phase>& phases, const Layout& layout,
   const bool differ =
       std::ranges::any_of(phases, [](const Phase& one) { return one.interval > 1; });
   for (std::int64_t step = 0; step <= (differ ? 1 : 0); ++step) {
-    require_no_faults(step_schedules(workers, step, options), phases, layout, step, names);
+    require_no_faults(step_schedules(workers, step), phases, layout, step, names);
   }
 }
 

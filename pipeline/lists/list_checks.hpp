@@ -38,6 +38,6 @@ void require_no_faults(const std::vector<std::vector<Instruction>>& lists,
 /// The same of the lists of all workers: of step 0, in which every phase runs, and where some do
 /// not always, of step 1.
 void require_sound_lists(const std::vector<Phase>& phases, const Layout& layout,
-                         const StageOptions& options, const PerNetwork<std::string>& names);
+                         const PerNetwork<std::string>& names);
 
 }  // namespace gangway::pipeline

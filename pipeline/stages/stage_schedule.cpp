@@ -58,14 +58,14 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
 
 /// By worker that `shares` has one of, all of one job, its pieces in the order that the job chose.
 std::vector<Pieces> ordered(const std::vector<const PassShares*>& shares,
-                            const std::vector<StageUnit>& units, const StageOptions& options) {
+                            const std::vector<StageUnit>& units) {
   const Layout& layout = shares.front()->layout();
   const bool are_cut = shares.front()->are_cut();
   std::vector<Pieces> filled;
-  if (are_cut && options.order != StageOrder::kByPhase) {
+  if (are_cut && layout.schedule != StageOrder::kByPhase) {
     filled = fill_order(layout, units,
-                        {.awaits_at_once = options.overlap != Overlap::kAcross,
-                         .in_flight = layout.most_in_flight(options.order, options.in_flight)});
+                        {.awaits_at_once = layout.overlap != Overlap::kAcross,
+                         .in_flight = layout.most_in_flight()});
   }
   std::vector<Pieces> pieces;
   for (const PassShares* one : shares) {
@@ -77,21 +77,22 @@ std::vector<Pieces> ordered(const std::vector<const PassShares*>& shares,
 }
 
 std::vector<std::vector<Instruction>> schedules(const std::vector<const PassShares*>& shares,
-                                                std::int64_t step, const StageOptions& options) {
-  const std::vector<StageUnit> units = units_of(*shares.front(), step, options.order);
-  const std::vector<Pieces> pieces = ordered(shares, units, options);
+                                                std::int64_t step) {
+  const Execution& how = shares.front()->layout();
+  const std::vector<StageUnit> units = units_of(*shares.front(), step, how.schedule);
+  const std::vector<Pieces> pieces = ordered(shares, units);
   std::vector<std::vector<Instruction>> lists;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    ListWriter writer(*shares[i], units, options.overlap);
+    ListWriter writer(*shares[i], units, how.overlap);
     for (const StagePiece& piece : pieces[i]) {
       writer.write(piece);
     }
     const std::vector<Phase>& phases = shares[i]->phases();
     std::vector<Instruction> list = writer.take();
-    if (options.recompute) {
+    if (how.recompute) {
       list = with_recomputes(phases, list);
     }
-    lists.push_back(with_updates_marked(phases, std::move(list), options.overlap));
+    lists.push_back(with_updates_marked(phases, std::move(list), how.overlap));
   }
   return lists;
 }
@@ -120,23 +121,23 @@ Layout whole(const std::vector<Phase>& phases, MicrobatchRange local) {
 
 std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases, MicrobatchRange local,
                                             std::int64_t step, Overlap overlap, bool recompute) {
-  return step_schedule(PassShares(phases, whole(phases, local), 0), step,
-                       {.overlap = overlap, .recompute = recompute});
+  Layout layout = whole(phases, local);
+  layout.overlap = overlap;
+  layout.recompute = recompute;
+  return step_schedule(PassShares(phases, std::move(layout), 0), step);
 }
 
-std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
-                                       const StageOptions& options) {
-  return schedules({&shares}, step, options).front();
+std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step) {
+  return schedules({&shares}, step).front();
 }
 
 std::vector<std::vector<Instruction>> step_schedules(const std::vector<PassShares>& workers,
-                                                     std::int64_t step,
-                                                     const StageOptions& options) {
+                                                     std::int64_t step) {
   std::vector<const PassShares*> all;
   for (const PassShares& shares : workers) {
     all.push_back(&shares);
   }
-  return schedules(all, step, options);
+  return schedules(all, step);
 }
 
 }  // namespace gangway::pipeline

@@ -13,21 +13,6 @@
 
 namespace gangway::pipeline {
 
-struct StageOptions {
-  Overlap overlap = Overlap::kAcross;
-  StageOrder order = StageOrder::kFill;
-  int in_flight = 0;       ///< micro-batches under way on a worker, at most; 0: as the order has it
-  bool recompute = false;  ///< layout.recompute
-};
-
-/// Of the job's layout.
-[[nodiscard]] inline StageOptions stage_options(const LayoutChoice& layout) {
-  return {.overlap = layout.overlap,
-          .order = layout.schedule,
-          .in_flight = layout.in_flight,
-          .recompute = layout.recompute};
-}
-
 /// Of one step of one worker. Lists of all workers are parts of one order in which everything is
 /// made before it is received, and a send waits for nobody, so they cannot wait for each other in a
 /// circle.
@@ -38,16 +23,15 @@ struct StageOptions {
 /// apart from those of inputs, where others wait for these. By phase: node after node, each for one
 /// micro-batch after the other, then station after station (pipeline/stages/backward_stations.hpp).
 ///
-/// `overlap` decides where gradients leave and where new weights are awaited: not at all beside
-/// compute (kNone), beside the last backward of the phase (kWithin), or until the network is next
-/// used (kAcross): the discriminator's exchange runs on under the generator's forward, the
+/// `layout.overlap` decides where gradients leave and where new weights are awaited: not at all
+/// beside compute (kNone), beside the last backward of the phase (kWithin), or until the network is
+/// next used (kAcross): the discriminator's exchange runs on under the generator's forward, the
 /// generator's under the next real images. A step so begins with weights that may still be on their
 /// way, and ends with such.
-[[nodiscard]] std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step,
-                                                     const StageOptions& options);
+[[nodiscard]] std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step);
 /// The same of all, whose shares these are: what they have in common is worked out once.
 [[nodiscard]] std::vector<std::vector<Instruction>> step_schedules(
-    const std::vector<PassShares>& workers, std::int64_t step, const StageOptions& options);
+    const std::vector<PassShares>& workers, std::int64_t step);
 /// Of a worker that holds all networks, for the micro-batches `local`.
 [[nodiscard]] std::vector<Instruction> one_stage_schedule(const std::vector<Phase>& phases,
                                                           MicrobatchRange local, std::int64_t step,

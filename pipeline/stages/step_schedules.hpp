@@ -14,8 +14,7 @@ namespace gangway::pipeline {
 class StepSchedules {
  public:
   /// @param shares  outlives this
-  StepSchedules(const PassShares& shares, const StageOptions& options)
-      : shares_(shares), options_(options) {}
+  explicit StepSchedules(const PassShares& shares) : shares_(shares) {}
 
   /// As step_schedule(); stays where it is.
   [[nodiscard]] const std::vector<Instruction>& of(std::int64_t step) {
@@ -25,14 +24,13 @@ class StepSchedules {
     }
     const auto [known, is_new] = known_.try_emplace(std::move(running));
     if (is_new) {
-      known->second = step_schedule(shares_, step, options_);
+      known->second = step_schedule(shares_, step);
     }
     return known->second;
   }
 
  private:
   const PassShares& shares_;
-  StageOptions options_;
   std::map<std::vector<bool>, std::vector<Instruction>> known_;  // by phase: whether it runs
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "job/rules/rules.hpp"
 #include "plan/stages/cut_search.hpp"
 #include "plan/stages/held_bytes.hpp"
 #include "plan/stages/shown_layout.hpp"
@@ -209,7 +210,7 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
     if (std::ranges::find(found.layouts, candidate) != found.layouts.end()) {
       return;
     }
-    if (!why_refused(with_layout(input_.job, candidate)).empty()) {
+    if (!broken_rule(with_layout(input_.job, candidate)).empty()) {
       return;
     }
     if (ShownLayout::is_row(candidate) || workers <= kMostShown) {

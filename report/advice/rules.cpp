@@ -40,10 +40,7 @@ double others_waits(Facts facts) {
   return facts.share({"exchange", "workers", "messages", "device"});
 }
 
-bool is_apart(Facts facts) {
-  return facts.key("layout.generator", "auto") != "auto" ||
-         facts.key("layout.discriminator", "auto") != "auto";
-}
+bool is_cut(Facts facts) { return facts.key(kIsCut) == "true"; }
 
 /// 0: the job does not say.
 double images_per_microbatch(Facts facts) {
@@ -265,7 +262,7 @@ constexpr std::array kStepRules = {
          .changes_numbers = true},
     Rule{.name = "bubble",
          .threshold = 0.1,
-         .share = [](Facts facts) { return is_apart(facts) ? 0.0 : facts.mean_tensor_wait(); },
+         .share = [](Facts facts) { return is_cut(facts) ? facts.mean_tensor_wait() : 0.0; },
          .evidence =
              [](Facts facts) {
                return fmt::format("workers wait for tensors of other stages {} of their steps",
@@ -279,7 +276,7 @@ constexpr std::array kStepRules = {
              }},
     Rule{.name = "unbalanced-networks",
          .threshold = 0.15,
-         .share = [](Facts facts) { return is_apart(facts) ? facts.mean_tensor_wait() : 0.0; },
+         .share = [](Facts facts) { return is_cut(facts) ? 0.0 : facts.mean_tensor_wait(); },
          .evidence =
              [](Facts facts) {
                return fmt::format("workers wait {} of their steps for networks that others hold",

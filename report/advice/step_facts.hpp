@@ -17,6 +17,8 @@ namespace gangway::report {
 inline constexpr const char* kMemoryGrowth = "memory_growth_gib_per_hour";
 /// Among the keys of a job: what it may do next for want of memory, next_exact_rung().
 inline constexpr const char* kMemoryRung = "memory rung";
+/// The same: "true" where the run's layout cuts networks into stages, else "false".
+inline constexpr const char* kIsCut = "is cut";
 
 /// What one tick tells, in shares of a step of the worker that the others wait for; of its GPU
 /// where the tick tells the GPU's.

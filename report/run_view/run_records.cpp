@@ -188,7 +188,9 @@ std::map<std::string, std::string> advice_keys(const fs::path& run) {
       std::ranges::count_if(ranks, [](const auto& rank) { return rank["rank"] != 0; }));
   try {
     const JobSpec job = parse_job(content_of(run / kJobFile), std::string(kJobFile), run);
-    keys[kMemoryRung] = next_exact_rung(job, resolve_layout(job, std::max(1, workers)));
+    const Layout layout = resolve_layout(job, std::max(1, workers));
+    keys[kMemoryRung] = next_exact_rung(job, layout);
+    keys[kIsCut] = layout.is_cut() ? "true" : "false";
   } catch (const Error&) {  // of another version, or damaged: advice does without
   }
   return keys;

@@ -17,7 +17,7 @@ namespace gangway::report {
 /// written there.
 [[nodiscard]] std::map<std::string, std::string> job_keys(const std::filesystem::path& run);
 
-/// The same, and what the rules of advice ask for besides: kMemoryRung.
+/// The same, and what the rules of advice ask for besides: kMemoryRung, kIsCut.
 [[nodiscard]] std::map<std::string, std::string> advice_keys(const std::filesystem::path& run);
 
 /// {"state": "running|finished|stopped|failed|interrupted|unknown", "exit_code", "reason",

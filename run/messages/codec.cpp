@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
+#include "job/choices.hpp"
 #include "run/messages/packed.hpp"
 
 namespace gangway::messages {
@@ -35,7 +36,9 @@ auto fields_of(T& it) {
   } else if constexpr (std::is_same_v<Plain, TraceSteps>) {
     return std::tie(it.begin, it.end, it.detail.shapes, it.detail.memory, it.detail.kernels);
   } else if constexpr (std::is_same_v<Plain, Layout>) {
-    return std::tie(it.list());
+    return std::tie(it.list(), it.transport, it.overlap, it.buckets, it.schedule, it.in_flight,
+                    it.timeout_seconds, it.check_steps, it.audit, it.recompute, it.balance,
+                    it.cuda_graph, it.mixed_processors, it.python);
   } else {
     return Plain::fields(it);
   }
@@ -64,7 +67,8 @@ constexpr std::uint64_t kLow = (1U << kBits) - 1;
 static_assert(std::endian::native == std::endian::little, "doubles are sent as memory has them");
 
 /// Integers by seven bits a byte, the lowest first, each byte but the last with its highest bit set
-/// (LEB128); what has a length with that before it; doubles as memory has them.
+/// (LEB128); enumerators by their numbers; what has a length with that before it; doubles as memory
+/// has them.
 class Writer {
  public:
   template <typename T>
@@ -84,7 +88,7 @@ class Writer {
       bytes_ += value;
     } else if constexpr (std::is_same_v<T, double>) {
       bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    } else if constexpr (std::is_integral_v<T>) {
+    } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       put_integer(static_cast<std::uint64_t>(value));
     } else if constexpr (requires { packed(value); }) {
       put(packed(value));
@@ -220,6 +224,12 @@ class Reader {
       return number;
     } else if constexpr (std::is_integral_v<T>) {
       return get_integer<T>();
+    } else if constexpr (std::is_enum_v<T>) {
+      const auto value = static_cast<T>(get_integer<std::uint8_t>());
+      const auto all = choices(value);
+      require(std::ranges::find(all, value, [](const auto& one) { return one.value; }) != all.end(),
+              fmt::format("choice {} of {}", static_cast<int>(value), all.size()));
+      return value;
     } else {
       T value;
       if constexpr (requires { packed(value); }) {

@@ -59,6 +59,7 @@ struct Welcome {
   static constexpr std::string_view kName = "Welcome";
   std::int64_t epoch = 0;     ///< that begins; all that the worker sends names it
   std::string job_yaml;       ///< the resolved job
+  std::string fingerprint;    ///< job_fingerprint() of it
   std::string run_directory;  ///< absolute
   Layout layout;              ///< resolved; a worker's index in it is rank - 1
   LifelineAddress lifeline;   ///< connected before the first lease is asked for
@@ -69,8 +70,9 @@ struct Welcome {
   std::int64_t incarnation = 0;   ///< counts the starts of the run; the epoch counts within one
   std::vector<SettingsChange> changes;  ///< of decisions, in their order
   static auto fields(auto& it) {
-    return std::tie(it.epoch, it.job_yaml, it.run_directory, it.layout, it.lifeline, it.trace,
-                    it.copies_snapshots, it.goes_on, it.run_id, it.incarnation, it.changes);
+    return std::tie(it.epoch, it.job_yaml, it.fingerprint, it.run_directory, it.layout, it.lifeline,
+                    it.trace, it.copies_snapshots, it.goes_on, it.run_id, it.incarnation,
+                    it.changes);
   }
   bool operator==(const Welcome&) const = default;
 };

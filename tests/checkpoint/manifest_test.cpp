@@ -178,6 +178,16 @@ TEST(Manifest, RefusesPiecesThatDoNotCoverTheirTensorOnce) {
               HasSubstr("a piece is in file 2 of 2"));
   EXPECT_THAT(message([](ordered_json& pieces) { pieces[1]["xxh3_128"] = "abc"; }),
               HasSubstr("the hash of a piece"));
+  EXPECT_THAT(message_with([](ordered_json& m) {
+                ordered_json& tensor = m["tensors"][1];
+                tensor["order"] = "row-major";
+                tensor["shape"] = {2, 0, 2, 2};
+                for (ordered_json& piece : tensor["pieces"]) {
+                  piece["begin"] = piece["end"] = 0;
+                }
+              }),
+              HasSubstr("M: tensor 'weight': is in worker-0000-of-0002.safetensors and in "
+                        "worker-0001-of-0002.safetensors"));
 }
 
 TEST(Manifest, RefusesTensorsThatCannotBe) {

@@ -67,5 +67,18 @@ TEST(History, TellsWhatTheRunWasBeforeItBranchedOffFromWhatItHasBeenSince) {
   EXPECT_TRUE(is_since_branch(saved(100, {}), {})) << "it never did";
 }
 
+TEST(History, EndsARunWhereItStoppedEarlyUnlessThatIsNoLongerWanted) {
+  const auto decided = [](DecisionKind kind, std::int64_t step) {
+    return Decisions{{.kind = kind, .change = {.step = step}}};
+  };
+  JobSpec job;
+  job.checkpoint.early_stop = 3;
+  EXPECT_EQ(last_step(job, {}), job.total_steps());
+  EXPECT_EQ(last_step(job, decided(DecisionKind::kEarlyStop, 4)), 4);
+  EXPECT_EQ(last_step(job, decided(DecisionKind::kPlateau, 4)), job.total_steps());
+  job.checkpoint.early_stop = 0;
+  EXPECT_EQ(last_step(job, decided(DecisionKind::kEarlyStop, 4)), job.total_steps());
+}
+
 }  // namespace
 }  // namespace gangway::coordinator

@@ -18,7 +18,7 @@ class PythonNetworks : public BesideOneWorker {
     }
     job_.layout.python = ".venv";
     job_.training.penalty.r1_gamma = 2.0;
-    gan::open_python(job_, [](const std::string&) {});
+    gan::open_python(job_, job_.layout, [](const std::string&) {});
   }
   JobSpec job_ = small_dcgan(images());
 };

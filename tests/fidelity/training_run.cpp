@@ -143,6 +143,7 @@ std::deque<messages::Lease> leases_of(const Stretch& stretch, const fs::path& ch
 
 messages::Welcome welcome_of(const Stretch& stretch, const fs::path& run_directory) {
   messages::Welcome welcome;
+  welcome.fingerprint = job_fingerprint(stretch.job);
   welcome.run_directory = run_directory.string();
   welcome.layout = resolve_layout(stretch.job, stretch.workers);
   return welcome;
@@ -205,11 +206,13 @@ void run_generation(const Stretch& stretch, comm::LoopbackHub& hub,
   comm::LoopbackTransport transport(hub, worker, welcome.epoch);
   const std::vector<int> hosts = hosts_of(stretch);
   const worker::DeviceMaker make =
-      stretch.device ? stretch.device : [](const JobSpec& job, const worker::Neighbours&, int) {
-        return std::make_unique<worker::CpuDevice>(job);
-      };
+      stretch.device ? stretch.device
+                     : [](const Job& job, const Execution&, const worker::Neighbours&, int) {
+                         return std::make_unique<worker::CpuDevice>(job);
+                       };
   worker::Generation generation(
       {.job = stretch.job,
+       .options = stretch.job,
        .welcome = welcome,
        .link = link,
        .transport = transport,

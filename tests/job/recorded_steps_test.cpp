@@ -16,12 +16,12 @@ JobSpec job_with(const std::vector<std::string>& keys) {
   return load_job({.file = {}, .text = std::nullopt, .overrides = keys, .environment = {}}).spec;
 }
 
-std::string why_not(const std::vector<std::string>& keys) {
-  return why_not_recorded(job_with(keys));
-}
+std::string why_not(const JobSpec& job) { return why_not_recorded(job, resolve_layout(job, 2)); }
+
+std::string why_not(const std::vector<std::string>& keys) { return why_not(job_with(keys)); }
 
 TEST(RecordedSteps, AreOfWhatADeviceDoesByItself) {
-  EXPECT_EQ(why_not({}), "");
+  EXPECT_EQ(why_not(job_with({})), "");
   EXPECT_EQ(why_not({"training.augment.policy=ada"}), "");
   EXPECT_EQ(why_not({"training.augment={policy: ada, strength: 0.1}",
                      "training.augment.schedule={decay: linear, end_kimg: 1, final: 0.3}"}),
@@ -35,25 +35,25 @@ TEST(RecordedSteps, AreNoneWhereTheHostDecidesOnNumbers) {
   EXPECT_NE(why_not({"layout.stages=2"}), "");
   EXPECT_NE(why_not({"numerics.precision=fp16"}), "");
   JobSpec job = job_with({"model.classes=10", "training.fake_labels=data"});
-  EXPECT_EQ(why_not_recorded(job), "");
+  EXPECT_EQ(why_not(job), "");
   job.data.module.file = "faces.py";
   job.data.module.python_class = "Faces";
-  EXPECT_NE(why_not_recorded(job), "");
+  EXPECT_NE(why_not(job), "");
   job = job_with({});
   job.model.library.file = "libmine.so";
-  EXPECT_NE(why_not_recorded(job), "");
+  EXPECT_NE(why_not(job), "");
   job = job_with({});
   job.networks[NetworkId{}].module.file = "mine.py";
-  EXPECT_NE(why_not_recorded(job), "");
+  EXPECT_NE(why_not(job), "");
 }
 
 TEST(RecordedSteps, AreOfGpusWhereTheJobWantsThem) {
   JobSpec job = job_with({});
-  EXPECT_FALSE(records_steps(job));
+  EXPECT_FALSE(records_steps(job, resolve_layout(job, 2)));
   job.numerics.device = DeviceKind::kCuda;
-  EXPECT_TRUE(records_steps(job));
+  EXPECT_TRUE(records_steps(job, resolve_layout(job, 2)));
   job.layout.cuda_graph = GraphChoice::kOff;
-  EXPECT_FALSE(records_steps(job));
+  EXPECT_FALSE(records_steps(job, resolve_layout(job, 2)));
 }
 
 }  // namespace

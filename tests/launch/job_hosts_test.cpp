@@ -67,19 +67,11 @@ TEST(JobHosts, OutsideSlurmAreThisHostAndSaidOfNobody) {
   EXPECT_THAT(chosen.found, IsEmpty());
 }
 
-TEST(JobHosts, TellWorkersWhichNumbersStandForNamedHosts) {
-  const auto keys = [](const std::vector<std::string>& overrides, const JobHosts& where) {
-    return keys_of_named_hosts(
-        {.file = {}, .text = std::nullopt, .overrides = overrides, .environment = {}}, where);
-  };
-  const JobHosts where{.hosts = {{"far-1", 1}, {"far-2", 2}}, .workers = 3, .found = {}};
-  EXPECT_THAT(keys({"layout.discriminator=[far-2]"}, where),
-              ::testing::ElementsAre("layout.discriminator=[1,2]"));
-  EXPECT_THAT(keys({"layout.discriminator=[0]"}, where), IsEmpty()) << "it names no host";
-  EXPECT_THAT(
-      keys({"layout.generator=[" + host_name() + "]"}, {.hosts = {}, .workers = 2, .found = {}}),
-      ::testing::ElementsAre("layout.generator=[0,1]"));
-  EXPECT_THROW((void)keys({"layout.discriminator=[near]"}, where), ConfigError);
+TEST(JobHosts, TellWhereEachWorkerIs) {
+  EXPECT_THAT(hosts_of({.hosts = {{"far-1", 1}, {"far-2", 2}}, .workers = 3, .found = {}}),
+              ::testing::ElementsAre("far-1", "far-2", "far-2"));
+  EXPECT_THAT(hosts_of({.hosts = {}, .workers = 2, .found = {}}),
+              ::testing::ElementsAre(host_name(), host_name()));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ using ::testing::ElementsAre;
 
 /// Generator and discriminator of `job` on the workers given.
 Layout groups_of(JobSpec job, int workers, const std::vector<int>& generator,
-                 const std::vector<int>& discriminator) {
+                 const std::vector<int>& discriminator, Overlap overlap = Overlap::kNone) {
+  job.layout.overlap = overlap;
   job.placement("generator").workers = generator;
   job.placement("discriminator").workers = discriminator;
   return resolve_layout(job, workers);
@@ -46,7 +47,7 @@ TEST(ApartSchedule, OfTheGeneratorsWorkerGoesAheadOfItsLeaves) {
   const JobSpec job = job_with(2);
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 0);
-  EXPECT_THAT(lines(step_schedule(shares, 0, {.overlap = Overlap::kNone})),
+  EXPECT_THAT(lines(step_schedule(shares, 0)),
               ElementsAre("0: forward generator pass 1 micro-batch 0, ahead",
                           "0: send worker 1 pass 1 micro-batch 0, ahead",
                           "0: forward generator pass 1 micro-batch 1, ahead",
@@ -71,7 +72,7 @@ TEST(ApartSchedule, OfTheDiscriminatorsWorkerDoesMeanwhileWhatItCan) {
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const PassShares shares(phases, groups_of(job, 2, {0}, {1}), 1);
   EXPECT_THAT(
-      lines(step_schedule(shares, 0, {.overlap = Overlap::kNone})),
+      lines(step_schedule(shares, 0)),
       ElementsAre("0: forward discriminator pass 0 micro-batch 0, ahead",
                   "0: forward discriminator pass 0 micro-batch 1, ahead",
                   "0: open leaf of discriminator pass 0 micro-batch 0",
@@ -99,9 +100,9 @@ TEST(ApartSchedule, OfTheDiscriminatorsWorkerDoesMeanwhileWhatItCan) {
 TEST(ApartSchedule, ServesTheFirstMicrobatchOfEachReceiverFirst) {
   const JobSpec job = job_with(4);
   const std::vector<Phase> phases = gan::adversarial_phases(job);
-  const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}), 0);
+  const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}, Overlap::kAcross), 0);
   std::vector<int> sent;
-  for (const Instruction& one : step_schedule(shares, 0, {.overlap = Overlap::kAcross})) {
+  for (const Instruction& one : step_schedule(shares, 0)) {
     if (one.operation == Operation::kSend && one.phase == 0) {
       sent.push_back(one.microbatch);
     }
@@ -140,9 +141,10 @@ TEST(ApartSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
         std::vector<std::vector<Instruction>> lists;
         for (int worker = 0; worker < layout.workers; ++worker) {
           const PassShares shares(
-              phases, groups_of(job, layout.workers, layout.generator, layout.discriminator),
+              phases,
+              groups_of(job, layout.workers, layout.generator, layout.discriminator, overlap),
               worker);
-          lists.push_back(step_schedule(shares, 0, {.overlap = overlap}));
+          lists.push_back(step_schedule(shares, 0));
         }
         EXPECT_TRUE(come_to_an_end(lists));
       }
@@ -165,7 +167,7 @@ TEST(ApartSchedule, EveryApplicationHappensOnceSomewhere) {
   count(alone, one_stage_schedule(phases, {0, 6}, 0, Overlap::kNone));
   for (int worker = 0; worker < 4; ++worker) {
     const PassShares shares(phases, groups_of(job, 4, {0}, {1, 2, 3}), worker);
-    count(apart, step_schedule(shares, 0, {.overlap = Overlap::kNone}));
+    count(apart, step_schedule(shares, 0));
   }
   EXPECT_EQ(apart, alone);
 }
@@ -175,7 +177,7 @@ TEST(MicrobatchesWithReals, AreThoseOfWhoeverLooksAtThem) {
   const std::vector<Phase> phases = gan::adversarial_phases(job);
   const auto seen_by = [&](int worker) {
     const PassShares shares(phases, groups_of(job, 3, {0}, {1, 2}), worker);
-    return microbatches_with_reals(shares, step_schedule(shares, 0, {.overlap = Overlap::kNone}));
+    return microbatches_with_reals(shares, step_schedule(shares, 0));
   };
   EXPECT_THAT(seen_by(0), ElementsAre());
   EXPECT_THAT(seen_by(2), ElementsAre(2, 3));

@@ -33,15 +33,16 @@ struct CutLists {
   std::vector<std::vector<Instruction>> lists;
 
   CutLists() : CutLists(3, 2, 2, {}) {}
-  CutLists(int microbatches, int stages, int workers, const StageOptions& options,
+  CutLists(int microbatches, int stages, int workers, const Execution& execution,
            StagePlacement placement = StagePlacement::kLoop) {
     job.training.microbatches = microbatches;
     job.layout.stages = stages;
     job.layout.placement = placement;
+    static_cast<Execution&>(job.layout) = execution;
     layout = resolve_layout(job, workers);
     phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
     for (int worker = 0; worker < workers; ++worker) {
-      lists.push_back(step_schedule(PassShares(phases, layout, worker), 0, options));
+      lists.push_back(step_schedule(PassShares(phases, layout, worker), 0));
     }
   }
   [[nodiscard]] std::vector<std::string> faults() const {
@@ -58,7 +59,7 @@ TEST(ListChecks, PassListsThatWorkersRun) {
   for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
                                  StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
     for (const int stages : {2, 3, 4}) {
-      EXPECT_THAT(CutLists(8, stages, 2 * stages, {.order = order}).faults(), IsEmpty());
+      EXPECT_THAT(CutLists(8, stages, 2 * stages, {.schedule = order}).faults(), IsEmpty());
     }
   }
 }
@@ -70,12 +71,13 @@ TEST(ListChecks, PassListsWithPenaltiesOnNetworksThatAreCut) {
     job.training.penalty = {.r1_gamma = 1.0, .r1_interval = interval, .r2_gamma = 1.0};
     for (const int stages : {2, 3}) {
       job.layout.stages = stages;
-      const Layout layout = resolve_layout(job, 2 * stages);
+      Layout layout = resolve_layout(job, 2 * stages);
       const std::vector<Phase> phases =
           cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
       for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
                                      StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
-        EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, kNetworkNames));
+        layout.schedule = order;
+        EXPECT_NO_THROW(require_sound_lists(phases, layout, kNetworkNames));
       }
     }
   }
@@ -90,10 +92,11 @@ TEST(ListChecks, PassListsWhereALabelIsPutBesideTheNoiseAheadOfTheCut) {
   job.model.classes = 10;
   job.layout.stages = 2;
   job.placement("generator").cuts = {1};
-  const Layout layout = resolve_layout(job, 4);
+  Layout layout = resolve_layout(job, 4);
   const std::vector<Phase> phases = cut_phases(gan::adversarial_phases(job), cuts_of(job, layout));
   for (const StageOrder order : kEveryOrder) {
-    EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, kNetworkNames));
+    layout.schedule = order;
+    EXPECT_NO_THROW(require_sound_lists(phases, layout, kNetworkNames));
   }
 }
 
@@ -113,10 +116,11 @@ TEST(ListChecks, PassListsWhereWorkersWaitForOneAnotherWithinAStation) {
       JobSpec cut = job;
       cut.placement(network).cuts = {1};
       for (const int workers : {4, 6, 8}) {
-        const Layout layout = resolve_layout(cut, workers);
+        Layout layout = resolve_layout(cut, workers);
         const std::vector<Phase> phases = cut_phases(gan::phases_of(cut), cuts_of(cut, layout));
         for (const StageOrder order : kEveryOrder) {
-          EXPECT_NO_THROW(require_sound_lists(phases, layout, {.order = order}, names))
+          layout.schedule = order;
+          EXPECT_NO_THROW(require_sound_lists(phases, layout, names))
               << network << ", " << workers << " workers, " << microbatches;
         }
       }
@@ -126,9 +130,9 @@ TEST(ListChecks, PassListsWhereWorkersWaitForOneAnotherWithinAStation) {
 
 TEST(ListChecks, RefuseToTrainByLists) {
   const CutLists sound;
-  EXPECT_NO_THROW(require_sound_lists(sound.phases, sound.layout, {}, kNetworkNames));
+  EXPECT_NO_THROW(require_sound_lists(sound.phases, sound.layout, kNetworkNames));
   const std::vector<Phase> uncut = gan::adversarial_phases(sound.job);
-  EXPECT_THROW(require_sound_lists(uncut, sound.layout, {}, kNetworkNames), InvariantError);
+  EXPECT_THROW(require_sound_lists(uncut, sound.layout, kNetworkNames), InvariantError);
 }
 
 TEST(ListChecks, FindOneInstructionThatIsMissingTwiceOrElsewhere) {
@@ -180,7 +184,7 @@ TEST(ListChecks, RefuseAThousandRandomChangesInEveryOrderAndPlacement) {
   for (const StageOrder order : {StageOrder::kFill, StageOrder::kByPhase,
                                  StageOrder::kOneForwardOneBackward, StageOrder::kZeroBubble}) {
     for (const StagePlacement placement : {StagePlacement::kLoop, StagePlacement::kV}) {
-      const CutLists sound(4, 2, 4, {.order = order}, placement);
+      const CutLists sound(4, 2, 4, {.schedule = order}, placement);
       ASSERT_THAT(sound.faults(), IsEmpty());
       for (int i = 0; i < 170;) {
         CutLists broken = sound;
@@ -229,7 +233,7 @@ TEST(ListChecks, NameRankAndInstruction) {
 
 TEST(ListChecks, WantEachBehindWhatItTakes) {
   for (const StageOrder order : {StageOrder::kFill, StageOrder::kZeroBubble}) {
-    const CutLists sound(2, 2, 2, {.order = order});
+    const CutLists sound(2, 2, 2, {.schedule = order});
     for (std::size_t i = 1; i < sound.lists[1].size(); ++i) {
       const Instruction& one = sound.lists[1][i];
       CutLists early = sound;

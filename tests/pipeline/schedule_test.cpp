@@ -100,10 +100,12 @@ TEST(Schedule, LeavesALazyRegulariserOutInBetween) {
 
 TEST(Schedule, RecomputesBeforeABackwardAndItsArming) {
   const std::vector<Phase> phases = gan::adversarial_phases(JobSpec{});
-  const PassShares shares(phases, resolve_layout(JobSpec{}, 1), 0);
+  Layout layout = resolve_layout(JobSpec{}, 1);
+  layout.overlap = Overlap::kWithin;
+  layout.recompute = true;
+  const PassShares shares(phases, layout, 0);
   std::vector<std::string> text;
-  for (const Instruction& one :
-       step_schedule(shares, 0, {.overlap = Overlap::kWithin, .recompute = true})) {
+  for (const Instruction& one : step_schedule(shares, 0)) {
     if (one.phase == 1 && one.microbatch + 1 == JobSpec{}.training.microbatches) {
       text.push_back(describe(one, kNetworkNames));
     }

@@ -83,7 +83,9 @@ TEST(Predict, RecordedStepsHideNothingInAPhaseUnlessTheJobHasThem) {
     job.numerics.device = DeviceKind::kCuda;
     job.layout.cuda_graph = choice;
     const Planner planner(job, sample_profile(job), "sample.profile.json", sample_cluster(1, 1));
-    return predict(planner.input(), sample_whole(1, overlap)).step_seconds;
+    Candidate whole = sample_whole(1, overlap);
+    whole.choice.cuda_graph = choice;
+    return predict(planner.input(), whole).step_seconds;
   };
   const double none = seconds(GraphChoice::kOff, Overlap::kNone);
   const double within = seconds(GraphChoice::kOff, Overlap::kWithin);

@@ -28,7 +28,7 @@ class WithPython : public ::testing::Test {
       network.module.file = kNets;
       network.module.python_class = network.name == "generator" ? "Generator" : "Discriminator";
     }
-    open_python(job_, [](const std::string& line) { printed().push_back(line); });
+    open_python(job_, job_.layout, [](const std::string& line) { printed().push_back(line); });
     printed().clear();
   }
 

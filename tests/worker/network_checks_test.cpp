@@ -81,6 +81,8 @@ std::vector<std::string> train(const JobSpec& job, std::int64_t steps, const Dam
                                  .timeout = std::chrono::seconds(20)};
     RealBatches reals(job, *dataset, local, 0);
     StepOperations operations({.job = job,
+                               .options = job,
+                               .execution = job.layout,
                                .phases = phases,
                                .networks = replica.networks(),
                                .reals = reals,

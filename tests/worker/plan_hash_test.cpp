@@ -63,8 +63,8 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
       [](PlanParts& parts) { parts.job.numerics.memory_format = MemoryFormat::kContiguous; },
       [](PlanParts& parts) { parts.job.network("generator").wire = WireFormat::kBf16; },
       [](PlanParts& parts) { parts.job.network("discriminator").wire = WireFormat::kBf16; },
-      [](PlanParts& parts) { parts.job.layout.check_steps = 7; },
-      [](PlanParts& parts) { parts.job.layout.audit = true; },
+      [](PlanParts& parts) { parts.layout.check_steps = 7; },
+      [](PlanParts& parts) { parts.layout.audit = true; },
   };
   std::set<std::uint64_t> hashes{PlanParts().hash()};
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -77,7 +77,7 @@ TEST(PlanHashTest, ChangesWithAllThatAnExchangeReliesOn) {
 TEST(PlanHashTest, LeavesOutWhatOnlyDecidesTheSpeedOfOneWorker) {
   PlanParts parts;
   parts.job.data.prefetch = 9;
-  parts.job.layout.overlap = Overlap::kNone;
+  parts.layout.overlap = Overlap::kNone;
   parts.job.output.tick_kimg = 3.0;
   EXPECT_EQ(parts.hash(), PlanParts().hash());
 }

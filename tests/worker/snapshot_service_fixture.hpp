@@ -14,6 +14,7 @@
 #include "base/errors.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "comm/transport/loopback_transport.hpp"
+#include "job/file/fingerprint.hpp"
 #include "tests/comm/spawn_ranks.hpp"
 #include "tests/worker/small_network.hpp"
 #include "worker/state/snapshot_service.hpp"
@@ -200,6 +201,8 @@ inline StateSetup state_setup(const Start& start, const fs::path& shared_memory,
                               std::vector<NetworkState*> networks, comm::Transport& transport,
                               comm::Lane& lane, StateLink& link) {
   return {.job = *start.job,
+          .options = *start.job,
+          .job_fingerprint = job_fingerprint(*start.job),
           .run_directory = start.run,
           .link = link,
           .networks = std::move(networks),

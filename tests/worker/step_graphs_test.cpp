@@ -84,7 +84,7 @@ class FadingRecorder final : public ComputingRecorder {
 template <typename Recorder>
 class RecordingDevice final : public worker::CpuDevice {
  public:
-  RecordingDevice(const JobSpec& job, Calls& calls) : CpuDevice(job), calls_(calls) {}
+  RecordingDevice(const Job& job, Calls& calls) : CpuDevice(job), calls_(calls) {}
   std::unique_ptr<worker::GraphRecorder> make_recorder() override {
     return std::make_unique<Recorder>(calls_);
   }
@@ -100,15 +100,16 @@ class StepGraphs : public BesideOneWorker {
     if (job.layout.cuda_graph == GraphChoice::kAuto) {
       job.layout.cuda_graph = GraphChoice::kOn;
     }
-    return train({.job = job,
-                  .workers = workers,
-                  .end = steps,
-                  .device =
-                      [this](const JobSpec& of, const worker::Neighbours&, int worker) {
-                        return std::make_unique<RecordingDevice<Recorder>>(
-                            of, calls_[static_cast<std::size_t>(worker)]);
-                      }},
-                 next_folder());
+    return train(
+        {.job = job,
+         .workers = workers,
+         .end = steps,
+         .device =
+             [this](const Job& of, const Execution&, const worker::Neighbours&, int worker) {
+               return std::make_unique<RecordingDevice<Recorder>>(
+                   of, calls_[static_cast<std::size_t>(worker)]);
+             }},
+        next_folder());
   }
 
   Calls calls_[4];
@@ -180,7 +181,7 @@ TEST_P(EveryRecordedJob, HasTheBitsOfPlainSteps) {
     const Outcome found = recorded<ComputingRecorder>(named.job, steps, workers);
     EXPECT_EQ(found.digest, reference.digest) << workers << " workers";
     EXPECT_TRUE(same_losses(found, reference)) << workers << " workers";
-    const bool is_recorded = why_not_recorded(named.job).empty();
+    const bool is_recorded = why_not_recorded(named.job, resolve_layout(named.job, 1)).empty();
     EXPECT_FALSE(is_recorded && takes_from_the_host(named.job));
     EXPECT_EQ(calls_[0].recorded > 0, is_recorded);
     EXPECT_EQ(calls_[0].played > 0, is_recorded);
@@ -326,8 +327,7 @@ class OwnStepGraphs : public StepGraphs {
     job.training.step = name("Step");
     job.layout.python = ".venv";
     ++number;
-    gan::open_python(job, [](const std::string&) {});
-    gan::learn_own_step(job);
+    gan::open_python(job, job.layout, [](const std::string&) {});
     return job;
   }
 };
@@ -344,7 +344,7 @@ TEST_F(OwnStepGraphs, HaveTheBitsOfPlainStepsWhereAllPhasesMayBeRecorded) {
   EXPECT_EQ(calls_[0].recorded, 2 * (job.training.microbatches + 1));
   EXPECT_GE(calls_[0].played, 9 * calls_[0].recorded);
   job.numerics.device = DeviceKind::kCuda;
-  EXPECT_TRUE(records_steps(job)) << "by the estimate of its memory";
+  EXPECT_TRUE(records_steps(job, resolve_layout(job, 1))) << "by the estimate of its memory";
 }
 
 TEST_F(OwnStepGraphs, EndTheTrainingWhereARecordedStepNoLongerIsThePhases) {
@@ -370,7 +370,8 @@ TEST_F(OwnStepGraphs, AreNotOfAPhaseThatDoesNotSaySo) {
   const JobSpec job = own(text);
   EXPECT_EQ(recorded<ComputingRecorder>(job, kSteps).digest, run(job, 1, kSteps).digest);
   EXPECT_EQ(calls_[0].recorded, 0);
-  EXPECT_EQ(why_not_recorded(job), "phase make of training.step is not marked capture=True");
+  EXPECT_EQ(why_not_recorded(job, resolve_layout(job, 1)),
+            "phase make of training.step is not marked capture=True");
 }
 
 TEST_F(StepGraphs, IsOffWhereTheJobSaysSo) {

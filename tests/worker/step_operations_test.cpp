@@ -43,6 +43,8 @@ class SingleWorker {
         reals_(job_, *dataset_, all(), 0),
         networks(replica_.networks()),
         operations({.job = job_,
+                    .options = job_,
+                    .execution = job_.layout,
                     .phases = phases_,
                     .networks = networks,
                     .reals = reals_,

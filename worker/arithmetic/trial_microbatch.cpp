@@ -35,12 +35,11 @@ constexpr int kTrialRevision = 1;
 constexpr int kTrialImages = 2;
 
 /// The job with one micro-batch of few images, each network updated once.
-JobSpec trial_of(JobSpec job) {
+Job trial_of(Job job) {
   job.training.batch = std::min(job.images_per_microbatch(), kTrialImages);
   job.training.microbatches = 1;
   job.training.translation.pool = 0;  // of earlier steps, and there are none
   job.data.prefetch = 1;
-  job.layout.recompute = false;  // what is made again has the same bits
   for (NetworkSpec& network : job.networks) {
     network.steps = job.training.step.is_python() ? network.steps : 1;  // its phases say how often
   }
@@ -50,7 +49,7 @@ JobSpec trial_of(JobSpec job) {
 /// Examples that no file holds: opening the data may take long, and other data are another matter.
 class KeyedExamples final : public data::Dataset {
  public:
-  explicit KeyedExamples(const JobSpec& job)
+  explicit KeyedExamples(const Job& job)
       : random_({.seed = job.training.seed, .phase = kPhaseTrial}), classes_(job.model.classes) {
     const std::vector<std::int64_t> shape = example_shape(job.model);
     shape_.channels = static_cast<int>(shape.front()) * (job.data.has_two_sides() ? 2 : 1);
@@ -118,7 +117,7 @@ void shorten_draws(gan::Network& network, const at::Tensor& drawn) {
 }
 
 /// As a NetworkState has them, without an arena: in the job's memory format, on the device.
-PerNetwork<gan::Network> networks_on(const JobSpec& job, at::Device device) {
+PerNetwork<gan::Network> networks_on(const Job& job, at::Device device) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const at::NoGradGuard no_grad;
   const at::Tensor drawn = gan::keyed_normal(
@@ -180,8 +179,8 @@ std::uint64_t bits_of(double value) {
 
 }  // namespace
 
-std::string trial_bits(const JobSpec& job, ComputeDevice& device) {
-  const JobSpec trial = trial_of(job);
+std::string trial_bits(const Job& job, ComputeDevice& device) {
+  const Job trial = trial_of(job);
   PerNetwork<gan::Network> networks = networks_on(trial, device.device());
   PerNetwork<gan::Network*> plain;
   std::vector<SeenValues> seen(networks.size());

@@ -21,6 +21,6 @@ namespace gangway::worker {
 ///
 /// Cost: a step of 2 images, and the networks' memory until it returns.
 /// @throws what a first step would: of a module or library of the user's
-[[nodiscard]] std::string trial_bits(const JobSpec& job, ComputeDevice& device);
+[[nodiscard]] std::string trial_bits(const Job& job, ComputeDevice& device);
 
 }  // namespace gangway::worker

@@ -70,8 +70,9 @@ comm::CudaStream make_compute_stream(int index) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(const JobSpec& job, int index, PretendHost pretend)
+CudaDevice::CudaDevice(const Job& job, const Execution& execution, int index, PretendHost pretend)
     : job_(job),
+      execution_(execution),
       index_(index),
       pretend_(std::move(pretend)),
       kind_(name_of_device(index_)),
@@ -139,6 +140,7 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
                             .worker = own->transport.worker(),
                             .whole = sessions[network].whole,
                             .job = job_,
+                            .transport = execution_.transport,
                             .stream = stream_.get(),
                             .wait_for_launches = [this] {
                               std::ranges::for_each(exchanges_, &CudaExchange::wait_for_launches);
@@ -231,7 +233,7 @@ comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
 std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setup) {
   meet(setup.transport, setup.lane);
   const CarrierDevice device{.index = index_, .torch = device_, .compute = stream_.get()};
-  if (shares_devices_ && job_.layout.transport != TransportKind::kNccl) {
+  if (shares_devices_ && execution_.transport != TransportKind::kNccl) {
     return std::make_unique<StagedCarrier>(setup, device);
   }
   std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions;
@@ -254,7 +256,7 @@ std::unique_ptr<BatchStaging> CudaDevice::make_staging(const StagingSetup& setup
 
 std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
   return std::make_unique<CudaRecorder>(
-      stream_.get(), job_.layout.cuda_graph == GraphChoice::kBranches ? kMostBranches : 0);
+      stream_.get(), execution_.cuda_graph == GraphChoice::kBranches ? kMostBranches : 0);
 }
 
 void CudaDevice::require_own_kernels() const {
@@ -288,14 +290,15 @@ void CudaDevice::finish() {
   }
 }
 
-std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job, const Neighbours& neighbours,
-                                                int worker, CudaDevice::PretendHost pretend) {
+std::unique_ptr<ComputeDevice> make_cuda_device(const Job& job, const Execution& execution,
+                                                const Neighbours& neighbours, int worker,
+                                                CudaDevice::PretendHost pretend) {
   const int devices = num_devices();
   const int device =
       neighbours.exchange ? comm::own_device(devices, worker, neighbours.exchange) : 0;
   // Before it has readers, and pages of the host that it copies from.
   (void)stay_near(kPciDevices, comm::bus_of(device));
-  return std::make_unique<CudaDevice>(job, device, std::move(pretend));
+  return std::make_unique<CudaDevice>(job, execution, device, std::move(pretend));
 }
 
 }  // namespace gangway::worker

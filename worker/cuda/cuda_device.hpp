@@ -29,7 +29,7 @@ class CudaDevice : public ComputeDevice {
 
   /// Takes device `index` for this thread and sets what LibTorch computes with. `job` outlives it.
   /// @throws EnvironmentError where there is no such device.
-  CudaDevice(const JobSpec& job, int index, PretendHost pretend);
+  CudaDevice(const Job& job, const Execution& execution, int index, PretendHost pretend);
   ~CudaDevice() override;
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
@@ -79,7 +79,8 @@ class CudaDevice : public ComputeDevice {
   /// Begins one of `workers` by their place there, the own one among them; none: of all.
   comm::NcclSession& begin_session(const Meeting& meeting, const std::vector<int>& workers);
 
-  const JobSpec& job_;
+  const Job& job_;
+  Execution execution_;
   int index_;
   PretendHost pretend_;
   std::string kind_;
@@ -96,7 +97,8 @@ class CudaDevice : public ComputeDevice {
 
 /// One device for each worker of a machine, by comm::own_device; several share one where there are
 /// too few. @throws EnvironmentError where there is none.
-[[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const JobSpec& job,
+[[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const Job& job,
+                                                              const Execution& execution,
                                                               const Neighbours& neighbours,
                                                               int worker,
                                                               CudaDevice::PretendHost pretend);

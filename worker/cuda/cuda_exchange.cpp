@@ -30,8 +30,8 @@ comm::WireType wire_type(WireFormat format) {
   return comm::WireType::kFloat32;
 }
 
-bool goes_by_hosts(const JobSpec& job) {
-  return traits_of(job.layout.transport).sharing != MemorySharing::kNobody;
+bool goes_by_hosts(TransportKind transport) {
+  return traits_of(transport).sharing != MemorySharing::kNobody;
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ comm::NcclReducer::Setup CudaExchange::reducer_setup() {
           .layout = &state_.layout(),
           .plan = &state_.group_plan(),
           .ranges = exchange_.ranges,
-          .hosts = goes_by_hosts(setup_.job) ? exchange_.machines : std::vector<int>(),
+          .hosts = goes_by_hosts(setup_.transport) ? exchange_.machines : std::vector<int>(),
           .num_microbatches = exchange_.num_microbatches,
           .order = setup_.job.numerics.order == SumOrder::kTree ? comm::NcclOrder::kExact
                                                                 : comm::NcclOrder::kNcclOrder,

@@ -30,7 +30,8 @@ class CudaExchange final : public NetworkExchange {
     int worker = 0;              ///< among them
     /// Where the network is cut and clipped: of all who hold some of it, in their order.
     comm::NcclSession* whole = nullptr;
-    const JobSpec& job;
+    const Job& job;
+    TransportKind transport;        ///< layout.transport
     cudaStream_t stream = nullptr;  ///< of all computing
     /// Waits until the exchanges of all networks lie on their stream.
     std::function<void()> wait_for_launches = {};

@@ -20,9 +20,10 @@ int main(int argc, char** argv) {
   }
   return gangway::worker::worker_program(
       {argv, argv + argc}, "cuda",
-      [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours, int worker) {
+      [](const gangway::Job& job, const gangway::Execution& execution,
+         const gangway::worker::Neighbours& neighbours, int worker) {
         return gangway::worker::make_cuda_device(
-            job, neighbours, worker, [](const std::string& name) {
+            job, execution, neighbours, worker, [](const std::string& name) {
               (void)::setenv("NCCL_HOSTID", name.c_str(), /*overwrite=*/0);
             });
       },

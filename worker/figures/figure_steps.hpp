@@ -11,9 +11,9 @@ namespace gangway::worker {
 
 class FigureSteps {
  public:
-  explicit FigureSteps(const JobSpec& job)
-      : tick_steps_(std::max<std::int64_t>(1, job.steps_of_kimg(job.output.tick_kimg))),
-        histogram_steps_(job.steps_of_kimg(job.output.histograms_kimg)),
+  FigureSteps(const Job& job, const OutputSpec& output)
+      : tick_steps_(std::max<std::int64_t>(1, job.steps_of_kimg(output.tick_kimg))),
+        histogram_steps_(job.steps_of_kimg(output.histograms_kimg)),
         total_steps_(job.total_steps()) {}
 
   /// Whether the updates of `step` (steps done before it) are measured for the tick that the next

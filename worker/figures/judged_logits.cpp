@@ -49,7 +49,7 @@ bool is_made_by(NetworkId network, const std::string& tensor, const pipeline::Pa
 }  // namespace
 
 std::vector<JudgedLogits> judged_by(const pipeline::Pass& pass, const pipeline::Loss& loss,
-                                    const JobSpec& job) {
+                                    const Job& job) {
   std::vector<JudgedLogits> judged;
   const std::vector<Origin> origins = origins_of(loss.function);
   for (std::size_t i = 0; i < std::min(origins.size(), loss.inputs.size()); ++i) {

@@ -27,6 +27,6 @@ struct JudgedLogits {
 /// What `loss` looks at, if it is one by which a network learns to judge and that network's own;
 /// none of a loss by which a generator learns. Micro-batch and tensors are still to be filled in.
 [[nodiscard]] std::vector<JudgedLogits> judged_by(const pipeline::Pass& pass,
-                                                  const pipeline::Loss& loss, const JobSpec& job);
+                                                  const pipeline::Loss& loss, const Job& job);
 
 }  // namespace gangway::worker

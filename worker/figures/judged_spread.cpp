@@ -29,7 +29,7 @@ bool shows_its_last(const pipeline::Node& node) {
 }  // namespace
 
 std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judged,
-                            const JobSpec& job) {
+                            const Job& job) {
   const pipeline::Node* maker = maker_of(pass, judged.tensor);
   const auto* application = maker == nullptr ? nullptr : std::get_if<pipeline::Application>(maker);
   if (job.training.divergence.diversity == 0.0 || application == nullptr) {

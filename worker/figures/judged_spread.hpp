@@ -16,7 +16,7 @@ namespace gangway::worker {
 /// was before it was augmented or exchanged for others of a pool, and without a picture that it is
 /// judged beside. Else empty.
 [[nodiscard]] std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judged,
-                                          const JobSpec& job);
+                                          const Job& job);
 
 /// The name under which that is told.
 [[nodiscard]] std::string spread_figure(const JudgedLogits& judged);

@@ -76,7 +76,7 @@ const FailedRequests& watch_requests() {
 }
 
 std::optional<std::string> out_of_memory(const std::exception& error,
-                                         const FailedRequests& requests, const JobSpec& job,
+                                         const FailedRequests& requests, const Job& job,
                                          const Layout& layout) {
   const bool is_short = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
                         dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||

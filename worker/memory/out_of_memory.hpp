@@ -36,6 +36,6 @@ class FailedRequests {
 /// failed, and what to try next. Nothing where it is another failure.
 [[nodiscard]] std::optional<std::string> out_of_memory(const std::exception& error,
                                                        const FailedRequests& requests,
-                                                       const JobSpec& job, const Layout& layout);
+                                                       const Job& job, const Layout& layout);
 
 }  // namespace gangway::worker

@@ -42,7 +42,7 @@ at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom
     key.draw = static_cast<std::int32_t>(kind);
     return key;
   };
-  const JobSpec& job = whom.job;
+  const Job& job = whom.job;
   const at::Device device = whom.device;
   const ModelSpec& model = job.model;
   const int count = std::max(1, job.images_per_microbatch() / draw.share);
@@ -78,7 +78,7 @@ at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom
   throw InvariantError("a pass draws what nobody knows; please report this");
 }
 
-at::Tensor style_picture(const JobSpec& job, at::Device device) {
+at::Tensor style_picture(const Job& job, at::Device device) {
   if (job.training.style.picture.file.empty()) {
     return {};
   }

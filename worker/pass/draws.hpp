@@ -15,7 +15,7 @@ namespace gangway::worker {
 
 /// For whom a draw is made.
 struct DrawnFor {
-  const JobSpec& job;
+  const Job& job;
   std::size_t dimensions = 4;  ///< of a batch of real examples
   at::Device device = at::kCPU;
   /// Whose labels are drawn; null: each is as likely, which costs the same.
@@ -33,7 +33,7 @@ struct DrawnFor {
 [[nodiscard]] at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom);
 
 /// The job's style picture [1, C, H, W]; undefined: it has none.
-[[nodiscard]] at::Tensor style_picture(const JobSpec& job, at::Device device);
+[[nodiscard]] at::Tensor style_picture(const Job& job, at::Device device);
 
 /// Of an application of `network`.
 /// @param key  of the pass, as drawn()'s @param stream  of the application: what it draws differs

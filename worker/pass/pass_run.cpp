@@ -305,7 +305,7 @@ void PassRun::put(const std::vector<std::string>& names, Kept result) {
 bool PassRun::is_recomputed() const {
   pipeline::Instruction at = work_->at;
   at.node = work_->node;
-  return setup_.job.layout.recompute && pipeline::can_be_recomputed(setup_.phases, at);
+  return setup_.recomputes && pipeline::can_be_recomputed(setup_.phases, at);
 }
 
 bool PassRun::has_gradient() const {

@@ -34,7 +34,8 @@ namespace gangway::worker {
 class PassRun {
  public:
   struct Setup {
-    const JobSpec& job;
+    const Job& job;
+    bool recomputes = false;  ///< layout.recompute
     const std::vector<pipeline::Phase>& phases;
     PerNetwork<gan::Network*> networks;
     PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch whose leaf is open

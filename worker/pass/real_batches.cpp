@@ -19,7 +19,7 @@ namespace gangway::worker {
 namespace {
 
 /// The reads of a worker, in the order in which its schedule asks for them.
-data::RequestSource requests_of(const JobSpec& job, const std::vector<int>& microbatches,
+data::RequestSource requests_of(const Job& job, const std::vector<int>& microbatches,
                                 std::int64_t first_step) {
   struct Position {
     std::int64_t step;
@@ -56,12 +56,12 @@ std::vector<int> microbatches_in(MicrobatchRange range) {
 
 }  // namespace
 
-RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
+RealBatches::RealBatches(const Job& job, const data::Dataset& dataset, MicrobatchRange local,
                          std::int64_t first_step, ComputeTrace* trace,
                          const StagingMaker& make_staging)
     : RealBatches(job, dataset, microbatches_in(local), first_step, trace, make_staging) {}
 
-RealBatches::RealBatches(const JobSpec& job, const data::Dataset& dataset,
+RealBatches::RealBatches(const Job& job, const data::Dataset& dataset,
                          std::span<const int> microbatches, std::int64_t first_step,
                          ComputeTrace* trace, const StagingMaker& make_staging)
     : job_(job),

@@ -23,11 +23,11 @@ class RealBatches {
   /// Makes the way to the device; null where the images are wanted in the host's memory.
   using StagingMaker = std::function<std::unique_ptr<BatchStaging>(const StagingSetup&)>;
   /// @param trace  of the compute thread; null: none
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, MicrobatchRange local,
+  RealBatches(const Job& job, const data::Dataset& dataset, MicrobatchRange local,
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
   /// @param microbatches  of this worker, in the order in which a repeat asks for them
-  RealBatches(const JobSpec& job, const data::Dataset& dataset, std::span<const int> microbatches,
+  RealBatches(const Job& job, const data::Dataset& dataset, std::span<const int> microbatches,
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
 
@@ -61,7 +61,7 @@ class RealBatches {
   [[nodiscard]] std::size_t index_of(int microbatch) const;
   [[nodiscard]] std::size_t place_of(const data::BatchRequest& request) const;
 
-  const JobSpec& job_;
+  const Job& job_;
   const data::Dataset& dataset_;
   std::vector<int> microbatches_;
   std::vector<std::int64_t> shape_;

@@ -26,7 +26,7 @@ class RemoteTensors {
   [[nodiscard]] std::string way() const { return carrier_->way(); }
 
   /// Listens for all that the instructions of a step receive. Once a step, before them.
-  /// @param growth  of the networks (JobSpec::growth_level)
+  /// @param growth  of the networks (Job::growth_level)
   void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>& schedule,
                   double growth);
   /// What of a node's tensors `at`, a send or receive, is about.

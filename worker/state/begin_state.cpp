@@ -6,7 +6,6 @@
 
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
-#include "job/file/fingerprint.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/state/load_from_checkpoint.hpp"
 
@@ -59,8 +58,8 @@ BegunState begin_state(const StateSetup& setup) {
                              }};
   BegunState begun{.begin = {},
                    .shelf = {checkpoint::snapshot_folders(setup.run_directory, setup.shared_memory),
-                             checkpoint::snapshot_key(setup.run_directory,
-                                                      job_fingerprint(setup.job), setup.run_id)}};
+                             checkpoint::snapshot_key(setup.run_directory, setup.job_fingerprint,
+                                                      setup.run_id)}};
   begun.begin = load(setup, state_load, begun.shelf);
   const messages::Begin& begin = begun.begin;
   if (begin.keeps_newer) {

@@ -23,7 +23,9 @@ namespace gangway::worker {
 
 /// What loading, and the snapshots after it, have to know of a worker.
 struct StateSetup {
-  const JobSpec& job;
+  const Job& job;
+  const RunOptions& options;
+  std::string job_fingerprint;
   std::filesystem::path run_directory;
   StateLink& link;
   std::vector<NetworkState*> networks;  ///< in the job's order

@@ -23,7 +23,7 @@ namespace gangway::worker {
 class ImagePools {
  public:
   struct Setup {
-    const JobSpec& job;
+    const Job& job;
     std::vector<std::string> names;       ///< pipeline::pools_of; at least one
     std::vector<MicrobatchRange> ranges;  ///< by worker
     int worker = 0;

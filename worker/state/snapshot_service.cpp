@@ -11,7 +11,6 @@
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "checkpoint/snapshots/snapshot_slot_file.hpp"
-#include "job/file/fingerprint.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/buddies/buddies.hpp"
 
@@ -22,7 +21,7 @@ namespace fs = std::filesystem;
 
 /// One that all workers have, one that some have, one to fill; where snapshots are taken for
 /// checkpoints alone, one to write from and one to fill.
-int num_slots(const JobSpec& job) { return job.checkpoint.snapshot_steps == 0 ? 2 : 3; }
+int num_slots(const RunOptions& options) { return options.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
 /// A state from before the trouble is worth so long a wait for a disk.
 constexpr std::chrono::milliseconds kHealthyFilesPatience{10'000};
@@ -50,13 +49,13 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup, const 
   const int worker = setup.transport.worker();
   const int num_workers = setup.transport.num_workers();
   const std::vector<int> buddies =
-      setup.job.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup.hosts);
+      setup.options.checkpoint.snapshot_steps == 0 ? std::vector<int>() : buddies_of(setup.hosts);
   Room room;
   room.pieces = snapshot_pieces(setup.networks, worker);
   if (!buddies.empty()) {
     room.buddy = buddies[static_cast<std::size_t>(worker)];
   }
-  std::size_t bytes = total_bytes(room.pieces) * static_cast<std::size_t>(num_slots(setup.job));
+  std::size_t bytes = total_bytes(room.pieces) * static_cast<std::size_t>(num_slots(setup.options));
   for (int owner = 0; owner < static_cast<int>(buddies.size()); ++owner) {
     if (buddies[static_cast<std::size_t>(owner)] == worker) {
       room.wards.push_back({owner, snapshot_pieces(setup.networks, owner)});
@@ -80,7 +79,7 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup, const 
   }
   room.place = {.folder = folder.path,
                 .run_directory = setup.run_directory,
-                .job_fingerprint = job_fingerprint(setup.job),
+                .job_fingerprint = setup.job_fingerprint,
                 .run_id = setup.run_id,
                 .worker = worker,
                 .num_workers = num_workers};
@@ -93,7 +92,7 @@ SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begu
 SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room room)
     : setup_(std::move(setup)),
       shelf_(begun.shelf),
-      memory_(room.place, std::move(room.pieces), num_slots(setup_.job)),
+      memory_(room.place, std::move(room.pieces), num_slots(setup_.options)),
       writer_(
           {.identity = {.epoch = setup_.transport.epoch(),
                         .worker = setup_.transport.worker(),

@@ -90,7 +90,7 @@ class ComputeDevice {
 
 class CpuDevice : public ComputeDevice {
  public:
-  explicit CpuDevice(const JobSpec& job) : job_(job) {}
+  explicit CpuDevice(const Job& job) : job_(job) {}
   [[nodiscard]] at::Device device() const override { return at::kCPU; }
   [[nodiscard]] std::string kind() const override { return "cpu"; }
   [[nodiscard]] bool lags_behind() const override { return false; }
@@ -103,12 +103,12 @@ class CpuDevice : public ComputeDevice {
   void finish() override {}
 
  private:
-  const JobSpec& job_;
+  const Job& job_;
   std::map<const NetworkState*, comm::PartialStack> partials_;  // until they are connected
 };
 
 /// Makes the device of one worker. @throws EnvironmentError where there is none.
 using DeviceMaker = std::function<std::unique_ptr<ComputeDevice>(
-    const JobSpec& job, const Neighbours& neighbours, int worker)>;
+    const Job& job, const Execution& execution, const Neighbours& neighbours, int worker)>;
 
 }  // namespace gangway::worker

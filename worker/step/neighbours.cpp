@@ -84,7 +84,7 @@ comm::Calibration calibrated(const std::vector<int>& machines, const std::string
 
 }  // namespace
 
-Neighbours find_neighbours(const JobSpec& job, const std::string& token,
+Neighbours find_neighbours(const Job& job, TransportKind wanted, const std::string& token,
                            const std::filesystem::path& run_directory, comm::Transport& transport,
                            comm::Lane& lane) {
   std::vector<int> machines;
@@ -92,7 +92,7 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
     machines = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline);
   }));
   const bool on_gpus = job.numerics.device == DeviceKind::kCuda;
-  TransportKind kind = on_gpus ? TransportKind::kNccl : job.layout.transport;
+  TransportKind kind = on_gpus ? TransportKind::kNccl : wanted;
   std::string choice;
   if (kind == TransportKind::kAuto && machines.size() > 1) {
     lane.wait(lane.submit([&] {
@@ -114,7 +114,7 @@ Neighbours find_neighbours(const JobSpec& job, const std::string& token,
                          : "shares no memory",
       owns_core ? "owns a core and spins" : "shares its core and sleeps between polls");
   if (on_gpus) {
-    summary += route_text(job.layout.transport, machines);
+    summary += route_text(wanted, machines);
   }
   return {.hosts = hosts,
           .memory = comm::HostMemory({.members = members,

@@ -28,12 +28,13 @@ struct Neighbours {
   std::function<std::vector<std::uint64_t>(std::uint64_t)> exchange = {};
 };
 
-/// Under `layout.transport: auto` the paths between workers are measured first, or taken from the
-/// run directory's calibration.json, which worker 0 reads and writes.
+/// @param wanted  layout.transport; under auto the paths between workers are measured first, or
+/// taken from the run directory's calibration.json, which worker 0 reads and writes.
 /// @param token  of this start of the run; only its hash becomes visible to other users
 /// @throws ConfigError where the layout asks for shared memory between hosts; CommError naming a
 /// silent worker.
-[[nodiscard]] Neighbours find_neighbours(const JobSpec& job, const std::string& token,
+[[nodiscard]] Neighbours find_neighbours(const Job& job, TransportKind wanted,
+                                         const std::string& token,
                                          const std::filesystem::path& run_directory,
                                          comm::Transport& transport, comm::Lane& lane);
 

@@ -3,11 +3,12 @@
 
 namespace gangway::worker {
 
-NetworkChecks::NetworkChecks(NetworkState& state, NetworkId network, const JobSpec& job,
-                             const ExchangeSetup& setup, NetworkExchange& exchange)
+NetworkChecks::NetworkChecks(NetworkState& state, NetworkId network, std::uint64_t seed,
+                             const Execution& how, const ExchangeSetup& setup,
+                             NetworkExchange& exchange)
     : state_(state),
       lane_(setup.lane),
-      every_(job.layout.check_steps),
+      every_(how.check_steps),
       replicas_(setup.transport, {.network = static_cast<int>(network),
                                   .layout = &state.layout(),
                                   .weights = &state.weights(),
@@ -16,14 +17,14 @@ NetworkChecks::NetworkChecks(NetworkState& state, NetworkId network, const JobSp
                                   .parts = state.parts()}),
       audit_(setup.transport, state,
              {.network = static_cast<int>(network),
-              .seed = job.training.seed,
+              .seed = seed,
               .timeout = setup.timeout,
               .update = [&exchange](const UpdatePlan& plan, const comm::ArenaLayout& layout,
                                     const UpdateSlice& slice) {
                 exchange.recompute(plan, layout, slice);
               }}) {
   compares_ = every_ > 0 && replicas_.is_needed();
-  audits_ = every_ > 0 && job.layout.audit && audit_.is_needed();
+  audits_ = every_ > 0 && how.audit && audit_.is_needed();
   if (is_needed()) {
     lane_.attach(replicas_);
     lane_.attach(audit_);

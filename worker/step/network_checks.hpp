@@ -15,7 +15,7 @@ class NetworkChecks {
  public:
   /// Has the lane drive the checks, and `exchange` show its updates, where the job wants that.
   /// Keeps references to what `setup` refers to.
-  NetworkChecks(NetworkState& state, NetworkId network, const JobSpec& job,
+  NetworkChecks(NetworkState& state, NetworkId network, std::uint64_t seed, const Execution& how,
                 const ExchangeSetup& setup, NetworkExchange& exchange);
   /// @pre nothing shows updates to it any more
   ~NetworkChecks();

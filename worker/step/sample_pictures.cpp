@@ -28,14 +28,14 @@ constexpr int kScatterPoints = 1024;
 /// (worker/state/load_from_checkpoint.cpp).
 constexpr int kPicturePart = 32;
 
-bool shows_points(const JobSpec& job) { return job.model.family->makes_points; }
+bool shows_points(const Job& job) { return job.model.family->makes_points; }
 
-int num_examples(const JobSpec& job) {
-  return shows_points(job) ? kScatterPoints : job.output.grid * job.output.grid;
+int num_examples(const Job& job, int grid) {
+  return shows_points(job) ? kScatterPoints : grid * grid;
 }
 
-at::Tensor first_reals(const JobSpec& job, const data::Dataset& dataset) {
-  return gan::step_batch(job, dataset, 0, num_examples(job)).at("image");
+at::Tensor first_reals(const Job& job, const data::Dataset& dataset, int grid) {
+  return gan::step_batch(job, dataset, 0, num_examples(job, grid)).at("image");
 }
 
 /// @param examples  float32, row-major; borrowed
@@ -56,24 +56,24 @@ void write_grid(const std::filesystem::path& path, const at::Tensor& examples, i
 
 /// Inputs, what `generator` makes of them (null: left out) and targets, as rows: about as many
 /// pictures as a grid of others has.
-at::Tensor side_rows(const JobSpec& job, const data::Dataset& dataset, gan::Network* generator) {
-  const data::SampleOrder order(job.training.seed, dataset.size());
-  const int bands = std::max(1, job.output.grid / 3);
+at::Tensor side_rows(const SamplePictures::Setup& setup, gan::Network* generator) {
+  const data::SampleOrder order(setup.job.training.seed, setup.dataset.size());
+  const int bands = std::max(1, setup.grid / 3);
   std::vector<std::int64_t> examples;
-  for (int i = 0; i < bands * job.output.grid; ++i) {
+  for (int i = 0; i < bands * setup.grid; ++i) {
     examples.push_back(order.dataset_index(i));
   }
-  return gan::rows_of_sides(generator, dataset, examples, job.output.grid);
+  return gan::rows_of_sides(generator, setup.dataset, examples, setup.grid);
 }
 
 }  // namespace
 
-std::string fakes_file(const JobSpec& job, std::int64_t steps_done) {
+std::string fakes_file(const Job& job, const OutputSpec& output, std::int64_t steps_done) {
   const std::int64_t images = steps_done * job.images_per_step();
   if (images == 0) {
     return "fakes_init.png";
   }
-  if (job.output.pictures_kimg < 1.0) {
+  if (output.pictures_kimg < 1.0) {
     return fmt::format("fakes{:06}.{:03}.png", images / 1000, images % 1000);
   }
   return fmt::format("fakes{:06}.png", images / 1000);
@@ -84,10 +84,10 @@ void SamplePictures::write_reals() const {
     return;
   }
   if (setup_.job.training.recipe->translates) {
-    write("reals.png", side_rows(setup_.job, setup_.dataset, nullptr));
+    write("reals.png", side_rows(setup_, nullptr));
     return;
   }
-  write("reals.png", first_reals(setup_.job, setup_.dataset));
+  write("reals.png", first_reals(setup_.job, setup_.dataset, setup_.grid));
 }
 
 comm::Arena& SamplePictures::gathered(NetworkId network) {
@@ -112,8 +112,7 @@ comm::Arena& SamplePictures::gathered(NetworkId network) {
 void SamplePictures::write_own(const std::string& file) {
   std::function<void()> draw = [&] {
     const gan::PythonStep::Shown shown = setup_.own_step->show(
-        gan::step_batch(setup_.job, setup_.dataset, 0,
-                        std::int64_t{setup_.job.output.grid} * setup_.job.output.grid));
+        gan::step_batch(setup_.job, setup_.dataset, 0, std::int64_t{setup_.grid} * setup_.grid));
     const std::filesystem::path path = setup_.run_directory / file;
     const std::filesystem::path sounds = std::filesystem::path(path).replace_extension(".wav");
     std::error_code failure;
@@ -122,7 +121,7 @@ void SamplePictures::write_own(const std::string& file) {
     } else {                                     // first: who finds the picture looks for it
       write_file_atomically(sounds, shown.wav);
     }
-    write_grid(path, shown.pictures, setup_.job.output.grid);
+    write_grid(path, shown.pictures, setup_.grid);
   };
   for (const NetworkId id : setup_.states.ids()) {
     comm::Arena& weights = gathered(id);
@@ -147,19 +146,21 @@ bool SamplePictures::write_fakes(const std::string& file) {
   NetworkState& generator = *setup_.states[setup_.network];
   generator.with_weights(shown, [&] {
     if (setup_.job.training.recipe->translates) {
-      write(file, side_rows(setup_.job, setup_.dataset, &generator.network()));
+      write(file, side_rows(setup_, &generator.network()));
       return;
     }
     if (setup_.job.training.recipe->takes_pictures) {  // those of reals.png, place by place
-      write(file, gan::translated(generator.network(), first_reals(setup_.job, setup_.dataset)));
+      write(file, gan::translated(generator.network(),
+                                  first_reals(setup_.job, setup_.dataset, setup_.grid)));
       return;
     }
     if (const ModelSpec& model = setup_.job.model;
         model.has_codes() && model.family->makes_images()) {
-      write(file, gan::generate_code_grid(generator.network(), model, setup_.job.output.grid));
+      write(file, gan::generate_code_grid(generator.network(), model, setup_.grid));
       return;
     }
-    std::vector<std::uint64_t> seeds(static_cast<std::size_t>(num_examples(setup_.job)));
+    std::vector<std::uint64_t> seeds(
+        static_cast<std::size_t>(num_examples(setup_.job, setup_.grid)));
     std::iota(seeds.begin(), seeds.end(), std::uint64_t{0});
     write(file, gan::generate_for_seeds(generator.network(), setup_.job.model, seeds));
   });
@@ -170,13 +171,13 @@ void SamplePictures::write(const std::string& file, const at::Tensor& examples) 
   const at::Tensor plain = examples.contiguous();
   const std::filesystem::path path = setup_.run_directory / file;
   if (shows_points(setup_.job)) {
-    const at::Tensor reals = first_reals(setup_.job, setup_.dataset).contiguous();
+    const at::Tensor reals = first_reals(setup_.job, setup_.dataset, setup_.grid).contiguous();
     const std::vector<pictures::ScatterLayer> layers{{values_of(reals), pictures::kGray},
                                                      {values_of(plain), pictures::kBlue}};
     pictures::write_png_scatter(path, layers);
     return;
   }
-  write_grid(path, plain, setup_.job.output.grid);
+  write_grid(path, plain, setup_.grid);
 }
 
 }  // namespace gangway::worker

@@ -17,7 +17,8 @@ namespace gangway::worker {
 class SamplePictures {
  public:
   struct Setup {
-    const JobSpec& job;
+    const Job& job;
+    int grid;  ///< pictures a side of a grid
     const data::Dataset& dataset;
     NetworkId network;  ///< that makes them
     PerNetwork<NetworkState*> states;
@@ -50,6 +51,7 @@ class SamplePictures {
 
 /// "fakes000484.png" after 484 kimg, "fakes000000.512.png" in a job with pictures more often than
 /// every kimg; "fakes_init.png" before the first step.
-[[nodiscard]] std::string fakes_file(const JobSpec& job, std::int64_t steps_done);
+[[nodiscard]] std::string fakes_file(const Job& job, const OutputSpec& output,
+                                     std::int64_t steps_done);
 
 }  // namespace gangway::worker

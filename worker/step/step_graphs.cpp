@@ -43,11 +43,11 @@ bool is_of_an_exchange(Operation operation) {
 
 StepGraphs::StepGraphs(Setup setup)
     : setup_(std::move(setup)),
-      branches_(setup_.job.layout.cuda_graph == GraphChoice::kBranches &&
+      branches_(setup_.execution.cuda_graph == GraphChoice::kBranches &&
                         setup_.operations.own_step() == nullptr
                     ? std::min(kMostBranches, setup_.local.size())
                     : 1),
-      overlaps_(setup_.job.layout.cuda_graph == GraphChoice::kOverlap &&
+      overlaps_(setup_.execution.cuda_graph == GraphChoice::kOverlap &&
                 setup_.operations.own_step() == nullptr) {
   if (branches_ > 1) {
     setup_.operations.prepare_beside(static_cast<std::size_t>(branches_));
@@ -251,7 +251,7 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 bool StepGraphs::is_proven_anew() const {
   // Often at first, then seldom: a plain step takes as long as ten that are played.
   constexpr std::int64_t kSeldom = 16;
-  const std::int64_t every = setup_.job.layout.check_steps;
+  const std::int64_t every = setup_.execution.check_steps;
   const std::int64_t step = setup_.operations.step();
   return (setup_.operations.own_step() != nullptr || branches_ > 1 || overlaps_) && every > 0 &&
          step % every == 0 &&

@@ -44,7 +44,8 @@ class StepGraphs {
   struct Setup {
     GraphRecorder& recorder;
     StepOperations& operations;
-    const JobSpec& job;
+    const Job& job;
+    const Execution& execution;
     MicrobatchRange local;                             ///< this worker's micro-batches
     std::function<void(const std::string&)> say = {};  ///< a line for the user; null: nobody hears
   };

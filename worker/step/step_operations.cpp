@@ -51,10 +51,11 @@ StepOperations::StepOperations(Setup setup)
       networks_(setup.networks),
       reals_(setup.reals),
       local_(setup.local),
-      figure_steps_(setup.job),
+      figure_steps_(setup.job, setup.options.output),
       exchanges_(std::move(setup.exchanges)),
       remote_(setup.remote),
       pass_({.job = setup.job,
+             .recomputes = setup.execution.recompute,
              .phases = setup.phases,
              .networks = plain_networks(setup.networks),
              .sinks = sinks_of(setup.networks),
@@ -67,10 +68,10 @@ StepOperations::StepOperations(Setup setup)
       changes_(setup.changes) {
   for (const NetworkId network : networks_.ids()) {
     const ExchangeSetup* const own = setup.exchange.of(network);
-    checks_.add(own == nullptr
-                    ? nullptr
-                    : std::make_unique<NetworkChecks>(*networks_[network], network, setup.job, *own,
-                                                      *exchanges_[network]));
+    checks_.add(own == nullptr ? nullptr
+                               : std::make_unique<NetworkChecks>(
+                                     *networks_[network], network, setup.job.training.seed,
+                                     setup.execution, *own, *exchanges_[network]));
     checked_step_.add(-1);
     under_way_.add(std::nullopt);
     used_exponent_.add(0);

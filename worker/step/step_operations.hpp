@@ -22,7 +22,9 @@ namespace gangway::worker {
 class StepOperations final : public pipeline::Operations {
  public:
   struct Setup {
-    const JobSpec& job;
+    const Job& job;
+    const RunOptions& options;
+    const Execution& execution;
     const std::vector<pipeline::Phase>& phases;
     PerNetwork<NetworkState*> networks;
     RealBatches& reals;
@@ -148,7 +150,7 @@ class StepOperations final : public pipeline::Operations {
   /// Of the update that was awaited last, of `step` (steps done). @throws DivergedError
   void require_bounded(NetworkId network, std::int64_t step) const;
 
-  const JobSpec& job_;
+  const Job& job_;
   const std::vector<pipeline::Phase>& phases_;
   PerNetwork<NetworkState*> networks_;
   RealBatches& reals_;

@@ -131,8 +131,7 @@ void bench_compute(const ComputeOptions& options) {
       })) {
     precisions.push_back(Precision::kBf16);
   }
-  gan::open_python(job, python_lines());
-  gan::learn_own_step(job);
+  gan::open_python(job, job.layout, python_lines());
   std::vector<LayerTime> times;
   for (const Precision precision : precisions) {
     std::ranges::move(layer_times(job, precision, options.seconds), std::back_inserter(times));

@@ -16,9 +16,9 @@ int main(int argc, char** argv) {
       argc, argv,
       {{.device = gangway::DeviceKind::kCuda,
         .make =
-            [](const gangway::JobSpec& job, const gangway::worker::Neighbours& neighbours,
-               int worker) {
-              return gangway::worker::make_cuda_device(job, neighbours, worker,
+            [](const gangway::Job& job, const gangway::Execution& execution,
+               const gangway::worker::Neighbours& neighbours, int worker) {
+              return gangway::worker::make_cuda_device(job, execution, neighbours, worker,
                                                        [](const std::string&) {});
             },
         .typed = {argv + 1, argv + argc}},

@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   return gangway::launch::run_model_program(
       argc, argv,
       {{.device = gangway::DeviceKind::kCpu,
-        .make = [](const gangway::JobSpec& job, const gangway::worker::Neighbours& /*neighbours*/,
-                   int /*worker*/) { return std::make_unique<gangway::worker::CpuDevice>(job); },
+        .make = [](const gangway::Job& job, const gangway::Execution&,
+                   const gangway::worker::Neighbours&,
+                   int) { return std::make_unique<gangway::worker::CpuDevice>(job); },
         .typed = {argv + 1, argv + argc}}});
 }

@@ -13,66 +13,72 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ResolvedJob loaded(const std::string& text, const HostsOfWorkers& hosts,
-                   const std::vector<std::string>& overrides = {}) {
+ResolvedJob loaded(const std::string& text, const std::vector<std::string>& overrides = {},
+                   bool may_name_hosts = true) {
   return load_job({.file = "job.yaml",
                    .text = text,
                    .overrides = overrides,
                    .environment = {},
-                   .hosts = hosts});
+                   .may_name_hosts = may_name_hosts});
 }
 
-std::string refusal(const std::string& text, const HostsOfWorkers& hosts) {
+const std::string kApart = "layout: {generator: [node-a], discriminator: [node-c, node-b]}";
+const std::vector<std::string> kHosts{"node-a", "me@node-b.cluster", "node-b.cluster", "node-c"};
+
+JobSpec placed(const ResolvedJob& job) {
+  JobSpec spec = job.spec;
+  place_on_hosts(spec, job.named_hosts, kHosts);
+  return spec;
+}
+
+std::string refusal(const std::string& text, bool may_name_hosts = true) {
   try {
-    (void)loaded(text, hosts);
+    (void)placed(loaded(text, {}, may_name_hosts));
   } catch (const JobFileError& error) {
     return error.what();
   }
   return "none";
 }
 
-const std::string kApart = "layout: {generator: [node-a], discriminator: [node-c, node-b]}";
-const std::vector<std::string> kHosts{"node-a", "me@node-b.cluster", "node-b.cluster", "node-c"};
-
 TEST(HostNames, StandForTheWorkersThatAreThere) {
-  const ResolvedJob job = loaded(kApart + "\ntraining: {microbatches: 4}", kHosts);
-  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, ElementsAre(0));
-  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("discriminator")].workers,
-              ElementsAre(1, 2, 3));
-  EXPECT_THAT(job.named_hosts, ElementsAre(R"(layout.generator=["node-a"])",
-                                           R"(layout.discriminator=["node-c","node-b"])"));
+  const ResolvedJob job = loaded(kApart + "\ntraining: {microbatches: 4}");
+  ASSERT_EQ(job.named_hosts.size(), 2U);
+  EXPECT_EQ(job.named_hosts[1].network, "discriminator");
+  EXPECT_THAT(job.named_hosts[1].hosts, ElementsAre("node-c", "node-b"));
+  const LayoutChoice& read = job.spec.layout;
+  EXPECT_THAT(read.networks[job.spec.id_of("generator")].workers, IsEmpty());
+  JobSpec spec = placed(job);
+  EXPECT_THAT(spec.placement("generator").workers, ElementsAre(0));
+  EXPECT_THAT(spec.placement("discriminator").workers, ElementsAre(1, 2, 3));
   // The resolved job runs again as it is, anywhere.
-  EXPECT_EQ(parse_job(job.yaml, "again"), job.spec);
-}
-
-TEST(HostNames, AreLeftOutWhileNobodyKnowsWhoIsWhere) {
-  const ResolvedJob job = loaded(kApart, std::vector<std::string>());
-  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, IsEmpty());
-  EXPECT_THAT(job.named_hosts, ElementsAre(R"(layout.generator=["node-a"])",
-                                           R"(layout.discriminator=["node-c","node-b"])"));
+  EXPECT_EQ(parse_job(to_yaml(spec), "again"), spec);
 }
 
 TEST(HostNames, AreNotAskedForWhereWorkersAreNamedLater) {
-  const ResolvedJob job =
-      loaded(kApart, std::nullopt, {"layout.generator=[1]", "layout.discriminator=[0]"});
-  EXPECT_THAT(job.spec.layout.networks[job.spec.id_of("generator")].workers, ElementsAre(1));
+  ResolvedJob job = loaded(kApart, {"layout.generator=[1]", "layout.discriminator=[0]"},
+                           /*may_name_hosts=*/false);
+  EXPECT_THAT(job.spec.placement("generator").workers, ElementsAre(1));
   EXPECT_THAT(job.named_hosts, IsEmpty());
 }
 
 TEST(HostNames, AreRefusedInOneLineWhereTheyCannotBeUnderstood) {
   EXPECT_EQ(
-      refusal("layout: {generator: [node-x]}", kHosts),
+      refusal("layout: {generator: [node-x]}"),
       "job.yaml:1:10: layout.generator: no worker is on host 'node-x'; workers are on node-a, "
       "me@node-b.cluster, node-b.cluster, node-c");
   EXPECT_THAT(
-      refusal("layout: {generator: [node-a]}", std::nullopt),
+      refusal("layout: {generator: [node-a]}", /*may_name_hosts=*/false),
       HasSubstr("layout.generator: 'node-a' is a host, and hosts are known to `gangway run` "
                 "alone; number workers"));
-  EXPECT_THAT(refusal("layout: {generator: [node-a, 2]}", kHosts),
+  EXPECT_THAT(refusal("layout: {generator: [node-a, 2]}"),
               HasSubstr("expected names of hosts alone, or numbers of workers alone"));
-  EXPECT_THAT(refusal("layout: {generator: [node-a, node-a]}", kHosts),
+  EXPECT_THAT(refusal("layout: {generator: [node-a, node-a]}"),
               HasSubstr("host 'node-a' is named twice"));
-  EXPECT_THAT(refusal("layout: {cuts: {generator: [node-a]}}", kHosts), HasSubstr("whole number"));
+  EXPECT_THAT(refusal("layout: {cuts: {generator: [node-a]}}"), HasSubstr("whole number"));
+  EXPECT_THAT(refusal("layout: {shares: [1, 1, 1, 1], generator: [node-a]}\n"
+                      "training: {microbatches: 4}"),
+              HasSubstr("layout.shares"))
+      << "a rule that holds until hosts have their workers";
 }
 
 }  // namespace

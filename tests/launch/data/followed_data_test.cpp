@@ -6,6 +6,7 @@
 
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
+#include "job/file/settle_places.hpp"
 #include "tests/launch/data/one_picture.hpp"
 
 namespace gangway::launch {
@@ -16,6 +17,12 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+FollowedData follow(const JobSources& sources, const std::optional<JobSpec>& before = {},
+                    const std::function<int()>& count_gpus = usable_gpus) {
+  return follow_data(open_keys(settle_sources(sources, job_text(sources)).draft), before,
+                     count_gpus);
+}
 
 class FollowedDataTest : public ::testing::Test {
  protected:
@@ -33,23 +40,22 @@ class FollowedDataTest : public ::testing::Test {
 
 TEST_F(FollowedDataTest, GivesWhatNobodyHasSaid) {
   write_cats_and_dogs({200, 40, 10});
-  const FollowedData followed = follow_data(sources());
+  const FollowedData followed = follow(sources());
   EXPECT_THAT(followed.overrides, ElementsAre("model.channels=3", "model.classes=2"));
   EXPECT_THAT(followed.note, AllOf(HasSubstr("model.channels 3, model.classes 2"),
                                    HasSubstr(folder_.path().string())));
-  EXPECT_THAT(follow_data(sources({"model.channels=1"})).overrides, ElementsAre("model.classes=2"));
-  EXPECT_THAT(follow_data(sources({"model.channels=1", "model.classes=0"})).overrides, IsEmpty());
-  EXPECT_THAT(follow_data(sources({"model.family=johnson"})).overrides,
-              ElementsAre("model.channels=3"))
+  EXPECT_THAT(follow(sources({"model.channels=1"})).overrides, ElementsAre("model.classes=2"));
+  EXPECT_THAT(follow(sources({"model.channels=1", "model.classes=0"})).overrides, IsEmpty());
+  EXPECT_THAT(follow(sources({"model.family=johnson"})).overrides, ElementsAre("model.channels=3"))
       << "which takes no labels";
 }
 
 TEST_F(FollowedDataTest, SaysNothingOfWhatIsAsUsual) {
   write_picture(folder_.path() / "0.png", {90});
-  EXPECT_THAT(follow_data(sources()).overrides, ElementsAre("model.channels=1", "model.classes=0"));
-  EXPECT_THAT(follow_data(sources()).note, IsEmpty());
+  EXPECT_THAT(follow(sources()).overrides, ElementsAre("model.channels=1", "model.classes=0"));
+  EXPECT_THAT(follow(sources()).note, IsEmpty());
   EXPECT_THAT(
-      follow_data({.file = {}, .text = std::nullopt, .overrides = {}, .environment = {}}).overrides,
+      follow({.file = {}, .text = std::nullopt, .overrides = {}, .environment = {}}).overrides,
       IsEmpty())
       << "fashion-mnist is trained without labels unless somebody says so";
 }
@@ -59,9 +65,9 @@ TEST_F(FollowedDataTest, MakesTheJobThatSaysTheSame) {
   const auto fingerprint = [&](const std::vector<std::string>& more) {
     return job_fingerprint(load_job(sources(more)).spec);
   };
-  EXPECT_EQ(fingerprint(follow_data(sources()).overrides),
+  EXPECT_EQ(fingerprint(follow(sources()).overrides),
             fingerprint({"model.channels=3", "model.classes=2"}));
-  const FollowedData shades = follow_data(sources({"data.saturation=0.1"}));
+  const FollowedData shades = follow(sources({"data.saturation=0.1"}));
   EXPECT_THAT(shades.overrides, ElementsAre("model.channels=3", "model.classes=2"))
       << "a key that grey pictures refuse";
 }
@@ -69,17 +75,17 @@ TEST_F(FollowedDataTest, MakesTheJobThatSaysTheSame) {
 TEST_F(FollowedDataTest, KeepsWhatARunWasBegunWith) {
   write_cats_and_dogs({200, 40, 10});
   JobSpec before = load_job(sources()).spec;
-  EXPECT_THAT(follow_data(sources(), before).overrides,
+  EXPECT_THAT(follow(sources(), before).overrides,
               ElementsAre("model.channels=1", "model.classes=0"));
   before.data.source = "fashion-mnist";
-  EXPECT_THAT(follow_data(sources(), before).overrides,
+  EXPECT_THAT(follow(sources(), before).overrides,
               ElementsAre("model.channels=3", "model.classes=2"));
 }
 
 TEST_F(FollowedDataTest, SaysWhatIsMissingWhereNobodyCanLook) {
-  EXPECT_THAT(follow_data(sources()).unseen,
+  EXPECT_THAT(follow(sources()).unseen,
               AllOf(HasSubstr("cannot be looked at on this host"), HasSubstr("model.channels")));
-  EXPECT_THAT(follow_data(sources({"model.channels=3", "model.classes=0"})).unseen, IsEmpty());
+  EXPECT_THAT(follow(sources({"model.channels=3", "model.classes=0"})).unseen, IsEmpty());
 }
 
 TEST_F(FollowedDataTest, SettlesTheDevice) {
@@ -88,10 +94,10 @@ TEST_F(FollowedDataTest, SettlesTheDevice) {
                          .overrides = {},
                          .environment = {}};
   EXPECT_THROW((void)load_job(asked), JobFileError) << "nobody has settled it";
-  const FollowedData here = follow_data(asked, std::nullopt, [] { return 2; });
+  const FollowedData here = follow(asked, std::nullopt, [] { return 2; });
   EXPECT_THAT(here.overrides, ElementsAre("numerics.device=cuda"));
   EXPECT_EQ(here.device, "numerics.device auto: cuda (2 GPUs here)");
-  const FollowedData none = follow_data(asked, std::nullopt, [] { return 0; });
+  const FollowedData none = follow(asked, std::nullopt, [] { return 0; });
   EXPECT_THAT(none.overrides, ElementsAre("numerics.device=cpu"));
   JobSources settled = asked;
   settled.overrides = none.overrides;
@@ -99,7 +105,7 @@ TEST_F(FollowedDataTest, SettlesTheDevice) {
       << "and what has a meaning for GPUs alone is left out";
   const JobSpec before =
       load_job({.file = {}, .text = std::nullopt, .overrides = {}, .environment = {}}).spec;
-  const FollowedData again = follow_data(asked, before, [] { return 2; });
+  const FollowedData again = follow(asked, before, [] { return 2; });
   EXPECT_THAT(again.overrides, ElementsAre("numerics.device=cpu")) << "as when it was begun";
 }
 

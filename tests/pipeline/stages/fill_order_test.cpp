@@ -35,10 +35,12 @@ struct StagedGan {
   }
   [[nodiscard]] Lists lists(StageOrder order) const {
     std::vector<PassShares> shares;
+    Layout ordered = layout;
+    ordered.schedule = order;
     for (int worker = 0; worker <= layout.begin()->workers.back(); ++worker) {
-      shares.emplace_back(phases, layout, worker);
+      shares.emplace_back(phases, ordered, worker);
     }
-    return step_schedules(shares, 0, {.overlap = Overlap::kAcross, .order = order});
+    return step_schedules(shares, 0);
   }
 };
 

@@ -37,13 +37,14 @@ std::vector<Phase> cut_phases_of(const JobSpec& job, int workers) {
   return cut_phases(gan::adversarial_phases(job), cuts_of(job, resolve_layout(job, workers)));
 }
 
-std::vector<std::vector<Instruction>> lists_of(const JobSpec& job, int workers,
-                                               const StageOptions& options) {
+std::vector<std::vector<Instruction>> lists_of(JobSpec job, int workers,
+                                               const Execution& execution) {
+  static_cast<Execution&>(job.layout) = execution;
   const std::vector<Phase> phases = cut_phases_of(job, workers);
   std::vector<std::vector<Instruction>> lists;
   for (int worker = 0; worker < workers; ++worker) {
     const PassShares shares(phases, resolve_layout(job, workers), worker);
-    lists.push_back(step_schedule(shares, 0, options));
+    lists.push_back(step_schedule(shares, 0));
   }
   return lists;
 }
@@ -86,7 +87,8 @@ TEST(BackwardStations, AreTheChunksFromTheLossOn) {
 }
 
 TEST(StageSchedule, OfTheFirstWorkerGoesThroughItsChunks) {
-  const auto lists = lists_of(staged_job(2, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
+  const auto lists =
+      lists_of(staged_job(2, 2), 2, {.overlap = Overlap::kNone, .schedule = StageOrder::kByPhase});
   const std::vector<std::string> first = lines_of(lists[0]);
   EXPECT_THAT(
       std::vector<std::string>(first.begin(), first.begin() + 8),
@@ -110,7 +112,8 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
     for (const int workers : {2, 4}) {
       for (const Overlap overlap : {Overlap::kNone, Overlap::kWithin, Overlap::kAcross}) {
         for (const StageOrder order : kOrders) {
-          EXPECT_TRUE(come_to_an_end(lists_of(job, workers, {overlap, order})));
+          EXPECT_TRUE(
+              come_to_an_end(lists_of(job, workers, {.overlap = overlap, .schedule = order})));
         }
       }
     }
@@ -119,10 +122,10 @@ TEST(StageSchedule, NobodyWaitsForEverAndAllThatIsSentIsReceived) {
   JobSpec four = staged_job(8, 4);
   four.training.penalty = {.r1_gamma = 1.0};
   for (const StageOrder order : kOrders) {
-    EXPECT_TRUE(come_to_an_end(lists_of(three, 3, {.order = order})));
-    EXPECT_TRUE(come_to_an_end(lists_of(three, 6, {.order = order})));
-    EXPECT_TRUE(come_to_an_end(lists_of(four, 4, {.order = order})));
-    EXPECT_TRUE(come_to_an_end(lists_of(four, 8, {.order = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(three, 3, {.schedule = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(three, 6, {.schedule = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(four, 4, {.schedule = order})));
+    EXPECT_TRUE(come_to_an_end(lists_of(four, 8, {.schedule = order})));
   }
 }
 
@@ -159,8 +162,8 @@ TEST(StageSchedule, NoMoreIsInFlightThanMayBeWhateverTheNumberOfMicrobatches) {
   for (const int stages : {2, 3}) {
     for (const JobSpec& job : jobs_in_flight(stages)) {
       const std::vector<Phase> phases = cut_phases_of(job, stages);
-      const auto most_of = [&](const StageOptions& options) {
-        const auto lists = lists_of(job, stages, options);
+      const auto most_of = [&](const Execution& execution) {
+        const auto lists = lists_of(job, stages, execution);
         EXPECT_TRUE(come_to_an_end(lists));
         std::vector<int> most;
         for (const auto& list : lists) {
@@ -169,13 +172,16 @@ TEST(StageSchedule, NoMoreIsInFlightThanMayBeWhateverTheNumberOfMicrobatches) {
         return std::ranges::max(most);
       };
       const StageOrder in_turns = StageOrder::kOneForwardOneBackward;
-      EXPECT_EQ(most_of({.order = in_turns}), stages);
+      EXPECT_EQ(most_of({.schedule = in_turns}), stages);
       for (const int in_flight : {1, 2, 5}) {
-        EXPECT_EQ(most_of({.order = StageOrder::kFill, .in_flight = in_flight}), in_flight);
-        EXPECT_EQ(most_of({.order = StageOrder::kZeroBubble, .in_flight = in_flight}), in_flight);
-        EXPECT_EQ(most_of({Overlap::kNone, in_turns, in_flight}), in_flight);
+        EXPECT_EQ(most_of({.schedule = StageOrder::kFill, .in_flight = in_flight}), in_flight);
+        EXPECT_EQ(most_of({.schedule = StageOrder::kZeroBubble, .in_flight = in_flight}),
+                  in_flight);
+        EXPECT_EQ(
+            most_of({.overlap = Overlap::kNone, .schedule = in_turns, .in_flight = in_flight}),
+            in_flight);
       }
-      EXPECT_EQ(most_of({.order = StageOrder::kByPhase}), 12);
+      EXPECT_EQ(most_of({.schedule = StageOrder::kByPhase}), 12);
     }
   }
 }
@@ -194,7 +200,8 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
   count(alone, one_stage_schedule(cut_phases_of(job, 4), {0, 6}, 0, Overlap::kNone));
   for (const StageOrder order : kOrders) {
     staged.clear();
-    for (const std::vector<Instruction>& list : lists_of(job, 4, {Overlap::kNone, order})) {
+    for (const std::vector<Instruction>& list :
+         lists_of(job, 4, {.overlap = Overlap::kNone, .schedule = order})) {
       count(staged, list);
     }
     EXPECT_EQ(staged, alone);
@@ -203,7 +210,8 @@ TEST(StageSchedule, EveryApplicationHappensOnceSomewhere) {
 
 TEST(StageSchedule, WhileOneWorkerHasAMicrobatchTheNextHasTheOneBefore) {
   // The second worker's first backward waits for no other worker, and all its forwards come first.
-  const auto lists = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
+  const auto lists =
+      lists_of(staged_job(4, 2), 2, {.overlap = Overlap::kNone, .schedule = StageOrder::kByPhase});
   bool has_turned = false;
   for (const Instruction& one : lists[1]) {
     if (one.phase != 0) {
@@ -224,8 +232,10 @@ TEST(StageSchedule, FillsTheWaitForGradientsWithTheNextPhase) {
                                 }) -
            list.begin();
   };
-  const auto filled = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kFill});
-  const auto plain = lists_of(staged_job(4, 2), 2, {Overlap::kNone, StageOrder::kByPhase});
+  const auto filled =
+      lists_of(staged_job(4, 2), 2, {.overlap = Overlap::kNone, .schedule = StageOrder::kFill});
+  const auto plain =
+      lists_of(staged_job(4, 2), 2, {.overlap = Overlap::kNone, .schedule = StageOrder::kByPhase});
   EXPECT_LT(first_of(filled[0], 1, Operation::kForward),
             first_of(filled[0], 0, Operation::kReduce));
   EXPECT_GT(first_of(plain[0], 1, Operation::kForward), first_of(plain[0], 0, Operation::kReduce));

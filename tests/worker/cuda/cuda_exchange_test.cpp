@@ -72,6 +72,7 @@ struct LoneExchange {
                           .exchange = setup,
                           .session = session,
                           .job = placed.job,
+                          .transport = placed.job.layout.transport,
                           .stream = stream.get(),
                           .wait_for_launches = [this] { exchange->wait_for_launches(); }}};
 };

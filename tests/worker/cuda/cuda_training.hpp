@@ -17,10 +17,11 @@
 
 namespace gangway::fidelity {
 
-inline std::unique_ptr<worker::ComputeDevice> stand_in(const JobSpec& job,
+inline std::unique_ptr<worker::ComputeDevice> stand_in(const Job& job, const Execution& execution,
                                                        const worker::Neighbours& neighbours,
                                                        int worker) {
-  return worker::make_cuda_device(job, neighbours, worker, [](const std::string& /*name*/) {});
+  return worker::make_cuda_device(job, execution, neighbours, worker,
+                                  [](const std::string& /*name*/) {});
 }
 
 class CudaTraining : public BesideOneWorker {

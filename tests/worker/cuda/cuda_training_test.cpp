@@ -145,8 +145,8 @@ TEST_F(CudaTraining, PlaysNoGraphsThatLeaveOtherGradients) {
 /// Its graphs have what LibTorch computes.
 class RecordingCuda final : public worker::CudaDevice {
  public:
-  RecordingCuda(const JobSpec& job, Calls& calls)
-      : CudaDevice(job, 0, [](const std::string& /*name*/) {}), calls_(calls) {}
+  RecordingCuda(const Job& job, const Execution& execution, Calls& calls)
+      : CudaDevice(job, execution, 0, [](const std::string& /*name*/) {}), calls_(calls) {}
   std::unique_ptr<worker::GraphRecorder> make_recorder() override {
     return std::make_unique<ComputingRecorder>(calls_);
   }
@@ -168,8 +168,9 @@ TEST_F(CudaTraining, SendsGradientsBesideRecordedStepsWithTheSameBits) {
          .workers = workers,
          .end = kSteps,
          .device =
-             [&](const JobSpec& of, const worker::Neighbours&, int worker) {
-               return std::make_unique<RecordingCuda>(of, calls[static_cast<std::size_t>(worker)]);
+             [&](const Job& of, const Execution& execution, const worker::Neighbours&, int worker) {
+               return std::make_unique<RecordingCuda>(of, execution,
+                                                      calls[static_cast<std::size_t>(worker)]);
              }},
         next_folder());
     EXPECT_EQ(carried.digest, on_cpu(job, kSteps).digest) << workers << " workers";
@@ -193,7 +194,7 @@ TEST_F(CudaTraining, TellsWhatTheAllocatorOfTheDeviceHas) {
   messages::MemoryFigures figures{
       .resident_bytes = 9, .used_bytes = 1, .limit_bytes = 2, .limit = "host"};
   std::jthread([&] {  // which computes on the device from then on
-    worker::CudaDevice(job, 0, [](const std::string& /*name*/) {}).tell_memory(figures);
+    worker::CudaDevice(job, job.layout, 0, [](const std::string& /*name*/) {}).tell_memory(figures);
   })
       .join();
   const messages::MemoryFigures expected{.resident_bytes = 9,

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "launch/run/prepare.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/errors.hpp"
+#include "job/estimate/dry_run.hpp"
+#include "job/file/settle_precision.hpp"
+#include "job/rules/rules.hpp"
+#include "job/run_name.hpp"
+#include "launch/data/followed_data.hpp"
+#include "launch/data/require_data.hpp"
+#include "launch/data/style_picture.hpp"
+#include "launch/mpirun/host_check.hpp"
+#include "launch/mpirun/hostfile.hpp"
+#include "launch/mpirun/mpirun_command.hpp"
+#include "launch/run/own_networks.hpp"
+#include "plan/ranking/make_plan.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_files.hpp"
+#include "run/trace_steps.hpp"
+
+namespace gangway::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The places that speak of the job; its layout may name hosts.
+JobSources sources_of(const RunOptions& options, const Environment& environment) {
+  return {.file = options.job_file,
+          .text = std::nullopt,
+          .overrides = options.overrides,
+          .environment = gangway_variables(environment),
+          .may_name_hosts = true};
+}
+
+void say(const std::string& line) {
+  if (!line.empty()) {
+    std::cout << line << std::endl;
+  }
+}
+
+/// On the hosts that the workers are to be on; one that does not answer has none.
+int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
+  if (hostfile.empty()) {
+    return usable_gpus();
+  }
+  let_root_use_mpirun();
+  constexpr int kLimitSeconds = 20;
+  const MpirunRequest request{.program = program_folder() / "gangway",
+                              .exported_variables = exported_variables(environment)};
+  int fewest = std::numeric_limits<int>::max();
+  for (const CommandOutput& output :
+       run_on_each(request, read_hostfile(hostfile), {"count-gpus"}, kLimitSeconds)) {
+    fewest = std::min(fewest, gpus_in(output.text));
+  }
+  return fewest;
+}
+
+/// The Python environment that the user means: $VIRTUAL_ENV, or .venv beside the job file, so that
+/// workers on any host and later commands run the same one. Empty: neither is there.
+std::string found_python(const fs::path& job_file, const Environment& environment) {
+  if (const auto active = environment.find("VIRTUAL_ENV");
+      active != environment.end() && !active->second.empty()) {
+    return active->second;
+  }
+  const fs::path beside = fs::absolute(job_file).parent_path() / ".venv";
+  return fs::exists(beside / "bin/python") ? beside.string() : std::string();
+}
+
+/// A job as its user's places have it.
+struct Read {
+  ResolvedJob job;
+  std::string unseen_data;  ///< why workers on other hosts cannot begin
+};
+
+Read read_job(const RunOptions& asked, const Environment& environment) {
+  FollowedData followed;
+  ResolvedJob job = load_job(sources_of(asked, environment), [&](const OpenKeys& open) {
+    followed = follow_data(open, job_before(asked, run_name_of(asked.job_file)),
+                           [&] { return fewest_gpus(asked.hostfile, environment); });
+    std::vector<std::string> words = followed.overrides;
+    if (const std::string python = open.python ? found_python(asked.job_file, environment) : "";
+        !python.empty()) {
+      words.push_back("layout.python=" + python);
+    }
+    return words;
+  });
+  for (const std::string& note : {followed.device, followed.note}) {
+    say(note.empty() ? note : "note   " + note);
+  }
+  return {.job = std::move(job), .unseen_data = std::move(followed.unseen)};
+}
+
+/// Of `layout.plan: auto`. Nullopt, and a line about why, where there is none that fits.
+std::optional<fs::path> found_profile(const JobSpec& job, const fs::path& job_file) {
+  std::string why = fmt::format("there is no {}; `gangway profile {}` makes one",
+                                plan::default_profile_file(job_file).string(), job_file.string());
+  if (const auto file = plan::find_profile(job_file)) {
+    try {
+      plan::require_fitting(plan::read_profile(*file), file->string(), job);
+      return file;
+    } catch (const ConfigError& error) {
+      why = error.what();
+    }
+  }
+  say("plan: none, every worker has all networks: " + why);
+  return std::nullopt;
+}
+
+/// Gives `prepared` the layout that a plan ranks first by the profile that was typed, or that the
+/// job names. Keys of the command line keep their values.
+/// @return its workers; 0: no plan was asked for, or none fits
+int take_plan(const RunOptions& asked, Prepared& prepared) {
+  JobSpec& job = prepared.job;
+  const std::string profile = asked.profile.empty() ? job.layout.plan : asked.profile;
+  if (profile.empty()) {
+    return 0;
+  }
+  if (!asked.hostfile.empty()) {
+    throw ConfigError(
+        "--plan, layout.plan: a profile knows its own machine; with --hostfile type what `gangway "
+        "plan --cluster` prints");
+  }
+  if (job.layout.places_networks() || !prepared.read.named_hosts.empty()) {
+    throw ConfigError(
+        "--plan, layout.plan: the job says itself who holds which network; leave layout.stages, "
+        "layout.cuts and the workers of networks out, or the plan");
+  }
+  job.layout.plan.clear();  // what follows is what it says
+  const std::optional<fs::path> file =
+      profile == "auto" ? found_profile(job, asked.job_file) : profile;
+  if (!file) {
+    return 0;
+  }
+  const plan::Candidate first =
+      plan::first_layout(job, *file, asked.workers > 0 ? asked.workers : job.layout.data);
+  say("plan: " + describe(first));
+  job = with_keys_of(with_layout(job, first), job, prepared.read.typed);
+  job.layout.plan.clear();
+  if (const std::string complaint = broken_rule(job); !complaint.empty()) {
+    throw ConfigError(complaint);
+  }
+  return first.workers;
+}
+
+/// Refuses before anything is made what kernels of a CPU cannot be.
+void require_traceable(const std::string& trace, const JobSpec& job) {
+  if (parse_trace_steps(trace).detail.kernels && job.numerics.device == DeviceKind::kCpu) {
+    throw ConfigError(fmt::format(
+        "--trace {}: the job computes on CPUs, and kernels are GPUs': leave them out", trace));
+  }
+}
+
+}  // namespace
+
+std::optional<JobSpec> job_before(const RunOptions& options, const std::string& default_name) {
+  const auto run =
+      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
+  return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
+}
+
+ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,
+                       const Environment& environment) {
+  return load_job(sources_of(asked, environment),
+                  [&](const OpenKeys& /*open*/) { return before.filled_in; });
+}
+
+Prepared prepare(const RunOptions& asked, const Environment& environment) {
+  Read read = read_job(asked, environment);
+  Prepared prepared{.read = std::move(read.job), .job = {}, .where = {}};
+  JobSpec& job = prepared.job = prepared.read.spec;
+  require_traceable(asked.trace, job);
+  const int planned = take_plan(asked, prepared);
+  prepared.where =
+      choose_hosts(asked.hostfile, planned > 0 ? planned : asked.workers, job, environment);
+  place_on_hosts(job, prepared.read.named_hosts, hosts_of(prepared.where));
+  say(prepared.where.found);
+  require_workers(job, prepared.where.workers);
+  inspect_own_networks(job);
+  require_style_picture(job);
+  if (prepared.where.hosts.empty()) {  // other hosts may have other data, or this one none
+    DataFacts facts = require_data(job, environment, say);
+    std::ranges::for_each(facts.notes, [](const std::string& note) { say("note   " + note); });
+    prepared.data = std::move(facts.what);
+  } else if (!read.unseen_data.empty()) {
+    throw ConfigError(read.unseen_data);
+  }
+  return prepared;
+}
+
+}  // namespace gangway::launch

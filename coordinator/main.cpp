@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -44,13 +43,11 @@ namespace {
 
 struct Options {
   StartOptions start;
-  std::filesystem::path request;
-  bool smoke_test = false;
-  double start_deadline_seconds = std::chrono::duration<double>(kStartDeadline).count();
+  std::filesystem::path request;  ///< RUN/request.json, not read yet; empty: there is none
   InheritedTether tether;
 
   [[nodiscard]] std::chrono::milliseconds start_deadline() const {
-    return std::chrono::milliseconds(static_cast<std::int64_t>(start_deadline_seconds * 1000.0));
+    return std::chrono::milliseconds(static_cast<std::int64_t>(start.start_deadline * 1000.0));
   }
 };
 
@@ -72,25 +69,6 @@ sigset_t signals_of_interest() {
 void save_and_leave() { ::kill(::getpid(), SIGTERM); }
 
 void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
-
-void describe(CLI::App& app, Options& options) {
-  app.add_option("job", options.start.job_file, "Job file");
-  app.add_option("--request", options.request, "RUN/request.json, in the place of all other words");
-  app.add_flag("--smoke-test", options.smoke_test,
-               "Exchange one message between the ranks and end");
-  app.add_option("overrides", options.start.overrides, "key=value");
-  app.add_option("--outdir", options.start.outdir, "Folder of the runs")->capture_default_str();
-  app.add_option("--run", options.start.run_name, "Name of the run (default: the job file's)");
-  app.add_option("--resume", options.start.resume, "auto, never, must or a path")
-      ->capture_default_str();
-  app.add_option("--trace", options.start.trace, "Steps to trace, as 100:110");
-  app.add_option("--lifeline-port", options.start.lifeline_port,
-                 "TCP port for the workers' lifelines (0: any)");
-  app.add_option("--start-deadline", options.start_deadline_seconds,
-                 "Seconds until the last worker is ready")
-      ->capture_default_str();
-  app.add_option("--tether", "What ties this rank to gangway run: socket and launcher");
-}
 
 /// What exists from before the job is read until the process ends.
 struct ProcessParts {
@@ -321,21 +299,20 @@ int main(int argc, char** argv) {
   using namespace gangway;  // NOLINT: main is not a header
   int code = static_cast<int>(ExitCode::kInternal);
   try {
-    coordinator::Options options;
-    CLI::App app("Rank 0 of a Gangway job; started by 'gangway train'.", "gangway-coordinator");
-    coordinator::describe(app, options);
-    CLI11_PARSE(app, argc, argv);
-    if (options.request.empty()) {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    const std::string request = words.empty() ? "" : words.front();
+    coordinator::Options options{.start = {}, .request = {}, .tether = inherited_tether(words)};
+    if (request.starts_with('{')) {
+      static_cast<StartRequest&>(options.start) = parse_request(request, "the request");
       options.start.environment = gangway_variables(read_environment());
     } else {
+      options.request = request;
       options.start.run_directory = options.request.parent_path();
-      options.start.job_file = options.start.run_directory / kAskedFile;
     }
-    options.tether = inherited_tether({argv, argv + argc});
     options.start.is_one_host = coordinator::all_ranks_are_here();
     options.start.memory_may_go =
         !options.start.is_one_host || !coordinator::environment("SLURM_JOB_ID").empty();
-    code = options.smoke_test ? coordinator::smoke_test() : coordinator::coordinate(options);
+    code = request == "--smoke-test" ? coordinator::smoke_test() : coordinator::coordinate(options);
   } catch (const Error& error) {
     std::cerr << "gangway: " << error.what() << std::endl;
     code = static_cast<int>(error.code());

@@ -118,10 +118,7 @@ BegunState Training::begin(const Setup& setup) {
 }
 
 Training::Training(const Setup& setup, const BegunState& begun)
-    : job_(setup.job),
-      options_(setup.options),
-      link_(setup.link),
-      replica_(setup.replica),
+    : setup_(setup),
       first_step_(begun.begin.step),
       phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
                                    pipeline::cuts_of(setup.job, setup.replica.placement().layout))),
@@ -132,8 +129,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
       trace_(trace_setup(setup, phases_)),
       clock_(setup.job.networks.size()),
       transport_(trace_.transport()),
-      device_(setup.device),
-      memory_(device_, {.groups = setup.control_groups}),
+      memory_(setup_.device, {.groups = setup.control_groups}),
       contents_(contents_check(setup)),
       dataset_(
           data::open_dataset(setup.job.data, setup.job.model, setup.job.training.seed, &contents_)),
@@ -150,41 +146,42 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .trace = &trace_.lane()},
               shares_.layout()),
       exchange_(groups_.all()),
-      reals_(job_, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
-             [this](const StagingSetup& staging) { return device_.make_staging(staging); }),
-      remote_(remote_of(shares_, exchange_, device_, streams_, setup.replica)),
-      operations_({.job = job_,
-                   .options = options_,
-                   .execution = shares_.layout(),
-                   .phases = phases_,
-                   .networks = replica_.networks(),
-                   .reals = reals_,
-                   .exchange = exchange_,
-                   .exchanges = device_.connect(replica_.networks(), exchange_),
-                   .watchers = watchers_of(replica_.networks(), device_, snapshots_.taker()),
-                   .device = device_.device(),
-                   .local = local_,
-                   .pools = replica_.pools(),
-                   .changes = &changes_,
-                   .shares = remote_ ? &shares_ : nullptr,
-                   .remote = remote_.get()}),
+      reals_(setup_.job, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
+             [this](const StagingSetup& staging) { return setup_.device.make_staging(staging); }),
+      remote_(remote_of(shares_, exchange_, setup_.device, streams_, setup.replica)),
+      operations_(
+          {.job = setup_.job,
+           .options = setup_.options,
+           .execution = shares_.layout(),
+           .phases = phases_,
+           .networks = setup_.replica.networks(),
+           .reals = reals_,
+           .exchange = exchange_,
+           .exchanges = setup_.device.connect(setup_.replica.networks(), exchange_),
+           .watchers = watchers_of(setup_.replica.networks(), setup_.device, snapshots_.taker()),
+           .device = setup_.device.device(),
+           .local = local_,
+           .pools = setup_.replica.pools(),
+           .changes = &changes_,
+           .shares = remote_ ? &shares_ : nullptr,
+           .remote = remote_.get()}),
       marked_operations_(operations_, setup.job.network_names(), &trace_.compute()),
-      pictures_({.job = job_,
-                 .grid = options_.output.grid,
+      pictures_({.job = setup_.job,
+                 .grid = setup_.options.output.grid,
                  .dataset = *dataset_,
-                 .network = job_.shown_network(),
-                 .states = replica_.networks(),
-                 .own_step = job_.training.own.shows ? operations_.own_step() : nullptr,
-                 .drawer = shares_.layout()[job_.shown_network()].workers.front(),
+                 .network = setup_.job.shown_network(),
+                 .states = setup_.replica.networks(),
+                 .own_step = setup_.job.training.own.shows ? operations_.own_step() : nullptr,
+                 .drawer = shares_.layout()[setup_.job.shown_network()].workers.front(),
                  .transport = transport_,
                  .lane = setup.lane,
                  .run_directory = setup.welcome.run_directory,
                  .timeout = exchange_.timeout}) {
   if (shares_.are_apart() && shares_.worker() == 0) {
-    pipeline::require_sound_lists(phases_, shares_.layout(), job_.network_names());
+    pipeline::require_sound_lists(phases_, shares_.layout(), setup_.job.network_names());
   }
   begin_graphs();
-  if (ImagePools* pools = replica_.pools()) {
+  if (ImagePools* pools = setup_.replica.pools()) {
     pools->take_up();
   }
 }
@@ -193,15 +190,15 @@ void Training::begin_graphs() {
   if (shares_.layout().cuda_graph == GraphChoice::kOff) {
     return;
   }
-  recorder_ = device_.make_recorder();
+  recorder_ = setup_.device.make_recorder();
   if (!recorder_) {
     return;
   }
-  const std::string why_not = why_not_recorded(job_, shares_.layout());
+  const std::string why_not = why_not_recorded(setup_.job, shares_.layout());
   if (why_not.empty()) {
     graphs_.emplace(StepGraphs::Setup{.recorder = *recorder_,
                                       .operations = operations_,
-                                      .job = job_,
+                                      .job = setup_.job,
                                       .execution = shares_.layout(),
                                       .local = local_,
                                       .say = exchange_.on_stall});
@@ -214,13 +211,13 @@ void Training::begin_graphs() {
 messages::Ready Training::describe() const {
   messages::Ready info;
   std::vector<std::string> buckets;
-  for (const NetworkState* network : replica_.networks()) {
+  for (const NetworkState* network : setup_.replica.networks()) {
     info.parameters.push_back(network->num_parameters());
     buckets.push_back(std::to_string(network->plan().num_buckets()));
   }
-  info.plan_hash = replica_.plan_hash();
+  info.plan_hash = setup_.replica.plan_hash();
   info.plan_summary = fmt::format("reduced in {} buckets", fmt::join(buckets, " and "));
-  if (remote_ && device_.lags_behind()) {  // else there is but one way
+  if (remote_ && setup_.device.lags_behind()) {  // else there is but one way
     info.plan_summary += fmt::format("; tensors of passes go {}", remote_->way());
   }
   info.data_fingerprint = dataset_->fingerprint();
@@ -232,11 +229,11 @@ messages::Ready Training::describe() const {
 }
 
 void Training::run() {
-  messages::Lease lease = link_.next_lease(kFirstLeaseDeadline);
+  messages::Lease lease = setup_.link.next_lease(kFirstLeaseDeadline);
   told_bytes_ = bytes_sent();  // what came before belongs to no step
   clock_.begin();
-  device_clock_.emplace(device_.make_marks(), job_.networks.size(),
-                        job_.steps_of_kimg(options_.output.tick_kimg));
+  device_clock_.emplace(setup_.device.make_marks(), setup_.job.networks.size(),
+                        setup_.job.steps_of_kimg(setup_.options.output.tick_kimg));
   // Only now: a lease says that all are there, and the picture is made by all.
   if (first_step_ == 0) {
     write_pictures(0);
@@ -253,7 +250,7 @@ void Training::run() {
       return;
     }
     const PartScope part = in_part(messages::StepPart::kCoordinator);
-    lease = link_.next_lease(kLeaseDeadline);
+    lease = setup_.link.next_lease(kLeaseDeadline);
   }
 }
 
@@ -303,9 +300,9 @@ void Training::take_snapshot_now(std::int64_t steps_done) {
   const PartScope part = in_part(messages::StepPart::kSnapshots);
   auto since = std::chrono::steady_clock::now();
   operations_.finish_exchanges();
-  if (device_.lags_behind()) {
+  if (setup_.device.lags_behind()) {
     // Waiting for the device is a part of the price: without a snapshot the host would run ahead.
-    for (NetworkState* network : replica_.networks()) {
+    for (NetworkState* network : setup_.replica.networks()) {
       network->fetch_own(transport_.worker());
     }
   } else {
@@ -316,13 +313,13 @@ void Training::take_snapshot_now(std::int64_t steps_done) {
 }
 
 void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> snapshot) {
-  ImagePools* pools = replica_.pools();
+  ImagePools* pools = setup_.replica.pools();
   if (pools == nullptr) {
     return;
   }
   const PartScope part = in_part(messages::StepPart::kSnapshots);
   // As an update of a network: what an earlier snapshot still has to copy of them is copied first.
-  const auto index = static_cast<NetworkId>(replica_.networks().size());
+  const auto index = static_cast<NetworkId>(setup_.replica.networks().size());
   UpdateWatcher& watcher = snapshots_.taker().watcher(index);
   UpdatePlan plan;
   plan.counts.updates = steps_done;  // as who watches is told: after it
@@ -343,7 +340,8 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<pipeline::Instruction>& schedule = schedules_.of(step);
   if (remote_) {
-    remote_->begin_step(step, schedule, job_.growth_level(step * job_.images_per_step()));
+    remote_->begin_step(step, schedule,
+                        setup_.job.growth_level(step * setup_.job.images_per_step()));
   }
   operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);
@@ -354,9 +352,9 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
     pipeline::execute(schedule, marked_operations_);
   }
   device_clock_->end_step();
-  device_.require_own_kernels();
+  setup_.device.require_own_kernels();
   // What is updated on a device, or not at all here, nobody copies on its way.
-  if (snapshot_follows && (device_.lags_behind() || snapshots_.taker().is_empty())) {
+  if (snapshot_follows && (setup_.device.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);
   } else if (snapshot_follows) {
     store_pools(step + 1, step + 1);
@@ -394,13 +392,13 @@ void Training::write_pictures(std::int64_t steps_done) {
     try_to_write([this] { pictures_.write_reals(); });
   }
   // Before the first step nobody has said so.
-  replica_.networks()[job_.shown_network()]->network().grow_to(
-      job_.growth_level(steps_done * job_.images_per_step()));
-  const std::string file = fakes_file(job_, options_.output, steps_done);
+  setup_.replica.networks()[setup_.job.shown_network()]->network().grow_to(
+      setup_.job.growth_level(steps_done * setup_.job.images_per_step()));
+  const std::string file = fakes_file(setup_.job, setup_.options.output, steps_done);
   bool was_drawn_here = false;
   try_to_write([&] { was_drawn_here = pictures_.write_fakes(file); });
   if (was_drawn_here) {
-    link_.picture({.step = steps_done, .file = file});
+    setup_.link.picture({.step = steps_done, .file = file});
   }
   told_bytes_ += bytes_sent() - sent_before;  // of no step either
 }

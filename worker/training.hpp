@@ -79,7 +79,7 @@ class Training {
   void report(std::int64_t steps_done);
   /// Payload to other workers so far, whichever way: the device may send by itself.
   [[nodiscard]] std::uint64_t bytes_sent() const {
-    return transport_.bytes_sent() + device_.bytes_sent();
+    return transport_.bytes_sent() + setup_.device.bytes_sent();
   }
   /// Sends the report that waits for its losses, if one does.
   void send_report();
@@ -91,10 +91,7 @@ class Training {
   void try_to_write(const std::function<void()>& write) const;
   void write_pictures(std::int64_t steps_done);
 
-  const Job& job_;
-  const RunOptions& options_;
-  CoordinatorLink& link_;
-  Replica& replica_;
+  Setup setup_;
   std::int64_t first_step_;
   std::vector<pipeline::Phase> phases_;
   pipeline::PassShares shares_;
@@ -105,7 +102,6 @@ class Training {
   StepClock clock_;
   std::optional<DeviceClock> device_clock_;  // once the thread's ledger has begun
   comm::Transport& transport_;
-  ComputeDevice& device_;
   MemoryWatch memory_;
   data::ContentsCheck contents_;
   std::unique_ptr<data::Dataset> dataset_;

@@ -17,7 +17,7 @@ void Training::report(std::int64_t steps_done) {
   device_clock_->tell(progress.figures);
   progress.figures.loader = reals_.take_loader_figures();
   const PartScope part = in_part(messages::StepPart::kReport);  // the next step's
-  if (steps_done == job_.total_steps()) {
+  if (steps_done == setup_.job.total_steps()) {
     memory_.read_anew();  // nobody is told of a peak behind it
   }
   progress.memory = memory_.now();
@@ -28,7 +28,7 @@ void Training::report(std::int64_t steps_done) {
     progress.figures.exposed_seconds += exposure.seconds;
   }
   progress.unfired = operations_.take_unfired();
-  progress.gauges = device_.gauges();
+  progress.gauges = setup_.device.gauges();
   // What a wait between two steps sent counts for the next.
   const std::uint64_t sent = bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
@@ -45,7 +45,7 @@ void Training::report(std::int64_t steps_done) {
   send_report();
   unsent_.emplace(
       UnsentReport{std::move(progress), operations_.take_losses(), operations_.has_histograms()});
-  if (!device_.lags_behind()) {
+  if (!setup_.device.lags_behind()) {
     send_report();
   }
 }
@@ -60,7 +60,7 @@ void Training::send_report() {
     std::ranges::move(unsent_->losses.read_histograms(unsent_->progress.step),
                       std::back_inserter(unsent_->progress.histograms));
   }
-  link_.report(unsent_->progress);
+  setup_.link.report(unsent_->progress);
   const std::int64_t told = unsent_->progress.step;
   unsent_.reset();
   // Not before the losses of the step behind it are told: where they show it, they date it.

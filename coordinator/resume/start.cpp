@@ -24,27 +24,13 @@
 #include "job/file/settle_precision.hpp"
 #include "job/library/family_library.hpp"
 #include "job/modules/module_files.hpp"
-#include "job/run_name.hpp"
 #include "run/decision_file.hpp"
-#include "run/run_directory.hpp"
 #include "run/unrecorded_end.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path choose_directory(const StartOptions& options, const std::string& default_name) {
-  if (!options.run_directory.empty()) {
-    return fs::absolute(options.run_directory);
-  }
-  const std::string name = options.run_name.empty() ? default_name : options.run_name;
-  require_run_name(name);
-  if (options.resume == "never") {
-    return create_run(options.outdir, name);
-  }
-  return open_run(options.outdir, name);
-}
 
 /// A checkpoint named by the user: its own folder, or a run whose newest one is meant.
 checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
@@ -347,7 +333,7 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
                               .environment = options.environment});
   require_workers(job.spec, num_workers);
   const TraceSteps trace = parse_trace_steps(options.trace);
-  const fs::path directory = choose_directory(options, job.name);
+  const fs::path directory = run_of(options, job.name);
   StartedRun run{.spec = job.spec,
                  .job_yaml = std::move(job.yaml),
                  .directory = directory,

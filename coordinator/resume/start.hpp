@@ -23,15 +23,9 @@
 
 namespace gangway::coordinator {
 
-/// What rank 0 was asked for: by `gangway run` in a file, or under a bare mpirun by its words.
+/// What rank 0 was asked for, and what it has found.
 struct StartOptions : StartRequest {
-  std::filesystem::path job_file;
-  std::vector<std::string> overrides;              ///< key=value
-  std::map<std::string, std::string> environment;  ///< GANGWAY_…
-  std::filesystem::path outdir = "runs";
-  std::string run_name;  ///< empty: the job file's stem
-  std::filesystem::path
-      run_directory;  ///< not empty: chosen and made by `gangway run`, instead of the two above
+  std::map<std::string, std::string> environment;  ///< GANGWAY_…, of a bare mpirun
   bool is_one_host = false;  ///< all ranks are on this host, and see its memory
   /// The hosts' memory may be wiped, or others take over, when the job ends.
   bool memory_may_go = false;

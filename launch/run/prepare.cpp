@@ -161,8 +161,7 @@ void require_traceable(const std::string& trace, const JobSpec& job) {
 }  // namespace
 
 std::optional<JobSpec> job_before(const RunOptions& options, const std::string& default_name) {
-  const auto run =
-      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
+  const auto run = find_run(options.outdir, options.name_or(default_name));
   return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
 }
 

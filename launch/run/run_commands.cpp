@@ -13,14 +13,6 @@
 namespace gangway::launch {
 namespace {
 
-/// The coordinator reads them again.
-struct TrainOptions {
-  RunOptions run;
-  std::string start_deadline;
-  std::string request;
-  std::string device;
-};
-
 constexpr const char* kOverridesHelp =
     "Keys of the job file, as training.kimg=80; ~training.kimg or training.kimg=null: back to its "
     "default (docs/job-file.md)";
@@ -92,19 +84,19 @@ void add_run_command(CLI::App& app, CommandLine& line) {
 }
 
 void add_train_command(CLI::App& app, CommandLine& line) {
-  const auto options = std::make_shared<TrainOptions>();
+  const auto options = std::make_shared<RankOptions>();
   CLI::App* train = app.add_subcommand(
       "train", "What every rank under mpirun or srun runs: one coordinator, the others workers");
-  train->add_option("job", options->run.job_file, "Job file")->type_name("JOB.yaml");
-  train->add_option("overrides", options->run.overrides, kOverridesHelp)->type_name("key=value");
-  train->add_option("--outdir", options->run.outdir, "Folder of the runs")->capture_default_str();
-  train->add_option("--run", options->run.run_name,
+  train->add_option("job", options->asked.job_file, "Job file")->type_name("JOB.yaml");
+  train->add_option("overrides", options->asked.overrides, kOverridesHelp)->type_name("key=value");
+  train->add_option("--outdir", options->asked.outdir, "Folder of the runs")->capture_default_str();
+  train->add_option("--run", options->asked.run_name,
                     "Name of the run. Default: the job file's name");
-  add_resume(*train, options->run.resume);
-  train->add_option("--lifeline-port", options->run.lifeline_port,
+  add_resume(*train, options->asked.resume);
+  train->add_option("--lifeline-port", options->asked.lifeline_port,
                     "TCP port on which workers keep in touch");
-  train->add_option("--trace", options->run.trace, kTraceHelp)->type_name("FIRST:END");
-  train->add_option("--start-deadline", options->start_deadline,
+  train->add_option("--trace", options->asked.trace, kTraceHelp)->type_name("FIRST:END");
+  train->add_option("--start-deadline", options->asked.start_deadline,
                     "Seconds until the last worker must be ready");
   // Of `gangway run`.
   train->add_option("--request", options->request)->group("");
@@ -113,13 +105,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       "Example:\n  mpirun -n 3 gangway train examples/fashion-mnist.yaml      one coordinator, two "
       "workers");
   train->callback([options, &line] {
-    line.action = [options, &line]() -> int {
-      gangway::launch::train(line.environment, {line.typed.begin() + 2, line.typed.end()},
-                             {.device = options->device,
-                              .request = options->request,
-                              .job_file = options->run.job_file,
-                              .overrides = options->run.overrides});
-    };
+    line.action = [options, &line]() -> int { gangway::launch::train(line.environment, *options); };
   });
 }
 

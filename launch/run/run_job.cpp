@@ -20,7 +20,6 @@
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/settle_precision.hpp"
-#include "job/run_name.hpp"
 #include "launch/checkpoints/run_lookup.hpp"
 #include "launch/checkpoints/snapshot_commands.hpp"
 #include "launch/fit/expected_memory.hpp"
@@ -44,20 +43,6 @@ namespace fs = std::filesystem;
 // A run that was killed a moment ago holds its lock until its last process is gone, about a second.
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
-
-fs::path choose_run(const RunOptions& options, const std::string& default_name) {
-  const std::string name = options.run_name.empty() ? default_name : options.run_name;
-  require_run_name(name);
-  if (options.resume == "never") {
-    return create_run(options.outdir, name);
-  }
-  if (options.resume == "must" && !find_run(options.outdir, name)) {
-    throw CheckpointError(
-        fmt::format("--resume must: there is no run '{}' in {}: start with --resume auto", name,
-                    options.outdir.string()));
-  }
-  return open_run(options.outdir, name);
-}
 
 /// The run must be nobody's before the old status is forgotten. The coordinator takes the lock for
 /// good.
@@ -84,8 +69,7 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
   if (options.resume != "auto" && options.resume != "must") {
     return options.resume != "never";
   }
-  const auto run =
-      find_run(options.outdir, options.run_name.empty() ? default_name : options.run_name);
+  const auto run = find_run(options.outdir, options.name_or(default_name));
   return run && newest_checkpoint(*run).has_value();
 }
 
@@ -153,7 +137,7 @@ fs::path claim_run(const RunOptions& options, const Prepared& prepared) {
   if (!goes_on(options, prepared.read.name)) {
     require_initial_weights(prepared.job);  // later the checkpoints count
   }
-  fs::path run = choose_run(options, prepared.read.name);
+  fs::path run = run_of(options, prepared.read.name);
   require_free(run);
   clear_status(run);
   fs::remove(run / kPlacementFile);

@@ -374,10 +374,10 @@ void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
   }
   // Each time: another command may have written its own meanwhile.
   write_file_atomically(run_ / kAskedFile, to_yaml(job_on(lineup())));
-  write_request(run_, request_of_start(resume, goes_on));
+  write_file_atomically(run_ / kRequestFile, to_json(request_of_start(resume, goes_on)));
   request_.workers = lineup().workers;
   request_.hostfile = coordinator_hostfile(lineup().hosts, run_);
-  request_.train_arguments = {"--request", fs::absolute(run_ / kRequestFile).string(), "--device",
+  request_.train_arguments = {"--request", (run_ / kRequestFile).string(), "--device",
                               std::string(name_of(spec_.numerics.device))};
   job.command = mpirun_command(request_);
   job.ranks = lineup().workers + 1;
@@ -389,15 +389,17 @@ void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
 
 StartRequest Starts::request_of_start(const std::string& resume, bool goes_on) const {
   const ResumeLines lines = resume_lines(asked_.resume, run_, typed_);
-  return {.resume = resume,
-          .trace = asked_.trace,
-          .command = lines.before_save,
-          .resume_command = lines.after_save,
-          .goes_on = goes_on,
-          .is_again = is_again_,
-          .replay = asked_.replay,
-          .lifeline_port = asked_.lifeline_port,
-          .bar_columns = bar_columns(asked_.progress)};
+  StartRequest request = asked_;
+  request.run_directory = run_;
+  request.job_file = run_ / kAskedFile;
+  request.overrides.clear();
+  request.resume = resume;
+  request.command = lines.before_save;
+  request.resume_command = lines.after_save;
+  request.goes_on = goes_on;
+  request.is_again = is_again_;
+  request.bar_columns = bar_columns(asked_.progress);
+  return request;
 }
 
 }  // namespace gangway::launch

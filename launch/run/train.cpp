@@ -142,26 +142,25 @@ int launched_rank(const Environment& environment) {
       "coordinator and two workers");
 }
 
-void train(const Environment& environment, const std::vector<std::string>& arguments,
-           const RankOptions& options) {
-  if (options.request.empty() && options.job_file.empty()) {
+void train(const Environment& environment, RankOptions options) {
+  StartRequest& asked = options.asked;
+  if (options.request.empty() && asked.job_file.empty()) {
     throw ConfigError("gangway train: name a job file, as in: mpirun -n 3 gangway train JOB.yaml");
   }
-  const JobSources sources{.file = options.job_file,
+  const JobSources sources{.file = asked.job_file,
                            .text = std::nullopt,
-                           .overrides = options.overrides,
+                           .overrides = asked.overrides,
                            .environment = gangway_variables(environment)};
   const int rank = launched_rank(environment);
   hold_signals(rank);
   const std::string tether = tether_argument(tie(environment, rank));
   choose_message_paths();
+  if (rank == 0 && options.request.empty()) {
+    std::ranges::move(followed_overrides(sources), std::back_inserter(asked.overrides));
+    become("gangway-coordinator", {to_json(asked), tether});
+  }
   if (rank == 0) {
-    std::vector<std::string> words = arguments;
-    if (options.request.empty()) {
-      std::ranges::copy(followed_overrides(sources), std::back_inserter(words));
-    }
-    words.push_back(tether);
-    become("gangway-coordinator", words);
+    become("gangway-coordinator", {options.request.string(), tether});
   }
   // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is
   // silence.

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "launch/process/environment.hpp"
+#include "run/start_request.hpp"
 
 namespace gangway::launch {
 
@@ -16,17 +16,14 @@ namespace gangway::launch {
 /// have been started by.
 [[nodiscard]] int launched_rank(const Environment& environment);
 
-/// What a rank has to know of the command line.
+/// Of the command line.
 struct RankOptions {
+  StartRequest asked;             ///< by the user of a bare mpirun
+  std::filesystem::path request;  ///< RUN/request.json of `gangway run`, in its place
   /// Kind of device, as `gangway run` has read it in the job; empty under a bare mpirun.
   std::string device;
-  std::filesystem::path request;   ///< RUN/request.json; empty under a bare mpirun
-  std::filesystem::path job_file;  ///< of a bare mpirun, as its overrides
-  std::vector<std::string> overrides;
 };
 
-/// @param arguments what followed `gangway train`, for the coordinator.
-[[noreturn]] void train(const Environment& environment, const std::vector<std::string>& arguments,
-                        const RankOptions& options);
+[[noreturn]] void train(const Environment& environment, RankOptions options);
 
 }  // namespace gangway::launch

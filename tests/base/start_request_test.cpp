@@ -21,7 +21,12 @@ std::string request_refusal(const std::filesystem::path& file) {
 
 TEST(StartRequest, IsReadAsItWasWritten) {
   const testing::ScratchFolder folder;
-  const StartRequest request{.resume = "runs/a/checkpoints/step-000000004",
+  const StartRequest request{.job_file = "a job.yaml",
+                             .overrides = {"training.kimg=1"},
+                             .outdir = "/runs",
+                             .run_name = "a",
+                             .run_directory = "/runs/00000-a",
+                             .resume = "runs/a/checkpoints/step-000000004",
                              .trace = "100:110,shapes",
                              .command = "gangway run 'a job.yaml'",
                              .resume_command = "gangway run \"b\" --resume auto",
@@ -29,15 +34,14 @@ TEST(StartRequest, IsReadAsItWasWritten) {
                              .is_again = true,
                              .replay = "runs/b",
                              .lifeline_port = 65535,
-                             .bar_columns = 80};
-  write_request(folder.path(), request);
-  EXPECT_EQ(read_request(folder.path() / kRequestFile), request);
+                             .bar_columns = 80,
+                             .start_deadline = 0.5};
+  EXPECT_EQ(read_request(folder.write(std::string(kRequestFile), to_json(request))), request);
 }
 
 TEST(StartRequest, IsRefusedInOneLineWhereItIsDamagedOrGone) {
   const testing::ScratchFolder folder;
-  EXPECT_THAT(request_refusal(folder.path() / kRequestFile),
-              ::testing::HasSubstr("request.json: not there"));
+  EXPECT_THAT(request_refusal(folder.path() / kRequestFile), ::testing::HasSubstr("damaged"));
   for (const char* text : {"", "{}", "[]", R"({"resume": 3})", "{\"resume\": \"auto\""}) {
     EXPECT_THAT(request_refusal(folder.write(std::string(kRequestFile), text)),
                 ::testing::HasSubstr("request.json: damaged"))

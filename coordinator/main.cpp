@@ -116,8 +116,7 @@ ConductorSettings settings_of(const Options& options, const StartedRun& run, int
                               const LifelineServer& lifelines) {
   ConductorSettings settings = conductor_settings(run, num_workers);
   settings.build = build_id();
-  settings.welcome.lifeline = {
-      .hosts = lifelines.hosts(), .port = lifelines.port(), .token = lifelines.token()};
+  settings.welcome.lifeline = lifelines.address();
   if (options.start.memory_may_go) {
     settings.copied_by_rank_0 = shared_memory_identity();
   }
@@ -128,12 +127,12 @@ ConductorSettings settings_of(const Options& options, const StartedRun& run, int
 }
 
 Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
-  LifelineServer lifelines(
-      parts.io,
-      {.port = options.start.lifeline_port,
-       .reach = options.start.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
-       .networks = networks_of_the_hosts()},
-      parts.session.size() - 1);
+  const StartOptions& asked = options.start;
+  LifelineServer lifelines(parts.io,
+                           {.reach = asked.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
+                            .port = asked.lifeline_port,
+                            .networks = networks_of_the_hosts()},
+                           parts.session.size() - 1);
   const auto page = open_live_page(run.spec.output,
                                    {.run_directory = run.directory,
                                     .host = self.host,
@@ -141,15 +140,13 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                                     .incarnation = run.start.incarnation},
                                    [](const std::string& line) { std::cout << line << std::endl; });
   const Viewers viewers = page ? page->viewers() : Viewers();
-  RunRecorder recorder(run, {options.start.command, options.start.resume_command}, self,
-                       {.out = std::cout,
-                        .err = std::cerr,
-                        .bar_columns = options.start.bar_columns,
-                        .viewers = viewers});
+  RunRecorder recorder(
+      run, {asked.command, asked.resume_command}, self,
+      {.out = std::cout, .err = std::cerr, .bar_columns = asked.bar_columns, .viewers = viewers});
   recorder.show_header();
-  if (!options.start.is_one_host) {
+  if (!asked.is_one_host) {
     recorder.say(fmt::format("net    workers reach the coordinator at {}, port {}",
-                             with_interfaces(lifelines.hosts()), lifelines.port()));
+                             with_interfaces(lifelines.address().hosts), lifelines.address().port));
   }
   if (page) {
     recorder.say(page->line());
@@ -159,7 +156,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
         fmt::format("score  left to: gangway evaluate {} --follow", run.directory.string()));
   }
   ResumeChoice choice(
-      run, options.start, [&recorder](const std::string& line) { recorder.say(line); },
+      run, asked, [&recorder](const std::string& line) { recorder.say(line); },
       [&run](std::int64_t step) {
         return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
       });
@@ -227,6 +224,16 @@ int refuse(comm::MpiSession& session, MpiControl& mpi, int exit_code, const std:
   return exit_code;
 }
 
+std::string finished_line(const StartedRun& run) {
+  return run.end_step < run.spec.total_steps()
+             ? fmt::format(
+                   "finished: {} stopped early at step {} (gangway events says why); with "
+                   "checkpoint.early_stop.patience=0 it trains on",
+                   run.directory.string(), run.end_step)
+             : fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
+                           run.directory.string(), run.spec.training.kimg);
+}
+
 int coordinate(Options options) {
   const Identity self{.host = host_name(), .pid = ::getpid()};
   boost::asio::io_context io;
@@ -261,14 +268,7 @@ int coordinate(Options options) {
                  [](const std::string& line) { std::cout << line << std::endl; });
     });
     if (run.is_finished()) {
-      const std::string line =
-          run.end_step < run.spec.total_steps()
-              ? fmt::format(
-                    "finished: {} stopped early at step {} (gangway events says why); with "
-                    "checkpoint.early_stop.patience=0 it trains on",
-                    run.directory.string(), run.end_step)
-              : fmt::format("finished: {} reached {} kimg; raise training.kimg to train on",
-                            run.directory.string(), run.spec.training.kimg);
+      const std::string line = finished_line(run);
       std::cout << line << std::endl;
       try_write_status(run.directory, {.exit_code = 0, .reason = line});
       return refuse(session, mpi, 0, line);

@@ -7,19 +7,17 @@
 // with tag kControlTag. Data between workers uses tags from comm/transport/message_tag.hpp, all
 // below kControlTag, so the two never meet.
 //
-// Lifeline: a TCP connection that each worker opens to the coordinator. First line sent by the
-// worker, with the connection: "gangway-lifeline TOKEN RANK\n"; who does not send it in time is no
-// worker. Then the worker sends one byte every kHeartbeatPeriod: kHeartbeat, or kHeartbeatInWait
-// while its compute thread waits for its lane, and so for a peer perhaps, or kHeartbeatInStart as
-// long as it gets on with what comes before its Ready (data are listed, networks built); when a
-// crash ends it, one
-// byte with the number of the signal; and when the run has failed and it copies its snapshots to
-// the disk, kKeeping now and then as long as that gets on. The kernel closes it when the process
-// dies, whatever killed it. The coordinator sends a kHeartbeat as often while its event loop turns,
-// and one byte when the job ends without this worker's consent: kAbandon, upon which the worker
-// copies its snapshots to the disk, or kAbandonAsIs, upon which they stay in memory alone, as the
-// job starts again. Upon EOF or silence it does what it was told in its Welcome. All end it with
-// exit code 3.
+// Lifeline: a TCP connection that each worker opens to the coordinator, with a greeting
+// (run/liveness/greeting.hpp) of no words. Then the worker sends one byte every kHeartbeatPeriod:
+// kHeartbeat, or kHeartbeatInWait while its compute thread waits for its lane, and so for a peer
+// perhaps, or kHeartbeatInStart as long as it gets on with what comes before its Ready (data are
+// listed, networks built); when a crash ends it, one byte with the number of the signal; and when
+// the run has failed and it copies its snapshots to the disk, kKeeping now and then as long as that
+// gets on. The kernel closes it when the process dies, whatever killed it. The coordinator sends a
+// kHeartbeat as often while its event loop turns, and one byte when the job ends without this
+// worker's consent: kAbandon, upon which the worker copies its snapshots to the disk, or
+// kAbandonAsIs, upon which they stay in memory alone, as the job starts again. Upon EOF or silence
+// it does what it was told in its Welcome. All end it with exit code 3.
 #pragma once
 
 #include <chrono>

@@ -63,7 +63,6 @@ void* opened(const fs::path& file, int flags) {
   return handle;
 }
 
-/// @pre none has begun
 const PythonPlugin& begun_python(const Job& job, const Execution& how,
                                  const std::function<void(const std::string& line)>& tell,
                                  bool keeps_bytecode) {
@@ -99,7 +98,9 @@ void open_python(Job& job, const Execution& how,
   if (open_plugin == nullptr) {
     open_plugin = &begun_python(job, how, tell, keeps_bytecode);
   }
-  learn_own_step(job);
+  if (job.training.step.is_python()) {
+    job.training.own = open_plugin->facts(job);
+  }
 }
 
 std::unique_ptr<Block> make_block(const PythonSpec& spec) {
@@ -114,12 +115,6 @@ std::unique_ptr<PythonStep> make_python_step(const Job& job, const PerNetwork<Ne
     throw InvariantError("training.step is Python, and no interpreter has begun");
   }
   return open_plugin->make_step(job, networks);
-}
-
-void learn_own_step(Job& job) {
-  if (job.training.step.is_python()) {
-    job.training.own = open_plugin->facts(job);
-  }
 }
 
 void save_python(Network& network, const fs::path& file) {

@@ -62,9 +62,4 @@ class PythonStep {
 [[nodiscard]] std::unique_ptr<PythonStep> make_python_step(const Job& job,
                                                            const PerNetwork<Network*>& networks);
 
-/// Looks into the file of the job's step, where it has one, for the job's training.own. Before
-/// anything is made of the job's architectures. @pre open_python
-/// @throws ConfigError of one line
-void learn_own_step(Job& job);
-
 }  // namespace gangway::gan

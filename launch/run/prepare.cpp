@@ -74,13 +74,9 @@ std::string found_python(const fs::path& job_file, const Environment& environmen
   return fs::exists(beside / "bin/python") ? beside.string() : std::string();
 }
 
-/// A job as its user's places have it.
-struct Read {
-  ResolvedJob job;
-  std::string unseen_data;  ///< why workers on other hosts cannot begin
-};
-
-Read read_job(const RunOptions& asked, const Environment& environment) {
+/// @param unseen_data  gets why workers on other hosts cannot begin
+ResolvedJob read_job(const RunOptions& asked, const Environment& environment,
+                     std::string& unseen_data) {
   FollowedData followed;
   ResolvedJob job = load_job(sources_of(asked, environment), [&](const OpenKeys& open) {
     followed = follow_data(open, job_before(asked, run_name_of(asked.job_file)),
@@ -95,7 +91,8 @@ Read read_job(const RunOptions& asked, const Environment& environment) {
   for (const std::string& note : {followed.device, followed.note}) {
     say(note.empty() ? note : "note   " + note);
   }
-  return {.job = std::move(job), .unseen_data = std::move(followed.unseen)};
+  unseen_data = std::move(followed.unseen);
+  return job;
 }
 
 /// Of `layout.plan: auto`. Nullopt, and a line about why, where there is none that fits.
@@ -172,8 +169,8 @@ ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,
 }
 
 Prepared prepare(const RunOptions& asked, const Environment& environment) {
-  Read read = read_job(asked, environment);
-  Prepared prepared{.read = std::move(read.job), .job = {}, .where = {}};
+  std::string unseen_data;
+  Prepared prepared{.read = read_job(asked, environment, unseen_data), .job = {}, .where = {}};
   JobSpec& job = prepared.job = prepared.read.spec;
   require_traceable(asked.trace, job);
   const int planned = take_plan(asked, prepared);
@@ -188,8 +185,8 @@ Prepared prepare(const RunOptions& asked, const Environment& environment) {
     DataFacts facts = require_data(job, environment, say);
     std::ranges::for_each(facts.notes, [](const std::string& note) { say("note   " + note); });
     prepared.data = std::move(facts.what);
-  } else if (!read.unseen_data.empty()) {
-    throw ConfigError(read.unseen_data);
+  } else if (!unseen_data.empty()) {
+    throw ConfigError(unseen_data);
   }
   return prepared;
 }

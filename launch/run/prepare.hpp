@@ -21,12 +21,12 @@ struct Prepared {
   std::string data = {};
 };
 
-/// Reads the job and its hosts; settles what the job leaves open, takes the layout of a plan, looks
-/// at the user's networks and at the data. Prints what it finds on the way.
+/// Reads the job and its hosts, settles what it leaves open, takes the layout of a plan, looks at
+/// the user's networks and the data. Prints what it finds.
 /// @throws ConfigError: whatever speaks against the job; EnvironmentError: against this machine
 [[nodiscard]] Prepared prepare(const RunOptions& asked, const Environment& environment);
 
-/// As a job is read again, with what it left open then.
+/// The job as it is by now, with what it left open then.
 [[nodiscard]] ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,
                                      const Environment& environment);
 

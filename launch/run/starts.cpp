@@ -184,7 +184,7 @@ SupervisedJob Starts::first(bool goes_on) {
       .run_directory = run_,
       .silence =
           std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
-      .reach = request_.hostfile.empty() ? TetherReach::kThisHost : TetherReach::kEveryHost,
+      .reach = request_.hostfile.empty() ? Reach::kThisHost : Reach::kEveryHost,
       .tether_port = tether_port(asked_.lifeline_port),
       .networks = networks_of_the_hosts(environment_),
       .tells_command = asked_.verbose,

@@ -63,7 +63,7 @@ class Supervisor {
       : job_(job),
         tethers_(job.reach, job.tether_port, job.ranks, job.networks),
         mind_(job.ranks, job.goes_on, steady_clock::now(),
-              {.spread = job.reach == TetherReach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
+              {.spread = job.reach == Reach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
                .silence = job.silence}) {}
 
   SupervisedEnd run() {
@@ -93,7 +93,7 @@ class Supervisor {
     ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
     errors_.emplace(std::move(read_end));
     session_folder_.emplace();
-    ::setenv(kTetherVariable, tether_text(tethers_.address()).c_str(), /*overwrite=*/1);
+    ::setenv(kTetherVariable, address_text(tethers_.address()).c_str(), /*overwrite=*/1);
     child_ = start_child({.words = job_.command,
                           .errors = write_end.get(),
                           .signal_of_orphans = SIGUSR1,  // the job then saves and leaves

@@ -22,7 +22,7 @@ struct SupervisedJob {
   std::filesystem::path run_directory;        ///< whose status file counts
   int ranks = 2;                              ///< the coordinator and the workers
   std::chrono::milliseconds silence{60'000};  ///< layout.timeout_seconds: then a process hangs
-  TetherReach reach = TetherReach::kThisHost;
+  Reach reach = Reach::kThisHost;
   std::uint16_t tether_port = 0;  ///< 0: any
   std::string networks = {};      ///< that ranks on other hosts come by; as on_networks()
   bool tells_command = false;

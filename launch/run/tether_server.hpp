@@ -8,14 +8,11 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "run/liveness/greeting_server.hpp"
 #include "run/tether_protocol.hpp"
 
 namespace gangway::launch {
-
-enum class TetherReach { kThisHost, kEveryHost };
 
 /// A rank as it has greeted.
 struct TetheredRank {
@@ -34,46 +31,25 @@ class TetherServer {
  public:
   /// Listens, until all `ranks` have greeted. @param port 0: any free one.
   /// @param networks  as on_networks(), of kEveryHost. @throws EnvironmentError when there is none.
-  TetherServer(TetherReach reach, std::uint16_t port, int ranks, std::string_view networks = {});
-  ~TetherServer();
+  TetherServer(Reach reach, std::uint16_t port, int ranks, std::string_view networks = {});
   TetherServer(const TetherServer&) = delete;
   TetherServer& operator=(const TetherServer&) = delete;
 
-  [[nodiscard]] const TetherAddress& address() const { return address_; }
-  /// Can be polled for reading: then there is something to serve.
-  [[nodiscard]] int descriptor() const { return epoll_.get(); }
-  /// Takes in everything that has come. Never waits.
+  [[nodiscard]] const GreetingAddress& address() const { return server_.address(); }
+  /// As of GreetingServer.
+  [[nodiscard]] int descriptor() const { return server_.descriptor(); }
   void serve(const TetherEvents& events, std::chrono::steady_clock::time_point now);
-  /// Tells every rank to leave.
+  /// Tells every rank to leave, also those that come later.
   void order_end();
   /// Those whose connection stands, by rank.
   [[nodiscard]] const std::map<int, TetheredRank>& present() const { return present_; }
 
  private:
-  struct Connection;
-
-  void listen(const std::vector<std::string>& addresses);
-  void accept(const TetherEvents& events, std::chrono::steady_clock::time_point now);
-  void take_in(FileDescriptor socket, const TetherEvents& events,
-               std::chrono::steady_clock::time_point now);
-  void drop_silent(std::chrono::steady_clock::time_point now);
-  void drop(int descriptor);
-  void end(int descriptor, const TetherEvents& events);
-  /// @return false when the connection is over.
-  bool read(Connection& connection, const TetherEvents& events);
-  bool greet(Connection& connection, const TetherEvents& events);
-  void watch(int descriptor, std::uint32_t how);
-
   int ranks_;
-  TetherAddress address_;
-  FileDescriptor epoll_;
-  std::vector<FileDescriptor> listeners_;
-  std::map<int, Connection> connections_;   ///< by descriptor
-  std::map<std::uint64_t, int> strangers_;  ///< those that have not greeted; the oldest first
-  std::uint64_t num_accepted_ = 0;
-  bool has_warned_ = false;
+  GreetingServer server_;
   std::map<int, TetheredRank> present_;
   int num_greeted_ = 0;
+  bool is_ending_ = false;
 };
 
 }  // namespace gangway::launch

@@ -18,8 +18,9 @@
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"
 #include "launch/mpirun/host_check.hpp"
+#include "run/liveness/connection.hpp"
 #include "run/tether.hpp"
-#include "run/tether_connection.hpp"
+#include "run/tether_protocol.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -74,15 +75,15 @@ std::uint32_t job_number(const Environment& environment) {
 InheritedTether tie(const Environment& environment, int rank) {
   InheritedTether tether{.socket = -1, .launcher = ::getppid()};
   const auto text = find_variable(environment, kTetherVariable);
-  const auto address = text ? parse_tether(*text) : std::nullopt;
+  const auto address = text ? parse_address(*text) : std::nullopt;
   if (address) {
     ::unsetenv(kTetherVariable);
-    tether.socket = connect_tether(*address,
-                                   {.rank = rank,
-                                    .process = own_process(),
-                                    .job = job_number(environment),
-                                    .host = host_name()},
-                                   kTetherPatience)
+    const std::string words = tether_words({.rank = rank,
+                                            .process = own_process(),
+                                            .job = job_number(environment),
+                                            .host = host_name()});
+    tether.socket = connect_and_greet(*address, {.rank = rank, .words = words}, kTetherPatience,
+                                      "'gangway run'")
                         .release();
   }
   return tether;

@@ -19,6 +19,7 @@
 #include "job/decisions.hpp"
 #include "job/layout/layout.hpp"
 #include "run/control_protocol.hpp"
+#include "run/liveness/greeting.hpp"
 #include "run/messages/gauges.hpp"
 #include "run/snapshot_id.hpp"
 #include "run/trace_steps.hpp"
@@ -45,15 +46,6 @@ struct Hello {
   bool operator==(const Hello&) const = default;
 };
 
-/// Where the lifeline is to be connected.
-struct LifelineAddress {
-  std::string hosts;  ///< numeric addresses of the coordinator's host, comma-separated, best first
-  std::uint16_t port = 0;
-  std::string token;  ///< 64 hexadecimal digits, sent first on the lifeline with the rank
-  static auto fields(auto& it) { return std::tie(it.hosts, it.port, it.token); }
-  bool operator==(const LifelineAddress&) const = default;
-};
-
 /// Coordinator -> worker. Everything a worker needs before its first lease.
 struct Welcome {
   static constexpr std::string_view kName = "Welcome";
@@ -62,7 +54,7 @@ struct Welcome {
   std::string fingerprint;    ///< job_fingerprint() of it
   std::string run_directory;  ///< absolute
   Layout layout;              ///< resolved; a worker's index in it is rank - 1
-  LifelineAddress lifeline;   ///< connected before the first lease is asked for
+  GreetingAddress lifeline;   ///< connected before the first lease is asked for
   TraceSteps trace;
   bool copies_snapshots = false;  ///< to the disk when the run fails: rank 0 cannot see them
   bool goes_on = false;           ///< after a loss; the worker then copies only on request

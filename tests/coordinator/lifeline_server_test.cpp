@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
@@ -44,12 +45,12 @@ class LifelineServerTest : public ::testing::Test {
 
   tcp::socket call(const std::string& first_words = {}, const char* address = "127.0.0.1") {
     tcp::socket socket(clients_);
-    socket.connect({boost::asio::ip::make_address(address), server_.port()});
+    socket.connect({boost::asio::ip::make_address(address), server_.address().port});
     boost::asio::write(socket, boost::asio::buffer(first_words));
     return socket;
   }
   std::string greeting(int rank) const {
-    return fmt::format("gangway-lifeline {} {}\n", server_.token(), rank);
+    return greeting_line({.rank = rank}, server_.address().token);
   }
 
   /// Drives the server until `is_so`. @return whether it came to be.
@@ -113,7 +114,7 @@ TEST_F(LifelineServerTest, HangsUpOnWhoeverDoesNotKnowTheTokenOrIsNoWorker) {
   for (const std::string& words :
        {wrong, short_one, std::string("GET / HTTP/1.1\r\n"), std::string(4096, 'x'),
         std::string("\n"), greeting(0), greeting(kWorkers + 1), greeting(-1),
-        "gangway-lifeline " + server_.token() + " 1x\n"}) {
+        "gangway " + server_.address().token + " 1x\n"}) {
     tcp::socket stranger = call(words);
     EXPECT_TRUE(hangs_up_on(stranger)) << words;
   }
@@ -146,19 +147,19 @@ TEST_F(LifelineServerTest, DropsTheOldestOfTooManyStrangersAndLetsWorkersIn) {
 }
 
 TEST_F(LifelineServerTest, ListensAtItsOwnAddressAlone) {
-  EXPECT_EQ(server_.hosts(), "127.0.0.1");
+  EXPECT_EQ(server_.address().hosts, "127.0.0.1");
   EXPECT_THROW(call({}, "127.0.0.2"), boost::system::system_error);
   LifelineServer far(io_, {.reach = Reach::kEveryHost}, kWorkers);
-  EXPECT_THAT(far.hosts(), ::testing::EndsWith("127.0.0.1"));
+  EXPECT_THAT(far.address().hosts, ::testing::EndsWith("127.0.0.1"));
   tcp::socket socket(clients_);
   boost::system::error_code error;
-  socket.connect({boost::asio::ip::make_address("127.0.0.2"), far.port()}, error);
+  socket.connect({boost::asio::ip::make_address("127.0.0.2"), far.address().port}, error);
   EXPECT_EQ(error, boost::asio::error::connection_refused) << "0.0.0.0 answers there too";
 }
 
 TEST_F(LifelineServerTest, HasATokenOf256BitsThatNoOtherHas) {
-  EXPECT_THAT(server_.token(), ::testing::MatchesRegex("[0-9a-f]{64}"));
-  EXPECT_NE(LifelineServer(io_, {}, kWorkers).token(), server_.token());
+  EXPECT_THAT(server_.address().token, ::testing::MatchesRegex("[0-9a-f]{64}"));
+  EXPECT_NE(LifelineServer(io_, {}, kWorkers).address().token, server_.address().token);
 }
 
 class ImpatientServerTest : public LifelineServerTest {
@@ -168,7 +169,7 @@ class ImpatientServerTest : public LifelineServerTest {
 
 TEST_F(ImpatientServerTest, HangsUpOnWhoeverDoesNotGreetInTime) {
   tcp::socket silent = call();
-  tcp::socket half = call("gangway-lifeline ");
+  tcp::socket half = call("gangway ");
   EXPECT_TRUE(hangs_up_on(silent));
   EXPECT_TRUE(hangs_up_on(half));
 }
@@ -259,9 +260,9 @@ TEST(LifelineServer, HoldsSixHundredLifelinesWhereTheUsualLimitIsRaisedAsEachPro
   std::vector<tcp::socket> workers;
   for (int rank = 1; rank <= kMany; ++rank) {
     tcp::socket& worker = workers.emplace_back(clients);
-    worker.connect({boost::asio::ip::make_address("127.0.0.1"), server.port()});
-    boost::asio::write(
-        worker, boost::asio::buffer(fmt::format("gangway-lifeline {} {}\n", server.token(), rank)));
+    worker.connect({boost::asio::ip::make_address("127.0.0.1"), server.address().port});
+    boost::asio::write(worker,
+                       boost::asio::buffer(greeting_line({.rank = rank}, server.address().token)));
     io.poll();
     io.restart();
   }

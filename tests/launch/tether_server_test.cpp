@@ -18,7 +18,7 @@
 #include "base/process_identity.hpp"
 #include "base/system/open_files.hpp"
 #include "base/this_host.hpp"
-#include "run/tether_connection.hpp"
+#include "run/liveness/connection.hpp"
 
 namespace gangway::launch {
 namespace {
@@ -47,16 +47,19 @@ class TetherServerTest : public ::testing::Test {
                    .gone = [this](int rank) { gone_.insert(rank); }},
                   now);
   }
+  FileDescriptor greeted_as(const TetherGreeting& rank) {
+    return connect_and_greet(server_.address(), {.rank = rank.rank, .words = tether_words(rank)},
+                             kLimit, "it");
+  }
   FileDescriptor connect(int rank) {
     auto socket = std::async(std::launch::async, [this, rank] {
-      return connect_tether(server_.address(),
-                            {.rank = rank, .process = own_process(), .host = "here"}, kLimit);
+      return greeted_as({.rank = rank, .process = own_process(), .host = "here"});
     });
     serve_until([this, rank] { return greeted_.contains(rank); });
     return socket.get();
   }
 
-  TetherServer server_{TetherReach::kThisHost, 0, 2};
+  TetherServer server_{Reach::kThisHost, 0, 2};
   std::map<int, TetheredRank> greeted_;
   std::map<int, int> heard_;
   std::set<int> settled_;
@@ -85,12 +88,10 @@ TEST_F(TetherServerTest, TellsRanksToLeave) {
 }
 
 TEST_F(TetherServerTest, DropsWhoeverDoesNotKnowTheToken) {
-  TetherAddress address = server_.address();
+  GreetingAddress address = server_.address();
   address.token = "guessed";
   auto refused = std::async(std::launch::async, [&address] {
-    EXPECT_THROW(
-        (void)connect_tether(address, {.rank = 0, .process = {}, .host = "elsewhere"}, kLimit),
-        EnvironmentError);
+    EXPECT_THROW((void)connect_and_greet(address, {.rank = 0}, kLimit, "it"), EnvironmentError);
   });
   serve_until(
       [&refused] { return refused.wait_for(milliseconds(0)) == std::future_status::ready; });
@@ -100,9 +101,7 @@ TEST_F(TetherServerTest, DropsWhoeverDoesNotKnowTheToken) {
 TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
   const FileDescriptor first = connect(1);
   auto second = std::async(std::launch::async, [this] {
-    EXPECT_THROW(
-        (void)connect_tether(server_.address(), {.rank = 1, .process = {}, .host = "here"}, kLimit),
-        EnvironmentError);
+    EXPECT_THROW((void)greeted_as({.rank = 1, .process = {}, .host = "here"}), EnvironmentError);
   });
   serve_until([&second] { return second.wait_for(milliseconds(0)) == std::future_status::ready; });
   EXPECT_EQ(server_.present().size(), 1U);
@@ -112,8 +111,7 @@ TEST_F(TetherServerTest, KeepsOneConnectionOfARankThatComesTwice) {
 TEST_F(TetherServerTest, TakesAProcessOfAnotherHostOrContainerForNoneOfThisOne) {
   TetherGreeting said{.rank = 1, .process = own_process(), .job = 0, .host = "here"};
   said.process.pid_namespace = "pid:[1]";
-  auto socket = std::async(std::launch::async,
-                           [&] { return connect_tether(server_.address(), said, kLimit); });
+  auto socket = std::async(std::launch::async, [&] { return greeted_as(said); });
   serve_until([this] { return greeted_.contains(1); });
   EXPECT_FALSE(greeted_[1].is_local);
 }
@@ -143,20 +141,18 @@ TEST_F(TetherServerTest, LetsRanksInWhileStrangersHoldMoreConnectionsThanItKeeps
 }
 
 TEST_F(TetherServerTest, ListensOnTheNetworksThatTheHostsMeetOn) {
-  const TetherServer loopback(TetherReach::kThisHost, 0, 2);
+  const TetherServer loopback(Reach::kThisHost, 0, 2);
   EXPECT_EQ(loopback.address().hosts, "127.0.0.1");
   const std::vector<OwnAddress> own = own_addresses();
   ASSERT_FALSE(own.empty());
-  const TetherServer chosen(TetherReach::kEveryHost, 0, 2, own.front().interface);
+  const TetherServer chosen(Reach::kEveryHost, 0, 2, own.front().interface);
   EXPECT_TRUE(chosen.address().hosts.starts_with(own.front().address));
 }
 
 TEST_F(TetherServerTest, ListensNoLongerThanItMust) {
   const FileDescriptor first = connect(0);
   const FileDescriptor second = connect(1);
-  EXPECT_THROW(
-      (void)connect_tether(server_.address(), {.rank = 1, .process = {}, .host = "here"}, kLimit),
-      EnvironmentError);
+  EXPECT_THROW((void)greeted_as({.rank = 1, .process = {}, .host = "here"}), EnvironmentError);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class PythonSteps : public WithPython {
 
  private:
   void judge() {
-    learn_own_step(job_);
+    open_python(job_, job_.layout, {});
     PerNetwork<Network> networks = build_networks(job_);
     PerNetwork<Network*> pointers;
     PerNetwork<StatisticSink*> nobody;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "worker/link/lifeline.hpp"
 
+#include <algorithm>
 #include <array>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -60,44 +62,65 @@ class SilentAddress {
   std::array<FileDescriptor, 2> callers_;
 };
 
+/// A coordinator that welcomes whoever comes.
+class Welcoming {
+ public:
+  [[nodiscard]] std::uint16_t port() const { return port_of(listener_); }
+  [[nodiscard]] GreetingAddress address(const std::string& hosts = "127.0.0.1") const {
+    return {.hosts = hosts, .port = port(), .token = "secret"};
+  }
+  /// The next connection, and what it has said.
+  std::pair<FileDescriptor, std::string> next() { return accepted_.get(); }
+  /// Accepts one on another thread: its worker waits for the welcome.
+  void expect() {
+    accepted_ = std::async(std::launch::async, [this] {
+      FileDescriptor socket(::accept(listener_.get(), nullptr, nullptr));
+      std::string line(64, '\0');
+      line.resize(static_cast<std::size_t>(
+          std::max<ssize_t>(0, ::recv(socket.get(), line.data(), line.size(), 0))));
+      (void)::send(socket.get(), &kWelcome, 1, MSG_NOSIGNAL);
+      return std::pair(std::move(socket), line);
+    });
+  }
+
+ private:
+  FileDescriptor listener_ = listen_at("127.0.0.1", 0, 1);
+  std::future<std::pair<FileDescriptor, std::string>> accepted_;
+};
+
 void ignore(const std::string& /*reason*/, std::optional<bool> /*keep*/) {}
 
+constexpr milliseconds kLimit{20'000};  // a machine may be busy
+
 TEST(Lifeline, PassesByAnAddressThatNeverAnswers) {
-  const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
-  const std::uint16_t port = port_of(coordinator);
-  const SilentAddress silent("127.0.0.2", port);
-  constexpr milliseconds kLimit{400};
-  const auto begin = steady_clock::now();
-  Lifeline lifeline({.hosts = "127.0.0.2,127.0.0.1", .port = port, .token = "secret"}, 3, kLimit,
-                    ignore);
+  Welcoming coordinator;
+  const SilentAddress silent("127.0.0.2", coordinator.port());
+  coordinator.expect();
+  Lifeline lifeline(coordinator.address("127.0.0.2,127.0.0.1"), 3, kLimit, ignore);
   lifeline.expect_close();
-  EXPECT_LT(steady_clock::now() - begin, kLimit);
-  const FileDescriptor accepted(::accept(coordinator.get(), nullptr, nullptr));
-  std::array<char, 64> bytes{};
-  ASSERT_GT(::recv(accepted.get(), bytes.data(), bytes.size() - 1, 0), 0);
-  EXPECT_THAT(bytes.data(), testing::StartsWith("gangway-lifeline secret 3\n"));
+  EXPECT_EQ(coordinator.next().second, "gangway secret 3\n");
 }
 
 TEST(Lifeline, WaitsUntilTheCoordinatorHasClosedIt) {
-  const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
-  Lifeline lifeline({.hosts = "127.0.0.1", .port = port_of(coordinator), .token = "secret"}, 3,
-                    milliseconds(400), ignore);
-  FileDescriptor accepted(::accept(coordinator.get(), nullptr, nullptr));
+  Welcoming coordinator;
+  coordinator.expect();
+  Lifeline lifeline(coordinator.address(), 3, kLimit, ignore);
+  FileDescriptor accepted = coordinator.next().first;
   lifeline.expect_close();
   EXPECT_FALSE(lifeline.wait_closed(milliseconds(10)));
   accepted.reset();
-  EXPECT_TRUE(lifeline.wait_closed(milliseconds(10'000)));
+  EXPECT_TRUE(lifeline.wait_closed(kLimit));
 }
 
 TEST(Lifeline, SaysWhetherMemoryIsToBeKeptOnTheDisk) {
-  const FileDescriptor coordinator = listen_at("127.0.0.1", 0, 1);
+  Welcoming coordinator;
   const auto told_by = [&](std::string_view farewell) {
     std::promise<std::optional<bool>> told;
+    coordinator.expect();
     const Lifeline lifeline(
-        {.hosts = "127.0.0.1", .port = port_of(coordinator), .token = "secret"}, 3,
-        milliseconds(400),
+        coordinator.address(), 3, kLimit,
         [&](const std::string& /*reason*/, std::optional<bool> keep) { told.set_value(keep); });
-    FileDescriptor accepted(::accept(coordinator.get(), nullptr, nullptr));
+    FileDescriptor accepted = coordinator.next().first;
     (void)::send(accepted.get(), farewell.data(), farewell.size(), MSG_NOSIGNAL);
     accepted.reset();
     return told.get_future().get();
@@ -118,8 +141,7 @@ TEST(Lifeline, NamesWhatIsWrongWithEveryAddress) {
                             milliseconds(400), ignore);
     FAIL() << "connected to nobody";
   } catch (const EnvironmentError& error) {
-    EXPECT_THAT(error.what(),
-                testing::HasSubstr("(127.0.0.1: Connection refused, nowhere: no IPv4"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("(127.0.0.1: Connection refused, nowhere: "));
     EXPECT_THAT(error.what(), testing::HasSubstr("--lifeline-port"));
   }
 }

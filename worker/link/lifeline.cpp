@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -18,88 +15,34 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "base/errors.hpp"
 #include "base/system/thread_name.hpp"
-#include "base/this_host.hpp"
 #include "run/control_protocol.hpp"
+#include "run/liveness/connection.hpp"
 
 namespace gangway::worker {
 namespace {
 
 constexpr std::array kFarewells{kAbandon, kAbandonAsIs, '\0'};
 
-/// A connected, non-blocking socket, or an empty descriptor with errno's text in `problem`.
-FileDescriptor connect_to(const std::string& host, std::uint16_t port,
-                          std::chrono::milliseconds limit, std::string& problem) {
-  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  if (!socket || inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) {
-    problem = "no IPv4 address or no socket";
-    return {};
-  }
-  int error = 0;
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    error = errno;
-  }
-  if (error == EINPROGRESS) {
-    pollfd waiting{.fd = socket.get(), .events = POLLOUT, .revents = 0};
-    socklen_t length = sizeof(error);
-    if (::poll(&waiting, 1, static_cast<int>(limit.count())) != 1) {
-      error = ETIMEDOUT;
-    } else {
-      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-    }
-  }
-  if (error != 0) {
-    problem = std::strerror(error);
-    return {};
-  }
-  const int on = 1;
-  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+FileDescriptor connected(const GreetingAddress& address, int rank,
+                         std::chrono::milliseconds limit) {
+  FileDescriptor socket =
+      connect_and_greet(address, {.rank = rank}, limit, "the coordinator's lifeline");
+  ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);  // not for children of this process
   const unsigned cut_off = kCutOffDeadline.count();
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &cut_off, sizeof(cut_off));
   return socket;
 }
 
-// Ample for an address that answers at all: a kernel accepts without its process. Others, of
-// networks that do not connect the hosts, may swallow what is sent to them.
-constexpr std::chrono::milliseconds kAddressLimit{5'000};
-
-FileDescriptor connect_to_any(const messages::LifelineAddress& address,
-                              std::chrono::milliseconds limit) {
-  const std::vector<std::string> hosts = split_at_commas(address.hosts);
-  std::string problems;
-  for (const std::string& host : hosts) {
-    std::string problem;
-    const auto share = std::min(kAddressLimit, limit / static_cast<int>(hosts.size()));
-    if (FileDescriptor socket = connect_to(host, address.port, share, problem)) {
-      return socket;
-    }
-    problems += fmt::format("{}{}: {}", problems.empty() ? "" : ", ", host, problem);
-  }
-  throw EnvironmentError(fmt::format(
-      "the coordinator's lifeline at port {} cannot be reached ({}): open that port between the "
-      "hosts, or choose one with --lifeline-port",
-      address.port, problems.empty() ? "no address given" : problems));
-}
-
 }  // namespace
 
-Lifeline::Lifeline(const messages::LifelineAddress& address, int rank,
-                   std::chrono::milliseconds limit, OnAbandoned on_abandoned, Beat beat)
+Lifeline::Lifeline(const GreetingAddress& address, int rank, std::chrono::milliseconds limit,
+                   OnAbandoned on_abandoned, Beat beat)
     : on_abandoned_(std::move(on_abandoned)),
       beat_(std::move(beat)),
-      socket_(connect_to_any(address, limit)),
+      socket_(connected(address, rank, limit)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       last_word_(socket_.get()) {
-  const std::string line = fmt::format("gangway-lifeline {} {}\n", address.token, rank);
-  if (!wake_ || ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
-                    static_cast<ssize_t>(line.size())) {
-    throw EnvironmentError(fmt::format(
-        "rank {}: the lifeline to {} broke at once: is rank 0 alive?", rank, address.hosts));
-  }
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 

@@ -31,10 +31,9 @@ class Lifeline {
   /// What a heartbeat says (run/control_protocol.hpp); asked on the lifeline's thread.
   using Beat = std::function<char()>;
 
-  /// Tries each address in turn, none for long, all for at most `limit`, and sends the first line.
-  /// @throws EnvironmentError when none answers.
+  /// @throws EnvironmentError as connect_and_greet
   Lifeline(
-      const messages::LifelineAddress& address, int rank, std::chrono::milliseconds limit,
+      const GreetingAddress& address, int rank, std::chrono::milliseconds limit,
       OnAbandoned on_abandoned, Beat beat = [] { return kHeartbeat; });
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "run/tether_connection.hpp"
+#include "run/liveness/connection.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A supervisor that strangers besiege may drop a rank that it has not heard yet.
+// A server that strangers besiege may drop a rank that it has not heard yet.
 constexpr int kTries = 5;
 
 /// One address that is being tried.
@@ -75,7 +75,7 @@ void greet(Attempt& attempt, const std::string& line) {
 bool hear(Attempt& attempt, std::uint16_t port) {
   char answer = 0;
   const ssize_t size = ::recv(attempt.socket.get(), &answer, 1, 0);
-  if (size == 1 && answer == kTetherWelcome) {
+  if (size == 1 && answer == kWelcome) {
     return true;
   }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -109,8 +109,8 @@ bool is_ready(const Attempt& attempt) {
 
 }  // namespace
 
-FileDescriptor connect_tether(const TetherAddress& address, const TetherGreeting& greeting,
-                              std::chrono::milliseconds limit) {
+FileDescriptor connect_and_greet(const GreetingAddress& address, const Greeting& greeting,
+                                 std::chrono::milliseconds limit, std::string_view whom) {
   const std::string line = greeting_line(greeting, address.token);
   std::vector<Attempt> attempts;
   for (std::string& host : split_at_commas(address.hosts)) {
@@ -137,10 +137,10 @@ FileDescriptor connect_tether(const TetherAddress& address, const TetherGreeting
     problems += fmt::format("{}{}: {}", problems.empty() ? "" : ", ", attempt.host,
                             attempt.socket ? "no answer" : attempt.problem);
   }
-  throw EnvironmentError(
-      fmt::format("rank {} on host {} cannot reach 'gangway run' at port {} ({}): it has ended, or "
-                  "the port is closed between the hosts (--lifeline-port chooses it)",
-                  greeting.rank, greeting.host, address.port, problems));
+  throw EnvironmentError(fmt::format(
+      "rank {} on host {} cannot reach {} at port {} ({}): it has ended, or the port is "
+      "closed between the hosts (--lifeline-port chooses it)",
+      greeting.rank, host_name(), whom, address.port, problems));
 }
 
 }  // namespace gangway

@@ -56,7 +56,7 @@ void require_replaceable(const std::filesystem::path& path) {
 AtomicFile::AtomicFile(std::filesystem::path path)
     : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
   require_replaceable(path_);
-  // Through a link in its place, somebody else's file would be overwritten.
+  // O_NOFOLLOW: writing through a link would overwrite the file that it points to.
   file_.reset(
       ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file_) {
@@ -123,7 +123,7 @@ void append_line(const std::filesystem::path& path, std::string_view line) {
 
 std::optional<std::string> read_small_file(const std::filesystem::path& path,
                                            std::size_t limit_bytes) {
-  // A pipe that somebody has put in its place would be waited for.
+  // O_NONBLOCK: opening a pipe in its place would wait for a writer.
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno == ENOENT) {
     return std::nullopt;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A file that exists whole or not at all: written beside its place, synced, renamed, the folder
-// synced.
+// Writes a file that exists whole or not at all: into `PATH.tmp`, fsync, rename, fsync of the
+// folder.
 //
-// Called by whoever leaves something that must survive a kill: run directory, manifests,
-// checkpoints. Any thread; one writer a path (the file beside it is `PATH.tmp`, so what a killed
-// writer left is overwritten by the next).
+// For everything that must survive a kill: run directory, manifests, checkpoints. Any thread; one
+// writer a path. The next writer overwrites the `PATH.tmp` of a killed one.
 #pragma once
 
 #include <filesystem>

@@ -7,7 +7,7 @@
 namespace gangway {
 
 /// 16 hexadecimal digits, equal in all programs of one build: a hash of the sources, the compiler
-/// and its options. Whoever links gangway_build_id is linked again after every change of a source.
+/// and its options. A program that links gangway_build_id is linked again after each source change.
 [[nodiscard]] std::string_view build_id();
 
 }  // namespace gangway

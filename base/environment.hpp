@@ -11,7 +11,7 @@ namespace gangway {
 /// Values by name.
 using Environment = std::map<std::string, std::string>;
 
-/// All variables of this process. Called at the start, while nobody changes one.
+/// All variables of this process. Called at the start, before any thread could change one.
 [[nodiscard]] Environment read_environment();
 
 /// Whether the variable has a library choose other kernels, so that numbers may have other bits:

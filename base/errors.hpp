@@ -58,7 +58,7 @@ class EnvironmentError : public Error {
 /// Training left the finite numbers, or a bound that the job has for them.
 class DivergedError : public Error {
  public:
-  /// @param step  steps done when it shows; 0: nobody knows
+  /// @param step  steps done when it shows; 0: unknown
   explicit DivergedError(const std::string& message, std::int64_t step = 0)
       : Error(ExitCode::kDiverged, message), step_(step) {}
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }

@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-// An owner locks this byte and all behind it, who removes what was left only those behind it.
+// An owner locks this byte and all behind it. A remover locks only those behind it.
 constexpr off_t kOwnersAlone = 0;
 
 /// Of the open file, not of the process: one process may have several, and none ends when another

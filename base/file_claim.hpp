@@ -14,7 +14,7 @@ namespace gangway {
 /// owner lives, or another remover is at it. To `is_claimed` it is no claim: what is being removed
 /// has no living owner.
 [[nodiscard]] bool claim_to_remove(const FileDescriptor& file);
-/// Whether somebody else has the claim. Nobody is kept from claiming meanwhile.
+/// Whether another process has the claim. Asking takes no lock.
 [[nodiscard]] bool is_claimed(const FileDescriptor& file);
 
 }  // namespace gangway

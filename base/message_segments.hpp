@@ -27,8 +27,8 @@ struct ReapedMessageSegments {
   std::uintmax_t bytes = 0;  ///< memory that came free
 };
 
-/// Removes this user's segments in `folder` that no process has mapped and that nobody has touched
-/// for `age`.
+/// Removes this user's segments in `folder` that no process has mapped and that are unchanged for
+/// `age`.
 ReapedMessageSegments reap_message_segments(
     const std::filesystem::path& folder = kSharedMemoryFolder,
     std::chrono::seconds age = kMessageSegmentAge);

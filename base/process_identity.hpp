@@ -21,17 +21,16 @@ struct ProcessIdentity {
 /// The calling process.
 [[nodiscard]] ProcessIdentity own_process();
 
-/// Start time of a process of this namespace in clock ticks since boot; 0: there is none, or it has
-/// ended and nobody has waited for it (proc(5), state Z), as for ever in a container whose first
-/// process waits for nobody.
+/// Start time of a process of this namespace in clock ticks since boot; 0: there is none, or it is
+/// a zombie (proc(5), state Z): for ever in a container whose first process reaps no children.
 [[nodiscard]] std::uint64_t start_ticks_of(std::int64_t pid);
 
 /// Ends the process by SIGKILL, if it is one that the caller can tell from all others: of this boot
 /// and namespace, and still the one that began then. @return whether it was sent the signal.
 bool kill_process(const ProcessIdentity& process);
 
-/// What decides who shares memory: equal for two processes exactly if they run under one kernel and
-/// see one /dev/shm.
+/// Equal for two processes exactly if they can share memory: they run under one kernel and see one
+/// /dev/shm.
 [[nodiscard]] std::uint64_t shared_memory_identity();
 
 }  // namespace gangway

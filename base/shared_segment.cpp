@@ -101,7 +101,7 @@ SharedSegment::SharedSegment(fs::path path, std::size_t bytes)
     return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
   };
   bool named = give_name();
-  // A few times: whoever cleans up at the same moment also claims what was left.
+  // A few attempts: a concurrent cleaner may hold the claim on what a dead process left.
   for (int attempt = 0; !named && errno == EEXIST && attempt < kAttempts; ++attempt) {
     (void)remove_if_left(path_);
     named = give_name();

@@ -34,9 +34,9 @@ using MappedMemory = UniqueHandle<MappedMemoryTraits>;
 [[nodiscard]] MappedMemory map_private(std::size_t bytes);
 
 /// The name of a segment and the claim on it. The file has its full size, and its creator's claim,
-/// before it has a name, so nobody ever sees half of one. The claim is a lock that the kernel ends
-/// with the creator: a segment without one was left behind (true across pid namespaces and for
-/// reused process ids).
+/// before it has a name, so no process sees a partial one. The claim is a lock that the kernel ends
+/// with the creator: a segment without one was left behind. That holds across pid namespaces and
+/// for reused process ids.
 class SharedSegment {
  public:
   /// `bytes` of zeroes (at least one), mode 0600. A file of that name whose creator is dead is
@@ -52,7 +52,7 @@ class SharedSegment {
 
   /// Readable and writable; outlives this object. @throws EnvironmentError
   [[nodiscard]] MappedMemory map() const;
-  /// Those who have mapped it keep it; nobody else can any more. Twice is as good as once.
+  /// Existing mappings stay; new ones are impossible. May be called twice.
   void remove_name() noexcept;
 
  private:

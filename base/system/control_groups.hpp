@@ -26,7 +26,7 @@ inline constexpr const char* kControlGroups = "/sys/fs/cgroup";
 /// Periods of a CPU quota since the group was made.
 struct QuotaPeriods {
   std::uint64_t all = 0;
-  std::uint64_t throttled = 0;  ///< in which it was used up, and somebody waited for the next
+  std::uint64_t throttled = 0;  ///< in which a thread waited because the quota was used up
 };
 /// Of the group whose quota was used up most often; none: 0.
 [[nodiscard]] QuotaPeriods quota_periods(const std::vector<std::filesystem::path>& groups);

@@ -15,8 +15,8 @@ inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
 /// Memory that they touch first then lies there, too. What usable_cores() said before, it says
 /// still.
 /// @param address  "0000:1b:00.0"
-/// @return these cores, as "0-27,56-83"; empty: none of those that the thread may use is nearer
-/// than others, or nobody knows
+/// @return these cores, as "0-27,56-83"; empty: no usable core is nearer than the others, or the
+/// kernel does not say
 std::string stay_near(const std::filesystem::path& devices, const std::string& address);
 
 }  // namespace gangway

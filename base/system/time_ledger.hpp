@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where a thread's time goes: at every moment it is in one of several parts, and its time is
-// charged to that one, so that the parts add up to all of it by construction. A switch is one look
-// at the clock. As with the profilers' ranges, who works need not be told which ledger is kept: it
-// is the thread's.
+// charged to that one, so that the parts add up to all of it by construction. A switch reads the
+// clock once. The ledger is the thread's, as a profiler's ranges are: code that switches parts
+// names no ledger.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ class TimeLedger {
     }
     return former;
   }
-  /// Who hears of switches from now on; null: nobody. Its thread.
+  /// Sets the listener to switches; null: none. Its thread.
   void tell(PartListener* listener) { listener_ = listener; }
   /// So much of what was charged to `from` belongs to `to`. Its thread.
   void move(std::size_t from, std::size_t to, std::int64_t nanoseconds);

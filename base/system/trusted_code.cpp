@@ -49,7 +49,7 @@ std::string complaint_about(const fs::path& place, const struct stat& status) {
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     return fmt::format("{} belongs to user {}", place.string(), status.st_uid);
   }
-  if (S_ISLNK(status.st_mode)) {  // its mode says nothing: who may turn it is the folder's owner
+  if (S_ISLNK(status.st_mode)) {  // a link's mode has no meaning: the folder's owner may replace it
     return {};
   }
   // In a sticky folder others can make files, but not replace the next part of the path, whose

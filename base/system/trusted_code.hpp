@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The one rule of trust (SECURITY.md): a file whose code this process is about to run (a user's
-// library, TorchScript), and a file or folder that names such code, are the caller's or root's, and
-// nobody else can write to them or put another in their place. Asked where code is named and again
-// where it is loaded, in every program; any thread.
+// library, TorchScript), and a file or folder that names such code, belong to the caller or root,
+// and no other user can write or replace them. Every program checks where code is named, and again
+// where it is loaded. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -13,9 +13,9 @@ namespace gangway {
 /// Set for all of a command's programs by its --trust: no file is looked at.
 inline constexpr const char* kTrustVariable = "GANGWAY_TRUST";
 
-/// Why somebody else could change what lies at `path`, in words that begin with the place; empty:
-/// only the caller and root can, from now on. So it is asked before the file is read. Links are
-/// followed, and their owners count; a path that cannot be looked at is not trusted.
+/// Why another user could change what lies at `path`, in words that begin with the place; empty:
+/// only the caller and root can, from now on. So call it before the file is read. Links are
+/// followed, and their owners count; a path that cannot be read is not trusted.
 [[nodiscard]] std::string why_not_trusted(const std::filesystem::path& path);
 
 /// @throws ConfigError of one line: place, owner or mode, and the remedy --trust; nothing where

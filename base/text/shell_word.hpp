@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words of a command that somebody is to type. Pure.
+// Quotes words of a command for a shell. Pure.
 #pragma once
 
 #include <string>

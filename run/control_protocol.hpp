@@ -46,20 +46,20 @@ inline constexpr std::chrono::milliseconds kLeastHeartbeatDeadline{3'000};
 /// From mpirun's start, or the last sign that a worker gets on with its own, to the last worker's
 /// Ready.
 inline constexpr std::chrono::seconds kStartDeadline{120};
-/// From the failure of a run until its snapshots are on the disk, however slow that is. Whoever
-/// gets no byte there for kKeepingStall gives up before.
+/// Time that a failed run has to copy its snapshots to the disk. A worker that writes no byte for
+/// kKeepingStall gives up before.
 inline constexpr std::chrono::seconds kKeepingDeadline{600};
 inline constexpr std::chrono::seconds kKeepingStall{15};
 
-/// How long a worker that is accused of a wait, and waits itself, may take to say for whom; then
-/// the coordinator names it. Peers begin to wait within about a step of one another.
+/// How long the coordinator waits before it blames an accused worker: that worker may wait for a
+/// third one, and says so. Peers begin to wait within about a step of one another.
 inline constexpr std::chrono::milliseconds kBlamePatience{5'000};
 
 /// A lease is granted when all are ready, and then one ahead; the lifeline tells of rank 0's death
 /// at once, so this only bounds a wait that nothing else ends.
 inline constexpr std::chrono::seconds kLeaseDeadline{600};
-/// For the first one: others may list their data for long. The coordinator ends a start in which
-/// nobody gets on.
+/// Deadline of the first lease: another worker may list its data for hours. The coordinator ends a
+/// start in which no worker makes progress.
 inline constexpr std::chrono::hours kFirstLeaseDeadline{24};
 
 /// At the end of a run, a disk that takes nothing for as long as this many layout.timeout_seconds

@@ -21,7 +21,7 @@ struct Restart {
   std::int64_t start = 0;             ///< number of the lost start
   std::optional<std::int64_t> begun;  ///< step that it had begun at; nothing: it never began
   double ran_seconds = 0;             ///< from its launch to its end
-  std::string why;                    ///< one line: who was lost
+  std::string why;                    ///< one line: the rank or host that was lost
   std::string host;  ///< where, as the hostfile calls it; empty: this one, or unknown
   std::vector<std::string> left_out;  ///< hosts that the next start goes on without
   int workers = 0;                    ///< of the next start; 0: there is none

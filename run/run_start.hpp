@@ -39,8 +39,9 @@ struct RunStart {
 /// Of the run, or empty. For what must not fail.
 [[nodiscard]] std::string run_id_of(const std::filesystem::path& run) noexcept;
 
-/// One more start, on the disk from its return on. Where nothing can be read, the run gets a new
-/// name: what carries the old one is then nobody's. @pre the caller holds the run's lock
+/// Begins one more start, which is on the disk when this returns. Where start.json cannot be read,
+/// the run gets a new id; snapshots with the old id are never used again. @pre the caller holds the
+/// run's lock
 /// @param is_again  by the command that has begun the one before
 /// @throws EnvironmentError
 [[nodiscard]] RunStart begin_run_start(const std::filesystem::path& run, bool is_again = false);

@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::string_view kArgument = "--tether=";
-// The launcher's end is seen so late: nobody tells of it.
+// Period at which the thread looks whether its launcher lives: no signal tells of its end.
 constexpr milliseconds kLook{200};
 
 // A signal handler gets nothing passed.

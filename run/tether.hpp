@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A rank's end of the tether (run/tether_protocol.hpp), and the last resort of every rank: the
-// thread that ends this process when nobody else would. It sees the end of its supervisor, of its
-// launcher (mpirun or its daemon on this host), and of the time in which all ranks must have met;
-// MPI_Init waits for a dead rank for ever. Made by the mains of coordinator and workers before
-// MPI_Init, one a process; under a bare mpirun there is no supervisor, and the rest holds.
+// thread that ends this process where nothing else does. It sees the end of its supervisor and of
+// its launcher (mpirun, or its daemon on this host), and the deadline of MPI_Init, which waits for
+// a dead rank for ever. The mains of coordinator and workers make it before MPI_Init, one a
+// process. Under a bare mpirun there is no supervisor; the rest holds.
 //
-// An mpirun that is told to end (SIGTERM) sends its ranks SIGCONT at once, and sleeps before it
-// sends more. So a SIGCONT from the launcher means its end; anybody else's means what it always
-// does.
+// mpirun, upon SIGTERM, sends its ranks SIGCONT at once and sleeps before it sends more. So a
+// SIGCONT from the launcher means its end; a SIGCONT from another process has its usual effect.
 #pragma once
 
 #include <atomic>

@@ -49,8 +49,8 @@ bool make_own_folder(const fs::path& folder) {
   return is_own_folder(folder);
 }
 
-/// For when another user was faster with the usual name: one of this user's from before, or a new
-/// one whose name nobody could foresee. Empty: none can be made.
+/// The folder to use where another user owns the usual name: an earlier one of this user, or a new
+/// one with a random name. Empty: none can be made.
 fs::path other_folder(const std::string& usual) {
   std::error_code failure;
   for (auto entry = fs::directory_iterator(fs::path(usual).parent_path(), failure);

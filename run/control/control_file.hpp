@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where a running job is steered: control.json in its run directory says at which address, and two
-// files beside it hold the tokens of those who may read and of those who may steer. All three are
-// the user's alone (0600). Written by the coordinator, which removes them at its end; what a killed
-// one left is replaced by the next. Read by `gangway status` and the like.
+// files beside it hold the token for reading and the token for steering. All three have mode 0600.
+// The coordinator writes them and removes them at its end; the next coordinator replaces what a
+// killed one left. Read by `gangway status` and the like.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace gangway {
 /// In the run directory.
 inline constexpr std::string_view kSteeringFile = "steering.jsonl";
 
-/// The command of an event that nobody asked for: micro-batches moved to faster workers.
+/// The command of an event without a user: the coordinator moved micro-batches to faster workers.
 inline constexpr std::string_view kBalance = "balance";
 
 struct SteeringEvent {

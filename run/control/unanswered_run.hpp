@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What can be told of a run that nobody can ask: it has just been begun and does not listen yet, or
-// everything that worked at it is gone. Looks at the run directory and at this host's processes;
-// locks nothing, so that it never stands in a start's way. Called by `gangway status` and the like.
+// Finds out the state of a run whose coordinator does not answer: it does not listen yet, or all
+// processes of the run are gone. Reads the run directory and this host's process table. Takes no
+// lock, so that it never delays a start. Called by `gangway status` and the like.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class RunTrace {
   kNone,         ///< nothing was begun in the folder
   kLaunching,    ///< `gangway run` lives, its coordinator has not come yet
   kComing,       ///< the coordinator lives, and cannot be asked yet, or does not want to be
-  kOnOtherHost,  ///< somebody on another host has begun it: not to be known from here
+  kOnOtherHost,  ///< a process of another host has begun it: unknown from here
   kGone,         ///< the process that worked at it last has ended without saying how
 };
 

@@ -110,7 +110,7 @@ bool is_ready(const Attempt& attempt) {
 }  // namespace
 
 FileDescriptor connect_and_greet(const GreetingAddress& address, const Greeting& greeting,
-                                 std::chrono::milliseconds limit, std::string_view whom) {
+                                 std::chrono::milliseconds limit, std::string_view server) {
   const std::string line = greeting_line(greeting, address.token);
   std::vector<Attempt> attempts;
   for (std::string& host : split_at_commas(address.hosts)) {
@@ -140,7 +140,7 @@ FileDescriptor connect_and_greet(const GreetingAddress& address, const Greeting&
   throw EnvironmentError(fmt::format(
       "rank {} on host {} cannot reach {} at port {} ({}): it has ended, or the port is "
       "closed between the hosts (--lifeline-port chooses it)",
-      greeting.rank, host_name(), whom, address.port, problems));
+      greeting.rank, host_name(), server, address.port, problems));
 }
 
 }  // namespace gangway

@@ -12,12 +12,12 @@ namespace gangway {
 
 /// Tries all addresses at once; the first that welcomes the rank is meant. The socket does not
 /// block, and outlives an exec.
-/// @param whom  for messages: "'gangway run'"
+/// @param server  for messages: "'gangway run'"
 /// @throws EnvironmentError where none does within `limit`, at once where all refuse: then the
 /// process that listened is gone
 [[nodiscard]] FileDescriptor connect_and_greet(const GreetingAddress& address,
                                                const Greeting& greeting,
                                                std::chrono::milliseconds limit,
-                                               std::string_view whom);
+                                               std::string_view server);
 
 }  // namespace gangway

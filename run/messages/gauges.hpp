@@ -17,7 +17,8 @@ struct SlowedBy {
   static constexpr std::uint64_t kHardware = 4;  ///< one of both, or another; it does not say
 };
 
-/// What a GPU's driver tells of it, whoever computes there; nothing: the driver does not tell that.
+/// What a GPU's driver tells of it, for all processes on it; nothing: the driver has no such
+/// figure.
 struct DeviceGauges {
   std::optional<double> busy;  ///< share of the last moments in which some kernel ran, 0 to 1
   std::optional<std::uint64_t> used_bytes;
@@ -42,7 +43,8 @@ struct MemoryFigures {
   /// Most so far: of a process on a CPU resident, on a GPU reserved.
   std::uint64_t peak_bytes = 0;
   std::uint64_t retries = 0;  ///< times so far that it gave back what it kept, or failed; of GPUs
-  /// Of the limit that has least left, whoever uses it: of the GPU, a control group or the host.
+  /// Use, by all processes, of the limit that has least left: the GPU's, a control group's or the
+  /// host's.
   std::uint64_t used_bytes = 0;
   std::uint64_t limit_bytes = 0;  ///< 0: not known
   std::string limit;              ///< "GPU", "control group" or "host"

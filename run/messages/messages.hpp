@@ -308,7 +308,7 @@ struct Progress {
   /// Of updates that were looked at and are over; all workers tell the same ones in one step.
   std::vector<UpdateFigures> updates = {};
   std::vector<HistogramPart> histograms = {};
-  std::optional<DeviceGauges> gauges = {};  ///< nothing: it computes on a CPU, or nobody tells them
+  std::optional<DeviceGauges> gauges = {};  ///< nothing: a CPU, or the driver has none
   static auto fields(auto& it) {
     return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.memory,
                     it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
@@ -351,8 +351,8 @@ struct Stop {
   int exit_code = 0;
   std::string reason;  ///< one line: place and remedy
   int accused = 0;     ///< from a worker: the rank that it has waited for in vain; 0: none
-  /// From a worker whose training diverged: steps done when that shows, the same whatever the
-  /// layout; 0: nobody knows.
+  /// From a worker whose training diverged: steps done when that shows, equal under every layout;
+  /// 0: unknown.
   std::int64_t step = 0;
   bool keep = false;  ///< from the coordinator: snapshots are to be copied to the disk
   static auto fields(auto& it) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The log file of a rank, logs/rank-0003.log. Made in main() of coordinator and worker and passed
-// to those who log: there is no global logger.
+// The log file of a rank, logs/rank-0003.log. main() of coordinator and worker makes it and passes
+// it on: there is no global logger.
 #pragma once
 
 #include <cstddef>

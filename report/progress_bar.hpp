@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One line at the bottom of a terminal that is drawn over itself. The caller decides whether there
-// is a terminal; nobody makes a ProgressBar for a file. Used on one thread.
+// Draws one line at the bottom of a terminal over itself. The caller makes it only where the output
+// is a terminal. Used on one thread.
 #pragma once
 
 #include <iosfwd>

@@ -93,8 +93,8 @@ struct TickMemory {
   double reserved_gib = 0;   ///< what they have
   double peak_gib = 0;       ///< of the worker that has had most
   std::int64_t retries = 0;  ///< of all workers' allocators, in the tick
-  double used_gib = 0;       ///< of the limit that has least left, whoever uses it
-  double limit_gib = 0;      ///< 0: nobody knows one
+  double used_gib = 0;       ///< by all processes, of the limit that has least left
+  double limit_gib = 0;      ///< 0: unknown
   std::string limit;         ///< "GPU", "control group" or "host"
 };
 
@@ -146,7 +146,7 @@ struct Tick {
   std::vector<TickHistogram> histograms{};  ///< of steps since the tick before
   std::vector<std::string> part_names{};    ///< messages::step_part_names
   std::vector<WorkerParts> parts{};         ///< by rank
-  /// Of the worker that waits for others least: they wait for it. Null: nobody has told.
+  /// The worker that waits for others least: they wait for it. Null: no worker has told its parts.
   [[nodiscard]] const WorkerParts* slowest() const;
 };
 

@@ -51,8 +51,8 @@ class StepFacts {
   [[nodiscard]] double interval_kimg(const std::string& name) const;
   /// Waits for others, in shares of their own steps, by worker.
   [[nodiscard]] const std::vector<double>& waits_for_others() const { return waits_; }
-  /// The same for tensors of other stages or networks, the mean: what a layout without them saves.
-  /// That of the slowest worker, who waits least, where ticks tell no other's.
+  /// Mean over workers of the same for tensors of other stages or networks: what a layout without
+  /// them saves. Where ticks have one worker alone: the slowest one's, which waits least.
   [[nodiscard]] double mean_tensor_wait() const;
   [[nodiscard]] int slowest_rank() const { return slowest_rank_; }
   /// Exposed by phases whose updates wait for the norm of the gradient.

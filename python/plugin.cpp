@@ -44,7 +44,7 @@ void end() noexcept {
   const pybind11::gil_scoped_acquire lock;
   try {
     gangway::python::support("end")();
-  } catch (const pybind11::error_already_set&) {  // nobody is left to be told
+  } catch (const pybind11::error_already_set&) {  // the process ends: there is no reader
     PyErr_Clear();
   }
 }

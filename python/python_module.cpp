@@ -37,8 +37,8 @@ bool add_tensors(const py::handle& made, std::vector<at::Tensor>& tensors) {
   return are_all;
 }
 
-/// What a call made. Where nobody but the user's step knows what that is, there may be anything
-/// beside the tensors.
+/// The tensors that a call has made. Where only the user's step reads the result, other objects may
+/// stand beside them.
 std::vector<at::Tensor> tensors_in(const py::object& made, const PythonSpec& spec) {
   std::vector<at::Tensor> tensors;
   const bool are_all = add_tensors(made, tensors);

@@ -59,8 +59,8 @@ class PythonModule {
   [[nodiscard]] Called call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
                             const std::vector<at::Tensor>& moving, std::uint64_t seed);
 
-  /// For a call that somebody else makes: the module is in `mode`, on `device`, and has `moving`.
-  /// The caller holds the interpreter's lock.
+  /// Prepares a call that the user's step makes: the module is in `mode`, on `device`, and has
+  /// `moving`. The caller holds the interpreter's lock.
   void be_ready(gan::Mode mode, at::Device device, const std::vector<at::Tensor>& moving);
   /// What such a call has left in moving(). @throws ConfigError where it has changed a constant
   [[nodiscard]] std::vector<at::Tensor> moved() const;

@@ -30,8 +30,8 @@ using Clock = std::chrono::steady_clock;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<Clock::rep> call_since{0};
 
-/// Upon which Python's faulthandler writes down the place of the thread that gets it, whoever has
-/// the interpreter's lock.
+/// Signal upon which Python's faulthandler writes the receiving thread's place in the user's file.
+/// It needs no interpreter lock.
 int place_signal() { return SIGRTMIN + 7; }  // NOLINT(readability-magic-numbers)
 
 /// Watches the calling thread's calls for the rest of the process. Re-arming Python's own

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds out whether a user's network in Python can be trained exactly: by its tensors, what it
-// takes and a seed, whoever calls it and after whatever other calls. Compute thread only.
+// Finds out whether a user's network in Python can be trained exactly: whether its result depends
+// on its tensors, its inputs and a seed alone, not on the process or on earlier calls. Compute
+// thread.
 #pragma once
 
 #include "python/python_module.hpp"

@@ -147,7 +147,7 @@ export function follow(show, say) {
   }, kLook);
   for (const [target, event] of [[document, "visibilitychange"], [window, "online"]]) {
     target.addEventListener(event, () => {
-      if (retrying !== null && !document.hidden) { // somebody looks: at once
+      if (retrying !== null && !document.hidden) { // the page is in view: at once
         retry = kFirstRetry;
         connect();
       }

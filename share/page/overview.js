@@ -34,7 +34,7 @@ export function createHeader(sections) {
       }
     },
     showLink(text, kind) {
-      if (link.textContent !== text) { // said once to who listens
+      if (link.textContent !== text) { // a screen reader says it once
         link.textContent = text;
       }
       link.dataset.kind = kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who computes what, where; of a live job also how each of them fares.
+// Table of the ranks: host, device, micro-batches; of a live job also their speed and memory.
 import { h, panel, table } from "./dom.js";
 import { formatBytes, formatCount, formatSeconds } from "./format.js";
 

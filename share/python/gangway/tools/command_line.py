@@ -82,7 +82,7 @@ def write_whole(file: Path, text: str) -> None:
         raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
     beside = file.with_name(file.name + ".tmp")
     try:
-        # Through a link in its place, somebody else's file would be overwritten.
+        # Writing through a link would overwrite the file that it points to.
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         try:
             with open(descriptor, "w", encoding="utf-8", errors="replace") as out:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A layout that a plan considers, and who would do what under it. Pure.
+// A layout that a plan considers, and the place of each worker under it. Pure.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct Candidate {
   [[nodiscard]] int rows() const { return workers / choice.stages; }
 };
 
-/// All networks on each of `workers`, whatever else the job says of who has what.
+/// All networks on each of `workers`: the placement keys of the job are ignored.
 [[nodiscard]] Candidate whole_candidate(const JobSpec& job, int workers,
                                         Overlap overlap = Overlap::kAcross,
                                         TransportKind transport = TransportKind::kShm);

@@ -19,7 +19,7 @@ struct NodeCost {
   double forward_kernels = 0.0;   ///< that a GPU is given to do, as far as blocks tell
   double backward_kernels = 0.0;
   std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 where it has none
-  std::int64_t output_bytes = 0;  ///< what goes on to whoever takes what it makes
+  std::int64_t output_bytes = 0;  ///< of its outputs, which the next nodes take
 
   /// Of an instruction that computes.
   [[nodiscard]] double seconds_of(const pipeline::Instruction& at) const;
@@ -101,7 +101,7 @@ class BlockCosts {
   const std::vector<pipeline::Phase>& phases_;
   PerNetwork<std::string> names_;
   PerNetwork<Architecture> architectures_;
-  PerNetwork<std::vector<BlockCost>> blocks_;  // by number; zeros of those nobody measured
+  PerNetwork<std::vector<BlockCost>> blocks_;  // by number; zeros where none was measured
   PerNetwork<std::vector<BlockLoad>> loads_;
 };
 

@@ -110,7 +110,7 @@ void set_memory(const PlanInput& input, const ExchangeGroup& all, Prediction& pr
   set_fullest(needs, prediction);
 }
 
-/// Of one micro-batch after the other on such a device, with nobody to exchange anything.
+/// Seconds of all micro-batches in turn on such a device, without any exchange.
 double alone_seconds(const PlanInput& input, const SimulatedDevice& device) {
   double updates = 0.0;
   for (const NetworkId id : input.job.networks.ids()) {

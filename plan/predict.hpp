@@ -40,7 +40,7 @@ struct DeviceNeed {
 /// alike. @pre there is one
 void set_fullest(const std::vector<DeviceNeed>& needs, Prediction& prediction);
 
-/// Rate, efficiency and price, which follow from step_seconds and who takes part.
+/// Sets rate, efficiency and price by step_seconds and the places of the workers.
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction);
 

@@ -29,7 +29,7 @@ void Simulation::run(const Lists& lists) {
   }
   std::size_t running = workers_.size();
   while (!ready_.empty()) {
-    // Who is behind comes first, so that links are taken in the order of time.
+    // The worker that is behind comes first, so that links are taken in the order of time.
     const std::size_t index = ready_.extract(ready_.begin()).value().second;
     Worker& worker = workers_[index];
     const std::vector<Instruction>& list = lists[setup_.workers[index].list];
@@ -256,7 +256,7 @@ Simulation::Stretch Simulation::take() {
   const auto last = std::ranges::max_element(workers_, {}, &Worker::now);
   const double seconds = last->now - std::exchange(taken_at_, last->now);
   Stretch stretch{.seconds = seconds, .parts = last->parts};
-  // Who comes last may be ahead or behind of where it was: what is left is a wait for others.
+  // The last worker may be ahead of or behind its place: the rest is a wait for other workers.
   stretch.parts.bubble += seconds - stretch.parts.total();
   for (Worker& worker : workers_) {
     worker.parts = {};

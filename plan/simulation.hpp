@@ -66,7 +66,7 @@ struct BucketCost {
 
 /// A worker's part of a network's exchanges.
 struct ExchangePart {
-  int group = 0;  ///< exchanges of one group go together, whoever is in it
+  int group = 0;  ///< exchanges of one group go together, whatever its members
   std::vector<BucketCost> buckets;
   double open_seconds = 0.0;   ///< of compute, to begin a leaf
   double close_seconds = 0.0;  ///< and to end it, with its share of what is added up between leaves
@@ -95,7 +95,7 @@ class Simulation {
   struct Setup {
     BlockCosts::Table costs;
     std::vector<SimulatedWorker> workers;
-    std::vector<std::vector<MessageLink>> links;  ///< from, to; none where nobody sends
+    std::vector<std::vector<MessageLink>> links;  ///< from, to; empty without messages
     double wake_seconds = 0.0;
   };
   explicit Simulation(Setup setup);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A job under a layout that a plan considers, as its workers would set it up: who holds what, the
-// phases cut where the layout cuts networks, and the very lists of instructions that they would
-// run. Pure.
+// A job under a layout that a plan considers, as its workers would set it up: the workers of each
+// network, the phases cut where the layout cuts networks, and the very lists of instructions that
+// workers would run. Pure.
 #pragma once
 
 #include <cstdint>

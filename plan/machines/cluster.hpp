@@ -51,9 +51,8 @@ struct Cluster {
   [[nodiscard]] const Link& link(int node, int other) const;
 };
 
-/// Of a kernel on a device with a speed of its own that is no core, as GPUs are: 4 to 6 us a launch
-/// on a desktop's GPU (susun-blog.com/blog/pegainfer-3-cuda-graph). A guess until somebody has
-/// measured the job there.
+/// Seconds of a kernel launch on a device that is no core, as a GPU: 4 to 6 us on a desktop's GPU
+/// (susun-blog.com/blog/pegainfer-3-cuda-graph). A guess until the job is profiled on the device.
 inline constexpr double kLaunchSeconds = 4.5e-6;
 
 /// "cluster.yaml" → Cluster. @param name  of the file, for messages

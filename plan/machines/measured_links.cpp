@@ -23,7 +23,7 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 void measure(Link& link, const comm::PathFigures& path) {
   const comm::PathPoint& least = path.points.front();
   const comm::PathPoint& most = path.points.back();
-  // Who waits has to be woken, too, which a copy from shared memory does not show.
+  // A copy from shared memory does not show the time to wake the waiting thread.
   const bool wakes = path.path != comm::PathKind::kSharedMemory;
   link.latency_seconds = wakes ? least.seconds : std::max(link.latency_seconds, least.seconds);
   if (most.bytes > least.bytes && most.seconds > least.seconds) {

@@ -155,7 +155,7 @@ SumOfBlocks sum_of_blocks(const Profile& profile, const std::string& network,
       continue;
     }
     sum.forward_seconds += block.forward.seconds;
-    // Nobody asks the first block for the gradient of data.
+    // The first block computes no gradient of the data.
     sum.backward_seconds += block.block > 0 || goes_on ? block.input_gradient.seconds : 0.0;
     sum.backward_seconds += is_trained ? block.weight_gradient.seconds : 0.0;
   }

@@ -49,8 +49,8 @@ Cluster grown_host(const Profile& profile, int workers) {
 }  // namespace
 
 Cluster profiled_host(const Profile& profile) {
-  // In memory, at the speed at which one core adds: messages within a host are copies. Between GPUs
-  // nobody has measured it: no faster than PCI Express.
+  // Messages within a host are copies, at the speed at which one core adds. Between GPUs, where no
+  // figure is measured: no faster than PCI Express.
   constexpr double kFastest = 1e10;
   if (profile.devices > 0) {
     return {

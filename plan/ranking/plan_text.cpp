@@ -37,7 +37,7 @@ std::string memory_text(const Prediction& one) {
   return fmt::format("{:.0f} MiB{}", mebibytes, one.fits ? "" : " !");
 }
 
-/// Nodes whose times nobody has measured.
+/// Nodes without measured times.
 std::vector<const ClusterNode*> guessed_nodes(const Cluster& cluster) {
   std::vector<const ClusterNode*> guessed;
   for (const ClusterNode& node : cluster.nodes) {

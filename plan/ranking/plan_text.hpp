@@ -9,7 +9,7 @@
 
 namespace gangway::plan {
 
-/// The job as somebody types it.
+/// The job as the user typed it.
 struct TypedJob {
   std::string file;
   std::vector<std::string> overrides = {};

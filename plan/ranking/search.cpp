@@ -15,14 +15,14 @@
 namespace gangway::plan {
 namespace {
 
-/// Of a step: nobody would see the difference.
+/// Share of a step below which two layouts count as equal.
 constexpr double kSame = 1e-3;
 /// Rows that are ranked at least, of which a ranking may show fewer: their lists are tried in each
 /// order.
 constexpr std::size_t kLeastRows = 4;
 
-/// Numbers of workers that could be best: of those with the same largest share, the fewest; and
-/// all devices, since somebody has paid for them.
+/// Numbers of workers that could be best: of those with the same largest share, the fewest; and all
+/// devices, because the user pays for all of them.
 std::vector<int> worker_counts(const PlanInput& input) {
   const int microbatches = input.job.training.microbatches;
   const int most = std::min(input.cluster.num_devices(), microbatches);

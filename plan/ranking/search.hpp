@@ -14,7 +14,7 @@ struct Search {
   std::vector<Prediction> ranking;  ///< fastest first; those that fit before those that do not
   std::size_t simulated = 0;
   std::size_t pruned = 0;    ///< which could not be among the first
-  std::size_t left_out = 0;  ///< which nobody looked at: rows that are not alike, of many workers
+  std::size_t left_out = 0;  ///< not simulated: rows that are not alike, of many workers
 };
 
 enum class Shapes {

@@ -40,7 +40,7 @@ class StagePlanner {
   [[nodiscard]] double least_seconds(const Candidate& candidate) const;
 
  private:
-  /// With nothing said yet of who has what.
+  /// Without a placement of networks.
   [[nodiscard]] Candidate unplaced(int workers) const;
   /// Nothing where there are too few networks, or workers, or micro-batches.
   [[nodiscard]] std::optional<Candidate> apart_candidate(int workers) const;

@@ -40,7 +40,7 @@ class ShownLayout {
     ExchangeGroup group;
   };
   void add_holders(NetworkId network, int chunk);
-  /// Those with whom a shown worker holds `network`; null: it holds nothing of it.
+  /// The workers that hold `network` together with a shown worker; null: it holds nothing of it.
   [[nodiscard]] const Holders* holders_of(NetworkId network, int worker) const;
   [[nodiscard]] ExchangeMember member_of(const Holders& holders, int worker) const;
   [[nodiscard]] ExchangePart part_of(NetworkId network, int worker) const;

@@ -129,7 +129,7 @@ std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
          cuts.live[static_cast<std::size_t>(cuts.chunks[static_cast<std::size_t>(chunk)].end) -
                    1]) {
       const auto input = std::ranges::find(penalty.inputs, live, &Input::name);
-      // What is looked at goes through the chunks, as its gradients do; of the rest nobody asks.
+      // The penalised input goes through the chunks, as its gradient does. The rest is not needed.
       if (input != penalty.inputs.end() &&
           (input != penalty.inputs.begin() || !penalty.looks_inside.empty()) &&
           !cuts.is_made_by(static_cast<std::size_t>(chunk), live)) {

@@ -17,7 +17,7 @@ namespace gangway::pipeline {
 /// Where one network is cut.
 struct NetworkCuts {
   std::vector<BlockRange> chunks = {BlockRange{}};  ///< in their order; one: it is whole
-  /// By block, what flows out of it (job/layout/stage_cuts.hpp). Of a whole network nobody asks.
+  /// By block, the tensors that flow out of it (job/layout/stage_cuts.hpp). Empty: not cut.
   std::vector<std::vector<std::string>> live = {};
   /// By block, what it makes, which may have the name of what the network takes.
   std::vector<std::vector<std::string>> made = {};

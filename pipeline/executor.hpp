@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a list of instructions. What an instruction does is somebody else's: the worker's for
+// Runs a list of instructions. An Operations object carries each one out: the worker's for
 // training, a clock's for simulation, a recorder's in tests.
 #pragma once
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pass as data: a small graph of named tensors over one micro-batch. A recipe (gan/recipes/) says
-// it, schedules are made from it, and somebody who has tensors carries it out. No layout, no third
-// party.
+// A pass as data: a small graph of named tensors over one micro-batch. A recipe (gan/recipes/)
+// makes it; schedules are made from it; the worker carries it out. No layout, no third party.
 #pragma once
 
 #include <optional>
@@ -23,7 +22,7 @@ struct Input {
   bool operator==(const Input&) const = default;
 };
 
-/// Random numbers, keyed by job, step and place: the same whoever draws them.
+/// Random numbers, keyed by job, step and place: equal on every worker.
 struct Draw {
   enum class Kind {
     kNoise,       ///< standard normal [N, latent]

@@ -48,7 +48,7 @@ struct Home {
 /// By node, beside what it is carried out; nothing: wherever it is taken.
 [[nodiscard]] std::vector<std::optional<Home>> homes_of(const Pass& pass);
 
-/// By node, who carries it out for `microbatch`; nothing: whoever needs it.
+/// By node, the worker that carries it out for `microbatch`; nothing: each worker that needs it.
 [[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& layout,
                                                         int microbatch);
 [[nodiscard]] inline const Node& node_of(const Pass& pass, int node) {
@@ -81,9 +81,9 @@ class PassShares {
   [[nodiscard]] MicrobatchRange local() const { return layout_.range_of(worker_); }
   /// Whether some worker does without some network, or a part of one.
   [[nodiscard]] bool are_apart() const { return layout_.is_apart(); }
-  /// From whom to whom tensors go that this worker sends or takes, gradients among them.
+  /// Sender and receiver of all tensors and gradients that this worker sends or receives.
   [[nodiscard]] std::set<std::pair<int, int>> edges() const;
-  /// With whom this worker exchanges tensors, ascending; they name it likewise.
+  /// Workers with which this one exchanges tensors, ascending. The relation is symmetric.
   [[nodiscard]] std::vector<int> peers() const;
   /// Whether some network is cut.
   [[nodiscard]] bool are_cut() const { return layout_.is_cut(); }

@@ -247,7 +247,7 @@ class ListCheck::Progress {
   std::vector<std::optional<int>> owners_;  // by node of the pass
   std::set<Place> made_;                    // here, or received
   std::set<Place> back_;
-  std::set<std::pair<Place, int>> given_;  // gradients of it, by whom
+  std::set<std::pair<Place, int>> given_;  // gradients of it, by worker
 };
 
 void ListCheck::check_order(int worker) {

@@ -16,14 +16,14 @@ namespace gangway::pipeline {
 
 /// One line each, none if all is well:
 ///
-/// - messages: what is sent is received, and nobody waits for what never comes;
-/// - order: each is behind what it takes: tensors that it was sent or has made, gradients of all
-///   that take what it has made;
-/// - work: every forward, backward and penalty of the phases is done once, by somebody;
-/// - leaves: each worker opens and closes one of each of its micro-batches in each phase that
-///   trains a network that it holds, and what adds to it comes between;
-/// - updates: begun behind their leaves, once by each who holds the network, in the one order of
-///   phases, and awaited before the weights are used.
+/// - messages: each message that is sent is received, and each receive has its send;
+/// - order: each instruction is behind its inputs: received or computed tensors, and gradients of
+///   all that take its output;
+/// - work: exactly one worker does each forward, backward and penalty of the phases;
+/// - leaves: in each phase that trains a network of its own, a worker opens and closes one leaf a
+///   micro-batch; the gradients that add to it come between;
+/// - updates: each holder of a network begins an update once, behind its leaves, in the order of
+///   phases, and awaits it before it uses the weights.
 /// @param phases  completed, cut as the lists are
 [[nodiscard]] std::vector<std::string> faults_of(const std::vector<std::vector<Instruction>>& lists,
                                                  const std::vector<Phase>& phases,

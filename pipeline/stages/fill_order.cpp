@@ -16,8 +16,8 @@
 namespace gangway::pipeline {
 namespace {
 
-// From worker to worker it takes as long as a forward: nothing does, but where work is not even,
-// who comes to it as soon as it could be there has to wait for it.
+// A tensor's way to the next worker, in forwards. Real ways are shorter; but where work is uneven,
+// a worker that is scheduled to take it at once would wait for it.
 constexpr double kJourney = 1.0;
 
 /// Of what a worker could begin, the first is what it begins.
@@ -48,7 +48,7 @@ int place_of(int microbatch, const Layout& layout) {
   return place;
 }
 
-/// One course that a graph's work can take: who could do something does.
+/// One course that a graph's work can take: each worker does the next piece that is ready.
 class Course {
  public:
   Course(PieceGraph graph, const Layout& layout);
@@ -65,7 +65,7 @@ class Course {
   /// It is its worker's turn when that comes to it.
   void take_turns(const std::vector<int>& tasks, int meeting);
 
-  /// Work is over, or something has come to who needs it.
+  /// A piece is over, or a tensor has arrived at its worker.
   struct Event {
     double time = 0.0;
     int task = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In which order workers of networks that are cut do their pieces of a step so that they wait
-// little: whoever waits for others in one phase goes ahead with forwards of the next. No third
-// party.
+// Orders the pieces of a step on workers of networks that are cut, with small bubbles: a worker
+// that would wait in one phase goes ahead with forwards of the next. No third party.
 #pragma once
 
 #include <vector>
@@ -10,9 +9,9 @@
 
 namespace gangway::pipeline {
 
-/// By worker, all of its pieces, each behind what it needs; those of `units[i + 1]` that need
-/// nothing of the updates of `units[i]` may come before that one's end. Worked out as if work took
-/// as long everywhere; the same for all who ask.
+/// By worker, all of its pieces, each behind its inputs; pieces of `units[i + 1]` that need no
+/// update of `units[i]` may come before that one's end. Assumes equal times of all pieces. Every
+/// worker gets the same result.
 [[nodiscard]] std::vector<std::vector<StagePiece>> fill_order(const Layout& layout,
                                                               const std::vector<StageUnit>& units,
                                                               const PieceOptions& options);

@@ -9,9 +9,9 @@
 
 namespace gangway::pipeline {
 
-/// Where networks are apart, what others wait for is done ahead of its micro-batch's leaf, for all
-/// micro-batches of the unit, and so are forwards that wait for nobody where this worker would else
-/// wait.
+/// Where networks are apart, forwards whose outputs other workers need come ahead of the leaves,
+/// for all micro-batches of the unit. So do forwards without remote inputs, where this worker would
+/// wait otherwise.
 [[nodiscard]] std::vector<StagePiece> leaf_order(const PassShares& shares,
                                                  const std::vector<StageUnit>& units);
 

@@ -151,7 +151,7 @@ void ListWriter::write_forward(const Pass& pass, int node) {
 void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
   receive_until(static_cast<int>(pass.nodes.size()));
   PassProgress& now = progress();
-  // Of tensors that are made behind it nobody asks any more.
+  // Tensors that are made behind it are not needed any more.
   while (!now.wanted.empty() &&
          std::ranges::any_of(now.wanted, [&](const Crossing& one) { return one.node >= node; })) {
     cross(Operation::kReceiveGradient, now.wanted.front());

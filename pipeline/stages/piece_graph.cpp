@@ -162,7 +162,7 @@ void Builder::add_ends(int unit) {
     needs_end(end, unit - 1, worker);
   }
   for (const NetworkId network : phase(unit).networks) {
-    // Of all who have a part of it: they may have to agree on its norm.
+    // Of all workers that hold a part of the network: they may have to agree on its norm.
     const int update = updates_[{unit, network}] = add(-1, {});
     const std::vector<int>& workers = layout_[network].workers;
     for (const int worker : std::set(workers.begin(), workers.end())) {

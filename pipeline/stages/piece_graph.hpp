@@ -40,12 +40,12 @@ struct StagePiece {
 
 /// A piece of work, or a moment at which something is over.
 struct PieceTask {
-  int worker = -1;    ///< -1: it takes nobody's time
+  int worker = -1;    ///< -1: it takes no worker's time
   double time = 0.0;  ///< in forwards of a chunk
   StagePiece piece = {};
   std::optional<int> ends_for = {};  ///< of a unit's end: for which worker
   int missing = 0;                   ///< how many things it needs
-  std::vector<int> then = {};        ///< who needs it
+  std::vector<int> then = {};        ///< pieces that need it
   /// Of a station at which several workers wait for one another: which of the meetings.
   std::optional<int> meeting = {};
 };

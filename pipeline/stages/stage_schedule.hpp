@@ -13,21 +13,20 @@
 
 namespace gangway::pipeline {
 
-/// Of one step of one worker. Lists of all workers are parts of one order in which everything is
-/// made before it is received, and a send waits for nobody, so they cannot wait for each other in a
-/// circle.
+/// The list of one step of one worker. Deadlock-free: the lists of all workers are parts of one
+/// total order in which each tensor is computed before it is received, and a send never blocks.
 ///
-/// Where no network is cut: leaf after leaf (pipeline/stages/leaf_order.hpp). Where some are,
-/// filled: that of pipeline/stages/fill_order.hpp; one forward, one backward: the same, with as
-/// many micro-batches under way as there are stages; zero bubble: filled, with gradients of weights
-/// apart from those of inputs, where others wait for these. By phase: node after node, each for one
-/// micro-batch after the other, then station after station (pipeline/stages/backward_stations.hpp).
+/// Where no network is cut: leaf after leaf (pipeline/stages/leaf_order.hpp). Where some are cut,
+/// by layout.schedule: kFill: pipeline/stages/fill_order.hpp; kOneForwardOneBackward: the same,
+/// with as many micro-batches in flight as there are stages; kZeroBubble: filled, with weight
+/// gradients split from input gradients where other workers wait for the latter; kByPhase: node
+/// after node, each for all micro-batches, then station after station
+/// (pipeline/stages/backward_stations.hpp).
 ///
-/// `layout.overlap` decides where gradients leave and where new weights are awaited: not at all
-/// beside compute (kNone), beside the last backward of the phase (kWithin), or until the network is
-/// next used (kAcross): the discriminator's exchange runs on under the generator's forward, the
-/// generator's under the next real images. A step so begins with weights that may still be on their
-/// way, and ends with such.
+/// `layout.overlap` decides beside what the exchange of gradients and weights runs: nothing
+/// (kNone); the last backward of the phase (kWithin); everything until the network is next used
+/// (kAcross). So the discriminator's exchange runs under the generator's forward, the generator's
+/// under the next real images, and a step may begin and end with an exchange under way.
 [[nodiscard]] std::vector<Instruction> step_schedule(const PassShares& shares, std::int64_t step);
 /// The same of all, whose shares these are: what they have in common is worked out once.
 [[nodiscard]] std::vector<std::vector<Instruction>> step_schedules(

@@ -34,7 +34,7 @@ class Contestant {
 struct ReductionSetup {
   std::string name;
   std::size_t elements = 0;
-  std::vector<int> hosts;  ///< by worker: who shares memory with whom
+  std::vector<int> hosts;  ///< by worker: equal where memory is shared
   std::string token;       ///< of the shared memory: new for every contestant, equal on all workers
   std::size_t num_buckets = 8;
   std::chrono::microseconds sleep{

@@ -56,11 +56,11 @@ class Turn {
       const Clock::time_point begin = Clock::now();
       row_.run();
       seconds.push_back(seconds_since(begin));
-      // Where workers share a core, who is done must not keep another from seeing that it is.
+      // Where workers share a core, one that is done must not delay another one's clock.
       MPI_Barrier(how_.workers);
     }
     check();
-    MPI_Barrier(how_.workers);  // nobody spoils a result that another still reads
+    MPI_Barrier(how_.workers);  // another worker may still read the result
     return seconds;
   }
 

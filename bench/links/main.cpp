@@ -56,7 +56,7 @@ void work(const comm::MpiSession& session, const Options& options, const std::st
   }
 }
 
-/// Hosts have done their part one after another; who measures is not to be disturbed meanwhile.
+/// Hosts measure one after another, undisturbed.
 void wait_for_all(const comm::MpiSession& session) {
   constexpr auto kNap = std::chrono::milliseconds(5);
   constexpr std::chrono::seconds kOfAHost{10};  // more than all that it measures in one round

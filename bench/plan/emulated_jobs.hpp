@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Jobs, machines and costs that are emulated. Costs are round and long beside the time in which
-// threads wake up; nobody has measured them of anything. Pure.
+// Emulated jobs, machines and costs. Costs are invented: round, and long beside the time in which
+// threads wake up. Pure.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who does what in an emulated training: the lists that workers of a layout would run, who holds
-// what with whom, and arenas and buckets as theirs would be. Equal for all workers; any thread.
+// The layout of an emulated training: the lists that its workers would run, the group of each
+// network, and arenas and buckets as theirs would be. Equal for all workers; any thread.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace gangway::bench {
 
 struct EmulatedStep {
   double seconds = 0.0;       ///< by the clock: the median of steps, behind two that warm up
-  double late_seconds = 0.0;  ///< by which somebody was woken up late at most: of other work
+  double late_seconds = 0.0;  ///< largest delay of a wake-up, caused by other work
   double work_seconds = 0.0;  ///< that a worker computes in a step, on average
   /// Share of the step in which workers do not compute.
   [[nodiscard]] double bubble() const { return 1.0 - work_seconds / seconds; }

@@ -184,8 +184,8 @@ void search_and_measure(const Options& options) {
   fmt::print("{} searches: regret {:.1f} % at most\n", search_cases().size(), worst * 100.0);
 }
 
-/// Lists that workers run, with both networks cut into as many equal stages as there are workers,
-/// in every order and placement: what of a step nobody computes in.
+/// Measures the bubble: the share of a step in which a worker computes nothing, with both networks
+/// cut into as many equal stages as there are workers, in every order and placement.
 void measure_bubbles(const Options& options) {
   fmt::print("\n{:<12}{:<66}{:>12}{:>13}{:>9}\n", "stages x M", "layout", "emulated ms",
              "predicted ms", "bubble");

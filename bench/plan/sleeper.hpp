@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Somebody who sleeps in the place of work. What is slept too long, as on a machine that does
-// other work, is made up for by what follows. One thread.
+// Sleeps in the place of work. Where a sleep takes too long, as on a busy machine, later sleeps are
+// shorter. One thread.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Sleeper {
     std::this_thread::sleep_until(end_);
     latest_ = std::max(latest_, Clock::now() - end_);
   }
-  /// The same, where nobody has said what was waited for.
+  /// The same, without a wait before it.
   void work_now(double seconds) {
     // What follows so soon has not waited for anything but the end of a sleep.
     constexpr std::chrono::milliseconds kOversleep{3};
@@ -30,7 +30,7 @@ class Sleeper {
   }
   /// What follows does not begin before `moment`.
   void wait_until(Clock::time_point moment) { end_ = std::max(end_, moment); }
-  /// When the last work was over, had nobody overslept.
+  /// When the last work would be over without oversleeping.
   [[nodiscard]] Clock::time_point moment() const { return end_; }
   /// By how much it came late at most, and forgets that: others had the machine.
   Clock::duration take_latest() { return std::exchange(latest_, Clock::duration::zero()); }

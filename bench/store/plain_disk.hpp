@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a disk gives to whoever only reads and writes: the limit that checkpoints are held against.
-// Called by `gangway store-times`, from one thread a file.
+// Measures plain reads and writes of a disk: the limit to which checkpoints are compared. Called by
+// `gangway store-times`, from one thread a file.
 #pragma once
 
 #include <cstddef>

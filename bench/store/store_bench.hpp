@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The store alone, without a training: copies of a state in memory, saves and loads of it, each
-// beside what the machine gives to whoever only copies, writes and reads. As many threads as
-// workers have written the checkpoint that it begins with. Called by `gangway store-times`, main
-// thread.
+// Measures the store without a training: copies of a state in memory, saves and loads of it, each
+// beside plain copies, writes and reads of this machine. It uses as many threads as workers have
+// written the checkpoint that it begins with. Called by `gangway store-times`, main thread.
 #pragma once
 
 #include <filesystem>

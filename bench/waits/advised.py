@@ -126,8 +126,8 @@ def slow_hosts(_runs, _job):
     yield {"inside": (ROOT / "tests/cluster/run", "2", "100mbit", "--", "bash", "-c", script, "bash")}
 
 
-# rule, workers, keys, what is done to it. What is not here did not come about on two cores (snapshots, checkpoints, checks: nobody
-# waits for them there; exchange-bound: more workers have no core, which is said first; swapping), or needs a GPU.
+# rule, workers, keys, what is done to it. Rules that are missing here cannot be provoked on two cores (snapshots, checkpoints,
+# checks: no worker waits for them there; exchange-bound: more workers have no core, which is said first; swapping), or needs a GPU.
 CASES = [
     ("decode-bound", 1, ["data.prefetch=2", "data.source=photos:500"], nothing),
     ("read-bound", 1, ["data.source=photos:32"], sleeps(PLANTED_READ_SECONDS=0.004)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Preloaded into the ranks of a job (LD_PRELOAD). The compute thread of one of them, PLANTED_RANK,
 // sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core: at the begin
-// of a step. It sleeps in every second PLANTED_TURN steps. Whoever opens a PNG file to read it, or
-// every PLANTED_READ_EVERY-th, sleeps for PLANTED_READ_SECONDS. Each rank whose compute thread asks
-// forgets PLANTED_LEAK_MIB, each time.
+// of a step. It sleeps in every second PLANTED_TURN steps. A thread that opens a PNG file to read
+// it, or every PLANTED_READ_EVERY-th of them, sleeps for PLANTED_READ_SECONDS. Each rank whose
+// compute thread asks leaks PLANTED_LEAK_MIB, each time.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>

@@ -78,7 +78,7 @@ int list_snapshots(const SnapshotOptions& options) {
 }
 
 /// The directory that `named` was, if it has gone and left snapshots. @throws EnvironmentError
-/// where somebody works with them
+/// where a process works with them
 std::optional<fs::path> gone_run(const std::string& named) {
   if (fs::exists(named)) {
     return std::nullopt;
@@ -103,7 +103,7 @@ int free_memory(const SnapshotOptions& options) {
   }
   const std::optional<fs::path> gone = gone_run(reference.run);
   const fs::path run = gone ? *gone : find_run_directory(reference, options.outdir);
-  std::optional<RunLock> lock;  // nobody is about to go on from them
+  std::optional<RunLock> lock;  // no start is about to read them
   if (!gone) {
     lock.emplace(run);
   }

@@ -91,13 +91,13 @@ std::string way_on(const std::filesystem::path& run) {
                          : fmt::format("{}; this goes on: {}", saved, command);
 }
 
-/// Whether its job wants nobody to ask.
+/// Whether its job has output.control off.
 bool is_closed(const std::filesystem::path& run) {
   const auto job = job_in(run / kJobFile);
   return job && job->output.control == "off";
 }
 
-/// Somebody listens, and TLS fails: gRPC says so in words alone.
+/// The server is there, but TLS fails: gRPC says so only in its text.
 bool fails_at_tls(const std::string& message) {
   return message.find("andshake") != std::string::npos ||
          message.find("certificate") != std::string::npos;

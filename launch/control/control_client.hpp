@@ -60,11 +60,11 @@ class ControlClient {
 /// In the answer of a run that has begun: coordinator/steering/job_status.hpp has the others.
 inline constexpr std::string_view kStarting = "starting";
 
-/// The phase of a run that nobody can ask from here: "starting" or "ended"; empty where its
-/// coordinator is to be asked, or is gone.
+/// The phase of a run whose coordinator does not answer: "starting" or "ended"; empty where the
+/// coordinator answers, or is gone.
 [[nodiscard]] std::string phase_of_unanswered(const std::filesystem::path& run);
 
-/// How the newest start of a run that nobody can ask stands or has ended, for people.
+/// For people: the state or the end of the newest start of a run whose coordinator does not answer.
 [[nodiscard]] std::string end_of(const std::filesystem::path& run);
 
 }  // namespace gangway::launch

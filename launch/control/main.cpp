@@ -76,7 +76,7 @@ void command(const Options& options,
   tell(options, client.ask(call, request));
 }
 
-/// A run that has ended or has only begun is no failure: whoever asks is told how.
+/// Prints the state of a run. One that has ended or is starting is no failure.
 void show_status(const Options& options) {
   const ControlAccess access = access_of(options);
   if (const std::string phase = phase_of_unanswered(access.run); !phase.empty()) {

@@ -19,8 +19,8 @@ namespace {
 
 namespace wire = gangway::control::v1;
 
-/// Of who has not done a first step: "starting, begun 3s ago, 1 of 3 workers up, waits for rank 2,
-/// 3 to start".
+/// Of a run before its first step: "starting, begun 3s ago, 1 of 3 workers up, waits for rank 2, 3
+/// to start".
 std::string start_text(const wire::StatusReply& status) {
   const auto up = std::ranges::count_if(status.workers(), [](const wire::Worker& worker) {
     return worker.state() == "joined" || worker.state() == "ready";

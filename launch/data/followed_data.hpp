@@ -17,7 +17,7 @@
 namespace gangway::launch {
 
 struct FollowedData {
-  std::vector<std::string> overrides = {};  ///< "model.channels=3": of what nobody has said
+  std::vector<std::string> overrides = {};  ///< "model.channels=3": of open keys
   std::string note = {};                    ///< for people; empty: nothing but defaults
   std::string device = {};                  ///< likewise, what numerics.device: auto came to
   /// Why a job whose workers are on other hosts cannot begin; empty: it can.

@@ -84,7 +84,7 @@ std::optional<SourceFacts> source_facts(const DataSpec& spec) {
                        .classes = spec.source.starts_with(kLabelledPictures)
                                       ? data::labels_of(*archive, location).num_classes
                                       : 0};
-  } catch (const ConfigError&) {  // whoever trains on it says what is wrong
+  } catch (const ConfigError&) {  // the training says what is wrong
     return std::nullopt;
   }
 }

@@ -17,8 +17,8 @@ struct SourceFacts {
 /// Whether only a look at its files tells: folders and ZIPs of pictures.
 [[nodiscard]] bool is_looked_at(const DataSpec& data);
 
-/// Of up to 64 pictures, evenly spread. Nothing: points, or what cannot be read, which whoever
-/// opens it says.
+/// Of up to 64 pictures, evenly spread. Nothing: points, or a source that cannot be read; opening
+/// it says why.
 [[nodiscard]] std::optional<SourceFacts> source_facts(const DataSpec& spec);
 
 }  // namespace gangway::launch

@@ -21,7 +21,7 @@ namespace gangway::launch {
 struct Fit {
   std::vector<double> peak_gib;  ///< most that each worker has had, by rank
   double most_used_gib = 0.0;    ///< of the limit, with all workers of this machine at their peaks
-  double limit_gib = 0.0;        ///< 0: nobody knows one
+  double limit_gib = 0.0;        ///< 0: unknown
   std::string limit;             ///< "GPU", "control group" or "host"
   /// With a tenth of the limit to spare; without a limit it does.
   [[nodiscard]] bool fits() const;

@@ -49,7 +49,7 @@ std::string cause_of(const std::exception& failure) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// The side that Inception takes, and both of those who resize before it.
+/// The side of Inception's inputs, and the target of both kinds of resizing before it.
 constexpr std::int64_t kResizedSide = 299;
 
 /// What networks see of images in [-1, 1]: [N, 3, S, S], uint8, the levels nearest to the values;

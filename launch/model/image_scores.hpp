@@ -72,7 +72,7 @@ class ImageScorer {
   FeatureNetwork network_;
   std::int64_t samples_;
   std::int64_t sliced_pictures_;
-  std::vector<at::Tensor> reference_patches_;  ///< none until somebody asks
+  std::vector<at::Tensor> reference_patches_;  ///< none until the first score
   at::Tensor reference_;                       ///< features; undefined likewise
   gan::FeatureStatistics statistics_;
 };

@@ -10,9 +10,10 @@
 namespace gangway::launch {
 namespace {
 
-// For whoever sends mpirun SIGTERM: it sends SIGCONT at once, at which the job saves and leaves
-// (run/tether.hpp), SIGTERM after so long, and kills after as long again. It sleeps meanwhile, even
-// when all ranks have left. (Measured with Open MPI 4.1.4. SIGUSR1 is passed on at once.)
+// mpirun upon SIGTERM sends its ranks SIGCONT at once, at which the job saves and leaves
+// (run/tether.hpp). It sends SIGTERM after so many seconds, and SIGKILL after as many again. It
+// sleeps meanwhile, even when all ranks have left. (Measured with Open MPI 4.1.4. It passes SIGUSR1
+// on at once.)
 constexpr int kSecondsFromTermToKill = 2;
 
 // Of gradients that a connection's kernel holds back, in what no tensor overtakes. By default it

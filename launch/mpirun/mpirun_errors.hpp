@@ -21,7 +21,7 @@ class MpirunErrors {
   [[nodiscard]] int descriptor() const { return pipe_.get(); }
   /// Passes on what has come. Never waits.
   void forward();
-  /// Passes on the rest of a line that nobody will complete.
+  /// Passes on the rest of an incomplete line.
   void finish();
   /// From now on nothing is passed on.
   void hush() { is_hushed_ = true; }

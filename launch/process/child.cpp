@@ -114,8 +114,8 @@ class PassedOnSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-/// Tells a child that was told to end once more, and at last ends it; ends one that is stopped and
-/// that nobody wakes, too.
+/// Repeats the signal to a child that does not end, and kills it at last. Also kills a child that
+/// stays stopped.
 class Insistence {
  public:
   Insistence(pid_t child, ToldToEnd told) : child_(child), told_(told) {}

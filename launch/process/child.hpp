@@ -32,7 +32,7 @@ enum class ToldToEnd {
 /// SIGINT, SIGTERM and SIGHUP are passed on to it, but for those that this process ignores, and its
 /// end is waited for. One at a time.
 /// @throws SignalledError where one came, or had been noted by EndRequests; EnvironmentError when
-/// it cannot be started, or was stopped by somebody and not woken.
+/// it cannot be started, or stays stopped.
 [[nodiscard]] ChildOutput output_of_child(const std::vector<std::string>& words,
                                           ToldToEnd told = ToldToEnd::kOnce);
 

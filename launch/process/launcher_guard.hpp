@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small process that outlives a killed supervisor by a few seconds: mpirun ends with its last
-// rank, but not always, and then nobody else is there to end it. Used by the supervisor.
+// A small process that outlives a killed supervisor by a few seconds and ends mpirun, which does
+// not always end with its last rank. Used by the supervisor.
 #pragma once
 
 #include <sys/types.h>

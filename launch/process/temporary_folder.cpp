@@ -29,7 +29,7 @@ constexpr std::string_view kPrefix = "gangway-scratch-";
 // A folder is made before its owner holds it.
 constexpr auto kYoung = std::chrono::minutes(1);
 
-/// Invalid where somebody else holds it, or where it is gone.
+/// Invalid where another process holds it, or where it is gone.
 FileDescriptor hold(const std::filesystem::path& folder) {
   FileDescriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return held && ::flock(held.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(held) : FileDescriptor();
@@ -46,8 +46,8 @@ bool is_left(const std::filesystem::directory_entry& entry) {
   return std::chrono::system_clock::now() - made > kYoung;
 }
 
-/// With the runs in it. What a run that was killed has in shared memory can be seen to be nobody's
-/// while its directory is gone and that one's parent is not.
+/// Removes a folder and the runs in it. Run directories go first: segments of a killed run in
+/// shared memory count as left over while its directory is gone and that one's parent is there.
 void remove_with_runs(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;  // the next one sweeps

@@ -62,7 +62,7 @@ class PassForward {
   void make(const pipeline::Penalty& penalty) { look(penalty.network, taken(penalty.inputs)); }
   void make(const pipeline::Application& application) {
     if (!application.method.empty()) {
-      return;  // the job's own step calls all networks, with what nobody else knows
+      return;  // the job's own step calls all networks, with inputs of its own
     }
     const gan::NamedTensors in = taken(application.inputs);
     look(application.network, in);

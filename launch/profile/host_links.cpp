@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "gangway-bench-links";
-constexpr int kWorkersOfAHost = 2;  // who measure what is between them
+constexpr int kWorkersOfAHost = 2;  // which measure the link between them
 
 /// What the program complains of, or else the first words of mpirun, whose boxes say most there.
 std::string complaint_in(const std::string& text) {

@@ -25,7 +25,7 @@ int named_workers(const JobSpec& spec) {
 }
 
 JobHosts hosts_of(SlurmAllocation allocation, int workers, const JobSpec& spec) {
-  // Whoever counts cores leaves each worker its threads; a task or a GPU is one worker's.
+  // Slots that are cores leave each worker its threads; a task or a GPU is one worker's.
   const int each = allocation.counted == "cores" ? 1 : std::max(1, spec.numerics.threads);
   JobHosts chosen;
   chosen.workers =

@@ -116,7 +116,7 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
     return std::nullopt;
   }
   for (const Rank& rank : ranks_) {
-    // The coordinator names the culprit, and tells the others, once it has heard those who accuse.
+    // The coordinator names the lost rank, and tells the others, once it has heard all accusations.
     const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
     const auto patience = is_its_own ? kBlamePatience + limits_.for_verdict : kLastWords;
     if (rank.gone && now - *rank.gone >= patience) {

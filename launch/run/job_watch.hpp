@@ -33,7 +33,7 @@ struct WatchLimits {
   /// The same, from the last sign that snapshots were on their way to the disk: that is worth more
   /// than an early end.
   std::chrono::milliseconds after_keeping{3'000};
-  /// For the coordinator to name who was lost, once it has heard those who accuse.
+  /// For the coordinator to name the lost rank, once it has heard all accusations.
   std::chrono::milliseconds for_verdict{3'000};
   /// mpirun still there so long after the job's status: a rank hangs.
   std::chrono::milliseconds after_status{15'000};
@@ -85,7 +85,7 @@ class JobWatch {
   /// Whether the coordinator answers signals: it grants leases and saves.
   [[nodiscard]] bool is_led() const { return ranks_.front().is_settled; }
   [[nodiscard]] std::optional<Verdict> check(TimePoint now) const;
-  /// Who it was, when the coordinator has gone without a word.
+  /// Names the coordinator as lost, when it has gone without a status.
   [[nodiscard]] std::optional<std::string> lost_coordinator() const;
 
  private:

@@ -44,8 +44,8 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
 
-/// The run must be nobody's before the old status is forgotten. The coordinator takes the lock for
-/// good.
+/// Waits until no process holds the run's lock, before the old status is removed. The coordinator
+/// takes the lock for good.
 void require_free(const fs::path& run) {
   const auto end = std::chrono::steady_clock::now() + kLockPatience;
   for (bool told = false;; told = true) {

@@ -39,7 +39,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How often what nobody tells of is looked at: the status file, stopped processes, deadlines.
+// Period of polling where no event comes: the status file, stopped processes, deadlines.
 constexpr milliseconds kLook{500};
 constexpr milliseconds kLookWhileStarting{100};
 constexpr milliseconds kLookWhileEnding{20};

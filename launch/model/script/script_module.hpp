@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A network as a TorchScript module that computes what Network::forward computes, in evaluation
-// mode until somebody calls its train(), which leads to the same but for what dropout draws; its
-// parameters have the names of the plain export ("0.norm.weight"). Used by `gangway checkpoints
-// export`.
+// A network as a TorchScript module that computes what Network::forward computes. It is in
+// evaluation mode until the user calls train(); then only dropout differs. Its parameters have the
+// names of the plain export ("0.norm.weight"). Used by `gangway checkpoints export`.
 #pragma once
 
 #include <cstdint>

@@ -85,7 +85,7 @@ std::string picture_lines(const PatchPictureSpec& spec, const std::string& self)
   const std::int64_t pixels = spec.side * spec.patch;
   text +=
       fmt::format("    y = torch.reshape(y, [-1, {}, {}, {}])\n", spec.channels, pixels, pixels);
-  // In evaluation nobody asks for those before the last, whose sum goes on.
+  // Evaluation needs only the last of them, which has their sum.
   text += spec.depth > 0 ? "    pictures = pictures + y\n" : "    pictures = y\n";
   return spec.is_last ? text + "    x = pictures\n" : text;
 }

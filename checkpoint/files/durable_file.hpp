@@ -35,7 +35,7 @@ enum class Durability {
   kWhenever,  ///< nothing is lost with it
 };
 
-/// Who may read a new file, from its first byte on.
+/// The users that may read a new file, from its first byte on.
 enum class Readers { kAll, kOwner };
 
 /// A file that did not exist before. Removed again unless finish() succeeded.

@@ -26,9 +26,9 @@ namespace gangway::checkpoint {
 /// Texts that nothing bounds more tightly: fingerprints, versions, an event's detail.
 inline constexpr std::size_t kMaxTextBytes = 4096;
 
-/// Takes members out of an object by name and type, and in the end complains about those that
-/// nobody asked for. Everything throws CheckpointError naming `where` and the member. The object
-/// must outlive it.
+/// Takes members out of an object by name and type, and in the end complains about those that were
+/// not taken. Everything throws CheckpointError naming `where` and the member. The object must
+/// outlive it.
 class JsonMembers {
  public:
   JsonMembers(const nlohmann::json& object, std::string where);

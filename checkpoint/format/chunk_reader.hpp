@@ -16,7 +16,7 @@ namespace gangway::checkpoint {
 
 class ChunkReader {
  public:
-  /// Both are borrowed. @param caching  kDirect for whoever reads much and once
+  /// Both are borrowed. @param caching  kDirect for a large read that is not repeated
   ChunkReader(const std::filesystem::path& directory, const Manifest& manifest, Caching caching)
       : directory_(directory), manifest_(manifest), caching_(caching) {}
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes and reads safetensors files: the container of a worker's part of a checkpoint, readable by
-// anybody's `safetensors` package. Called by a worker's writer thread and by whoever loads; no
-// LibTorch.
+// the `safetensors` package. Called by a worker's writer thread and by all readers; no LibTorch.
 //
 // The reader trusts nothing: every length, offset, shape and name is checked against the file
 // before it is used. The caps below are stricter than the format's (100 MB of header) and hold for

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reads a checkpoint's values wherever they are, each chunk of 4 MiB verified on the way. Called by
-// whoever loads: workers that divide the chunks among themselves, tools that want single tensors.
-// One object belongs to one thread; it holds at most ten chunks of memory, never a file or a
-// tensor.
+// Reads a checkpoint's values wherever they are, and verifies each chunk of 4 MiB. Called by
+// workers, which divide the chunks among themselves, and by tools, which want single tensors. One
+// object belongs to one thread; it holds at most ten chunks of memory, never a file or a tensor.
 //
 //   StoredState state(path);
 //   const std::vector<StoredChunk> all = state.chunks();  // the same list on every worker

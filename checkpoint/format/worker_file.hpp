@@ -17,8 +17,8 @@
 
 namespace gangway::checkpoint {
 
-/// Who wrote a worker's file, and of which moment: stored in its metadata, so that files of two
-/// steps never mix.
+/// The writer and the step of a worker's file: stored in its metadata, so that files of two steps
+/// never mix.
 struct FileIdentity {
   std::int64_t step = 0;
   std::int64_t epoch = 0;

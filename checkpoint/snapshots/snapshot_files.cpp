@@ -81,7 +81,7 @@ bool is_done(const RunStatus& status) {
   return status.exit_code == static_cast<int>(ExitCode::kDone);
 }
 
-/// Whether nobody can go on from it any more. What cannot be told counts as no.
+/// Whether no start can go on from it any more; false in doubt.
 bool is_done_with(const ParsedSlot& slot) {
   const fs::path run = slot.run_directory;
   const bool is_ours_to_judge = is_same_place(viewpoint_on(run), slot.header.viewpoint);
@@ -97,7 +97,7 @@ bool is_done_with(const ParsedSlot& slot) {
 }
 
 /// Whether it has never held a snapshot, or was being written when its process died. A damaged one
-/// is kept for whoever starts to name it.
+/// is kept: the next start names it.
 bool holds_none(const ParsedSlot& slot, std::span<const std::byte> bytes, const fs::path& file) {
   try {
     return !id_of(slot, bytes, file.string());
@@ -106,8 +106,8 @@ bool holds_none(const ParsedSlot& slot, std::span<const std::byte> bytes, const 
   }
 }
 
-/// Whether the file may go: it has no sound header, holds nothing, its run is over, or nobody has
-/// come back for it.
+/// Whether the file may go: it has no sound header, holds nothing, its run is over, or it is too
+/// old.
 bool is_reapable(const fs::path& file, fs::file_time_type now) {
   MappedMemory memory;
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What snapshots there are on this host, of the living and of the dead: found, verified, removed.
-// Called by a worker's start, by whoever ends a run and by `gangway doctor`. Any thread. What lies
-// in the files is believed only after it was checked.
+// Finds, verifies and removes the snapshots on this host, of living and of dead processes. Called
+// by a worker's start, at the end of a run and by `gangway doctor`. Any thread. It trusts no
+// content before it is checked.
 #pragma once
 
 #include <cstddef>
@@ -93,12 +93,12 @@ void remove_saved_snapshots(std::span<const std::filesystem::path> folders, cons
 [[nodiscard]] std::int64_t set_newer_aside(std::span<const std::filesystem::path> folders,
                                            const std::string& key, std::int64_t step);
 
-/// What is to be copied to the disk by copy_snapshots(), and who shares the work.
+/// What copy_snapshots() copies to the disk, and the processes that share the work.
 struct KeepSnapshots {
   std::filesystem::path shared_memory = kSharedMemoryFolder;
   std::filesystem::path folder;  ///< on the disk; made if missing
   std::string key;               ///< of the run
-  /// Of this step and of all later ones: which of them all workers have, nobody here may know.
+  /// Of this step and of all later ones: this host may not know which of them all workers have.
   std::int64_t from_step = 0;
   int begin_with = 0;  ///< this worker's slots, before those of others
   /// No other process of this host copies: halves of these slots are of killed ones, and go.
@@ -107,8 +107,8 @@ struct KeepSnapshots {
   std::function<void()> progress = [] {};
 };
 
-/// Copies whole slots of a run from shared memory, durably: what is in memory may be gone before
-/// somebody goes on from it. What is there already stays, so the processes of a host share the
+/// Copies whole slots of a run from shared memory, durably: memory may be gone before the run goes
+/// on. Copies that are there already stay, so the processes of a host share the
 /// work; the oldest comes first, as it is the likeliest to be whole everywhere. A copy that
 /// is not what its hashes say (its owner lives and has overwritten it) is dropped.
 /// @return how many were copied. @throws EnvironmentError

@@ -203,7 +203,7 @@ void SnapshotMemory::complete() {
   slot.header->viewpoint = state_->viewpoint;
   slot.header->seal =
       seal_of(*slot.header, {slot.hashes, state_->pieces.size() * sizeof(PieceHash)});
-  // After everything before it, for whoever looks when this process is dead.
+  // Release order: a reader after this process's death sees all of the slot.
   std::atomic_ref(slot.header->state).store(kSlotWhole, std::memory_order_release);
   const MutexLock lock(state_->mutex);
   SlotContent& content = state_->contents[*state_->target];

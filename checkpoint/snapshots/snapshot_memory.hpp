@@ -3,8 +3,8 @@
 // memory that outlives the process (docs/snapshots.md). No LibTorch, no MPI.
 //
 // Filled by the worker's communication lane between two updates (`begin`, `copy`, `complete`: no
-// allocation, no system call); read by its writer thread, which pins what it reads. Who starts
-// afresh reads what is left by checkpoint/snapshots/snapshot_files.hpp.
+// allocation, no system call); read by its writer thread, which pins what it reads. A later start
+// reads what is left by checkpoint/snapshots/snapshot_files.hpp.
 #pragma once
 
 #include <cstddef>
@@ -87,7 +87,7 @@ class SnapshotMemory {
   /// Appends to a piece: its bytes come in order, in as many calls as one likes; pieces in any
   /// order. @pre begin() gave a slot. @throws InvariantError beyond the end of the piece.
   void copy(std::size_t piece, std::span<const std::byte> source);
-  /// Of what was copied to the piece so far; for a buddy, who compares it with the owner's.
+  /// Of the bytes copied to the piece so far; a buddy compares it with the owner's.
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
   /// Makes the snapshot valid. @throws InvariantError naming a piece that is not whole.
   void complete();

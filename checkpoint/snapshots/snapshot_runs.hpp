@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whose snapshots take a host's memory: by run, how much, how old, and which nobody has come back
-// for. Called by a worker's start (through reap_snapshots()), by `gangway snapshots`, `gangway
-// doctor` and `gangway run`. Any thread.
+// Lists the snapshots in a host's memory by run: bytes, age, and whether the run can go on. Called
+// by a worker's start (through reap_snapshots()), by `gangway snapshots`, `gangway doctor` and
+// `gangway run`. Any thread.
 #pragma once
 
 #include <chrono>
@@ -52,7 +52,7 @@ struct SnapshotSurvey {
 [[nodiscard]] SnapshotSurvey survey_snapshots(const std::filesystem::path& folder);
 
 /// Removes from `folders` the slots of a run, of any job and layout, that no living process has.
-/// @pre the caller holds the run's lock, so nobody is about to read them. @return what went.
+/// @pre the caller holds the run's lock, so no start is about to read them. @return what went.
 RunSnapshots remove_run_snapshots(const std::vector<std::filesystem::path>& folders,
                                   const std::filesystem::path& run_directory);
 

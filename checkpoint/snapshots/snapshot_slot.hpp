@@ -70,9 +70,8 @@ static_assert(sizeof(SlotHeader) == 160 && sizeof(SlotHeader) < kSlotPage);
 
 /// "gangway.snap-<key>-w0001-of-0004-r0-s1".
 [[nodiscard]] std::string slot_name(const std::string& key, const SnapshotPlace& place, int slot);
-/// Of a file in memory that is to be made: with "-t" and sixteen random digits behind. A name that
-/// others could foresee they could take before, and in a sticky folder nobody but they could remove
-/// it.
+/// Name of a new file in memory: `slot_name` with "-t" and sixteen random digits. Another user
+/// could take a predictable name first, and in a sticky folder only that user could remove it.
 [[nodiscard]] std::string tagged_name(const std::string& slot_name);
 /// Of a copy on the disk, which must not take the place of another one, and of a slot that was set
 /// aside.

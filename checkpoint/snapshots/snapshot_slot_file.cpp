@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWorkerProgram = "gangway-worker";
 constexpr std::chrono::milliseconds kLookPatience{200};  // for a look of another start
 constexpr std::chrono::seconds kFencePatience{2};        // for a killed process to be gone
-constexpr int kAttempts = 10;  // against whoever cleans up at the same moment
+constexpr int kAttempts = 10;                            // against concurrent cleaners
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw EnvironmentError(
@@ -173,7 +173,7 @@ bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
         found_ = id_of(parse_slot(this->bytes(), where), this->bytes(), where);
         return true;
       } catch (const CheckpointError&) {
-        // Damaged: replaced below. Whoever wanted to start from it has been told by the reader.
+        // Damaged: replaced below. The reader has told the start that wanted it.
         found_.reset();
       }
     }
@@ -184,7 +184,7 @@ bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
   return false;
 }
 
-/// False where somebody else was faster.
+/// False where another process was faster.
 bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) {
   file_ = FileDescriptor(
       ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
@@ -194,7 +194,7 @@ bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) 
     }
     fail(path_, "made", errno);
   }
-  // Who reaps may have seen it before it was claimed.
+  // A cleaner may have seen it before it was claimed.
   if (!claim(file_) || !is_ours(file_)) {
     file_.reset();
     return false;

@@ -29,7 +29,7 @@ class SlotFile {
   [[nodiscard]] std::span<std::byte> bytes() const;
   /// The snapshot that the file held when it was taken over.
   [[nodiscard]] std::optional<SnapshotId> found() const { return found_; }
-  /// Whoever has mapped it keeps it. Twice is as good as once.
+  /// Existing mappings stay. May be called twice.
   void remove_name() noexcept;
 
  private:

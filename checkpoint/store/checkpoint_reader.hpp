@@ -12,9 +12,9 @@
 
 namespace gangway::checkpoint {
 
-/// Whole tensors of a checkpoint, row-major, for those who want a few: what was asked for once is
-/// kept in memory. Loads that care for memory or bandwidth use checkpoint/format/stored_state.hpp.
-/// Any thread may ask.
+/// Whole tensors of a checkpoint, row-major, for tools that want a few: each stays in memory once
+/// it was read. Loads that care for memory or bandwidth use checkpoint/format/stored_state.hpp. Any
+/// thread.
 class CheckpointReader {
  public:
   /// As StoredState: structure now, values when they are asked for. @throws CheckpointError.

@@ -21,7 +21,7 @@ struct RetentionPolicy {
   int keep = 3;                       ///< newest complete ones that stay; at least 1
   std::int64_t keep_every_steps = 0;  ///< the first one of each stretch so long stays; 0: none
   int keep_best = 0;                  ///< those with the best scores stay, so many; 0: none
-  std::set<std::int64_t> in_use;      ///< steps that somebody is reading
+  std::set<std::int64_t> in_use;      ///< steps that a process is reading
 };
 
 /// Of `entries` (newest first), those that the policy lets go, oldest first. Pure.

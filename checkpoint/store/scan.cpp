@@ -95,8 +95,8 @@ bool is_removed(const fs::path& checkpoint) {
 
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
-  // Whoever saves may remove what is being looked at: that is no damage, and newer ones are there,
-  // which the listing may have missed.
+  // The run may remove an old checkpoint during this scan: that is no damage, and newer ones are
+  // there, which the listing may have missed.
   const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
   bool is_settled = false;
   while (!is_settled && std::chrono::steady_clock::now() < give_up) {
@@ -139,7 +139,7 @@ std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& w
   if (look.met_nothing()) {
     look = look_once(checkpoints_dir, depth, before);  // a listing may miss both old and new (NFS)
   }
-  // Whoever saves may delete what is being looked at; then newer ones are there.
+  // The run may delete a checkpoint during this scan; then newer ones are there.
   while (!look.found && look.has_lost_one && std::chrono::steady_clock::now() < give_up) {
     look = look_once(checkpoints_dir, depth, before);
   }

@@ -63,11 +63,11 @@ enum class Depth {
                                                 const Warn& warn, Depth depth = Depth::kContents,
                                                 std::optional<std::int64_t> before = {});
 
-/// Whether nothing has this name any more: whoever saves may remove an old checkpoint while another
-/// process reads it, and then no error in it is damage.
+/// Whether nothing has this name any more: a run may remove an old checkpoint while another process
+/// reads it, and then no error in it is damage.
 [[nodiscard]] bool is_removed(const std::filesystem::path& checkpoint);
 
-/// How long whoever saves and removes without a pause may keep others from finding a checkpoint.
+/// How long a run that saves and removes without a pause may keep a reader from a checkpoint.
 inline constexpr std::chrono::seconds kLongestLook{10};
 
 /// `read` of the checkpoint that `choose` names; where that is removed meanwhile, of the one that

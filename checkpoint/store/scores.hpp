@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How good the generator of a checkpoint is: a file `step-<9 digits>.score.json` beside its folder,
-// which is never changed itself. Written by `gangway evaluate --record`, read by whoever keeps the
-// best ones. Any process; one thread each.
+// which is never changed itself. Written by `gangway evaluate --record`, read where the best ones
+// are kept. Any process; one thread each.
 #pragma once
 
 #include <cstdint>

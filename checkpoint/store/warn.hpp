@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who is told of what is not as it should be.
+// The receiver of warnings about checkpoints.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The unit of a network: where it may be cut into stages, recomputed, and keyed. Named tensors in,
-// named tensors out; it says which it takes and makes, and writes to none that it takes. A block
-// knows no process: what it draws is keyed, what it harvests is folded by somebody else.
+// The unit of a network: networks are cut into stages, recomputed and keyed block by block. Named
+// tensors in, named tensors out; a block declares both, and never writes to its inputs. It knows no
+// process: its random numbers are keyed, and its statistics go to a StatisticSink.
 #pragma once
 
 #include <deque>
@@ -51,12 +51,12 @@ class StatisticSink {
 
 enum class Mode { kTraining, kEvaluation };
 
-/// Which derivatives of a pass somebody takes: kernels of one's own have first ones alone.
+/// Derivatives of a pass that the phase takes: custom kernels have first ones alone.
 enum class Derivatives { kAll, kFirst };
 
 struct ForwardContext {
   Mode mode = Mode::kTraining;
-  StatisticSink* sink = nullptr;  ///< null: nobody wants to know what this pass sees
+  StatisticSink* sink = nullptr;  ///< null: the statistics of this pass are dropped
   RandomKey key;                  ///< `block` is filled in by the network
   double growth = kFullyGrown;    ///< how far the network has grown; filled in by it
   /// That operators compute in (gan/precision.hpp); the network narrows it to the block's.
@@ -84,7 +84,7 @@ class Block {
 
   [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
   [[nodiscard]] std::deque<Statistic>& statistics() { return statistics_; }
-  /// Has `statistic` too, of which somebody else sees to what it becomes.
+  /// Has `statistic` too, which the caller updates.
   void keep(Statistic statistic) { add(std::move(statistic)); }
 
  protected:

@@ -29,7 +29,7 @@ struct MapResampling {
   std::int64_t width = 0;
   double gain = 1.0;
 };
-/// No derivative: those who ask know the adjoint. @pre is_fused(x)
+/// No derivative: callers supply the adjoint. @pre is_fused(x)
 [[nodiscard]] at::Tensor fused_resampling(const at::Tensor& x, const MapResampling& to);
 
 }  // namespace gangway::gan

@@ -47,8 +47,8 @@ class Network {
   /// Names of the tensors that are its results, in the order of forward_levels.
   [[nodiscard]] const std::vector<std::string>& levels() const { return levels_; }
 
-  /// From now on its blocks are told that it has grown so far (Job::growth_level); a network of
-  /// which nobody says it is fully grown.
+  /// Sets the growth of its blocks from now on (Job::growth_level). Before the first call it is
+  /// fully grown.
   void grow_to(double growth) { growth_ = growth; }
   [[nodiscard]] double growth() const { return growth_; }
 

@@ -17,7 +17,7 @@ at::Tensor pixel_normalized(const at::Tensor& x) {
   return in_type_of(x, wide * (wide.square().mean({1}, /*keepdim=*/true) + kPixelEpsilon).rsqrt());
 }
 
-/// `x` is nobody else's: a layer has just made it.
+/// In place: `x` is a layer's fresh output, without another reference.
 at::Tensor activated(at::Tensor x) { return at::leaky_relu_(x, kLeakySlope); }
 
 /// Each pixel of [N, channels, H, H] repeated to `side` pixels.

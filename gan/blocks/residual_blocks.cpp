@@ -12,9 +12,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Each is the other's adjoint, but for a factor. That is all that autograd has to know, for
-// derivatives of any order; its own second derivative of a convolution goes channel by channel, to
-// find the gradient of a filter that nobody trains.
+// Each is the other's adjoint, but for a factor: that gives autograd derivatives of any order. Its
+// own second derivative of a convolution would go channel by channel, for the gradient of a filter
+// that is not trained.
 struct Upsampling final : torch::autograd::Function<Upsampling> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x);
   static variable_list backward(AutogradContext* context, const variable_list& gradients);

@@ -42,7 +42,7 @@ struct Batch {
   BatchRequest request;
   std::vector<float> images;         ///< [count, channels, height, width], values in [-1, 1]
   std::vector<std::int64_t> labels;  ///< [count]; zeros where the source has none
-  std::vector<std::int64_t> places;  ///< [count], of KeptExamples; empty: nobody keeps them
+  std::vector<std::int64_t> places;  ///< [count], of KeptExamples; empty: none are kept
   bool is_kept = false;              ///< a device has all of it: nothing was read
   PackedBatch packed;                ///< both, for a device; empty unless the loader packs
   NamedBatch named;                  ///< instead of both, where the data are no pictures
@@ -66,7 +66,7 @@ struct LoaderOptions {
   std::chrono::milliseconds deadline{60'000};  ///< of one `next`
   BlockAllocator pack_into = {};  ///< where batches are packed for a device; null: they are not
   const KeptExamples* kept = nullptr;  ///< what need not be read again; null: all is read
-  LoaderLedger* ledger = nullptr;      ///< what reading takes is added to it; null: nobody counts
+  LoaderLedger* ledger = nullptr;      ///< gets the times of reading; null: they are not measured
 };
 
 /// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without

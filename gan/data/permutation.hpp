@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which example is read when: a keyed permutation of the data set for each data pass, and the
-// global cursor over it.
+// The order of examples: a keyed permutation of the data set for each data pass, and the global
+// cursor over it.
 //
-// Used by the loader on every worker, and by whoever wants to know what a step saw. No state, hence
-// any thread.
+// Used by the loader on every worker, and to find the examples of a step. No state, hence any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class SampleOrder {
   std::int64_t size_;
 };
 
-/// Who asks for an example that draws random numbers itself.
+/// The reader of an example that draws random numbers itself.
 enum class Asked { kByTraining, kByIndex };
 
 /// What they begin with. @param place  its global cursor in a training, else its index

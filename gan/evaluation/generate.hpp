@@ -15,7 +15,7 @@ namespace gangway::gan {
 /// What a generator is given, an example a row, on the CPU.
 struct Latents {
   at::Tensor noise;   ///< [N, ModelSpec::inputs()]: with the latent codes, if the model has some
-  at::Tensor labels;  ///< int64 [N]; of a model without classes nobody looks at them
+  at::Tensor labels;  ///< int64 [N]; ignored by a model without classes
 };
 
 /// Of one example a seed, as generate_for_seeds. @throws as that

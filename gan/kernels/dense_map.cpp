@@ -46,7 +46,7 @@ struct DenseMap : torch::autograd::Function<DenseMap> {
                             const at::Tensor& weight) {
     const at::Tensor factor = weight.to(x.scalar_type());
     context->save_for_backward({x, weight});
-    context->saved_data["factor"] = factor;  // the same memory, or a cast that nobody else has
+    context->saved_data["factor"] = factor;  // the same memory, or a cast of its own
     const bool is_turned = x.scalar_type() == at::kFloat && x.size(0) <= kFewRows;
     return is_turned ? at::mm(factor, x.t()).t().contiguous() : at::mm(x, factor.t());
   }

@@ -19,7 +19,7 @@ class LibraryWarnings : public c10::WarningHandler {
  public:
   using Tell = std::function<void(const std::string& line)>;
 
-  /// @param tell  any thread; nothing: what comes is kept until there is somebody to tell
+  /// @param tell  any thread; nothing: warnings are kept until tell_to()
   explicit LibraryWarnings(Tell tell = {}) : tell_(std::move(tell)) {}
   LibraryWarnings(const LibraryWarnings&) = delete;
   LibraryWarnings& operator=(const LibraryWarnings&) = delete;
@@ -28,7 +28,7 @@ class LibraryWarnings : public c10::WarningHandler {
 
   /// Warnings of the calling thread come here from now on.
   void listen();
-  /// From now on, and what has come before that nobody was told. Any thread.
+  /// Receives all warnings from now on, and kept ones first. Any thread.
   void tell_to(Tell tell);
 
   void process(const c10::Warning& warning) override;

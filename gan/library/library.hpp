@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What somebody includes who writes a family of models of their own: rows for job files, and blocks
-// and losses of their own (docs/bring-your-own.md, examples/own-family/). Installed. The rows are
+// The header for a user's own family of models: rows for job files, and blocks and losses of
+// their own (docs/bring-your-own.md, examples/own-family/). Installed. The rows are
 // read in every program; the blocks are made where networks are, compute thread.
 #pragma once
 

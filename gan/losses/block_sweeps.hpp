@@ -48,7 +48,7 @@ class BlockSweeps {
   /// When sweep 3 adds to the parameters' `.grad`.
   enum class Adds {
     kAtOnce,
-    kLater,  ///< with sweep 4, which adds both in this order: until then nobody's leaf is open
+    kLater,  ///< with sweep 4, which adds both in this order: no leaf is open before
   };
   /// Sweep 3. @param incoming  dpenalty/dg of what cotangents() returned. Returns it of what that
   /// was given. @pre cotangents

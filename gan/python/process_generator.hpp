@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// LibTorch's random generators belong to the process, and nothing in it draws from them but a
-// user's network that is being called: whoever calls one holds this from the seed to the last draw.
-// Before the lock of Python's interpreter, never after it. Any thread; only tests have several that
-// do.
+// LibTorch's random generators belong to the process. Only a user's network draws from them: its
+// caller holds this lock from the seed to the last draw. Take it before the lock of Python's
+// interpreter, never after it. Any thread; only tests have several.
 #pragma once
 
 #include <cstdint>

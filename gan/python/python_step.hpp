@@ -26,7 +26,7 @@ class PythonStep {
     std::string method;
     NamedTensors batch;  ///< on one device
     RandomKey key;       ///< of all that it draws
-    /// Who takes what the call leaves in the buffers of the networks; null: nobody.
+    /// Receives the networks' buffers after the call; null: they are dropped.
     const PerNetwork<StatisticSink*>& sinks;
     std::vector<NetworkId> trained;
   };

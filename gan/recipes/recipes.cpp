@@ -43,7 +43,7 @@ bool looks_at_reals(const pipeline::Phase& phase) {
   });
 }
 
-/// The same where some networks are frozen: nobody trains them.
+/// The same where some networks are frozen: no phase trains them.
 std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases, const Job& job) {
   if (std::ranges::none_of(job.networks, &NetworkSpec::is_frozen)) {
     return phases;
@@ -58,7 +58,7 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
       if (pass.recall) {
         const auto earlier = std::ranges::find(phases, pass.recall->phase, &pipeline::Phase::index);
         if (earlier == phases.end()) {
-          pass.recall.reset();  // nobody makes it now: it is made anew
+          pass.recall.reset();  // no phase makes it now: it is made anew
         } else {
           pass.recall->phase = static_cast<int>(earlier - phases.begin());
         }
@@ -137,8 +137,8 @@ std::vector<pipeline::Phase> own_phases(const Job& job) {
   return completed(std::move(phases));
 }
 
-/// What the job's library says of its recipe. In the file with LibTorch, which workers load anyway:
-/// nobody else asks what a step does.
+/// The phases that the job's library declares. It is in the file with LibTorch, which only workers
+/// load: no other process needs the phases.
 std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view torch) {
   const std::string file = blocks_file(job.model.library.file).string();
   const SharedLibrary opened = open_blocks(job.model.library.file, torch);

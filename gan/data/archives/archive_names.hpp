@@ -14,7 +14,7 @@
 namespace gangway::data {
 
 /// @param packed  bytes that it has in its archive
-/// @throws ConfigError for a file that nobody means to be one image
+/// @throws ConfigError for a file that cannot be one image
 void require_bearable(std::string_view name, std::uint64_t bytes, std::uint64_t packed);
 
 /// Sorts the entries, those of equal names in the order in which they come, and takes off the

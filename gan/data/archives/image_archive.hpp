@@ -53,5 +53,5 @@ class ImageArchive {
   [[nodiscard]] std::uint64_t content_crc(std::size_t index) const;
 };
 
-/// @param check  null: nobody needs to know whether the files are what they were
+/// @param check  null: files are not compared with their earlier contents
 }  // namespace gangway::data

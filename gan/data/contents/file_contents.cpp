@@ -204,7 +204,7 @@ FileDescriptor claim_index(const fs::path& path, const ContentsCheck& check) {
       ::open((path.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   const auto end = steady_clock::now() + kOthersReading;
   auto told = steady_clock::now();
-  int refusals = 0;  // while nobody has it: it has just been let go, or cannot be had
+  int refusals = 0;  // of a free lock: its holder has just gone, or the file system has no locks
   while (file && !claim(file)) {
     refusals += is_claimed(file) ? 0 : 1;
     if (steady_clock::now() > end || refusals > kMostRefusals) {
@@ -214,7 +214,7 @@ FileDescriptor claim_index(const fs::path& path, const ContentsCheck& check) {
       told = steady_clock::now();
       check.progress(0, 0);
     }
-    std::this_thread::sleep_for(kBetweenLooks);  // a file's lock wakes nobody
+    std::this_thread::sleep_for(kBetweenLooks);  // releasing a file's lock sends no event
   }
   return file;
 }
@@ -251,7 +251,7 @@ std::vector<IndexedFile> contents_of(const fs::path& place, std::span<const List
     return std::move(known.files);
   }
   FileDescriptor right = path.empty() ? FileDescriptor() : claim_index(path, check);
-  if (right) {  // who had it before may have read all
+  if (right) {  // the former holder may have read all
     known = look_up(files, read_index(path));
   }
   read_unread(

@@ -14,7 +14,7 @@ namespace gangway::data {
 class NameFilter {
  public:
   [[nodiscard]] bool is_read(std::string_view name);
-  /// @throws ConfigError: training on a part of somebody's pictures must not happen in silence.
+  /// @throws ConfigError: training on a part of the pictures must not happen in silence.
   void require_all_read(const std::filesystem::path& location) const;
 
  private:

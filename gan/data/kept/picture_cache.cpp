@@ -86,7 +86,7 @@ PictureCache::PictureCache(const Setup& setup) : picture_bytes_(setup.picture_by
   const fs::path path = file_of(setup);
   remove_unused(setup.folder, path);
   file_ = open_cache(path, O_CREAT);
-  // Who makes it keeps the others out.
+  // The process that makes it holds an exclusive lock.
   if (!file_ || ::flock(file_.get(), LOCK_SH) != 0) {
     fail_cache(path, "cannot be opened");
   }
@@ -137,7 +137,7 @@ void PictureCache::make(const Setup& setup) {
   constexpr std::uint64_t kOther = 2 * kPage;
   places_ = std::min(setup.num_pictures,
                      static_cast<std::int64_t>(most > kOther ? (most - kOther) / place_bytes : 0));
-  // A hole that the disk cannot fill would kill whoever writes into it.
+  // Writing into a hole on a full disk would kill the process (SIGBUS).
   if (places_ == 0 || ::fallocate(file_.get(), 0, 0, static_cast<off_t>(file_bytes())) != 0) {
     errno = places_ == 0 ? ENOSPC : errno;
     const int cause = errno;

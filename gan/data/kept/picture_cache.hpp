@@ -21,14 +21,14 @@ namespace gangway::data {
 class PictureCache {
  public:
   struct Setup {
-    std::filesystem::path folder;   ///< of all caches; nobody else reads it
+    std::filesystem::path folder;   ///< of all caches, private to this user
     std::string key;                ///< of what the pictures are made: another one, another file
     std::size_t picture_bytes = 0;  ///< of each
     std::int64_t num_pictures = 0;  ///< of the data set
     std::int64_t most_bytes = 0;    ///< of the file; DataSpec::kAutoCache: a quarter of the free
   };
-  /// Opens the file, or makes it where there is none, and removes those that nobody has used for a
-  /// week. @throws EnvironmentError: why there can be none, as what is to be done about it
+  /// Opens the file, or makes it where there is none, and removes those that are unused for a week.
+  /// @throws EnvironmentError: why there can be none, as what is to be done about it
   explicit PictureCache(const Setup& setup);
   ~PictureCache();
   PictureCache(const PictureCache&) = delete;

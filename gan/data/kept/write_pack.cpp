@@ -137,7 +137,7 @@ std::optional<Pack> pack_with(int channels, const ImageArchive& archive, const I
         return std::nullopt;
       }
       std::span<const std::uint8_t> bytes = picture.values;
-      if (picture.channels < channels) {  // three equal ones are grey to whoever reads them
+      if (picture.channels < channels) {  // readers take three equal ones for grey
         spread.clear();
         for (const std::uint8_t shade : picture.values) {
           spread.insert(spread.end(), static_cast<std::size_t>(channels), shade);

@@ -90,7 +90,7 @@ void copy_values(const NamedBatch& batch, const NamedTensor& tensor, std::size_t
 std::string hash_of(const NamedBatch& batch) {
   Fingerprint all;
   all.add(text_of(batch));
-  for (const NamedTensor& tensor : batch.tensors) {  // what lies between them is nobody's
+  for (const NamedTensor& tensor : batch.tensors) {  // the gaps between them belong to no tensor
     all.add(std::span(reinterpret_cast<const std::uint8_t*>(batch.bytes.data()) + tensor.at,
                       tensor.bytes));
   }

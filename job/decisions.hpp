@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What was decided while a job was trained, and what follows of it for a step. The settings of a
-// step are a function of the job, the decisions and the step, so that whoever trains a step again
-// trains it alike: on another layout, after a kill, from an older checkpoint. Files:
+// step are a function of the job, the decisions and the step, so that each repetition of a step has
+// the same numbers: on another layout, after a kill, from an older checkpoint. Files:
 // run/decision_file.hpp. Used by coordinator and workers. Pure.
 #pragma once
 

@@ -34,7 +34,7 @@ struct DivergenceSpec {
   /// none.
   double gradient_norm = 0.0;
   /// Spread of a micro-batch's generated examples, as a share of that of its real ones, below which
-  /// a generator makes the same again and again; 0: nobody looks.
+  /// a generator has collapsed; 0: not checked.
   double diversity = 0.0;
   std::int64_t diversity_steps = 100;  ///< in a row below it that are trouble
   bool operator==(const DivergenceSpec&) const = default;

@@ -18,14 +18,14 @@ enum class Metric {
   kPr,   ///< precision and recall of features
 };
 
-/// Who brings pictures to the size that a feature network wants.
+/// The step that resizes pictures for a feature network.
 enum class FeatureResize {
   kOwn,       ///< the network itself
   kBilinear,  ///< to 299 pixels, as pytorch-fid does
   kClean,     ///< to 299 pixels, as clean-fid does: bicubic, and antialiased
 };
 
-/// Who takes the scores of a run.
+/// The process that computes the scores of a run.
 enum class ScorePlace {
   kBeside,  ///< the coordinator's host, at the lowest priority
   kDevice,  ///< the same, whose generator and features compute on that host's first GPU

@@ -17,9 +17,10 @@ enum class Overlap { kNone, kWithin, kAcross };
 /// In which order the workers of networks that are cut do their work (docs/pipeline-stages.md).
 /// Only speed and memory depend on it.
 enum class StageOrder {
-  /// As by phase, and between a phase's forwards and its backwards the next phase's forwards, as
-  /// far as they need nothing that this one trains: who waits for the first gradient has those to
-  /// do. Their graphs are kept longer.
+  /// By phase, and between a phase's forwards and its backwards the next phase's forwards, if they
+  /// need nothing that this phase trains: they fill the wait for the first gradient. Their graphs
+  /// are
+  /// kept longer.
   kFill,
   kByPhase,  ///< a phase's forwards of all micro-batches, then its backwards (GPipe, Huang et al.,
              ///< 2019, by phase)
@@ -48,14 +49,14 @@ enum class StagePlacement {
 
 /// What the layout says of one network.
 struct NetworkPlacement {
-  std::vector<int> workers;  ///< layout.NETWORK: who holds it, ascending; empty: all
+  std::vector<int> workers;  ///< layout.NETWORK: its holders, ascending; empty: all
   /// layout.cuts.NETWORK: the blocks before which it is cut, ascending; nothing: as layout.stages
   /// says
   std::optional<std::vector<int>> cuts;
   bool operator==(const NetworkPlacement&) const = default;
 };
 
-/// How workers carry their lists out: what a layout says beside who holds which network. It decides
+/// How workers carry their lists out: all of a layout but the placement of networks. It decides
 /// speed and memory, and after how long a silent peer counts as lost.
 struct Execution {
   TransportKind transport = TransportKind::kAuto;
@@ -79,8 +80,7 @@ struct Execution {
   bool operator==(const Execution&) const = default;
 };
 
-/// What a job file says of who does what, and what a plan considers. job/layout/layout.hpp resolves
-/// it.
+/// The layout part of a job file, and what a plan considers. job/layout/layout.hpp resolves it.
 struct LayoutChoice : Execution {
   static constexpr int kAutoRestarts = -1;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a version of Gangway computes otherwise than the ones before it, for people who go on with a
-// run that such a one began: docs/numerics.md, Changes of numbers. Pure.
+// Lists what each version of Gangway computes differently from earlier ones, for runs that an
+// earlier version began: docs/numerics.md, Changes of numbers. Pure.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is to be trained and by whom: the resolved job file as plain values. No parsing here
+// The resolved job file as plain values: what to train, and the layout. No parsing here
 // (job/file/parse.hpp), no LibTorch.
 //
 // What can change a weight is in Job. The layout (job/layout_choice.hpp), checkpoints and
@@ -69,7 +69,7 @@ struct AugmentSpec {
 struct ModuleFile : HashedFile {
   std::string python_class = {};  ///< "Generator"
   std::string arguments = {};  ///< of its constructor, a map in JSON by sorted names; empty: none
-  std::optional<std::int64_t> num_parameters = {};  ///< where somebody has looked; no key
+  std::optional<std::int64_t> num_parameters = {};  ///< once the class was made; no key
   [[nodiscard]] bool is_python() const { return !file.empty(); }
   bool operator==(const ModuleFile&) const = default;
 };
@@ -230,7 +230,7 @@ struct TrainingSpec {
   DivergenceSpec divergence;
   PlateauSpec plateau;
   ModuleFile step;  ///< whose phases are trained in the place of the recipe's; empty: the recipe's
-  /// Of that step, where somebody with Python has looked (gan/python/python_library.hpp); no key.
+  /// Of that step; filled in by gan::open_python (gan/python/python_library.hpp); no key.
   OwnStepFacts own = {};
   bool operator==(const TrainingSpec&) const = default;
 };
@@ -293,8 +293,8 @@ struct NumericsSpec {
   bool operator==(const NumericsSpec&) const = default;
 };
 
-/// What is trained: all that can change a weight, and nothing else. Whoever computes takes this, so
-/// that no layout can reach an example, a draw or a sum.
+/// What is trained: all that can change a weight, and nothing else. Code that computes takes this
+/// type, so that no layout can reach an example, a draw or a sum.
 struct Job {
   ModelSpec model;
   DataSpec data;
@@ -379,7 +379,7 @@ struct JobSpec : Job, RunOptions {
     return layout.networks[id_of(network)];
   }
   /// Whether its examples are compared with pictures, by `evaluation.metrics`: they are neither
-  /// points nor made of pictures, and nobody counts their modes.
+  /// points nor made of pictures, and their modes are not counted.
   [[nodiscard]] bool compares_pictures() const;
   /// What they are scored by; the first one is the score. @pre compares_pictures()
   [[nodiscard]] std::vector<Metric> metrics() const;

@@ -35,7 +35,7 @@ struct PythonSpec {
   std::vector<PythonInput> inputs;
   std::vector<std::int64_t> output;  ///< shape of an example: float32 "features"
   int levels = 0;  ///< instead, where it is above 0: so many maps, float32 [N, C, H, W] of any size
-  std::optional<std::int64_t> num_parameters;  ///< where somebody has looked
+  std::optional<std::int64_t> num_parameters;  ///< once the class was made
 };
 [[nodiscard]] BlockPorts ports_of(const PythonSpec& spec);
 /// None: they come into being with it.

@@ -16,7 +16,7 @@ inline constexpr int kMostDeviceSums = 128;
 /// Arenas of gradients that it needs at once, the open leaf's among them
 /// (comm/reduce/partial_stack.hpp).
 [[nodiscard]] int gradient_buffers(MicrobatchRange range, int microbatches);
-/// Of those who share a network, or one chunk of it; the most that any has.
+/// The largest number of sums on any worker of a network, or of one chunk of it.
 [[nodiscard]] int most_device_sums(const JobSpec& spec, const Layout& layout);
 
 /// @throws ConfigError, one line with the remedy, where they are too many for the job's device

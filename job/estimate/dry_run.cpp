@@ -268,7 +268,7 @@ MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networ
                               static_cast<std::int64_t>(num_moments(network.optimizer.kind)) *
                               held.parameters / held.members;
   }
-  // Of a user's network nobody knows them before it runs.
+  // Those of a user's network are unknown before it runs.
   memory.activations_bytes =
       bytes_of_feature_maps(spec, networks) * kKeptPerElement *
       (layout.recompute && !layout.is_apart() ? remade_elements(spec, networks)

@@ -58,7 +58,7 @@ void refuse_misplaced(Draft& draft) {
   }
 }
 
-/// Where all networks are the user's, the family is nobody's, unless it is named: for points, say.
+/// Where all networks are the user's, the family is `own`, unless it is named: for points, say.
 void settle_family(Draft& draft) {
   const bool are_all_own = std::ranges::none_of(
       draft.spec.networks, [](const NetworkSpec& network) { return network.module.file.empty(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A job on its way from settings to a spec: what was given, by whom, and what is wrong with it.
+// A job on its way from settings to a spec: given values, their places, and what is wrong.
 //
 // Used by job/file/settle_places.cpp, once for each place that says something. Pure.
 #pragma once
@@ -17,7 +17,7 @@ namespace gangway {
 /// What is wrong, for a person.
 struct Complaint {
   std::string line;
-  /// With who gave them: without any of these it need not be said.
+  /// Keys and their places: without any of these there is nothing to complain of.
   std::map<std::string, Layer> companions = {};
 };
 

@@ -26,7 +26,7 @@ struct JobSources {
   /// `file` lies.
   std::filesystem::path run = {};
   /// What `text` was read from, the manifest of a checkpoint. A library that it names is loaded
-  /// only where nobody else can write there (base/system/trusted_code.hpp). Empty: `run`.
+  /// only where no other user can write there (base/system/trusted_code.hpp). Empty: `run`.
   std::filesystem::path origin = {};
   /// Whether its layout may name hosts: ResolvedJob::named_hosts. Else they are refused.
   bool may_name_hosts = false;

@@ -40,7 +40,7 @@ using FillIn = std::function<std::vector<std::string>(const OpenKeys& open)>;
 /// come out resolved.
 /// @param fill_in  null: what is open stays at its default
 /// @throws JobFileError with all problems; a file that cannot be read is one. ConfigError where it
-/// names a library, and somebody else could have written that.
+/// names a library that another user could have written.
 [[nodiscard]] ResolvedJob load_job(const JobSources& sources, const FillIn& fill_in = {});
 
 /// The spec of a resolved job, as job.yaml and the Welcome message carry it; `name` stands in

@@ -21,7 +21,7 @@
 namespace gangway {
 namespace {
 
-/// What somebody says of a job, before anybody knows of which recipe.
+/// The places that speak of a job, before its recipe is known.
 struct Places {
   const JobSources& sources;
   const std::optional<std::string>& text;
@@ -85,7 +85,7 @@ SettingCollector collect(const Places& places, const Recipe& recipe, const Recip
   return collector;
 }
 
-/// Reading a job loads its library. Who could have written the job could have named one.
+/// Reading a job loads the library that it names, so the job file must be trusted, too.
 void require_trusted_origin(const JobSources& sources) {
   require_trusted(!sources.text            ? sources.file
                   : sources.origin.empty() ? sources.run

@@ -258,8 +258,8 @@ void add_module(Keys& keys, const std::string& network, NetworkId id) {
       [id](auto& job) -> auto& { return job.networks[id].module; });
 }
 
-/// A word for all networks, or a map by network, which read and write `field`; who is not named in
-/// the map has what there is without the key.
+/// A word for all networks, or a map by network, which read and write `field`. A network that the
+/// map does not name keeps the default.
 template <typename Value>
 Key by_network_key(KeyText text, const Recipe& recipe, Value NetworkSpec::*field) {
   const Key one = choice_key(

@@ -19,7 +19,7 @@ void add_step_keys(std::vector<Key>& keys);
 /// Appends those of the recipe's networks: `generator.…`, `discriminator.…`.
 void add_network_keys(const Recipe& recipe, std::vector<Key>& keys);
 
-/// A word for all networks, or a map by network; who is not named in the map has fp32.
+/// A word for all networks, or a map by network; a network that the map does not name has fp32.
 [[nodiscard]] Key wire_key(KeyText text, const Recipe& recipe);
 /// The same of what they compute in.
 [[nodiscard]] Key precision_key(KeyText text, const Recipe& recipe);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that says who holds which network. job/keys/key_table.cpp has
+// The part of the schema of job files that places networks on workers. job/keys/key_table.cpp has
 // the rest. Pure.
 #pragma once
 

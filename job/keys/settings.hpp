@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From texts to settings: which key is given which value, by whom, and what is wrong before any
-// value is looked at. Used by job/file/parse.cpp. Pure.
+// From texts to settings: keys, values and their places, and what is wrong before any value is
+// read. Used by job/file/parse.cpp. Pure.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class SettingCollector {
   void add_file(const std::string& name, std::string_view text);
   /// GANGWAY_TRAINING_KIMG, 80. Ignores names that are not GANGWAY_ and a section.
   void add_environment(const std::string& name, const std::string& value);
-  /// training.kimg=80; training.kimg=null or ~training.kimg: as if nobody had given it so far.
+  /// training.kimg=80; training.kimg=null or ~training.kimg: as if no place had given it so far.
   void add_override(const std::string& text);
   /// From here on what `other` knows and the job's own keys do not is left out, not complained
   /// about: it was said before another recipe was chosen. Borrows it; null: no longer.

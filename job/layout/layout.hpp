@@ -30,9 +30,9 @@ struct NetworkGroup {
   [[nodiscard]] MicrobatchRange range_of(int worker) const;
   /// The chunk that `worker` holds; nothing where it is no member.
   [[nodiscard]] std::optional<int> chunk_of(int worker) const;
-  /// Who applies the chunk for `microbatch`.
+  /// The worker that applies the chunk for `microbatch`.
   [[nodiscard]] int worker_of(int microbatch, int chunk = 0) const;
-  /// Who holds the chunk, as a group of its own.
+  /// The workers that hold the chunk, as a group of its own.
   [[nodiscard]] NetworkGroup group_of(int chunk) const;
   bool operator==(const NetworkGroup&) const = default;
 };
@@ -59,7 +59,7 @@ struct Layout : PerNetwork<NetworkGroup>, Execution {
   bool operator==(const Layout&) const = default;
 };
 
-/// As `choice` places the networks of `job` among `workers`; whoever is not placed is held by all.
+/// Places the networks of `job` among `workers` by `choice`; all hold a network that is not placed.
 /// @throws ConfigError, one line with the remedy, where there is no such worker, a worker holds no
 /// network, or a group has more members than there are micro-batches
 [[nodiscard]] Layout resolve_layout(const Job& job, const LayoutChoice& choice, int workers);

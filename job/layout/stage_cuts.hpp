@@ -16,8 +16,8 @@ namespace gangway {
 /// @pre 1 <= runs <= costs
 [[nodiscard]] std::vector<int> balanced_ends(const std::vector<double>& costs, int runs);
 
-/// Of a block, next to its network's others: half of it is its share of the weights, which are
-/// memory, half that of the blocks, which are time as long as nobody has measured any.
+/// Cost of each block relative to its network: half is its share of the weights, for memory, half
+/// its share of the blocks, for time that is not measured yet.
 [[nodiscard]] std::vector<double> guessed_costs(const Architecture& network);
 
 /// By network, its chunks in their order; one that is whole has one.

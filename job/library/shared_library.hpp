@@ -22,7 +22,7 @@ class SharedLibrary {
   /// not
   /// @throws ConfigError of one line that begins with the file: missing, no library of Gangway's,
   /// built for another version of it or of LibTorch, refused by the dynamic linker, or one that
-  /// somebody else could have written (base/system/trusted_code.hpp)
+  /// another user could have written (base/system/trusted_code.hpp)
   explicit SharedLibrary(const std::filesystem::path& file, std::string_view torch = {});
 
   /// @throws ConfigError where it has no function of that name

@@ -22,7 +22,7 @@ struct RecipeNetwork {
 };
 
 /// Whether what a network in `role` makes is a verdict on examples, whatever the network's name is.
-/// The roles of Gangway's families: in one of a library's nobody judges.
+/// Knows the roles of Gangway's families; false for a library's.
 [[nodiscard]] bool judges(std::string_view role);
 
 /// A row of the table.

@@ -36,7 +36,7 @@ void use_kept_modules(Job& job, const std::filesystem::path& run);
 /// The files of a Python class, by their paths below its folder. @throws ConfigError: missing, not
 /// readable, or others than the job's
 [[nodiscard]] PythonSources read_python(const PythonSpec& spec);
-/// The same of files that nobody else could have written. @throws ConfigError also of such
+/// The same, of files that no other user could have written. @throws ConfigError of others
 [[nodiscard]] PythonSources read_trusted_python(const PythonSpec& spec);
 /// The same of the style picture. @pre the job has one
 [[nodiscard]] std::string read_style_file(const Job& job);

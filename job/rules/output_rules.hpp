@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold between the keys that say who may watch and steer a running job. Pure.
+// Rules between the keys of the live page and of control. Pure.
 #pragma once
 
 #include <vector>

@@ -2,7 +2,7 @@
 // A number of the job's that changes while it is trained, as a function of the real images shown:
 // learning rates, decays of moments, weights of penalties, half-lives. In double precision, in one
 // order of operations, so that every worker has the same bits. Keys: job/keys/schedule_keys.hpp;
-// whoever applies the number calls `scheduled`. Pure; any thread.
+// code that applies the number calls `scheduled`. Pure; any thread.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What other projects' options are called here: who comes from PyTorch types `batch_size`. Pure.
+// Gangway's keys for other projects' options, as PyTorch's `batch_size`. Pure.
 #pragma once
 
 #include <optional>

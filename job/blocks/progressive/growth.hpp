@@ -15,7 +15,7 @@ namespace gangway {
 /// Pixels a side of part 0.
 inline constexpr std::int64_t kFirstSide = 4;
 
-/// All parts are there: of a network that does not grow, or of which nobody has said how far.
+/// All parts are there: of a network that does not grow, or before its growth is set.
 inline constexpr double kFullyGrown = std::numeric_limits<double>::infinity();
 
 /// 0: the part is not there; below 1: it fades in, as the newest; 1: it is there.

@@ -17,7 +17,7 @@ constexpr int kLaneThreads = 1;
 messages::Ready Generation::begin(Neighbours neighbours) {
   const int worker = setup_.transport.worker();
   device_ = setup_.make(setup_.job, setup_.welcome.layout, neighbours, worker);
-  // Before there is a replica: the trial's networks are gone when the job's take their memory.
+  // Before the replica exists, so that the trial's networks free their memory first.
   const std::string bits = trial_bits(setup_.job, *device_);
   Replica& replica = replica_.emplace(setup_.job,
                                       Placement{.worker = worker,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a worker holds under one agreement on who trains what (an epoch): memory that its host's
-// workers share, a device, the networks on it, and their training. It ends with its last lease;
-// the link, the lane and the snapshots in shared memory outlive it, so that another layout, of
-// other workers, may begin with them in the same process. Compute thread.
+// Holds a worker's objects of one epoch, in which workers and their networks are fixed: memory
+// shared on the host, device, networks, training. It ends with its last lease. Link, lane and
+// snapshots in shared memory outlive it, so that another layout may begin in the same process.
+// Compute thread.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace gangway::worker {
 
 class Generation {
  public:
-  /// All of it outlives the generation.
+  /// All of these outlive the generation.
   struct Setup {
     const Job& job;
     const RunOptions& options;
@@ -32,7 +32,7 @@ class Generation {
     const DeviceMaker& make;
     std::function<void(const std::string&)> on_stall = {};      ///< lane thread
     std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
-    std::filesystem::path index_folder = {};                    ///< as of Training::Setup
+    std::filesystem::path index_folder = {};                    ///< as in Training::Setup
     std::filesystem::path control_groups = kControlGroups;      ///< likewise
   };
   explicit Generation(Setup setup) : setup_(std::move(setup)), job_(setup_.job) {}
@@ -40,17 +40,17 @@ class Generation {
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
-  /// Until the coordinator may grant leases. All workers call it. Where it fails nothing is
-  /// destroyed before this is: open receives still point into it.
-  /// @return what the coordinator compares between workers
+  /// Prepares everything up to the first lease. All workers call it. If it fails, nothing is
+  /// destroyed before this object is, because open receives still point into it.
+  /// @return the facts that the coordinator compares between workers
   /// @throws as Replica, Training
   messages::Ready begin(Neighbours neighbours);
   /// @pre begun
   [[nodiscard]] const ComputeDevice& device() const { return *device_; }
   [[nodiscard]] const BegunState& begun() const { return *begun_; }
-  /// Null before it has begun, and behind its end.
+  /// Returns null before begin() and after end().
   [[nodiscard]] Training* training() { return training_ ? &*training_ : nullptr; }
-  /// All leases are done: the lane lets go of the exchanges, the host's memory is unmapped.
+  /// Detaches the exchanges from the lane and unmaps the host's memory, after the last lease.
   void end();
 
  private:

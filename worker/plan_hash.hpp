@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One number for all that workers must have in common before they exchange anything: compared by
-// the members of a host when they map each other's memory, and by the coordinator before the first
+// Hashes everything that workers must have in common before they exchange data. Compared by the
+// workers of a host when they map each other's memory, and by the coordinator before the first
 // lease. Pure.
 #pragma once
 
@@ -16,18 +16,18 @@
 
 namespace gangway::worker {
 
-/// How a job's exchange is laid out.
+/// The layout of a job's exchange.
 struct ExchangePlan {
   /// By network: names, sizes and places of tensors, buckets, slices.
   std::vector<const comm::BucketPlan*> networks;
   const Layout& layout;
   std::span<const int> hosts;          ///< by worker: equal where memory is shared
   std::span<const int> machines = {};  ///< by worker: equal where it could be
-  std::string_view device = "cpu";     ///< kind of it
+  std::string_view device = "cpu";     ///< ComputeDevice::kind()
 };
 
-/// Of `plan` and of what the job says about the order of elements and of sums, the number of
-/// micro-batches, the wire, the kernels, and which messages are sent.
+/// Returns the hash of `plan` and of these settings of the job: order of elements and sums, number
+/// of micro-batches, wire format, kernels, messages to send.
 [[nodiscard]] std::uint64_t plan_hash(const ExchangePlan& plan, const Job& job);
 
 }  // namespace gangway::worker

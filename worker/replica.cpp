@@ -62,7 +62,7 @@ std::unique_ptr<ImagePools> pools_of(const Job& job, const Placement& placement,
                                                .device = device});
 }
 
-/// Workers of the host with which this one exchanges tensors.
+/// Returns the host's workers that exchange tensors with this one.
 std::vector<int> stream_peers(const Job& job, const Placement& placement) {
   if (!placement.layout.is_apart()) {
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A worker's replica of the job's networks, in memory that the workers of its host share: laid
-// out, placed on its device, and met by the others of the host. Compute thread.
+// Holds a worker's replica of the job's networks in memory shared by its host's workers: lays it
+// out, places it on the device, and connects to the host's other workers. Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace gangway::worker {
 
-/// Who trains what, and where.
+/// The layout of a job, and one worker's place in it.
 struct Placement {
   int worker = 0;
   Layout layout;
@@ -35,15 +35,15 @@ class Replica {
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
   [[nodiscard]] PerNetwork<NetworkState*> networks();
-  /// What of earlier steps the micro-batches keep; null: the job keeps nothing.
+  /// Returns the micro-batches' pools of earlier images; null: the job has none.
   [[nodiscard]] ImagePools* pools() { return pools_.get(); }
-  /// All that checkpoints have: the networks in the job's order, then the pools.
+  /// Returns the states in checkpoints: the networks in the job's order, then the pools.
   [[nodiscard]] std::vector<NetworkState*> stored();
   [[nodiscard]] comm::HostGroup& host() { return host_; }
-  /// Of streams to the workers of the host with which tensors are exchanged; none where no network
-  /// is apart.
+  /// Returns the memory of streams to the host's workers that exchange tensors with this one; empty
+  /// if no network is apart.
   [[nodiscard]] comm::StreamMemory& streams() { return streams_; }
-  /// worker/plan_hash.hpp
+  /// See worker/plan_hash.hpp.
   [[nodiscard]] std::uint64_t plan_hash() const { return plan_hash_; }
 
  private:

@@ -62,7 +62,7 @@ StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport)
           .incarnation = setup.welcome.incarnation};
 }
 
-/// What is updated on a device is not copied on its way.
+/// Returns the snapshot watchers; none on a device, where updates are not copied one by one.
 PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks,
                                        const ComputeDevice& device, SnapshotTaker& taker) {
   if (device.lags_behind()) {
@@ -75,7 +75,7 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
   return watchers;
 }
 
-/// Micro-batches whose real examples this worker looks at, in the order in which it does.
+/// Returns the micro-batches whose real examples this worker uses, in the order of use.
 std::vector<int> reals_of(const pipeline::PassShares& shares, pipeline::StepSchedules& schedules) {
   if (shares.are_apart()) {
     return pipeline::microbatches_with_reals(shares, schedules.of(0));
@@ -107,7 +107,7 @@ data::ContentsCheck contents_check(const Training::Setup& setup) {
   return {.index_folder = setup.index_folder,
           .run_folder = compares ? setup.welcome.run_directory : std::string(),
           .progress = [&link = setup.link](std::uint64_t bytes, std::uint64_t total) {
-            link.loading({.bytes = bytes, .total = total});  // the start takes longer
+            link.loading({.bytes = bytes, .total = total});  // the coordinator extends the deadline
           }};
 }
 
@@ -217,7 +217,7 @@ messages::Ready Training::describe() const {
   }
   info.plan_hash = setup_.replica.plan_hash();
   info.plan_summary = fmt::format("reduced in {} buckets", fmt::join(buckets, " and "));
-  if (remote_ && setup_.device.lags_behind()) {  // else there is but one way
+  if (remote_ && setup_.device.lags_behind()) {  // a CPU has only one way
     info.plan_summary += fmt::format("; tensors of passes go {}", remote_->way());
   }
   info.data_fingerprint = dataset_->fingerprint();
@@ -230,11 +230,11 @@ messages::Ready Training::describe() const {
 
 void Training::run() {
   messages::Lease lease = setup_.link.next_lease(kFirstLeaseDeadline);
-  told_bytes_ = bytes_sent();  // what came before belongs to no step
+  told_bytes_ = bytes_sent();  // bytes sent earlier belong to no step
   clock_.begin();
   device_clock_.emplace(setup_.device.make_marks(), setup_.job.networks.size(),
                         setup_.job.steps_of_kimg(setup_.options.output.tick_kimg));
-  // Only now: a lease says that all are there, and the picture is made by all.
+  // Not earlier: the first lease means that all workers are ready, and all help with the picture.
   if (first_step_ == 0) {
     write_pictures(0);
   }
@@ -263,7 +263,7 @@ void Training::run_lease(const messages::Lease& lease) {
     trace_.set_steps(lease.trace);
   }
   const bool saves = !lease.checkpoint_directory.empty();
-  // The last one is taken when all steps are done: nobody waits then while it waits for room.
+  // The last snapshot is taken after all steps, when waiting for room delays no training.
   const bool saves_on_its_way = saves && !lease.last && lease.begin < lease.end;
   if (saves_on_its_way) {
     snapshots_.write_behind(lease.end, lease.checkpoint_directory);
@@ -289,7 +289,7 @@ void Training::save_now(const messages::Lease& lease) {
   const PartScope part = in_part(messages::StepPart::kCheckpoints);
   if (lease.last) {
     operations_.settle();
-    snapshots_.finish_writing();  // where a disk is slow, there may be no room yet
+    snapshots_.finish_writing();  // with a slow disk there may be no room yet
   }
   snapshots_.write_behind(lease.end, lease.checkpoint_directory);
   take_snapshot_now(lease.end);
@@ -301,7 +301,7 @@ void Training::take_snapshot_now(std::int64_t steps_done) {
   auto since = std::chrono::steady_clock::now();
   operations_.finish_exchanges();
   if (setup_.device.lags_behind()) {
-    // Waiting for the device is a part of the price: without a snapshot the host would run ahead.
+    // Counts the wait for the device, because without a snapshot the host would run ahead.
     for (NetworkState* network : setup_.replica.networks()) {
       network->fetch_own(transport_.worker());
     }
@@ -318,11 +318,11 @@ void Training::store_pools(std::int64_t steps_done, std::optional<std::int64_t> 
     return;
   }
   const PartScope part = in_part(messages::StepPart::kSnapshots);
-  // As an update of a network: what an earlier snapshot still has to copy of them is copied first.
+  // Treats the pools like a network's update: an earlier snapshot first copies its deferred slices.
   const auto index = static_cast<NetworkId>(setup_.replica.networks().size());
   UpdateWatcher& watcher = snapshots_.taker().watcher(index);
   UpdatePlan plan;
-  plan.counts.updates = steps_done;  // as who watches is told: after it
+  plan.counts.updates = steps_done;  // watchers expect the count after the update
   plan.snapshot_step = snapshot;
   exchange_.lane.wait(exchange_.lane.submit([&] {
     const UpdateSlice own{.range = pools->own_range()};
@@ -345,7 +345,7 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   }
   operations_.begin_step(step, snapshot_follows);
   marked_operations_.begin_step(step);
-  // A recorded step has no instructions that a trace could show; a plain one has the same bits.
+  // A trace cannot show a recorded step's instructions; a plain step computes the same bits.
   if (graphs_ && !trace_.is_on()) {
     graphs_->perform(schedule, marked_operations_);
   } else {
@@ -353,7 +353,8 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
   }
   device_clock_->end_step();
   setup_.device.require_own_kernels();
-  // What is updated on a device, or not at all here, nobody copies on its way.
+  // The update hook copies snapshots on the CPU only. On a GPU, or on a worker without parameters,
+  // take the snapshot after the step.
   if (snapshot_follows && (setup_.device.lags_behind() || snapshots_.taker().is_empty())) {
     take_snapshot_now(step + 1);
   } else if (snapshot_follows) {
@@ -391,7 +392,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (steps_done == 0 && transport_.worker() == 0) {
     try_to_write([this] { pictures_.write_reals(); });
   }
-  // Before the first step nobody has said so.
+  // Before the first step no begin_step() has set the network's size.
   setup_.replica.networks()[setup_.job.shown_network()]->network().grow_to(
       setup_.job.growth_level(steps_done * setup_.job.images_per_step()));
   const std::string file = fakes_file(setup_.job, setup_.options.output, steps_done);
@@ -400,7 +401,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (was_drawn_here) {
     setup_.link.picture({.step = steps_done, .file = file});
   }
-  told_bytes_ += bytes_sent() - sent_before;  // of no step either
+  told_bytes_ += bytes_sent() - sent_before;  // pictures belong to no step
 }
 
 }  // namespace gangway::worker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker's training from Welcome to the last lease. Compute thread.
+// Runs a worker's training from Welcome to the last lease. Compute thread.
 #pragma once
 
 #include <filesystem>
@@ -46,20 +46,20 @@ class Training {
     std::filesystem::path index_folder = {};                    ///< as of data::ContentsCheck
     std::filesystem::path control_groups = kControlGroups;      ///< where they are mounted
   };
-  /// Loads what the coordinator chooses into the replica. All workers call it.
+  /// Loads the state that the coordinator chooses. All workers call it.
   /// @throws as worker/state/begin_state.hpp
   [[nodiscard]] static BegunState begin(const Setup& setup);
-  /// Opens the data and meets the devices of all other workers. All of them call it.
+  /// Opens the data and connects to all workers' devices. All workers call it.
   /// @throws ConfigError, EnvironmentError, CommError
   Training(const Setup& setup, const BegunState& begun);
 
-  /// What the coordinator compares between workers before the first lease.
+  /// Returns the facts that the coordinator compares between workers before the first lease.
   [[nodiscard]] messages::Ready describe() const;
-  /// As SnapshotService::keep_on_disk.
+  /// See SnapshotService::keep_on_disk.
   void keep_snapshots(const std::function<void()>& progress) const noexcept {
     snapshots_.keep_on_disk(progress);
   }
-  /// As SnapshotService::finish_healthy_files.
+  /// See SnapshotService::finish_healthy_files.
   void finish_healthy_files() noexcept { snapshots_.finish_healthy_files(); }
   /// Runs leases until the last one is done.
   void run();
@@ -67,27 +67,27 @@ class Training {
  private:
   void run_lease(const messages::Lease& lease);
   void run_step(std::int64_t step, bool snapshot_follows);
-  /// The checkpoint of a lease that runs no step, or of the last.
+  /// Saves the checkpoint of a lease without steps, or of the last lease.
   void save_now(const messages::Lease& lease);
-  /// Steps are recorded from now on, where the device can and nothing of the job speaks against it.
+  /// Begins to record steps, if the device can and the job allows it.
   void begin_graphs();
-  /// A snapshot of the state as it is: waits for everything under way.
+  /// Takes a snapshot of the present state: waits for everything under way.
   void take_snapshot_now(std::int64_t steps_done);
-  /// Puts the image pools where snapshots are taken of, if there are some.
-  /// @param snapshot  the step of one that is copied behind training; nothing: none is
+  /// Copies the image pools to the memory from which snapshots are taken, if there are any.
+  /// @param snapshot  step of a snapshot that is copied during training; nothing: none
   void store_pools(std::int64_t steps_done, std::optional<std::int64_t> snapshot);
   void report(std::int64_t steps_done);
-  /// Payload to other workers so far, whichever way: the device may send by itself.
+  /// Returns the payload bytes sent to other workers so far, by the transport and by the device.
   [[nodiscard]] std::uint64_t bytes_sent() const {
     return transport_.bytes_sent() + setup_.device.bytes_sent();
   }
-  /// Sends the report that waits for its losses, if one does.
+  /// Sends the report that waits for its losses, if there is one.
   void send_report();
-  /// Of the exchanges awaited since the last call: one entry a phase (n_critic has several).
+  /// Returns the exposures since the last call, one per phase (n_critic has several exchanges).
   [[nodiscard]] std::vector<messages::PhaseExposure> exposures();
-  /// Ends the trace that is on and writes it.
+  /// Ends the active trace and writes it.
   void end_trace();
-  /// A disk that does not take it is a line.
+  /// Calls `write`; a disk failure only prints a line.
   void try_to_write(const std::function<void()>& write) const;
   void write_pictures(std::int64_t steps_done);
 
@@ -100,7 +100,7 @@ class Training {
   std::vector<SettingsChange> changes_;
   StepTrace trace_;
   StepClock clock_;
-  std::optional<DeviceClock> device_clock_;  // once the thread's ledger has begun
+  std::optional<DeviceClock> device_clock_;  // set once the thread's ledger has begun
   comm::Transport& transport_;
   MemoryWatch memory_;
   data::ContentsCheck contents_;
@@ -115,14 +115,14 @@ class Training {
   MarkedOperations marked_operations_;
   std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded
   std::optional<StepGraphs> graphs_;
-  /// Of the last step, where a device may still be at it.
+  /// Report of the last step, whose losses a device may still compute.
   struct UnsentReport {
     messages::Progress progress;
     StepLosses losses;
-    bool has_histograms = false;  ///< of the step's logits
+    bool has_histograms = false;  ///< whether logits have some
   };
   std::optional<UnsentReport> unsent_;
-  std::uint64_t told_bytes_ = 0;  ///< sent, and reported or not to be
+  std::uint64_t told_bytes_ = 0;  ///< bytes sent that need no further report
   SamplePictures pictures_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a worker's training tells the coordinator of each step.
+// Reports each step of a worker's training to the coordinator.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -16,20 +16,20 @@ void Training::report(std::int64_t steps_done) {
   progress.figures = clock_.take();
   device_clock_->tell(progress.figures);
   progress.figures.loader = reals_.take_loader_figures();
-  const PartScope part = in_part(messages::StepPart::kReport);  // the next step's
+  const PartScope part = in_part(messages::StepPart::kReport);  // counts for the next step
   if (steps_done == setup_.job.total_steps()) {
-    memory_.read_anew();  // nobody is told of a peak behind it
+    memory_.read_anew();  // no later report would show a peak
   }
   progress.memory = memory_.now();
   memory_.tell_quota(progress.figures);
-  // What was awaited between two steps, before a checkpoint or a picture, is told with the next.
+  // Exposures between two steps, before a checkpoint or a picture, are reported with the next step.
   progress.exposures = exposures();
   for (const messages::PhaseExposure& exposure : progress.exposures) {
     progress.figures.exposed_seconds += exposure.seconds;
   }
   progress.unfired = operations_.take_unfired();
   progress.gauges = setup_.device.gauges();
-  // What a wait between two steps sent counts for the next.
+  // Bytes sent between two steps count for the next step.
   const std::uint64_t sent = bytes_sent();
   progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
   progress.skips = operations_.take_skips();
@@ -63,7 +63,7 @@ void Training::send_report() {
   setup_.link.report(unsent_->progress);
   const std::int64_t told = unsent_->progress.step;
   unsent_.reset();
-  // Not before the losses of the step behind it are told: where they show it, they date it.
+  // Report the losses of the following step first: if they show the divergence, they date it.
   snapshots_.taker().require_finite_before(told);
 }
 

@@ -47,33 +47,33 @@
 namespace gangway::worker {
 namespace {
 
-constexpr int kShownLines = 500;  // of what the user's Python prints
+constexpr int kShownLines = 500;  // of the user's Python, on the terminal
 
-/// The others may have to wait for their disks; the coordinator has deadlines for them.
+/// Long, because other workers may wait for their disks; the coordinator has its own deadlines.
 constexpr std::chrono::hours kOthersDeadline{24};
 
-/// Everybody else has a deadline of kStartDeadline, and says why.
+/// Longer than the kStartDeadline of all others, so that one of them reports the cause.
 constexpr std::chrono::milliseconds kMeetingDeadline = kStartDeadline + std::chrono::seconds(5);
-/// How long a worker that was told to leave may still copy its snapshots to the disk.
+/// Longest time in which a stopped worker may still copy its snapshots to the disk.
 constexpr std::chrono::seconds kLastWords{10};
-/// The supervisor, where there is one, is to find a coordinator that hangs before the workers do.
+/// Extra time, so that a supervisor, if any, finds a hanging coordinator before the workers do.
 constexpr std::chrono::seconds kAfterSupervisor{5};
 
-/// What a step frees the next one needs again. Given back to the kernel, as malloc does with blocks
-/// of more than 32 MiB, it comes back zeroed page by page: a tenth to a fifth of the time of a
-/// large model's step (docs/measurements.md).
+/// Keeps freed memory in the process, because the next step needs it again. malloc returns blocks
+/// of more than 32 MiB to the kernel, which zeroes their pages again: 10 to 20 % of a large model's
+/// step (docs/measurements.md).
 void keep_freed_memory() {
   (void)mallopt(M_MMAP_MAX, 0);
   (void)mallopt(M_TRIM_THRESHOLD, -1);
 }
 
-/// Leaves without MPI_Finalize, which may wait for a lost rank for ever.
+/// Ends the process without MPI_Finalize, which may wait for ever for a lost rank.
 [[noreturn]] void leave(ExitCode code) {
   (void)std::fflush(nullptr);
   _exit(static_cast<int>(code));
 }
 
-/// Why this worker cannot go on, for the coordinator.
+/// Returns the Stop message that tells the coordinator why this worker cannot go on.
 messages::Stop stop_for(const Error& error) {
   const std::optional<int> accused = comm::accused_by(error);
   const auto* diverged = dynamic_cast<const DivergedError*>(&error);
@@ -83,7 +83,7 @@ messages::Stop stop_for(const Error& error) {
           .step = diverged == nullptr ? 0 : diverged->step()};
 }
 
-/// What the program computes on.
+/// The device that the program computes on.
 struct Computing {
   const char* device;
   const DeviceMaker& make;
@@ -92,20 +92,20 @@ struct Computing {
   const FailedRequests* requests;
 };
 
-/// What a worker does before it leaves a run that has failed: its snapshots go to the disk, unless
-/// the coordinator sees the same memory and copies them, or the run goes on by itself. Any thread;
-/// a second one waits for the first.
+/// Saves a worker's snapshots to the disk before it leaves a failed run. Skipped if the coordinator
+/// copies them from shared memory, or the run restarts by itself. Any thread; a second caller waits
+/// for the first.
 class Rescue {
  public:
   explicit Rescue(const messages::Welcome& welcome)
       : is_mine_(welcome.copies_snapshots), goes_on_(welcome.goes_on) {}
-  /// @param training  that has something to lose; null: none any more
+  /// @param training  whose snapshots are to be saved; null: none any more
   void begin(const Training* training) {
     const MutexLock lock(mutex_);
     training_ = training;
   }
-  /// @param lifeline  that tells the coordinator how that gets on
-  /// @param keep  as the coordinator says; nothing: it has not
+  /// @param lifeline  reports progress to the coordinator
+  /// @param keep  the coordinator's decision; nothing: it has made none
   void carry_out(const Lifeline& lifeline, std::optional<bool> keep = {}) {
     const MutexLock lock(mutex_);
     if (is_mine_ && keep.value_or(!goes_on_) && training_ != nullptr) {
@@ -122,14 +122,14 @@ class Rescue {
   const Training* training_ GANGWAY_GUARDED_BY(mutex_) = nullptr;
 };
 
-/// What a worker leaves behind.
+/// State left after a finished run.
 struct Finished {
   std::filesystem::path run_directory;
   SnapshotShelf snapshots;
 };
 
-/// Tells the coordinator why, does what is left, and leaves. Nothing is destroyed first: open
-/// receives still point into it, and the lifeline must not close before the reason has left.
+/// Reports `why` to the coordinator, runs `last` and ends the process. Destroys nothing first: open
+/// receives still point into it, and the lifeline must not close before the report has left.
 [[noreturn]] void fail(CoordinatorLink& link, spdlog::logger& log, const messages::Stop& why,
                        const std::function<void()>& last) {
   log.error("{}", why.reason);
@@ -146,13 +146,13 @@ std::string describe(const messages::Begin& begin) {
       begin.step);
 }
 
-/// Until the coordinator may grant leases.
+/// Prepares the generation up to the first lease.
 void begin(Generation& generation, const Generation::Setup& setup, spdlog::logger& log) {
-  // Both threads that compute: the lane runs the optimiser.
+  // Set on both computing threads: the lane runs the optimiser.
   const int threads = setup.job.numerics.threads;
   at::set_num_threads(threads);
   setup.lane.wait(setup.lane.submit([threads] { at::set_num_threads(threads); }));
-  (void)reap_segments();  // of workers that were killed before all had mapped their memory
+  (void)reap_segments();  // of workers killed before all had mapped them
   (void)reap_message_segments();
   (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
   Neighbours neighbours =
@@ -183,7 +183,7 @@ void tell_network(const Computing& computing, spdlog::logger& log) {
   }
 }
 
-/// Tests of whole runs have a folder of their own in the place of the kernel's.
+/// Returns the mount point of control groups; tests of whole runs replace it by their own folder.
 std::filesystem::path control_groups_mount(const Environment& environment) {
   const auto found = environment.find("GANGWAY_CONTROL_GROUPS");
   return found == environment.end() ? kControlGroups : found->second;
@@ -203,7 +203,7 @@ messages::Hello hello_of(int rank, const Computing& computing) {
           .build = std::string(build_id())};
 }
 
-/// What LibTorch says of this worker goes to its log as long as that is open.
+/// Sends LibTorch's warnings to this worker's log while the log is open.
 class LoggedWarnings {
  public:
   LoggedWarnings(gan::LibraryWarnings& warnings, spdlog::logger& log) : warnings_(warnings) {
@@ -217,8 +217,8 @@ class LoggedWarnings {
   gan::LibraryWarnings& warnings_;
 };
 
-/// What the user's Python prints is in every worker's log, as long as it prints no line a
-/// micro-batch; of the first worker the terminal has it too.
+/// Returns the sink for lines that the user's Python prints. Every worker logs them, up to a rate;
+/// the first worker also prints kShownLines of them to the terminal.
 std::function<void(const std::string&)> python_lines(spdlog::logger& log, int rank) {
   return [&log, is_first = rank == 1, shown = 0,
           limit = report::LineLimit()](const std::string& line) mutable {
@@ -259,12 +259,12 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
                : start.gets_on() ? kHeartbeatInStart
                                  : kHeartbeat;
       });
-  const auto keep = [&] { rescue.carry_out(lifeline, true); };  // such a run does not start again
+  const auto keep = [&] { rescue.carry_out(lifeline, true); };  // such a run does not restart
   tether.settle();
-  comm::survive_mpi_aborts();  // the lifeline tells who is lost
+  comm::survive_mpi_aborts();  // the lifeline reports a lost rank
   std::optional<JobSpec> job;
   std::unique_ptr<comm::Transport> transport;
-  std::optional<Generation> generation;  // destroyed after a failure was told
+  std::optional<Generation> generation;  // destroyed after a failure is reported
   Finished finished;
   try {
     job = parse_job(welcome.job_yaml, "job of the coordinator", welcome.run_directory);
@@ -295,7 +295,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     generation->end();
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
-    // In MPI_Finalize nobody waits for long: it hangs for ever where a rank is lost meanwhile.
+    // Wait here, because MPI_Finalize hangs for ever if a rank is lost during it.
     (void)lifeline.wait_closed(kOthersDeadline);
   } catch (const StoppedByCoordinator& stopped) {
     rescue.carry_out(lifeline, stopped.keep());
@@ -313,7 +313,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   } catch (const Error& error) {
     fail(link, *log, stop_for(error), keep);
   } catch (const std::exception& error) {
-    const std::string words = error.what();  // LibTorch's go on with a stack trace, for the log
+    const std::string words = error.what();  // LibTorch appends a stack trace, for the log
     log->error("{}", words);
     if (const std::string raised = gan::raised_in_python(error); !raised.empty()) {
       fail(link, *log, {.exit_code = static_cast<int>(ExitCode::kUsage), .reason = raised}, keep);
@@ -344,20 +344,20 @@ int run(const InheritedTether& inherited, Computing computing) {
   {
     comm::Lane lane([&channel] { channel.pump(); });
     channel.on_send([&lane] { lane.wake(); });
-    lane.wait(lane.submit([&warnings] { warnings.listen(); }));  // it runs the optimiser
+    lane.wait(lane.submit([&warnings] { warnings.listen(); }));  // the lane runs the optimiser
     const std::unique_ptr<CoordinatorLink> link = make_coordinator_link(channel);
     try {
       finished = train(*link, session, lane, channel, tether, computing);
     } catch (const StoppedByCoordinator& stopped) {
-      code = stopped.code();  // refused before it began: all leave in order
+      code = stopped.code();  // refused before the start: all leave in order
     } catch (const Error& error) {
       link->stop(stop_for(error));
       leave(error.code());
     }
   }
-  // The others may still be saving, and rank 0 committing what they saved.
+  // Other workers may still be saving, and rank 0 committing their files.
   session.finalize(static_cast<int>(code), kStartDeadline);
-  if (finished) {  // by now the status says how it ended
+  if (finished) {  // the status now says how the run ended
     checkpoint::remove_saved_snapshots(finished->snapshots.folders, finished->snapshots.key,
                                        finished->run_directory);
   }

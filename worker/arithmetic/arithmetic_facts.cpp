@@ -31,7 +31,7 @@ namespace {
 using messages::ArithmeticFact;
 using Facts = std::vector<ArithmeticFact>;
 
-/// Flags of x86 processors on which ATen, oneDNN and MKL dispatch, as Linux names them.
+/// Flags of x86 processors on which ATen, oneDNN and MKL dispatch, by their Linux names.
 constexpr std::array<std::string_view, 17> kFlags = {
     "sse4_1",      "avx",         "f16c",     "fma",      "avx2",     "avx_vnni",
     "avx512f",     "avx512bw",    "avx512cd", "avx512dq", "avx512vl", "avx512_vnni",
@@ -52,7 +52,7 @@ Facts processor_facts(const Processor& processor) {
   std::ranges::copy_if(kFlags, std::back_inserter(known), [&](std::string_view flag) {
     return std::ranges::find(processor.flags, flag) != processor.flags.end();
   });
-  const std::string flags = known.empty()  // of ARM processors
+  const std::string flags = known.empty()  // ARM processors have other fields
                                 ? fmt::format("{}", fmt::join(processor.flags, " "))
                                 : fmt::format("{}", fmt::join(known, " "));
   Facts facts;
@@ -95,7 +95,7 @@ Facts variable_facts(const Environment& environment) {
 }
 
 Facts loaded_facts() {
-  // Those whose code makes numbers; what they were built from, their version alone does not tell.
+  // Libraries that compute; their version alone does not identify their build.
   constexpr std::array<std::string_view, 6> kNames = {"libtorch_cpu", "libtorch_cuda", "libc10",
                                                       "libgomp",      "libopenblas",   "libm"};
   std::vector<std::string> paths;

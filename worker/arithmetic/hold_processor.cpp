@@ -31,7 +31,7 @@ Words words_for(InstructionSet set) {
   }
 }
 
-/// What LibTorch calls it.
+/// Returns whether LibTorch's capability name belongs to the set.
 bool is_held(InstructionSet set, std::string_view capability) {
   const bool is_wide = capability == "AVX512";
   const bool is_avx2 = capability == "AVX2";

@@ -12,14 +12,14 @@
 
 namespace gangway::worker {
 
-/// What LibTorch, oneDNN and MKL look at when they first choose a kernel; none for `kNative`. Pure.
+/// Returns variables that LibTorch, oneDNN and MKL read for kernels; empty for `kNative`. Pure.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_for(InstructionSet set);
 
 /// @throws EnvironmentError where `processor` cannot have kernels of the set. Pure.
 void require_instructions(InstructionSet set, const Processor& processor);
 
-/// Sets these variables, whatever this process was started with: the job decides the bits.
-/// @throws EnvironmentError as above, and where LibTorch has chosen others already
+/// Sets these variables and overrides the process's environment, because the job decides the bits.
+/// @throws EnvironmentError as above, and if LibTorch has already chosen other kernels
 void hold_processor(InstructionSet set);
 
 }  // namespace gangway::worker

@@ -29,24 +29,24 @@ namespace {
 using pipeline::Instruction;
 using pipeline::Operation;
 
-/// Counts changes of what is hashed below: hashes of two revisions say nothing about each other.
+/// Incremented when the hashed content changes; hashes of two revisions are not comparable.
 constexpr int kTrialRevision = 1;
-/// Fewer have no spread that BatchNorm could divide by; more cost time at every start.
+/// A single image has no spread for BatchNorm to divide by; more images slow every start.
 constexpr int kTrialImages = 2;
 
-/// The job with one micro-batch of few images, each network updated once.
+/// Returns the job with one micro-batch of few images, and one update of each network.
 Job trial_of(Job job) {
   job.training.batch = std::min(job.images_per_microbatch(), kTrialImages);
   job.training.microbatches = 1;
-  job.training.translation.pool = 0;  // of earlier steps, and there are none
+  job.training.translation.pool = 0;  // an image pool needs earlier steps
   job.data.prefetch = 1;
   for (NetworkSpec& network : job.networks) {
-    network.steps = job.training.step.is_python() ? network.steps : 1;  // its phases say how often
+    network.steps = job.training.step.is_python() ? network.steps : 1;  // its phases set the number
   }
   return job;
 }
 
-/// Examples that no file holds: opening the data may take long, and other data are another matter.
+/// Makes examples from keys, because opening the data may be slow and data are checked elsewhere.
 class KeyedExamples final : public data::Dataset {
  public:
   explicit KeyedExamples(const Job& job)
@@ -80,7 +80,7 @@ class KeyedExamples final : public data::Dataset {
   data::ExampleShape shape_;
 };
 
-/// Keeps what passes see of statistics; it is looked at when all is computed.
+/// Keeps the statistics that passes see, to be hashed when all is computed.
 class SeenValues final : public gan::StatisticSink {
  public:
   void take(const gan::Statistic& /*statistic*/, const at::Tensor& value) override {
@@ -92,11 +92,11 @@ class SeenValues final : public gan::StatisticSink {
   std::vector<at::Tensor> values_;
 };
 
-/// Of so many random numbers the weights of larger tensors are made: to draw all of a large network
-/// takes longer than the trial. A prime, so that rows of matrices differ.
+/// Count of random numbers that fill larger tensors repeatedly, because drawing all of a large
+/// network takes longer than the trial. A prime, so that rows of matrices differ.
 constexpr std::int64_t kDrawn = 65'521;
 
-/// Gives large tensors that begin with random numbers repeated ones, of the same size.
+/// Refills large randomly initialised tensors with repeated numbers of the same magnitude.
 void shorten_draws(gan::Network& network, const at::Tensor& drawn) {
   for (const auto& named : network.parameters()) {
     gan::Parameter& parameter = *named.parameter;
@@ -116,7 +116,8 @@ void shorten_draws(gan::Network& network, const at::Tensor& drawn) {
   }
 }
 
-/// As a NetworkState has them, without an arena: in the job's memory format, on the device.
+/// Returns the networks as in a NetworkState, but without an arena: in the job's memory format, on
+/// the device.
 PerNetwork<gan::Network> networks_on(const Job& job, at::Device device) {
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const at::NoGradGuard no_grad;
@@ -149,7 +150,7 @@ void add(const at::Tensor& tensor, checkpoint::Hasher& hash) {
   hash.update(std::span(static_cast<const std::byte*>(bytes.const_data_ptr()), bytes.nbytes()));
 }
 
-/// What passes of the step compute: neither sums over micro-batches nor updates.
+/// Runs the passes of the step, without sums over micro-batches and without updates.
 void compute(PassRun& pass, const std::vector<Instruction>& step, StepLosses& losses) {
   for (const Instruction& at : step) {
     switch (at.operation) {
@@ -190,7 +191,7 @@ std::string trial_bits(const Job& job, ComputeDevice& device) {
     sinks.add(&seen[static_cast<std::size_t>(network)]);
   }
   const std::vector<pipeline::Phase> phases = gan::phases_of(trial, TORCH_VERSION);
-  // A step of the user's own takes what his data are made of, which nobody else knows.
+  // A step of the user's own defines the content of its data, so the trial cannot imitate it.
   const bool is_own = trial.data.takes == ExampleKind::kAny;
   const std::unique_ptr<data::Dataset> examples =
       is_own ? data::open_dataset(trial.data, trial.model, trial.training.seed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A step that one thread sets and others read without a lock: the newest snapshot, for instance.
+// Holds a step that one thread sets and other threads read without a lock.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace gangway::worker {
 
 class AtomicStep {
  public:
-  /// What the setting thread wrote before is seen by whoever reads this step.
+  /// Release store: a thread that reads this step also sees everything written before the call.
   void set(std::optional<std::int64_t> step) noexcept {
     step_.store(step.value_or(kNone), std::memory_order_release);
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Who keeps a copy of whose snapshots. Pure.
+// Assigns each worker the buddy on another host that keeps a copy of its snapshots. Pure.
 #pragma once
 
 #include <vector>
 
 namespace gangway::worker {
 
-/// By worker, the one on the next host that holds its copies; empty where there is one host
-/// only.
+/// Returns by worker the buddy on the next host; empty if there is only one host.
 /// @param hosts  by worker: equal where memory is shared
 [[nodiscard]] std::vector<int> buddies_of(const std::vector<int>& hosts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keeps a copy of this worker's snapshots on another host, and holds those of others: what is left
-// of a host's state when the host is lost. The copies go behind the exchanges of training, a
-// message at a time (worker/buddies/buddy_protocol.hpp). The calls say which thread they are for.
+// Keeps a copy of this worker's snapshots on another host and holds other workers' copies. So state
+// survives a lost host. Copies travel one message at a time, behind the exchanges of training
+// (worker/buddies/buddy_protocol.hpp). Each call names its thread.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,10 @@ namespace gangway::worker {
 
 class BuddyCopies final : public comm::Background {
  public:
-  /// Slots of a copy: one that all have, one to fill.
+  /// Slots of a copy: one for the snapshot that all workers have, one to fill.
   static constexpr int kNumSlots = 2;
 
-  /// What this worker holds for another.
+  /// A worker whose snapshots this worker copies.
   struct Ward {
     int worker = 0;
     std::vector<checkpoint::TensorStretch> pieces;
@@ -36,29 +36,29 @@ class BuddyCopies final : public comm::Background {
   struct Setup {
     comm::Transport& transport;
     comm::Lane& lane;
-    checkpoint::SnapshotMemory& memory;  ///< of the own snapshots
-    checkpoint::SnapshotPlace place;     ///< of these
-    int buddy = 0;                       ///< who holds copies of them
+    checkpoint::SnapshotMemory& memory;  ///< this worker's snapshots
+    checkpoint::SnapshotPlace place;     ///< of this worker's snapshots
+    int buddy = 0;                       ///< the worker that holds their copies
     std::vector<Ward> wards;
     std::function<void(const std::string&)> say;  ///< one line; the lane's thread
     std::chrono::milliseconds timeout{60'000};
   };
-  /// Compute thread. @throws EnvironmentError where there is no room for the wards' copies
+  /// Compute thread. @throws EnvironmentError if there is no room for the wards' copies
   explicit BuddyCopies(Setup setup);
   ~BuddyCopies() override;
   BuddyCopies(const BuddyCopies&) = delete;
   BuddyCopies& operator=(const BuddyCopies&) = delete;
 
-  /// The snapshot of `step`, which is still to be taken, is to be copied. Compute thread.
+  /// Requests a copy of the snapshot of `step`, which is not taken yet. Compute thread.
   void want(std::int64_t step);
-  /// It was taken, or there was no room. Lane thread.
+  /// Reports that the snapshot was taken, or that there was no room for it. Lane thread.
   void snapshot_ended(std::int64_t step, bool taken);
-  /// All workers have that of `step`, and all buddies a copy. Any thread.
+  /// Protects the snapshot of `step`: all workers have it, and all buddies a copy. Any thread.
   void protect(std::int64_t step);
-  /// Ends all copies; all workers call it. Compute thread. @throws CommError naming who is silent
+  /// Ends all copies; all workers call it. Compute thread. @throws CommError naming a silent worker
   void finish();
 
-  /// The newest that the buddy holds, and the newest that was tried. Any thread.
+  /// Return the newest step that the buddy holds, and the newest that was tried. Any thread.
   [[nodiscard]] std::optional<std::int64_t> copied() const { return copied_.get(); }
   [[nodiscard]] std::optional<std::int64_t> tried() const { return tried_.get(); }
 

@@ -16,13 +16,13 @@ namespace {
 
 using checkpoint::PieceHash;
 
-/// Then the network, or the memory, is not to be trusted: the snapshot before stays.
+/// Tries per snapshot; after that the network or memory is suspect, and the older copy stays.
 constexpr int kMostTries = 3;
 
 enum Part : int { kHeaderPart = 0, kBytesPart = 1, kAnswerPart = 2 };
 
 comm::MessageTag tag_of(const comm::Transport& transport, Part part) {
-  // Bucket 1: apart from the streams of a start (comm/transport/byte_streams.cpp).
+  // Bucket 1 separates these tags from a start's streams (comm/transport/byte_streams.cpp).
   return {transport.epoch(), 0, comm::MessageKind::kState, 1, part};
 }
 
@@ -62,7 +62,7 @@ CopySender::CopySender(comm::Transport& transport, int buddy, checkpoint::Snapsh
 }
 
 void CopySender::want(std::int64_t step) {
-  // The coordinator names the next when all have tried this one.
+  // Drops a request during a copy; the coordinator asks for the next when all have tried this.
   if (current_ && !is_copied_) {
     tried_ = step;
     return;
@@ -169,7 +169,7 @@ bool CopySender::take_answer() {
   tried_ = step;
   if (answer_.kind == CopyAnswer::kHeld) {
     copied_ = step;
-    is_copied_ = true;  // and stays until all are known to have theirs
+    is_copied_ = true;  // kept until all workers have theirs
     return true;
   }
   say_(fmt::format("the snapshot of step {} is not copied to rank {}: {}", step,

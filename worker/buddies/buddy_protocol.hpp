@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A snapshot on its way to its buddy on another host: what the two ends say, and each end as a
+// Protocol that copies a snapshot to its buddy on another host: the messages, and each end as a
 // state machine that never waits. Lane thread.
 //
 //   owner → buddy   Begin, Data…, Hashes; then the owner awaits the answer.   Bye, once, at the end
-//   buddy → owner   the answer: held, no room, or damaged (it is not what the owner's hashes say)
+//   buddy → owner   the answer: held, no room, or damaged (a hash does not match the owner's)
 //
-// The data are the pieces in the order of SnapshotMemory::pieces(), one after the other.
+// Data are the pieces in the order of SnapshotMemory::pieces(), one after the other.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@
 
 namespace gangway::worker {
 
-/// Bytes of data in a message: a gradient that comes just then waits for 2 ms at 1 Gbit/s.
+/// Bytes of data in a message; at most, it delays a gradient by 2 ms at 1 Gbit/s.
 inline constexpr std::size_t kCopyChunk = std::size_t{256} << 10U;
-/// From one message of data to the next: at 1 Gbit/s none waits in the socket, in front of the next
-/// gradient, for the one before.
+/// Time between two data messages. At 1 Gbit/s the socket then holds at most one of them ahead of
+/// the next gradient.
 inline constexpr std::chrono::milliseconds kCopyPace{4};
-/// How long data wait for a quiet moment: at worst a copy takes 0.5 % of 1 Gbit/s from gradients.
+/// Longest wait for a quiet moment; at worst a copy takes 0.5 % of 1 Gbit/s from gradients.
 inline constexpr std::chrono::milliseconds kCopyPatience{400};
 
 struct CopyHeader {
@@ -46,14 +46,14 @@ struct CopyAnswer {
   std::int64_t step = 0;
 };
 
-/// Where in the pieces the next byte lies.
+/// Points to the next byte to copy within the pieces.
 class PieceCursor {
  public:
   explicit PieceCursor(const std::vector<checkpoint::TensorStretch>& pieces) : pieces_(&pieces) {}
   void reset() { piece_ = offset_ = 0; }
   [[nodiscard]] bool is_at_end() const { return piece_ == pieces_->size(); }
-  /// Gives the next `bytes` as stretches of pieces to `use(piece, offset, bytes)`, as many as there
-  /// are. @return how many that was.
+  /// Calls `use(piece, offset, bytes)` for the next `bytes`, split by piece, up to the end.
+  /// @return the number of bytes given
   std::size_t take(std::size_t bytes,
                    const std::function<void(std::size_t, std::size_t, std::size_t)>& use);
 
@@ -68,29 +68,29 @@ class CopySender {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Both outlive this. @param say  receives a line about what went wrong
+  /// Both outlive this. @param say  logs a line about a failure
   CopySender(comm::Transport& transport, int buddy, checkpoint::SnapshotMemory& memory,
              std::function<void(const std::string&)> say,
              std::function<Clock::time_point()> now = Clock::now);
 
-  /// The snapshot of `step` is whole: it is pinned at once, and copied when the one before is.
+  /// Pins the complete snapshot of `step` and begins to copy it, unless a copy is unfinished.
   void want(std::int64_t step);
-  /// Its copy is of no more use than its original. Lets go of what is not newer than `step`.
+  /// Unpins the copied snapshot if it is not newer than `step`, which all workers now have.
   void release(std::int64_t step);
-  /// No more copies: says Bye after the message in hand.
+  /// Ends copying: sends Bye after the current message.
   void close() { is_closing_ = true; }
 
-  /// True if something went on. @throws CommError
+  /// Returns true if it made progress. @throws CommError
   bool advance(bool is_quiet);
   [[nodiscard]] bool has_ended() const { return has_said_bye_ && open_.empty(); }
-  /// The newest that the buddy holds, and the newest that was tried.
+  /// Return the newest step that the buddy holds, and the newest that was tried.
   [[nodiscard]] std::optional<std::int64_t> copied() const { return copied_; }
   [[nodiscard]] std::optional<std::int64_t> tried() const { return tried_; }
 
  private:
   [[nodiscard]] bool poll_open();
   bool take_answer();
-  /// Whether what send_next() would send is data.
+  /// Returns whether send_next() would send data.
   [[nodiscard]] bool is_amid_data() const { return has_begun_ && !cursor_.is_at_end(); }
   void send_next();
   void send(CopyHeader::Kind kind, std::size_t bytes);
@@ -104,7 +104,7 @@ class CopySender {
   PieceCursor cursor_;
   std::vector<std::byte> buffer_;
   std::optional<checkpoint::PinnedSnapshot> current_;  ///< being copied, or copied and kept
-  bool is_copied_ = false;                             ///< current_ is
+  bool is_copied_ = false;                             ///< whether current_ is copied
   bool has_begun_ = false;
   bool has_sent_hashes_ = false;
   int tries_ = 0;
@@ -125,7 +125,7 @@ class CopyReceiver {
   /// Both outlive this.
   CopyReceiver(comm::Transport& transport, int owner, checkpoint::SnapshotMemory& memory);
 
-  /// True if something went on. @throws CommError where the owner sends what it may not
+  /// Returns true if it made progress. @throws CommError if the owner breaks the protocol
   bool advance();
   [[nodiscard]] bool has_ended() const { return has_ended_; }
 
@@ -143,7 +143,7 @@ class CopyReceiver {
   CopyAnswer answer_;
   std::optional<comm::RequestId> receiving_;
   std::optional<comm::RequestId> answering_;
-  bool is_inside_ = false;  ///< the header is here, its bytes are on their way
+  bool is_inside_ = false;  ///< the header has arrived, its bytes have not
   bool has_room_ = false;
   bool has_ended_ = false;
 };

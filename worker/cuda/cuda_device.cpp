@@ -34,8 +34,8 @@ static_assert(kMostBuckets == comm::kDefaultBuckets &&
                   kLeastBucketBytes == comm::kLeastDeviceBucketBytes,
               "the dry run counts buckets as plans have them");
 
-/// Of NCCL's kernels that move one tensor. They stand on the device until both ends are there, and
-/// there is one for each edge beside those that reduce.
+/// Thread blocks of an NCCL kernel that moves one tensor. It occupies the device until both ends
+/// arrive, and each edge has one beside the reduction kernels.
 constexpr int kMostCtasOfAnEdge = 4;
 
 int num_devices() {
@@ -108,10 +108,10 @@ std::uint64_t CudaDevice::bytes_sent() const {
                          });
 }
 
-// Its gradients are summed in the device's memory, once the workers have met.
+// Gradient sums need no room here: CudaExchange allocates them after the workers have connected.
 void CudaDevice::place(NetworkState& network, std::optional<MicrobatchRange> /*own*/,
                        comm::HostMemory& /*host*/) {
-  // In NCCL's order everybody updates all.
+  // With NCCL's order of sums every worker updates everything.
   auto memory = std::make_unique<DeviceNetwork>(
       network, job_.numerics.order == SumOrder::kTree ? network.own_slices() : network.parts(),
       device_, stream_.get());
@@ -152,8 +152,8 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
 }
 
 PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup& setup) {
-  // On one stream a network that waits for its norm would hold up others, which those who hold its
-  // other chunks may exchange before it.
+  // Such a network gets its own session: its wait for the norm would delay networks on the same
+  // stream, which holders of its other chunks may exchange earlier.
   const auto is_alone = [&](NetworkId network) {
     return !setup.of(network)->whole.workers.empty() && job_.agrees_on_updates(network);
   };
@@ -261,7 +261,7 @@ std::unique_ptr<GraphRecorder> CudaDevice::make_recorder() {
 
 void CudaDevice::require_own_kernels() const {
   if (job_.numerics.kernels == KernelChoice::kDeterministic) {
-    // LibTorch's convolutions catch it, and try the next of cuDNN's engines.
+    // LibTorch's convolutions catch this error and try the next cuDNN engine.
     TORCH_CHECK_WITH(OutOfMemoryError, failed_requests(index_) == 0,
                      "a request for the GPU's memory failed, and what made it went on, perhaps "
                      "with a kernel of other bits");
@@ -296,7 +296,7 @@ std::unique_ptr<ComputeDevice> make_cuda_device(const Job& job, const Execution&
   const int devices = num_devices();
   const int device =
       neighbours.exchange ? comm::own_device(devices, worker, neighbours.exchange) : 0;
-  // Before it has readers, and pages of the host that it copies from.
+  // Before the process starts reader threads and allocates host pages for copies to the GPU.
   (void)stay_near(kPciDevices, comm::bus_of(device));
   return std::make_unique<CudaDevice>(job, execution, device, std::move(pretend));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A worker on one CUDA device: one stream for all computing, one NCCL session for all networks that
-// the same workers hold (several on one device can lock each other up). Compute thread; the lane
-// launches the exchanges.
+// A worker's CUDA device: one stream for all computing, and one NCCL session for each group of
+// workers (several sessions on one device can deadlock). Compute thread; the lane launches the
+// exchanges.
 #pragma once
 
 #include <chrono>
@@ -23,12 +23,12 @@ namespace gangway::worker {
 
 class CudaDevice : public ComputeDevice {
  public:
-  /// Has NCCL take this process for one of another host, of that name
+  /// Makes NCCL treat this process as one of another host with that name
   /// (comm/nccl/shared_device.hpp). Lane thread.
   using PretendHost = std::function<void(const std::string& name)>;
 
-  /// Takes device `index` for this thread and sets what LibTorch computes with. `job` outlives it.
-  /// @throws EnvironmentError where there is no such device.
+  /// Selects device `index` for this thread and configures LibTorch for it. `job` outlives it.
+  /// @throws EnvironmentError if there is no such device.
   CudaDevice(const Job& job, const Execution& execution, int index, PretendHost pretend);
   ~CudaDevice() override;
   CudaDevice(const CudaDevice&) = delete;
@@ -59,24 +59,24 @@ class CudaDevice : public ComputeDevice {
   void finish() override;
 
  private:
-  /// Learns with all others who shares a device, and pretends for NCCL what that needs. Once,
-  /// before NCCL's first call.
+  /// Exchanges with all workers which of them share a device, and pretends hosts to NCCL if needed.
+  /// Called before NCCL's first call; later calls do nothing.
   void meet(comm::Transport& transport, comm::Lane& lane);
-  /// Of one network.
+  /// NCCL sessions of one network.
   struct Sessions {
-    comm::NcclSession* group = nullptr;  ///< of those who reduce it; null: not this worker
+    comm::NcclSession* group = nullptr;  ///< of the workers that reduce it; null: not this worker
     comm::NcclSession* whole = nullptr;  ///< CudaExchange::Setup::whole
   };
-  /// Begins those of all networks' exchanges.
+  /// Begins the sessions of all networks' exchanges.
   [[nodiscard]] PerNetwork<Sessions> begin_sessions(const ExchangeSetup& setup);
-  /// What beginning a session needs.
+  /// Inputs of begin_session().
   struct Meeting {
     comm::Transport& world;
     comm::Lane& lane;
     std::chrono::milliseconds timeout;
     int max_ctas = comm::NcclSetup{}.max_ctas;
   };
-  /// Begins one of `workers` by their place there, the own one among them; none: of all.
+  /// Begins a session of `workers`, in that order and including this worker; empty: of all.
   comm::NcclSession& begin_session(const Meeting& meeting, const std::vector<int>& workers);
 
   const Job& job_;
@@ -86,17 +86,17 @@ class CudaDevice : public ComputeDevice {
   std::string kind_;
   comm::CudaStream stream_;
   at::Device device_;
-  std::map<const NetworkState*, DeviceNetwork*> networks_;  // theirs, as their mirrors
-  std::vector<CudaExchange*> exchanges_;                    // of StepOperations, while it lives
+  std::map<const NetworkState*, DeviceNetwork*> networks_;  // owned by their states, as mirrors
+  std::vector<CudaExchange*> exchanges_;                    // owned by StepOperations
   bool has_met_ = false;
   bool shares_devices_ = false;  // whether any two workers of the job do
-  /// In the order in which they began, which is one for all workers, and in which they end.
+  /// In the order of their start, which is the same on all workers; they end in that order.
   std::deque<comm::NcclSession> sessions_;
   GaugeWatch gauges_;
 };
 
-/// One device for each worker of a machine, by comm::own_device; several share one where there are
-/// too few. @throws EnvironmentError where there is none.
+/// Makes the worker's device, chosen by comm::own_device; workers share one if there are too few.
+/// @throws EnvironmentError if there is none.
 [[nodiscard]] std::unique_ptr<ComputeDevice> make_cuda_device(const Job& job,
                                                               const Execution& execution,
                                                               const Neighbours& neighbours,

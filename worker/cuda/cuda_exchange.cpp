@@ -66,9 +66,9 @@ CudaExchange::~CudaExchange() {
   exchange_.lane.detach(shown_);
   exchange_.lane.detach(reducer_);
   if (reducer_.needs() != comm::Exchange::Need::kNothing) {
-    setup_.session.abandon();  // the lane has failed, or the thread, in the midst of an update
+    setup_.session.abandon();  // a thread failed during an update
   }
-  // Freeing the gradients' memory waits for no stream, and computing may wait for the session's.
+  // Freeing gradients waits for no stream, and the compute stream may wait for the session's.
   if (setup_.session.drain()) {
     (void)cudaStreamSynchronize(setup_.stream);
   }
@@ -158,13 +158,13 @@ void CudaExchange::close_leaf(int microbatch) { partials_.push(microbatch); }
 
 void CudaExchange::restart_leaves() {
   partials_.restart();
-  (void)watch_.rehearsed();  // where a recording failed
+  (void)watch_.rehearsed();  // leftovers of a failed recording
   std::ranges::fill(is_folded_, 0);
 }
 
 void CudaExchange::open(int phase, const UpdatePlan& plan) {
-  // NCCL pairs operations by their order, so that no worker may begin an exchange while another is
-  // still to be launched: they could come to lie the other way round elsewhere.
+  // NCCL pairs operations by order, so launches of two exchanges must not race: other workers might
+  // launch them in the other order.
   setup_.wait_for_launches();
   if (shown_.is_wished_for()) {
     await_shown();
@@ -186,7 +186,7 @@ void CudaExchange::complete(std::size_t bucket) {
     return;
   }
   fold(bucket);
-  is_folded_[bucket] = 0;  // those of the next exchange are not
+  is_folded_[bucket] = 0;  // the next exchange folds again
   reducer_.bucket_ready(bucket, setup_.stream);
   exchange_.lane.wake();
 }
@@ -198,7 +198,7 @@ void CudaExchange::fold(std::size_t bucket) {
 }
 
 void CudaExchange::rehearse() {
-  std::ranges::fill(is_folded_, 0);  // a step that is computed both ways is folded twice
+  std::ranges::fill(is_folded_, 0);  // a step computed both ways folds twice
   watch_.rehearse();
 }
 
@@ -213,10 +213,10 @@ bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
   for (const std::size_t bucket : buckets) {
     elements += state_.group_plan().bucket(bucket).size() * partials_.partials().size();
   }
-  // Not LibTorch's, which may be in use on its stream still.
+  // Not from LibTorch's allocator, whose memory may still be in use on its stream.
   const comm::CudaMemory seen =
       comm::allocate_on_device(std::max<std::size_t>(elements, 1) * sizeof(float));
-  // What lies there is not what will be: that the caller has put there, and the device has done it.
+  // The caller has put other numbers in the sums; make sure that the device has written them.
   comm::check(cudaStreamSynchronize(setup_.stream), kLooking);
   play();
   std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
@@ -239,7 +239,7 @@ bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
 
 void CudaExchange::send_played(const std::vector<std::size_t>& buckets) {
   for (const std::size_t bucket : buckets) {
-    is_complete_[bucket] = 1;  // and folded, by the graph
+    is_complete_[bucket] = 1;  // the graph has folded it, too
     is_folded_[bucket] = 0;
     reducer_.bucket_played(bucket);
   }
@@ -263,7 +263,7 @@ void CudaExchange::await() {
   if (std::exchange(is_awaited_, true)) {
     return;
   }
-  // The stream runs dry while the host waits: that belongs to what it stands still for.
+  // Counts as exposed, because the stream runs dry while the host waits.
   waits_.begin(phase_, setup_.stream);
   wait_for_launches();
   for (std::size_t bucket = 0; bucket < is_complete_.size(); ++bucket) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A network's exchange between CUDA devices: partials, watch and reducer in device memory, the lane
-// as the thread that launches. Nothing here waits for the GPU. Compute thread, and autograd's
-// thread of the device for what completes a bucket.
+// Runs a network's exchange between CUDA devices: partials, watch and reducer in device memory; the
+// lane launches. Nothing here waits for the GPU unless it says so. Compute thread; autograd's
+// device thread completes buckets.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ class CudaExchange final : public NetworkExchange {
     DeviceNetwork& memory;  ///< where the state lies
     NetworkId network{};
     const ExchangeSetup& exchange;
-    comm::NcclSession& session;  ///< of those whose exchange it is
-    int worker = 0;              ///< among them
-    /// Where the network is cut and clipped: of all who hold some of it, in their order.
+    comm::NcclSession& session;  ///< of the workers that exchange it
+    int worker = 0;              ///< place in that session
+    /// Session of all holders of the network, in their order, if it is cut and clipped.
     comm::NcclSession* whole = nullptr;
     const Job& job;
     TransportKind transport;        ///< layout.transport
     cudaStream_t stream = nullptr;  ///< of all computing
-    /// Waits until the exchanges of all networks lie on their stream.
+    /// Waits until the exchanges of all networks are launched.
     std::function<void()> wait_for_launches = {};
   };
   explicit CudaExchange(const Setup& setup);
@@ -41,10 +41,10 @@ class CudaExchange final : public NetworkExchange {
   CudaExchange(const CudaExchange&) = delete;
   CudaExchange& operator=(const CudaExchange&) = delete;
 
-  /// What it wishes for, a little later.
+  /// Shows `watcher` what it wishes for, some time after the update.
   void show_updates_to(UpdateWatcher& watcher) override { shown_.show_to(watcher); }
   void await_shown() override;
-  /// By the host's reference of the kernels.
+  /// Computes with the host's reference version of the kernels.
   void recompute(const UpdatePlan& plan, const comm::ArenaLayout& layout,
                  const UpdateSlice& slice) const override;
   void open_leaf() override;
@@ -64,30 +64,30 @@ class CudaExchange final : public NetworkExchange {
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;
-  /// Waits until the device has come past the update.
+  /// Waits until the device has passed the update.
   [[nodiscard]] bool was_skipped() const override;
   [[nodiscard]] bool tells_late() const override { return skips_ && !is_bounded_; }
-  /// Where the job bounds it: waits for the device, so that a step whose gradient is out of bounds
-  /// is the last one.
+  /// Waits for the device if the job bounds the norm, so that training stops at the first step out
+  /// of bounds.
   [[nodiscard]] std::optional<double> agreed_norm() const override;
   [[nodiscard]] std::vector<Exposure> take_exposures() override;
   [[nodiscard]] std::size_t take_unfired() override;
 
-  /// Until all that was opened lies on its stream; counted as the host's wait.
+  /// Waits until every opened exchange is launched; counted as the host's wait.
   void wait_for_launches();
 
  private:
   using Registrations = std::vector<std::unique_ptr<comm::NcclRegistration>>;
-  /// Lets NCCL reach what travels, but for networks that are cut: parts of an arena travel by copy.
+  /// Registers memory with NCCL, except of networks that are cut: parts of an arena travel by copy.
   [[nodiscard]] Registrations shared_memory() const;
   [[nodiscard]] comm::NcclReducer::Setup reducer_setup();
-  /// Elements of the largest slice that this worker updates.
+  /// Returns the elements of the largest slice that this worker updates.
   [[nodiscard]] std::size_t largest_slice() const;
-  /// Merges what is complete of `bucket` and gives it away; a second time changes nothing.
+  /// Folds the sums of `bucket` and hands it to the reducer; a second call does nothing.
   void complete(std::size_t bucket);
-  /// Merges it where that was not done yet.
+  /// Folds the sums of `bucket` unless that is already done.
   void fold(std::size_t bucket);
-  /// Of a backward that rehearses.
+  /// Folds `bucket` in a rehearsed backward and marks on the stream that it is complete.
   void complete_rehearsed(std::size_t bucket);
 
   NetworkState& state_;
@@ -101,15 +101,15 @@ class CudaExchange final : public NetworkExchange {
   comm::NcclReducer reducer_;
   GradientWatch watch_;
   WaitTimes waits_;
-  std::vector<char> is_complete_;  // by bucket, in the exchange that is open
+  std::vector<char> is_complete_;  // by bucket, in the open exchange
   std::vector<char> is_folded_;    // by bucket, before its exchange
   bool is_open_ = false;
   bool is_awaited_ = true;
   int phase_ = 0;
   bool skips_;                       // updates whose gradient is not finite
   bool is_bounded_;                  // whether the job bounds the norm
-  std::int64_t scale_exponent_ = 0;  // of the losses, in the update that was opened last
-  comm::PinnedMemory is_skipped_;    // as the device has told it, once it has come to...
+  std::int64_t scale_exponent_ = 0;  // of the losses, in the last opened update
+  comm::PinnedMemory is_skipped_;    // valid once the device has reached the event below
   comm::CudaEvent skip_told_;
   std::size_t unfired_ = 0;
 };

@@ -11,7 +11,7 @@ using comm::check;
 
 namespace {
 
-/// Whether the device has come to it.
+/// Returns whether the device has reached the event.
 bool is_reached(const comm::CudaEvent& event) {
   const cudaError_t state = cudaEventQuery(event.get());
   if (state == cudaErrorNotReady) {
@@ -34,7 +34,7 @@ void CudaMarks::record() {
 
 void CudaMarks::mark(std::size_t tag) {
   if (comm::is_capturing(stream_)) {
-    return;  // an event in a graph has no time of its own
+    return;  // events in graphs have no time
   }
   const bool was_starved = !open_.events.empty() && is_reached(open_.events.back());
   record();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Marks on the compute stream, as timed events. Compute thread.
+// Puts marks on the compute stream as timed events. Compute thread.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ class CudaMarks final : public DeviceMarks {
  private:
   struct Series {
     std::vector<DeviceStretch> stretches;
-    std::vector<comm::CudaEvent> events;  // where each begins; of one that has ended, and its end
+    std::vector<comm::CudaEvent> events;  // where each begins; in an ended series also its end
   };
   void record();
 

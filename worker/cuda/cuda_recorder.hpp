@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records steps as CUDA graphs. The graphs have no operations of NCCL, so that no communicator
-// waits for their end. Compute thread.
+// Records steps as CUDA graphs. The graphs hold no NCCL operations, so that no communicator waits
+// for their end. Compute thread.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,9 @@ namespace gangway::worker {
 class CudaRecorder final : public GraphRecorder {
  public:
   /// @param stream  of all computing; outlives this
-  /// @param most_branches  bodies that are recorded side by side at the most
+  /// @param most_branches  maximum number of bodies recorded side by side
   explicit CudaRecorder(cudaStream_t stream, int most_branches = 0);
-  /// Waits for what was played.
+  /// Waits for the played graphs.
   ~CudaRecorder() override;
   CudaRecorder(const CudaRecorder&) = delete;
   CudaRecorder& operator=(const CudaRecorder&) = delete;
@@ -34,7 +34,7 @@ class CudaRecorder final : public GraphRecorder {
     return static_cast<cuda::StepPlace*>(place_.get());
   }
 
-  /// Of a graph: a stream beside the others, and what orders it among them.
+  /// A branch of a graph: its stream, and the event that marks its end.
   struct Branch {
     comm::CudaStream stream;
     comm::CudaEvent is_over;
@@ -43,7 +43,7 @@ class CudaRecorder final : public GraphRecorder {
   cudaStream_t stream_;
   std::vector<Branch> branches_;
   comm::CudaEvent has_forked_;
-  comm::CudaMemory place_;  // of the seed and the step, for draws that were recorded
+  comm::CudaMemory place_;  // holds the seed and the step, for recorded draws
   TorchGraphs graphs_;
 };
 

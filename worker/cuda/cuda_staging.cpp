@@ -12,13 +12,12 @@ namespace {
 
 using comm::check;
 
-/// Beyond those that are looked at at once: the host is not held up by the device, which may be a
-/// step behind, and some are ahead.
+/// Slots beyond those in use at once: some batches are ahead, and the host need not wait for a
+/// device that is a step behind.
 constexpr std::size_t kSlotsAhead = 3;
-/// Of the device's memory that kept examples may take.
+/// Kept examples may take one part in this many of the device's memory.
 constexpr std::size_t kShareOfKept = 10;
-/// Batches that are neither the loader's nor in a slot: one on its way from there to here, and one
-/// back.
+/// Batches between loader and slots: one on its way to a slot, and one on its way back.
 constexpr std::size_t kBatchesBetween = 2;
 constexpr std::size_t kPageBytes = 4096;
 
@@ -102,7 +101,7 @@ void CudaStaging::keep(const Slot& slot) {
        .kept_values = static_cast<std::uint8_t*>(kept_->images.get()),
        .kept_labels = static_cast<std::int64_t*>(kept_->labels.get())},
       device_.compute);
-  kept_->examples.keep(slot.places);  // whoever is told puts what reads them behind this
+  kept_->examples.keep(slot.places);  // later readers are ordered after it on the stream
 }
 
 CudaStaging::~CudaStaging() {
@@ -115,8 +114,8 @@ void CudaStaging::add_place() {
   place.images = comm::allocate_on_device(values_ * sizeof(float));
   place.labels = comm::allocate_on_device(count_ * sizeof(std::int64_t));
   const bool last = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
-  // As a CPU's images have them: of one channel, contiguous ones already lie as channels last do,
-  // and kernels choose by strides.
+  // Same strides as on a CPU: a contiguous tensor of one channel is also channels-last, and kernels
+  // choose by strides.
   const std::vector<std::int64_t> strides =
       at::empty(setup_.shape, at::kFloat)
           .contiguous(last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous)
@@ -134,7 +133,7 @@ std::shared_ptr<std::byte> CudaStaging::allocate(std::size_t bytes) {
       return {blocks_, blocks_.get() + block * block_bytes_};
     }
   }
-  check(cudaSetDevice(device_.index), "choosing the GPU");  // of the loader's thread
+  check(cudaSetDevice(device_.index), "choosing the GPU");  // for the loader's thread
   return lock_pages(bytes);
 }
 
@@ -160,7 +159,7 @@ std::size_t CudaStaging::free_slot() {
       return i;
     }
   }
-  // Copies are slow, or the device is far behind.
+  // All slots are staged: copies are slow, or the device is far behind.
   const auto put = std::ranges::find(slots_, false, &Slot::is_staged);
   if (put == slots_.end()) {
     throw InvariantError("a batch is staged where there is no room; please report this");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Real batches on their way to a CUDA device: from page-locked memory as bytes, on a stream of
-// their own, while the device computes; they become the network's input on the compute stream,
-// where it wants them. Nothing waits for the host. Compute thread.
+// Copies real batches to a CUDA device while it computes: as bytes from page-locked memory, on a
+// separate stream. The compute stream converts each batch to the network's input when it needs it.
+// Neither stream waits for the host. Compute thread.
 //
 //   copy stream      wait until the slot's last batch was taken in | copy | arrived
 //   compute stream   wait until it has arrived | take in | taken in
@@ -25,7 +25,7 @@ class CudaStaging final : public BatchStaging {
     cudaStream_t compute = nullptr;  ///< outlives this
   };
   CudaStaging(const StagingSetup& setup, Device device);
-  /// Waits for what it has put on streams.
+  /// Waits for its work on the streams.
   ~CudaStaging() override;
   CudaStaging(const CudaStaging&) = delete;
   CudaStaging& operator=(const CudaStaging&) = delete;
@@ -51,10 +51,10 @@ class CudaStaging final : public BatchStaging {
     comm::CudaEvent taken_in;
     std::optional<data::Batch> batch;  // while the device may still copy from it
     data::BatchRequest request;
-    std::vector<std::int64_t> places;  // of its examples, where they are kept or are to be
+    std::vector<std::int64_t> places;  // of its examples in Kept, kept already or to be kept
     bool is_8_bit = false;
     bool is_kept = false;
-    bool is_staged = false;  // and was not put anywhere
+    bool is_staged = false;  // and not yet put in a place
     bool was_used = false;
   };
   struct Place {
@@ -62,17 +62,17 @@ class CudaStaging final : public BatchStaging {
     comm::CudaMemory labels;
     RealBatch batch;
   };
-  /// Examples in device memory for good, as bytes.
+  /// Examples kept in device memory for the whole run, as bytes.
   struct Kept {
     data::KeptExamples examples;
     comm::CudaMemory images;
     comm::CudaMemory labels;
   };
-  /// Room for the job's examples, where it wants that and they are few enough.
+  /// Reserves room for the job's examples, if the job wants it and they are few enough.
   void make_kept();
-  /// What of `slot`, which is to lie at `at`, is kept from now on.
+  /// Keeps the examples of `slot` that are to be kept; `slot` is to lie at `at`.
   void keep(const Slot& slot);
-  /// Whether `slot` can be staged into; what the device has copied from goes to copied_.
+  /// Returns whether `slot` is free for staging; moves its copied batch to copied_.
   bool is_free(Slot& slot);
   [[nodiscard]] std::size_t free_slot();
   void add_place();

@@ -14,7 +14,7 @@ using comm::check;
 PinnedPages pin(comm::Arena& arena) {
   const std::size_t bytes = arena.size() * sizeof(float);
   if (bytes == 0 || cudaHostRegister(arena.data(), bytes, cudaHostRegisterDefault) != cudaSuccess) {
-    (void)cudaGetLastError();  // or the next kernel's launch would report it
+    (void)cudaGetLastError();  // else the next launch would report it
     return {};
   }
   return PinnedPages(arena.data());
@@ -38,8 +38,8 @@ DeviceNetwork::DeviceNetwork(NetworkState& state, std::vector<comm::ElementRange
   if (state.average() != nullptr) {
     average_ = comm::DeviceArena(elements, updated_);
   }
-  // All of an arena, whatever is held of it: a copy may not begin in pinned pages and end in
-  // others, and pictures are drawn of a copy of the whole.
+  // Pins whole arenas, even if the worker holds a part: a copy must not cross into unpinned pages,
+  // and pictures copy the whole.
   for (const Copy& copy : copies()) {
     pinned_.push_back(pin(*copy.host));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The state and the gradients of one network in the memory of a CUDA device, where kernels and NCCL
-// work on them. Compute thread; asynchronous work is ordered by the compute stream.
+// Keeps the state and gradients of one network in CUDA device memory, for kernels and NCCL. Compute
+// thread; the compute stream orders asynchronous work.
 #pragma once
 
 #include <deque>
@@ -15,8 +15,8 @@
 
 namespace gangway::worker {
 
-/// Pages that the device copies from and to by itself. Empty where the system does not allow it:
-/// copies then go through pages of the driver's, and take longer.
+/// Page-locked host pages, for asynchronous copies. Empty if the system does not allow pinning:
+/// copies then go through the driver's own pages and take longer.
 struct PinnedPagesTraits {
   using type = void*;
   static type null() noexcept { return nullptr; }
@@ -25,9 +25,9 @@ struct PinnedPagesTraits {
 using PinnedPages = UniqueHandle<PinnedPagesTraits>;
 [[nodiscard]] PinnedPages pin(comm::Arena& arena);
 
-/// Weights of what the worker holds; moments and average of what it updates of that. Nothing of a
-/// network that is another's. Arenas of a state of which it holds something are pinned as long as
-/// it lives.
+/// Holds the weights of this worker's parts, and moments and average of the slices it updates;
+/// nothing of a network that it does not hold. Pins the state's arenas for its lifetime if the
+/// worker holds some part.
 class DeviceNetwork final : public DeviceMirror {
  public:
   /// @param updated  by this worker, ascending
@@ -41,15 +41,15 @@ class DeviceNetwork final : public DeviceMirror {
   void fetch_weights() override;
   void store() override;
 
-  /// The optimiser's, in its row's order.
+  /// Returns the optimiser's moments, in the order of its row.
   [[nodiscard]] PerMoment<float*> moments();
-  /// Null where the network keeps none.
+  /// Returns null if the network keeps no average.
   [[nodiscard]] float* average() { return average_.data(); }
-  /// What NCCL may register of the weights.
+  /// Returns the weights' memory that NCCL may register.
   [[nodiscard]] std::span<float> registrable() const { return weights_.registrable(); }
 
  private:
-  /// An arena of the state, its place on the device, and what of it is there.
+  /// An arena of the state, its copy on the device, and the ranges that the device holds.
   struct Copy {
     comm::Arena* host;
     float* device;
@@ -70,11 +70,11 @@ class DeviceNetwork final : public DeviceMirror {
   std::vector<PinnedPages> pinned_;
 };
 
-/// Sums of micro-batches, added in the order of the compute stream.
+/// Adds gradients of micro-batches in the order of the compute stream.
 class DeviceGradientMemory final : public comm::GradientMemory {
  public:
-  /// @param arena_elements  of the arenas that it is asked for, one or some in a row
-  /// @param parts           of each that gradients are added to; ascend
+  /// @param arena_elements  of each requested arena; allocate() may ask for several in a row
+  /// @param parts           ranges of each arena that get gradients; ascending
   DeviceGradientMemory(cudaStream_t stream, std::size_t arena_elements,
                        std::vector<comm::ElementRange> parts)
       : stream_(stream), arena_elements_(arena_elements), parts_(std::move(parts)) {}

@@ -8,11 +8,11 @@
 #include "worker/worker_program.hpp"
 
 int main(int argc, char** argv) {
-  // Streams of workers that send each other tensors are more than the 8 queues that a device has
-  // otherwise: in one queue with a receive that waits, a send would wait behind it.
+  // More than the default 8 device queues, because workers that send each other tensors use more
+  // streams: a send behind a waiting receive in one queue would block.
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   const gangway::comm::NcclLog log;
-  const bool is_asked = std::getenv("NCCL_DEBUG") != nullptr;  // then NCCL says it to the user
+  const bool is_asked = std::getenv("NCCL_DEBUG") != nullptr;  // then NCCL prints it itself
   if (!is_asked) {
     (void)::setenv("NCCL_DEBUG", "INFO", /*overwrite=*/1);
     (void)::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET", /*overwrite=*/1);

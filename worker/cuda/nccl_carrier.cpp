@@ -16,14 +16,14 @@
 namespace gangway::worker {
 namespace {
 
-/// Of each list of instructions. Libraries choose kernels and take their memory in the first, and
-/// the second has the host ahead of the device.
+/// Steps of each list of instructions through host memory: in the first, libraries choose kernels
+/// and take memory; in the second, the host runs ahead of the device.
 constexpr int kStagedSteps = 2;
-/// Of what the allocator has then. Later steps ask for the same sizes in other orders, and not all
-/// fit what is free.
+/// Share of the allocator's memory to add as reserve: later steps request the same sizes in other
+/// orders, and not all fit the free blocks.
 constexpr std::size_t kShareInReserve = 4;
 
-/// Numbers of notices come again: far fewer are under way.
+/// Returns the next notice number; it wraps around, because few are under way at once.
 std::int32_t after(std::int32_t number) {
   return number == std::numeric_limits<std::int32_t>::max() ? 0 : number + 1;
 }
@@ -39,7 +39,7 @@ NcclCarrier::NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
                           .compute = device.compute}) {}
 
 comm::TensorKey NcclCarrier::key_of_notice(std::int64_t step, std::int32_t number) {
-  constexpr std::int32_t kNoNode = -1;  // no tensor's key is as the first notice's
+  constexpr std::int32_t kNoNode = -1;  // differs from every tensor's key
   return {.step = step, .node = kNoNode, .reserved = number};
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Tensors of passes from device to device over NCCL. Which tensor comes next on an edge, and its
-// shape, its sender says ahead by a message of the host, numbered along the edge: receives are
-// asked for in the order of the sends, whatever the order in which the passes here take them.
-// The host is ahead of its device by some tensors, and no more. Compute thread; the lane carries
-// the messages and launches.
+// Sends tensors of passes from GPU to GPU over NCCL. Before each tensor, its sender announces key
+// and shape in a host message (a notice), numbered along the edge. The receiver posts receives in
+// the order of the sends, whatever the order in which its passes take them. The host runs ahead of
+// its device by a limited number of tensors. Compute thread; the lane carries the messages and
+// launches.
 //
-// A send or receive stands on its device until the other end has come to it. What loads itself at
-// a first call, or allocates, may wait for all that is on the device, and two workers who do would
-// wait for each other. So a worker's first steps of each list of instructions go through memory of
-// the hosts, where nothing stands on a device. Each sender decides for itself: a receive that
-// stands on the device of one who waits for it comes from one who does not.
+// An NCCL send or receive occupies its device until the other end arrives. Lazy loading and
+// allocation may wait for all work on a device, so two workers could deadlock. So a worker sends
+// its first steps of each list of instructions through host memory, which occupies no device. Each
+// sender decides for itself: it uses NCCL only once it no longer loads or allocates.
 #pragma once
 
 #include <cstdint>
@@ -36,46 +35,46 @@ class NcclCarrier final : public TensorCarrier {
   void begin_step(int performed) override;
   void expect(int peer, int count) override;
   void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) override;
-  /// @throws InvariantError where all that was announced has come, and this was not among it
+  /// @throws InvariantError if all announced tensors have come and this one was not among them
   [[nodiscard]] at::Tensor receive(int peer, const comm::TensorKey& key) override;
   void finish() override;
 
  private:
-  /// What the message ahead of a tensor says.
+  /// Content of the message ahead of a tensor.
   struct Notice {
     comm::TensorKey key;
     comm::TensorShape shape;
-    bool is_staged = false;  ///< it follows through memory of the hosts
+    bool is_staged = false;  ///< it follows through host memory
   };
-  /// A tensor that was asked for.
+  /// A tensor whose receive is posted.
   struct Coming {
     at::Tensor tensor;                                // undefined: none follows
-    std::optional<comm::TensorEdges::Ticket> ticket;  // none: it has no elements
-    bool is_staged = false;                           // and none of that either
+    std::optional<comm::TensorEdges::Ticket> ticket;  // none: it has no elements, or is staged
+    bool is_staged = false;                           // it comes through host memory
   };
   struct Incoming {
-    int num_announced = 0;  // and whose notices have not been read
+    int num_announced = 0;  // announced tensors whose notices have not been read
     std::int32_t next = 0;  // number of the next notice
     std::map<comm::TensorKey, Coming> coming;
   };
 
-  /// Of the message with the notice of that number, which goes in the same step as its tensor.
+  /// Returns the key of notice `number`, which goes in the same step as its tensor.
   [[nodiscard]] static comm::TensorKey key_of_notice(std::int64_t step, std::int32_t number);
-  /// Reads the next notice from `peer` and asks for what it is about.
+  /// Reads the next notice from `peer` and posts the receive of its tensor.
   void ask_for_next(int peer, std::int64_t step, Incoming& incoming);
 
-  /// Has LibTorch's allocator take more than it needs so far, which it keeps.
+  /// Makes LibTorch's allocator reserve more memory than it has needed so far.
   void take_room() const;
 
   CarrierDevice device_;
-  StagedCarrier staged_;  // whose messages the notices are among
+  StagedCarrier staged_;  // also carries the notices
   comm::TensorEdges edges_;
-  bool is_staged_ = false;  // what is sent in this step
-  /// What was sent in a step through memory of the hosts, until as much has come from that peer
-  /// since as over NCCL may have before it has passed: so the allocator has what later steps need.
+  bool is_staged_ = false;  // whether tensors of this step go through host memory
+  /// Keeps tensors sent through host memory as long as NCCL would keep them, counted by tensors
+  /// received from that peer. So the allocator reserves what later steps need.
   struct Held {
     at::Tensor tensor;
-    std::size_t received;  // from the peer, before
+    std::size_t received;  // from the peer before it was sent
   };
   struct Sent {
     std::deque<Held> held;

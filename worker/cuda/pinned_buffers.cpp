@@ -23,7 +23,8 @@ std::shared_ptr<std::byte> PinnedBuffers::take(std::size_t bytes) {
   PinnedMemory memory;
   {
     const MutexLock lock(shelf_->mutex);
-    // Tensors have few sizes: one of twice the size is another tensor's.
+    // Takes at most twice the size, because tensors have few sizes and a larger buffer fits
+    // another.
     if (const auto found = shelf_->free.lower_bound(bytes);
         found != shelf_->free.end() && found->first <= 2 * bytes) {
       size = found->first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Page-locked memory of the host, which a device copies from and to by itself, used again and
-// again: locking pages takes longer than most copies. Any thread.
+// Recycles page-locked host memory for copies to and from a device, because locking pages takes
+// longer than most copies. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace gangway::worker {
 class PinnedBuffers {
  public:
   PinnedBuffers();
-  /// At least `bytes`; comes back by itself when nobody has it any more, also after this has ended.
-  /// @throws EnvironmentError where there are none
+  /// Returns a buffer of at least `bytes`. It is recycled when its last owner releases it, even
+  /// after this object is destroyed. @throws EnvironmentError if there is no memory
   [[nodiscard]] std::shared_ptr<std::byte> take(std::size_t bytes);
 
  private:
   struct Shelf;
-  std::shared_ptr<Shelf> shelf_;  // shared with the buffers that are out
+  std::shared_ptr<Shelf> shelf_;  // shared with the buffers in use
 };
 
 }  // namespace gangway::worker

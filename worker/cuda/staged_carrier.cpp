@@ -15,7 +15,7 @@ comm::CudaStream make_leaving_stream(int device) {
   return comm::make_priority_stream();
 }
 
-/// Whether all before `event` is done. @throws EnvironmentError where the device has failed
+/// Returns whether work before `event` is done. @throws EnvironmentError if the device failed
 bool has_come(const comm::CudaEvent& event) {
   const cudaError_t state = cudaEventQuery(event.get());
   if (state == cudaErrorNotReady) {
@@ -99,7 +99,7 @@ at::Tensor StagedCarrier::receive(int peer, const comm::TensorKey& key) {
   if (bytes == 0) {
     return tensor;
   }
-  // From other pages the copy would first wait for the whole compute stream.
+  // Pinned, because a copy from other pages would wait for the whole compute stream.
   Arriving one{.tensor = tensor, .buffer = buffers_.take(bytes), .arrived = comm::make_event()};
   std::memcpy(one.buffer.get(), received.memory.get(), bytes);
   check(cudaMemcpyAsync(tensor.mutable_data_ptr(), one.buffer.get(), bytes, cudaMemcpyHostToDevice,
@@ -122,7 +122,7 @@ bool StagedCarrier::advance() {
   if (needs() == Need::kNothing) {
     return false;
   }
-  check(cudaSetDevice(device_.index), "choosing the GPU");  // of the lane's thread
+  check(cudaSetDevice(device_.index), "choosing the GPU");  // for the lane's thread
   bool moved = false;
   while (needs() != Need::kNothing) {
     Leaving one;

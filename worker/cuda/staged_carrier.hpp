@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tensors of passes between devices through memory of their hosts: where several workers share a
-// device, or there is no NCCL between them. What leaves is copied on a stream of its own, and sent
-// when that is done; what has come is copied on the compute stream. Compute thread; the lane sends.
+// Sends tensors of passes between GPUs through host memory, if workers share a device or have no
+// NCCL between them. Copies outgoing tensors on a separate stream and sends each when copied;
+// copies incoming ones on the compute stream. Compute thread; the lane sends.
 //
 //   compute stream   made | ready
 //   copy stream             wait until it is ready | copy to the host | copied: the lane sends it
@@ -19,7 +19,7 @@
 
 namespace gangway::worker {
 
-/// What carriers of tensors on a device have of it.
+/// The device of a tensor carrier.
 struct CarrierDevice {
   int index = 0;
   at::Device torch;
@@ -29,7 +29,7 @@ struct CarrierDevice {
 class StagedCarrier final : public TensorCarrier, private comm::Exchange {
  public:
   StagedCarrier(const CarrierSetup& setup, CarrierDevice device);
-  /// Waits for what it has put on streams.
+  /// Waits for its work on the streams.
   ~StagedCarrier() override;
   StagedCarrier(const StagedCarrier&) = delete;
   StagedCarrier& operator=(const StagedCarrier&) = delete;
@@ -41,8 +41,8 @@ class StagedCarrier final : public TensorCarrier, private comm::Exchange {
   void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) override;
   [[nodiscard]] at::Tensor receive(int peer, const comm::TensorKey& key) override;
   void finish() override;
-  /// A message of the host alone, which leaves behind all that was sent before: who receives
-  /// listens for as many as have been announced, in the order in which they come.
+  /// Sends a message without a tensor, after everything sent before. The receiver listens for as
+  /// many as were announced and gets them in the order of sending.
   void send_message(int peer, const comm::TensorKey& key, std::span<const std::byte> bytes,
                     std::shared_ptr<const void> owner);
   [[nodiscard]] comm::ReceivedTensor receive_message(int peer, const comm::TensorKey& key) {
@@ -50,18 +50,18 @@ class StagedCarrier final : public TensorCarrier, private comm::Exchange {
   }
 
  private:
-  /// On its way to the host.
+  /// A tensor being copied to the host.
   struct Leaving {
     int peer = 0;
     comm::TensorKey key;
     comm::TensorShape shape;
-    at::Tensor tensor;  // nobody may have its memory before it is copied
+    at::Tensor tensor;  // its memory must not be reused before it is copied
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;  // of the bytes
-    comm::CudaEvent copied;             // null: nothing of a device
+    comm::CudaEvent copied;             // null: no copy is needed
   };
   void add(Leaving one);
-  /// On its way to the device.
+  /// A tensor being copied to the device.
   struct Arriving {
     at::Tensor tensor;
     std::shared_ptr<std::byte> buffer;

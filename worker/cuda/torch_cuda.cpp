@@ -33,7 +33,7 @@ void choose_kernels(KernelChoice choice) {
   at::Context& context = at::globalContext();
   const bool deterministic = choice == KernelChoice::kDeterministic;
   context.setDeterministicAlgorithms(deterministic, /*warn_only=*/false);
-  // It would fill every new tensor with NaN, to show who reads what nobody wrote.
+  // Otherwise LibTorch fills every new tensor with NaN, to expose reads of uninitialised memory.
   context.setDeterministicFillUninitializedMemory(false);
   context.setDeterministicCuDNN(deterministic);
   context.setBenchmarkCuDNN(!deterministic);
@@ -66,7 +66,7 @@ std::vector<messages::ArithmeticFact> cuda_facts() {
   if (cudaDriverGetVersion(&driver) == cudaSuccess) {  // 13020: CUDA 13.2 is the newest it runs
     facts.push_back({"driver", fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10)});
   }
-  // LibTorch has loaded the library, of which it brings no header.
+  // Looked up at run time: LibTorch has loaded the library but ships no header.
   using Version = std::size_t (*)();
   if (void* const found = dlsym(RTLD_DEFAULT, "cublasLtGetVersion"); found != nullptr) {
     facts.push_back({"cublas", std::to_string(reinterpret_cast<Version>(found)())});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The few things that are asked of LibTorch's CUDA side. Apart, so that tests without a GPU can put
-// the CPU in its place.
+// Wraps the few calls to LibTorch's CUDA side, so that tests without a GPU can substitute the CPU.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +13,15 @@
 
 namespace gangway::worker {
 
-/// What LibTorch calls the device of that index.
+/// Returns LibTorch's name of the device of that index.
 [[nodiscard]] at::Device torch_device(int index);
 
-/// From now on LibTorch computes on `stream` of the device, which outlives its last use: on this
-/// thread, and on autograd's for what this thread began.
+/// Makes LibTorch compute on `stream` of the device, which outlives its last use: on this thread,
+/// and on autograd's threads for work that this thread began.
 void compute_on(int index, cudaStream_t stream);
 
-/// LibTorch computes on another stream of the same device until this goes. On this thread, as
-/// above.
+/// Makes LibTorch compute on another stream of the same device for the object's lifetime. Affects
+/// the same threads as compute_on().
 class ComputingOn {
  public:
   /// @param stream  outlives its last use
@@ -35,18 +34,18 @@ class ComputingOn {
   cudaStream_t before_;
 };
 
-/// Which kernels LibTorch chooses, and float32 as it is: no TF32.
+/// Sets which kernels LibTorch chooses, and full float32 precision: no TF32.
 void choose_kernels(KernelChoice choice);
 
-/// What LibTorch's allocator of the device has: the first four of them but `resident_bytes`, and
-/// `retries`. Thread-safe; waits for whoever allocates.
+/// Fills in what LibTorch's allocator of the device reports: the first four figures except
+/// `resident_bytes`, and `retries`. Thread-safe; waits for threads that allocate.
 void tell_allocator(int index, messages::MemoryFigures& figures);
 
-/// Requests that this allocator could not meet, caught by whomever, since the last recording that
-/// was abandoned (worker/cuda/torch_graphs.hpp).
+/// Returns the number of requests that this allocator could not meet, even if caught, since the
+/// last abandoned recording (worker/cuda/torch_graphs.hpp).
 [[nodiscard]] std::int64_t failed_requests(int index);
 
-/// Versions of the driver and of cuBLAS, by which kernels are chosen.
+/// Returns the versions of the driver and of cuBLAS, by which kernels are chosen.
 [[nodiscard]] std::vector<messages::ArithmeticFact> cuda_facts();
 
 }  // namespace gangway::worker

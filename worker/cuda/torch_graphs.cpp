@@ -16,7 +16,7 @@ namespace gangway::worker {
 
 namespace {
 
-/// Whether nothing was thrown: what went wrong is told already.
+/// Returns whether the call did not throw; the first error is already reported.
 bool attempt(const std::function<void()>& call) {
   try {
     call();
@@ -26,8 +26,8 @@ bool attempt(const std::function<void()>& call) {
   }
 }
 
-/// LibTorch's own draws, of which a capture that cannot be ended would stay a part: as they were,
-/// by a generator that knows nothing of it. @pre no graph that has drawn is played from now on
+/// Resets LibTorch's generator after a capture that cannot end, by a copy without the capture's
+/// state. @pre no graph that has drawn is played from now on
 void leave_capture(c10::DeviceIndex device) {
   at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device);
   at::Generator fresh = at::cuda::detail::createCUDAGenerator(device);
@@ -38,8 +38,8 @@ void leave_capture(c10::DeviceIndex device) {
 }  // namespace
 
 struct TorchGraphs::Graphs {
-  /// Of all graphs: they are played in the order in which they were captured. LibTorch takes none
-  /// up again whose last graph has gone, so that others follow in another.
+  /// Memory pool of all graphs, which are played in the order of capture. LibTorch does not reuse a
+  /// pool after its last graph is gone, so later graphs need a new pool.
   at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
   std::deque<at::cuda::CUDAGraph> captured;
 };
@@ -48,7 +48,7 @@ TorchGraphs::TorchGraphs() : graphs_(std::make_unique<Graphs>()) {}
 TorchGraphs::~TorchGraphs() = default;
 
 void TorchGraphs::begin() {
-  // Of this thread alone: the watchdog asks for events meanwhile, and the loader pins memory.
+  // Restricts only this thread: the watchdog queries events meanwhile, and the loader pins memory.
   graphs_->captured.emplace_back().capture_begin(graphs_->pool, cudaStreamCaptureModeThreadLocal);
 }
 
@@ -60,17 +60,17 @@ std::size_t TorchGraphs::end() {
 void TorchGraphs::abandon() noexcept {
   const c10::DeviceIndex device = c10::cuda::current_device();
   const bool has_ended = attempt([this] { graphs_->captured.back().capture_end(); });
-  // Where CUDA has no graph to give, LibTorch stops there, and goes on taking memory for one, both
-  // kinds (mended in 2.12, pytorch/pytorch #180395), and drawing for one.
+  // If CUDA fails to end a capture, LibTorch stops there. It keeps allocating for it, on both sides
+  // (fixed in 2.12, pytorch/pytorch #180395), and drawing for it.
   (void)attempt([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(device, graphs_->pool); });
   (void)attempt([this] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(graphs_->pool); });
   if (!has_ended) {
     (void)attempt([device] { leave_capture(device); });
   }
   (void)attempt([this] { graphs_->captured.pop_back(); });
-  // A recording may have found too little memory, and steps go on as before it.
+  // A recording may have lacked memory; clears the count of failed requests for later steps.
   (void)attempt([device] { c10::cuda::CUDACachingAllocator::resetAccumulatedStats(device); });
-  (void)cudaGetLastError();  // it would be taken for the next launch's
+  (void)cudaGetLastError();  // else the next launch would report it
 }
 
 void TorchGraphs::give_back() { c10::cuda::CUDACachingAllocator::emptyCache(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CUDA graphs of what LibTorch puts on this thread's stream: memory that it takes while one is
-// captured belongs to the graphs. Apart, as worker/cuda/torch_cuda.hpp. Compute thread.
+// Captures LibTorch's work on this thread's stream as CUDA graphs; memory taken during a capture
+// belongs to the graphs. Separate for tests, like worker/cuda/torch_cuda.hpp. Compute thread.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,22 @@ namespace gangway::worker {
 class TorchGraphs {
  public:
   TorchGraphs();
-  /// @pre nothing of the graphs is on the device any more
+  /// @pre no graph is running on the device
   ~TorchGraphs();
   TorchGraphs(const TorchGraphs&) = delete;
   TorchGraphs& operator=(const TorchGraphs&) = delete;
 
-  /// From now on, until end() or abandon(), what is put on the stream is captured and not done.
-  /// Other threads may go on calling CUDA. @throws std::exception, also in the other two, where the
-  /// device cannot
+  /// Begins a capture: until end() or abandon(), work put on the stream is recorded, not run. Other
+  /// threads may still call CUDA. All three throw std::exception if the device cannot capture.
   void begin();
   /// Makes the graph ready; returns its number.
   [[nodiscard]] std::size_t end();
-  /// Ends a capture of which there will be no graph.
+  /// Ends a capture without making a graph.
   void abandon() noexcept;
   void play(std::size_t graph);
-  /// @pre nothing of theirs is on the device
+  /// @pre no graph is running on the device
   void forget_all();
-  /// What LibTorch's allocator keeps and nobody uses goes back to the device.
+  /// Returns unused memory of LibTorch's allocator to the device.
   static void give_back();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long a device's compute stream stood still for each bucket of an exchange: by events on the
-// stream, read when they have come about. Compute thread; never waits.
+// Measures how long a device's compute stream waits for each bucket of an exchange, by events on
+// the stream. Reads an event once it has occurred. Compute thread; never waits.
 #pragma once
 
 #include <deque>
@@ -15,18 +15,18 @@ class WaitTimes {
  public:
   explicit WaitTimes(std::size_t num_buckets) : num_buckets_(num_buckets) {}
 
-  /// The stream is about to wait, for the exchange of `phase`.
+  /// Marks that the stream is about to wait for the exchange of `phase`.
   void begin(int phase, cudaStream_t stream);
-  /// Behind the wait for the next bucket.
+  /// Marks the end of the wait for the next bucket.
   void mark(cudaStream_t stream);
-  /// Those that are over, oldest first; each once.
+  /// Returns the finished waits, oldest first; each once.
   [[nodiscard]] std::vector<Exposure> take();
 
  private:
   struct Series {
     int phase = 0;
     std::size_t marked = 0;
-    std::vector<comm::CudaEvent> events;  // one in front of the first bucket, one behind each
+    std::vector<comm::CudaEvent> events;  // one before the first bucket, one after each
   };
   std::size_t num_buckets_;
   std::deque<Series> open_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which steps are looked at: a function of the job alone, so that all workers tell the same. Pure.
+// Chooses the measured steps from the job alone, the same on all workers. Pure.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ class FigureSteps {
         histogram_steps_(job.steps_of_kimg(output.histograms_kimg)),
         total_steps_(job.total_steps()) {}
 
-  /// Whether the updates of `step` (steps done before it) are measured for the tick that the next
-  /// step ends. Those of a tick's last step may still be under way when it is told.
+  /// Returns whether updates of `step` (steps done before it) are measured for the tick that the
+  /// next step ends. Updates of a tick's last step may not be finished when the tick is reported.
   [[nodiscard]] bool measures(std::int64_t step) const {
     const std::int64_t told = step + 2;
     return told % tick_steps_ == 0 || told == total_steps_;
   }
-  /// Whether histograms are made of `step`.
+  /// Returns whether histograms are made of `step`.
   [[nodiscard]] bool has_histograms(std::int64_t step) const {
     return histogram_steps_ > 0 && (step + 1) % histogram_steps_ == 0;
   }

@@ -12,7 +12,7 @@ namespace {
 
 using Origin = JudgedLogits::Origin;
 
-/// Of what a loss of that name takes (gan/losses/losses.hpp).
+/// Returns the origins of the inputs of that loss (gan/losses/losses.hpp).
 std::vector<Origin> origins_of(std::string_view loss) {
   if (loss == name_of(LossKind::kRelativistic)) {
     return {Origin::kReal, Origin::kFake};
@@ -23,7 +23,7 @@ std::vector<Origin> origins_of(std::string_view loss) {
   return loss.ends_with("-fake") ? std::vector{Origin::kFake} : std::vector<Origin>();
 }
 
-/// Where a discriminator that has learnt nothing but this loss is undecided.
+/// Returns the logit at which a discriminator trained by this loss alone is undecided.
 std::optional<double> boundary_of(LossKind loss) {
   switch (loss) {
     case LossKind::kNonsaturating:  // the logit of one half

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which tensors of a pass are what a discriminator says of real and of generated examples: told by
-// the losses by which it learns. Pure but for the tensor that it is to hold.
+// Finds a discriminator's logits of real and generated examples in a pass, from the losses that
+// train it. Pure, except that JudgedLogits holds a tensor.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,17 @@ namespace gangway::worker {
 
 struct JudgedLogits {
   enum class Origin { kReal, kFake };
-  std::string network;  ///< that judges: "discriminator"
+  std::string network;  ///< name of the judging network: "discriminator"
   Origin origin = Origin::kReal;
   std::string tensor;  ///< of the pass
-  /// Above it an example is taken for a real one; nothing: only differences mean something.
+  /// Logits above it mean "real"; nothing: only differences of logits have a meaning.
   std::optional<double> boundary;
   int microbatch = 0;
   at::Tensor logits = {};  ///< without a graph; [N, 1] or [N, 1, h, w]
 };
 
-/// What `loss` looks at, if it is one by which a network learns to judge and that network's own;
-/// none of a loss by which a generator learns. Micro-batch and tensors are still to be filled in.
+/// Returns the logits that `loss` takes if it trains the network that made them; empty for a
+/// generator's loss. The caller fills in micro-batch and tensors.
 [[nodiscard]] std::vector<JudgedLogits> judged_by(const pipeline::Pass& pass,
                                                   const pipeline::Loss& loss, const Job& job);
 

@@ -7,7 +7,7 @@
 namespace gangway::worker {
 namespace {
 
-/// What a discriminator takes examples as.
+/// Name of a discriminator's input of examples.
 constexpr const char* kJudgedInput = "image";
 
 const pipeline::Node* maker_of(const pipeline::Pass& pass, const std::string& tensor) {
@@ -17,8 +17,8 @@ const pipeline::Node* maker_of(const pipeline::Pass& pass, const std::string& te
   return found == pass.nodes.end() ? nullptr : &*found;
 }
 
-/// Whether it makes the last that it takes look otherwise, or puts something beside it; a side of a
-/// pair is an example of its own.
+/// Returns whether the node alters its last input or pairs it with another; a side of a pair is an
+/// example of its own.
 bool shows_its_last(const pipeline::Node& node) {
   const auto* join = std::get_if<pipeline::Join>(&node);
   return std::holds_alternative<pipeline::Augment>(node) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How much the examples of a micro-batch differ that a discriminator judges: of generated ones,
-// beside real ones, it tells whether a generator makes the same again and again. Compute thread.
+// Measures how much the examples of a micro-batch differ. Compared between real and generated ones,
+// it shows whether a generator makes the same image again and again. Compute thread.
 #pragma once
 
 #include <string>
@@ -12,17 +12,15 @@
 
 namespace gangway::worker {
 
-/// Where the job looks at how much examples differ: the tensor of `pass` that is `judged`, as it
-/// was before it was augmented or exchanged for others of a pool, and without a picture that it is
-/// judged beside. Else empty.
+/// Returns the name of the tensor of `pass` that `judged` judges, before augmentation and image
+/// pool and without a paired picture. Empty if the job does not measure the spread.
 [[nodiscard]] std::string judged_examples(const pipeline::Pass& pass, const JudgedLogits& judged,
                                           const Job& job);
 
-/// The name under which that is told.
+/// Returns the figure's name.
 [[nodiscard]] std::string spread_figure(const JudgedLogits& judged);
 
-/// Mean squared difference of each example from the next one, the last one's from the first.
-/// @param examples  [N, ...], N at least 2  @return a scalar, float32, without a graph
+/// Returns the mean squared difference between each example and the next, cyclically.
 [[nodiscard]] at::Tensor spread_of(const at::Tensor& examples);
 
 }  // namespace gangway::worker

@@ -13,7 +13,7 @@ namespace {
 
 using Origin = JudgedLogits::Origin;
 
-/// Means of what is added under each name.
+/// Averages the values added under each name.
 class FigureMeans {
  public:
   void add(const std::string& name, double value) {

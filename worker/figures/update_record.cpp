@@ -120,7 +120,7 @@ void UpdateRecord::take(const UpdateSums& sums, const UpdatePlan& plan) {
 void UpdateRecord::count(const UpdateSlice& slice) {
   const std::vector<comm::ArenaEntry>& tensors = state_.layout().parameters();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    // Without the padding behind the tensor.
+    // Excludes the padding after the tensor.
     const comm::ElementRange own =
         comm::intersect(slice.range, {tensors[i].offset, tensors[i].offset + tensors[i].elements});
     if (!own.empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What people are shown of one network's updates: norms, and now and then histograms. It is shown
-// the slices that this worker updates; the coordinator adds what all workers tell. Looked at are
-// single updates, so the price is three passes over a slice that is in the cache, a few times a
-// thousand images. Of updates on a device it takes the sums that the device has made.
+// Measures one network's updates for the user: norms, and sometimes histograms. Sees the slices
+// that this worker updates; the coordinator adds the figures of all workers. Costs three passes
+// over a cached slice, a few times per thousand images. For updates on a device it takes the
+// device's sums.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,22 @@ namespace gangway::worker {
 
 class UpdateRecord final : public UpdateWatcher {
  public:
-  /// What is wanted of an update.
+  /// Figures to measure of an update.
   struct Wish {
     bool norms = false;
-    std::optional<std::int64_t> histograms = {};  ///< of so many steps done
+    std::optional<std::int64_t> histograms = {};  ///< steps done; nothing: none
   };
   UpdateRecord(NetworkState& state, NetworkId network) : state_(state), network_(network) {}
 
-  // Compute thread, these five.
+  // The next five functions: compute thread.
 
-  /// Whether an update is looked at that is not settled.
+  /// Returns whether a measured update is not settled yet.
   [[nodiscard]] bool is_looking() const { return wish_.has_value(); }
-  /// Another update is about to be opened: what was looked at is over. @pre no exchange is under
-  /// way
+  /// Stores the figures of the measured update before the next opens. @pre no exchange is under way
   void settle();
-  /// The update that is opened next, by `plan`, is looked at. @pre settled
+  /// Measures the update that is opened next, by `plan`. @pre settled
   void begin(const UpdatePlan& plan, const Wish& wish);
-  /// Adds what was settled since the last call, of several updates the last.
+  /// Adds the figures settled since the last call; of several updates, the last one's.
   void tell(messages::Progress& progress);
   [[nodiscard]] UpdateWish wish() const override;
 
@@ -47,12 +46,12 @@ class UpdateRecord final : public UpdateWatcher {
   void take(const UpdateSums& sums, const UpdatePlan& plan) override;
 
  private:
-  /// Of one tensor.
+  /// Histograms of one tensor.
   struct Distributions {
     Histogram weights;
     Histogram gradients;
   };
-  /// Sums of squares by kBlockElements, so that they are added in one order.
+  /// Sums of squares by kBlockElements, so that their order of addition is fixed.
   struct BlockSquares {
     std::vector<double> gradient;
     std::vector<double> change;
@@ -64,12 +63,12 @@ class UpdateRecord final : public UpdateWatcher {
 
   NetworkState& state_;
   NetworkId network_;
-  std::optional<Wish> wish_;    // of the update that is open; nothing: none is looked at
-  messages::UpdateFigures at_;  // that update
-  bool was_skipped_ = false;    // it, as far as this worker was shown
+  std::optional<Wish> wish_;    // of the open update; nothing: it is not measured
+  messages::UpdateFigures at_;  // the open update
+  bool was_skipped_ = false;    // the open update, as this worker saw it
   BlockSquares squares_;
   std::vector<Distributions> distributions_;  // by parameter; empty: none are wanted
-  std::vector<float> before_;                 // weights of the range in hand
+  std::vector<float> before_;                 // weights of the current range before the update
   std::optional<messages::UpdateFigures> settled_;
   std::vector<messages::HistogramPart> settled_histograms_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the gauges of a GPU now and then, so that the compute thread waits for no driver. Owned by
-// the device that computes there.
+// Reads a GPU's gauges periodically on its own thread, so that the compute thread never waits for
+// the driver. Owned by the device.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,18 @@ namespace gangway::worker {
 class GaugeWatch {
  public:
   struct Settings {
-    std::string library;  ///< as GpuGauges::open has it, like `bus`
+    std::string library;  ///< arguments of GpuGauges::open
     std::string bus;
     std::chrono::milliseconds interval{1'000};
   };
   explicit GaugeWatch(Settings settings);
-  /// Waits for a reading that is under way.
+  /// Waits for a reading in progress.
   ~GaugeWatch();
   GaugeWatch(const GaugeWatch&) = delete;
   GaugeWatch& operator=(const GaugeWatch&) = delete;
 
-  /// The last reading; nothing before the first, and for good where nobody tells. Any thread; does
-  /// not wait.
+  /// Returns the last reading. Empty before the first one, and always if the GPU reports none. Any
+  /// thread; does not wait.
   [[nodiscard]] std::optional<messages::DeviceGauges> newest() const;
 
  private:

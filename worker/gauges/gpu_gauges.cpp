@@ -10,8 +10,8 @@
 namespace gangway::worker {
 namespace {
 
-// As nvml.h declares it (NVML API reference, version 13), which only machines with a CUDA toolkit
-// have. All of it is a part of the library that has not changed since its version 2.
+// Copied from nvml.h (NVML API reference, version 13), which only CUDA toolkits contain. None of it
+// has changed since version 2 of the library.
 using Result = int;
 constexpr Result kSuccess = 0;
 constexpr int kOfTheChip = 0;  // NVML_TEMPERATURE_GPU
@@ -27,7 +27,7 @@ struct Memory {
   unsigned long long used = 0;   // NOLINT(google-runtime-int)
 };
 constexpr int kOfMultiprocessors = 1;  // NVML_CLOCK_SM
-// nvmlClocksEventReasons. An idle GPU and clocks that somebody has set are not among these.
+// nvmlClocksEventReasons, without an idle GPU and clocks set by a user.
 using Reasons = unsigned long long;  // NOLINT(google-runtime-int): as it is declared there
 constexpr Reasons kPowerReasons = 0x04 | 0x80;  // SwPowerCap, HwPowerBrakeSlowdown
 constexpr Reasons kHeatReasons = 0x20 | 0x40;   // SwThermalSlowdown, HwThermalSlowdown
@@ -40,7 +40,7 @@ std::uint64_t slowed_by(Reasons reasons) {
   std::uint64_t found = 0;
   found |= (reasons & kPowerReasons) != 0 ? SlowedBy::kPower : 0;
   found |= (reasons & kHeatReasons) != 0 ? SlowedBy::kHeat : 0;
-  // It stands beside the two that say which.
+  // The hardware flag accompanies the two flags that name the cause.
   return found == 0 && (reasons & kHardwareReason) != 0 ? SlowedBy::kHardware : found;
 }
 
@@ -50,7 +50,7 @@ struct LibraryTraits {
   static void release(type library) noexcept { (void)::dlclose(library); }
 };
 
-/// A function of the library; one that it does not have is never successful.
+/// A function of the library; if the library lacks it, every call fails.
 template <typename... Arguments>
 class Function {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the driver of a GPU tells of it: NVML (libnvidia-ml, which comes with the driver), loaded
-// where it is there. Used by one thread; a call may take milliseconds, and waits with a driver that
+// Reads a GPU's gauges from its driver through NVML (libnvidia-ml, part of the driver), loaded at
+// run time if present. One thread at a time; a call may take milliseconds, or block if the driver
 // hangs.
 #pragma once
 
@@ -17,9 +17,9 @@ class GpuGauges {
   struct Library;
 
  public:
-  /// @param library  kNvmlLibrary, but for tests
-  /// @param bus  the GPU's PCI address, as "0000:65:00.0": indices differ from process to process
-  /// @return null where there is no such library, or it does not know that GPU
+  /// @param library  kNvmlLibrary, except in tests
+  /// @param bus  the GPU's PCI address, as "0000:65:00.0": indices differ between processes
+  /// @return null if the library is missing or does not know that GPU
   [[nodiscard]] static std::unique_ptr<GpuGauges> open(const std::string& library,
                                                        const std::string& bus);
   explicit GpuGauges(std::unique_ptr<Library> library);  ///< of open()
@@ -27,7 +27,7 @@ class GpuGauges {
   GpuGauges(const GpuGauges&) = delete;
   GpuGauges& operator=(const GpuGauges&) = delete;
 
-  /// How it is with the GPU now.
+  /// Returns the GPU's present gauges.
   [[nodiscard]] messages::DeviceGauges read() const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A farewell that cannot leave within this is of no use: the coordinator is gone.
+// If a farewell cannot leave within this time, the coordinator is gone.
 constexpr milliseconds kFarewell{1000};
 
 class ChannelLink : public CoordinatorLink {
@@ -54,7 +54,7 @@ class ChannelLink : public CoordinatorLink {
 
   void stop(const messages::Stop& stop) override {
     send(stop);
-    (void)channel_.flush(kFarewell);  // whether it left or not, the process ends now
+    (void)channel_.flush(kFarewell);  // the process ends now anyway
   }
 
   void goodbye(milliseconds limit) override {
@@ -71,7 +71,7 @@ class ChannelLink : public CoordinatorLink {
     channel_.send(messages::encode({.epoch = epoch_, .message = message}));
   }
 
-  /// The next message, within `limit`.
+  /// Returns the next message, within `limit`.
   messages::Message next(milliseconds limit, const char* what) {
     const auto end = steady_clock::now() + limit;
     std::optional<std::string> bytes = channel_.try_receive();
@@ -81,19 +81,19 @@ class ChannelLink : public CoordinatorLink {
         throw CommError(fmt::format("rank {}: {} did not come within {} ms: is rank 0 alive?",
                                     rank_, what, limit.count()));
       }
-      (void)channel_.wait(left);  // the loop looks for itself
+      (void)channel_.wait(left);  // the loop checks for itself
       bytes = channel_.try_receive();
     }
     return messages::decode(*bytes, /*sender=*/0).message;
   }
 
-  /// The next message, which must be of this kind, within `limit` of the last sign of life. A Stop
-  /// is answered with Goodbye and thrown.
+  /// Returns the next message, which must be of this kind, within `limit` of the last sign of life.
+  /// Answers a Stop with Goodbye and throws it.
   template <typename Kind>
   Kind receive(milliseconds limit, const char* what) {
     messages::Message message = next(limit, what);
     while (std::holds_alternative<messages::Patience>(message)) {
-      message = next(limit, what);  // all of it again
+      message = next(limit, what);  // restarts the limit
     }
     if (const auto* stop = std::get_if<messages::Stop>(&message)) {
       send(messages::Goodbye{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The coordinator link over a ControlChannel. Made by the worker's main; see
-// worker/link/coordinator_link.hpp for the threads.
+// Makes the coordinator link over a ControlChannel. Called by the worker's main;
+// worker/link/coordinator_link.hpp names the threads.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The way to the coordinator as bytes: whole messages to and from rank 0, in order. The coordinator
-// link (compute thread) and whoever else reports (writer) call it; an implementation hands the
-// bytes to the lane, which alone calls MPI.
+// Interface for whole, ordered messages between this worker and rank 0. Called by the coordinator
+// link (compute thread) and the checkpoint writer (its thread). An implementation passes the bytes
+// to the lane, which alone calls MPI.
 #pragma once
 
 #include <chrono>
@@ -10,24 +10,24 @@
 
 namespace gangway::worker {
 
-/// Ordered, lossless messages between this worker and rank 0. Thread: every member may be called
-/// from any thread.
+/// Sends and receives ordered, lossless messages between this worker and rank 0. Every member may
+/// be called from any thread.
 class ControlChannel {
  public:
   virtual ~ControlChannel() = default;
 
-  /// Queues one message. Never waits and never throws for a peer's sake.
+  /// Queues one message. Never waits, and never throws because of the peer.
   virtual void send(std::string bytes) = 0;
 
-  /// The next message that has arrived, if any. Never waits.
+  /// Returns the next message that has arrived, if any. Never waits.
   [[nodiscard]] virtual std::optional<std::string> try_receive() = 0;
 
-  /// Blocks until a message can be received or `limit` has passed. True: `try_receive` has
-  /// something.
+  /// Blocks until a message can be received or `limit` has passed. Returns true if `try_receive`
+  /// has a message.
   [[nodiscard]] virtual bool wait(std::chrono::milliseconds limit) = 0;
 
-  /// Blocks until everything queued has been handed over (MPI says that the sends are complete) or
-  /// `limit` has passed. True: nothing is left.
+  /// Blocks until all queued messages are sent (MPI reports completion) or `limit` has passed.
+  /// Returns true if none is left.
   [[nodiscard]] virtual bool flush(std::chrono::milliseconds limit) = 0;
 };
 

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-// A signal handler gets nothing passed: the one place where state must be global.
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+// A signal handler has no context argument, so this state must be global.
 std::atomic<int> g_socket = -1;
 std::array<struct sigaction, kFatal.size()> g_before{};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
@@ -27,7 +26,7 @@ extern "C" void say_last_word(int signal) {
       (void)sigaction(signal, &g_before.at(i), nullptr);
     }
   }
-  (void)std::raise(signal);  // on return from here, by whoever handled it before
+  (void)std::raise(signal);  // delivered to the previous handler on return
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A crash says its name: before SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends this process, one
-// byte with the signal's number goes out on the lifeline. Nobody can do this for SIGKILL, so
-// silence means that. Made by the Lifeline; one at a time in a process.
+// Reports crashes: before SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends this process, sends the
+// signal's number as one byte on the lifeline. SIGKILL cannot be caught, so silence means SIGKILL.
+// Made by the Lifeline; one at a time in a process.
 #pragma once
 
 namespace gangway::worker {
 
-/// Installs the handlers, after MPI_Init, whose own handlers still run afterwards.
+/// Installs the handlers after MPI_Init; MPI's own handlers run afterwards.
 class LastWord {
  public:
   /// @param socket  connected and open until the destructor has run; borrowed

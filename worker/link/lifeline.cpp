@@ -28,7 +28,7 @@ FileDescriptor connected(const GreetingAddress& address, int rank,
                          std::chrono::milliseconds limit) {
   FileDescriptor socket =
       connect_and_greet(address, {.rank = rank}, limit, "the coordinator's lifeline");
-  ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);  // not for children of this process
+  ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);  // not inherited by child processes
   const unsigned cut_off = kCutOffDeadline.count();
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &cut_off, sizeof(cut_off));
   return socket;
@@ -96,7 +96,7 @@ void Lifeline::watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= next) {
-      // A full buffer means that the coordinator does not read: it will notice the silence itself.
+      // Ignored: with a full buffer the coordinator does not read, and notices the silence itself.
       const char heartbeat = beat_();
       (void)!::send(socket_.get(), &heartbeat, 1, MSG_NOSIGNAL);
       next = now + kHeartbeatPeriod;

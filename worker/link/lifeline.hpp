@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The worker's end of the lifeline (framing: run/control_protocol.hpp): tells the coordinator
-// within milliseconds that this process died, and this process that the coordinator did or has
-// given the job up. Made by the worker's main after `join`, before `ready`; it runs a thread of its
-// own.
+// Worker's end of the lifeline (framing: run/control_protocol.hpp). Tells the coordinator within
+// milliseconds that this process died. Tells this process that the coordinator died or gave up the
+// job. Made by the worker's main after `join`, before `ready`; runs its own thread.
 #pragma once
 
 #include <atomic>
@@ -20,15 +19,15 @@
 
 namespace gangway::worker {
 
-/// A connected lifeline. Heartbeats flow until it is destroyed.
+/// Holds the connection and sends heartbeats until it is destroyed.
 class Lifeline {
  public:
   /// Called once, on the lifeline's thread, with one line that says what happened. It normally ends
-  /// the process: the compute thread may be waiting for a peer that no longer exists.
-  /// @param keep  whether snapshots are to be copied to the disk; nothing: there was no word of it
+  /// the process, because the compute thread may be waiting for a lost peer.
+  /// @param keep  whether to copy snapshots to the disk; nothing: the coordinator did not say
   using OnAbandoned = std::function<void(const std::string& reason, std::optional<bool> keep)>;
 
-  /// What a heartbeat says (run/control_protocol.hpp); asked on the lifeline's thread.
+  /// Returns a heartbeat's byte (run/control_protocol.hpp); called on the lifeline's thread.
   using Beat = std::function<char()>;
 
   /// @throws EnvironmentError as connect_and_greet
@@ -39,17 +38,17 @@ class Lifeline {
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  /// From now on a coordinator that is silent for `limit` counts as gone: it is stopped, or its
-  /// host cut off. Until then it may be reading checkpoints.
+  /// From now on treats a coordinator that is silent for `limit` as lost: stopped, or its host cut
+  /// off. Not called earlier, because the coordinator may be reading checkpoints.
   void expect_heartbeats(std::chrono::milliseconds limit) { silence_ = limit.count(); }
-  /// Call before `goodbye`, and when the coordinator has stopped this worker: from now on a closed
-  /// connection is the expected end, and `on_abandoned` is not called for it.
+  /// From now on expects the connection to close and does not call `on_abandoned` for that. Call
+  /// before `goodbye`, and when the coordinator has stopped this worker.
   void expect_close() { close_expected_ = true; }
-  /// The run has failed, and more of this worker's snapshots is on the disk: the coordinator waits
-  /// for the rest. Any thread.
+  /// Tells the coordinator of a failed run that more of this worker's snapshots is on the disk: it
+  /// waits for the rest. Any thread.
   void say_keeping() const;
-  /// Waits until the coordinator closes the connection, as it does when all have said Goodbye.
-  /// @return whether it has, within `limit`
+  /// Waits until the coordinator closes the connection, as it does after the last Goodbye.
+  /// @return whether it closed within `limit`
   [[nodiscard]] bool wait_closed(std::chrono::milliseconds limit);
 
  private:
@@ -63,7 +62,7 @@ class Lifeline {
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   std::atomic<bool> close_expected_ = false;
-  std::atomic<std::chrono::milliseconds::rep> silence_ = 0;  ///< 0: whatever it is
+  std::atomic<std::chrono::milliseconds::rep> silence_ = 0;  ///< milliseconds; 0: no limit
   std::promise<void> closed_;
   std::future<void> is_closed_ = closed_.get_future();
   LastWord last_word_;   ///< says on `socket_` which signal ends the process

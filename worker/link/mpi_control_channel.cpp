@@ -51,7 +51,7 @@ void MpiControlChannel::start_queued() {
   }
   for (std::string& bytes : queued) {
     Outgoing& message = in_flight_.emplace_back(Outgoing{std::move(bytes), MPI_REQUEST_NULL});
-    // An error here means that rank 0 is gone; its lifeline says so, and ends this process.
+    // Ignored: an error means that rank 0 is gone, and its lifeline then ends this process.
     (void)MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()), MPI_BYTE, 0,
                     kControlTag, session_.communicator(), &message.request);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Control messages to and from rank 0 over MPI. Any thread queues and takes; `pump` alone calls
-// MPI, on the lane.
+// Sends control messages to and from rank 0 over MPI. Any thread queues and takes them; only
+// `pump`, on the lane, calls MPI.
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +25,7 @@ class MpiControlChannel final : public ControlChannel {
 
   /// Moves messages between the queues and MPI. Lane thread.
   void pump();
-  /// Called by `send`: has the lane pump soon. Set before the first send.
+  /// Sets the callback by which `send` makes the lane pump soon. Set before the first send.
   void on_send(std::function<void()> wake) { wake_ = std::move(wake); }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Whether a worker gets on with what comes before its Ready: it lists the data, reads files, builds
-// networks. How long that takes is the file system's matter and no fixed time is right; but each
-// call that returns costs the thread some of a processor, and a call that hangs costs none. Made by
-// the compute thread, asked by the lifeline's.
+// Tells whether a worker makes progress before its Ready: it lists data, reads files, builds
+// networks. No fixed deadline fits every file system. But a thread that progresses uses processor
+// time, and a thread that hangs uses none. Made by the compute thread, read by the lifeline's
+// thread.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@ namespace gangway::worker {
 
 class StartProgress {
  public:
-  /// Of the calling thread, which has to outlive this.
+  /// Watches the calling thread, which must outlive this.
   StartProgress();
-  /// It has used a processor since this was asked last. One thread.
+  /// Returns whether the thread has used processor time since the last call. One thread.
   [[nodiscard]] bool gets_on();
-  /// Ready: from now on nothing is said.
+  /// Ends the watch when Ready is sent.
   void finish() { is_over_ = true; }
 
  private:

@@ -10,13 +10,13 @@
 namespace gangway::worker {
 namespace {
 
-constexpr std::chrono::milliseconds kResidentIsRead{100};  // that long ago
+constexpr std::chrono::milliseconds kResidentIsRead{100};  // oldest reading in use
 constexpr std::chrono::milliseconds kRestIsRead{500};
-/// Of the time between two readings, what one may take: a heap is gone through piece by piece.
+/// A reading may take 1/1000 of the time between readings: malloc walks the heap piece by piece.
 constexpr int kTimesItsCost = 1000;
 constexpr std::uint64_t kKibibyte = 1024;
 
-/// "VmHWM:     7080 kB" of a process's status, proc(5): the most that was resident.
+/// Returns the peak of resident memory, from "VmHWM:     7080 kB" in a process's status, proc(5).
 std::uint64_t peak_in(const std::filesystem::path& status) {
   std::ifstream lines(status);
   for (std::string word; lines >> word;) {

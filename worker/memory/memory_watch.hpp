@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker's memory and its CPU quota, read now and then. Compute thread.
+// Reads a worker's memory and CPU quota periodically. Compute thread.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ class MemoryWatch {
   /// @param device  outlives it
   MemoryWatch(const ComputeDevice& device, const Places& places);
 
-  /// The process's memory, as it was a moment ago: to ask for it costs as much as a small network's
-  /// layer, and of a heap in many pieces more than that.
+  /// Returns the process's memory at a recent reading. A reading costs as much as a small network's
+  /// layer, and more for a fragmented heap.
   [[nodiscard]] const messages::MemoryFigures& now();
-  /// The next look is at how it is then.
+  /// Makes the next call of now() read the memory again.
   void read_anew() { resident_read_ = rest_due_ = {}; }
-  /// Adds what has come to the quota's counts since the last call.
+  /// Adds the quota's counts since the last call.
   void tell_quota(messages::StepFigures& figures);
 
  private:
@@ -40,8 +40,8 @@ class MemoryWatch {
   std::vector<std::filesystem::path> cpu_groups_;
   std::vector<std::filesystem::path> memory_groups_;
   messages::MemoryFigures figures_;
-  QuotaPeriods quota_;       // as it was read last
-  QuotaPeriods told_quota_;  // as it was told last
+  QuotaPeriods quota_;       // at the last reading
+  QuotaPeriods told_quota_;  // at the last report
   Clock::time_point resident_read_;
   Clock::time_point rest_due_;
 };

@@ -18,14 +18,14 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
-/// LibTorch's own, seen from outside: the same memory at the same places.
+/// Wraps LibTorch's allocator and records failures; returns the same memory.
 class WatchedAllocator final : public c10::Allocator {
  public:
   explicit WatchedAllocator(c10::Allocator& inner) : inner_(inner) {}
   c10::DataPtr allocate(std::size_t bytes) override {
     try {
       return inner_.allocate(bytes);
-    } catch (...) {  // it has no other reason to fail
+    } catch (...) {  // it fails only for lack of memory
       requests_.add(bytes);
       throw;
     }
@@ -41,7 +41,7 @@ class WatchedAllocator final : public c10::Allocator {
   FailedRequests requests_;
 };
 
-/// At most, since the process began.
+/// Returns the peak of resident memory since the process began.
 double resident_mebibytes() {
   rusage usage{};
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<double>(usage.ru_maxrss) / 1024.0
@@ -71,7 +71,7 @@ const FailedRequests& watch_requests() {
   auto allocator = std::make_unique<WatchedAllocator>(*c10::GetCPUAllocator());
   const FailedRequests& requests = allocator->requests();
   constexpr std::uint8_t kAboveLibTorch = 1;
-  c10::SetCPUAllocator(allocator.release(), kAboveLibTorch);  // which keeps it, to the very end
+  c10::SetCPUAllocator(allocator.release(), kAboveLibTorch);  // LibTorch keeps it until exit
   return requests;
 }
 

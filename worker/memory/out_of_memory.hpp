@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tells that memory has run out, of LibTorch's or of anybody's, from other failures, and what to
-// do. Installed by a worker's main() before anything computes; asked where its exceptions end.
+// Distinguishes failures for lack of memory, of LibTorch or any allocator, from others, and advises
+// what to do. Called by a worker's main(): before anything computes, and where exceptions end.
 #pragma once
 
 #include <atomic>
@@ -14,26 +14,26 @@
 
 namespace gangway::worker {
 
-/// What LibTorch's allocator for CPUs could not give. Any thread.
+/// Records requests that LibTorch's CPU allocator could not meet. Any thread.
 ///
-/// It throws a c10::Error like any other: nothing but its text would tell it. So what fails is
-/// noted where it is asked for.
+/// The allocator throws a plain c10::Error, recognisable only by its text. So the failure is
+/// recorded at the request.
 class FailedRequests {
  public:
   void add(std::size_t bytes) noexcept;
-  /// 0: none has failed.
+  /// Returns the largest failed request in bytes; 0: none has failed.
   [[nodiscard]] std::size_t largest() const noexcept { return largest_; }
 
  private:
   std::atomic<std::size_t> largest_ = 0;
 };
 
-/// From now on LibTorch's requests for memory of the CPU are watched, until the process ends.
+/// Watches LibTorch's requests for CPU memory from now on, until the process ends.
 /// @pre called once, before tensors are made
 [[nodiscard]] const FailedRequests& watch_requests();
 
-/// One line, where `error` comes of want of memory: what is resident, the largest request that
-/// failed, and what to try next. Nothing where it is another failure.
+/// Returns one line if `error` is a lack of memory: resident memory, the largest failed request,
+/// and what to try next. Nothing if it is another failure.
 [[nodiscard]] std::optional<std::string> out_of_memory(const std::exception& error,
                                                        const FailedRequests& requests,
                                                        const Job& job, const Layout& layout);

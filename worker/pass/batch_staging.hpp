@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The way of real batches into a device's memory, ahead of their use: worker/cuda/cuda_staging.hpp.
-// Workers on CPUs have none. Compute thread, but for allocate().
+// Copies real batches to a device's memory ahead of their use: worker/cuda/cuda_staging.hpp.
+// Workers on CPUs have none. Compute thread, except allocate().
 #pragma once
 
 #include <cstddef>
@@ -19,37 +19,37 @@ namespace gangway::worker {
 struct RealBatch {
   at::Tensor images;  ///< [N, C, H, W] or [N, 2], float32
   at::Tensor labels;  ///< [N], int64
-  /// Instead of both, where the data are no pictures: in the host's memory.
+  /// Used instead of both if the data are no pictures; in host memory.
   gan::NamedTensors named = {};
 };
 
 struct StagingSetup {
   std::vector<std::int64_t> shape;  ///< of a batch's images
   MemoryFormat format = MemoryFormat::kContiguous;
-  std::size_t num_places = 1;  ///< batches that are looked at at once
-  std::size_t num_read = 1;    ///< batches that the loader has at once at the most
-  std::size_t examples = 0;    ///< places of KeptExamples, if they are to be kept; 0: they are not
+  std::size_t num_places = 1;  ///< batches in use at once
+  std::size_t num_read = 1;    ///< most batches that the loader holds at once
+  std::size_t examples = 0;    ///< places of KeptExamples; 0: keeps none
 };
 
 class BatchStaging {
  public:
   virtual ~BatchStaging() = default;
-  /// Memory that the device copies from by itself. Any thread. Outlives this. Asks CUDA for nothing
-  /// once this is made: what page-locks memory may wait for all that is on the device.
+  /// Returns host memory for asynchronous copies. Any thread. Outlives this. Calls no CUDA function
+  /// after construction, because page-locking may wait for all work on the device.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
-  /// Whether another batch may be staged without waiting.
+  /// Returns whether another batch can be staged without waiting.
   [[nodiscard]] virtual bool has_room() = 0;
-  /// Begins to copy a packed batch, behind those before. Waits where there is no room.
+  /// Begins to copy a packed batch, after the earlier ones. Waits if there is no room.
   virtual void stage(data::Batch&& batch) = 0;
   [[nodiscard]] virtual std::size_t num_staged() const = 0;
-  /// Of the oldest. @pre one is staged
+  /// Returns the oldest staged batch's request. @pre one is staged
   [[nodiscard]] virtual const data::BatchRequest& next_request() const = 0;
-  /// The oldest comes to lie at `place`, for all that is computed from now on: the same memory
-  /// whatever the batch. @pre one is staged
+  /// Puts the oldest staged batch at `place`, for all later work on the compute stream. A place is
+  /// always the same memory. @pre one is staged
   virtual const RealBatch& put(std::size_t place) = 0;
-  /// What the device keeps for good, and need not be brought again; null: nothing.
+  /// Returns the examples that the device keeps for the whole run; null: none.
   [[nodiscard]] virtual const data::KeptExamples* kept() const { return nullptr; }
-  /// Memory of a batch that the device has copied, for the loader.
+  /// Returns the memory of a batch that the device has copied, for the loader.
   [[nodiscard]] virtual std::optional<data::Batch> take_copied() = 0;
 };
 

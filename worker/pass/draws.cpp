@@ -12,7 +12,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Labels of uniformly chosen examples: the data's own distribution.
+/// Returns the labels of uniformly chosen examples: the data's own distribution.
 at::Tensor labels_of(const data::Dataset& data, const RandomKey& key, std::int64_t count,
                      at::Device device) {
   const KeyedRandom random(key);
@@ -99,7 +99,7 @@ gan::ForwardContext forward_context(const NetworkSpec& network, RandomKey key, i
       .key = key,
       .precision = network.precision,
       .derivatives = gan::Derivatives::kFirst};
-  // The first two streams have keys of their own for every pass, as ever; more follow behind them.
+  // The first two streams keep their old keys for every pass; further streams follow them.
   result.key.pass = 2 * key.pass + stream % 2 + ((stream / 2) << 16);
   return result;
 }

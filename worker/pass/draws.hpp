@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a pass takes that no network makes, and the keys of what networks draw. Compute thread.
+// Draws the random inputs of passes, and makes the keys of networks' own draws. Compute thread.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@
 
 namespace gangway::worker {
 
-/// For whom a draw is made.
+/// Context of a draw.
 struct DrawnFor {
   const Job& job;
   std::size_t dimensions = 4;  ///< of a batch of real examples
   at::Device device = at::kCPU;
-  /// Whose labels are drawn; null: each is as likely, which costs the same.
+  /// The data whose labels are drawn; null: labels are uniform, at the same cost.
   const data::Dataset* data = nullptr;
-  /// As all_labels() has them, where they are drawn on the device; undefined: the host looks them
-  /// up one by one.
+  /// Result of all_labels(), if labels are drawn on the device; undefined: the host looks them up
+  /// one by one.
   at::Tensor labels;
 };
 
-/// Of all examples, int64 [examples], on the device.
+/// Returns the labels of all examples, int64 [examples], on the device.
 [[nodiscard]] at::Tensor all_labels(const data::Dataset& data, at::Device device);
 
-/// What `draw` asks for, for the examples of one micro-batch.
-/// @param key  of the place in the job; its draw is filled in
+/// Returns the random tensor of `draw` for the examples of one micro-batch.
+/// @param key  of the place in the job; this function fills in its draw
 [[nodiscard]] at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom);
 
-/// The job's style picture [1, C, H, W]; undefined: it has none.
+/// Returns the job's style picture [1, C, H, W]; undefined: it has none.
 [[nodiscard]] at::Tensor style_picture(const Job& job, at::Device device);
 
-/// Of an application of `network`.
-/// @param key  of the pass, as drawn()'s @param stream  of the application: what it draws differs
+/// Returns the context of one application of `network`. @param key  of the pass, as for drawn()
+/// @param stream  number of the application: separates its draws from those of others
 [[nodiscard]] gan::ForwardContext forward_context(const NetworkSpec& network, RandomKey key,
                                                   int stream, gan::StatisticSink* sink);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors in memory of the host, as they lie there. Compute thread.
+// Sends tensors between host memories, unchanged. Compute thread.
 #pragma once
 
 #include "worker/pass/tensor_carrier.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The way back through a pass: losses, joins and applications, each from the gradients of what it
-// made to those of what it took.
+// Runs the backward of losses, joins and applications: from the gradients of their outputs to those
+// of their inputs.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -32,13 +32,13 @@ using pipeline::Shown;
 
 namespace {
 
-/// Keeps the gradients of leaves in the layout in which they arrive. AccumulateGrad gives a leaf's
-/// gradient the strides of the leaf. The whole network has no leaf between chunks, and some
-/// operators choose by strides what rounds otherwise: in bf16 all convolutions on processors
-/// without AVX-512.
+/// Keeps the layout in which gradients of leaves arrive, because AccumulateGrad gives a gradient
+/// the strides of its leaf. The whole network has no leaf between chunks, and some operators choose
+/// a kernel with other rounding by strides: in bf16, all convolutions on processors without
+/// AVX-512.
 class ArrivedGradients {
  public:
-  /// @param leaves that one backward reaches
+  /// @param leaves  reached by one backward
   explicit ArrivedGradients(const std::vector<at::Tensor>& leaves) {
     for (const at::Tensor& leaf : leaves) {
       if (!leaf.grad().defined()) {  // a second gradient is added in place
@@ -56,7 +56,7 @@ class ArrivedGradients {
     }
   }
 
-  /// Behind that backward.
+  /// Restores the layouts; call after that backward.
   void keep() {
     for (Leaf& leaf : leaves_) {
       if (leaf.arrived->defined() && leaf.arrived->is_non_overlapping_and_dense()) {
@@ -74,7 +74,7 @@ class ArrivedGradients {
   std::vector<Leaf> leaves_;
 };
 
-/// Whether autograd finds fault with how a loss was made, and not with the machine.
+/// Returns whether autograd objects to how a loss was made, rather than to the machine.
 bool is_about_graph(const c10::Error& error) {
   constexpr std::array<std::string_view, 4> kFaults{"modified by an inplace operation",
                                                     "through the graph a second time",
@@ -88,13 +88,13 @@ bool is_about_graph(const c10::Error& error) {
 
 void PassRun::recompute(const Instruction& at, StepLosses& losses) {
   enter(at);
-  come_back_to(at.node, losses);  // lets go of what lies between
+  come_back_to(at.node, losses);  // releases the tensors in between
   if (work_->checkpoints.contains(at.node)) {
     return;  // its backward makes each block again
   }
   const int came_to = std::exchange(work_->node, at.node);
   const auto& application = std::get<Application>(node());
-  // What it sees of statistics was harvested the first time.
+  // Its statistics were harvested in the first forward.
   work_->made[static_cast<std::size_t>(at.node)] =
       apply(application, pipeline::trains(phase(), application.network)).made;
   work_->node = came_to;
@@ -127,7 +127,7 @@ void PassRun::backward(const Instruction& at, StepLosses& losses) {
       break;
   }
   work_->node = std::min(came_to, at.node);
-  if (at.part != BackwardPart::kInputs) {  // its other part is to come
+  if (at.part != BackwardPart::kInputs) {  // the weights' part is to come
     end_if_over();
   }
 }
@@ -201,7 +201,7 @@ void PassRun::pull(bool trains) {
   if (pulled.made.empty()) {
     return;
   }
-  // Towards the inputs only, where its weights are not trained: their gradients are neither
+  // If its weights are not trained, goes to the inputs only: the weights' gradients are neither
   // computed nor touched.
   const gan::Tf32Products products(precision());
   const auto* application = std::get_if<Application>(&node());
@@ -243,7 +243,7 @@ void PassRun::pull(gan::BlockCheckpoints checkpoints) {
     if (is_between_chunks(input.tensor)) {
       work_->add_gradient(input.tensor, found->second);
     } else {
-      torch::autograd::backward({taken}, {found->second});  // of a leaf: adds it to its gradient
+      torch::autograd::backward({taken}, {found->second});  // adds to the leaf's gradient
     }
   }
 }
@@ -274,7 +274,7 @@ PassRun::Pulled PassRun::take_made() {
   Pulled pulled;
   for (std::size_t i = 0; i < made.size(); ++i) {
     at::Tensor& taken = work_->value(names[i]);
-    // Of a chunk of blocks without weights, behind draws, it goes back to nothing.
+    // A chunk without weights that follows draws has no graph to go back through.
     if (taken.defined() && taken.grad().defined() && made[i].requires_grad()) {
       pulled.made.push_back(made[i]);
       pulled.gradients.push_back(taken.grad());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors of a pass that cross to other workers, and the gradients that come back.
+// Sends and receives a pass's tensors, and their gradients, between workers.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,7 @@ void PassRun::receive(const pipeline::Instruction& at) {
     received.made.push_back(setup_.remote->receive(at, output));
   }
   const bool was_kept = is_recalled() && has_kept();
-  if (was_kept) {  // what took it then has its graph from there
+  if (was_kept) {  // its users' graphs start from the kept tensor
     received = take_kept();
   }
   const bool is_kept = is_taken_and_kept();

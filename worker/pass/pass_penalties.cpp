@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Penalties of a pass: on a network that is whole in one go, on one that is cut as parts that are
-// nodes like others, whose tensors have gradients.
+// Runs penalties of a pass: at once on a whole network; on a network that is cut, as nodes whose
+// tensors have gradients.
 #include <memory>
 #include <utility>
 
@@ -107,7 +107,7 @@ void PassRun::pull(const Penalty& penalty, const std::function<void(std::size_t)
         std::move(gradients),
         part.goes_forward ? gan::BlockSweeps::Adds::kAtOnce : gan::BlockSweeps::Adds::kLater);
   }
-  if (part.goes_forward) {  // behind the last chunk nothing depends on anything
+  if (part.goes_forward) {  // nothing depends on the last chunk's outputs
     gradients = work_->penalty->sweeps().adjoints(
         part.goes_back ? gan::BlockSweeps::ByName() : std::move(gradients), on_block);
     work_->penalty.reset();

@@ -174,7 +174,7 @@ void PassRun::enter(const Instruction& at) {
   if (work_->node == 0) {
     kept_.erase(place_of(at));
   }
-  if (!at.is_ahead) {  // the pass has its turn: sums of what passes see are in their order
+  if (!at.is_ahead) {  // the pass's turn: sums keep their order
     for (const auto& [network, seen] : std::exchange(work_->seen, {})) {
       seen.give_to(*setup_.sinks[network]);
     }
@@ -207,7 +207,7 @@ void PassRun::come_to(int end) {
 }
 
 void PassRun::make(const Draw& draw) {
-  // Python would have to read each example.
+  // Not for Python data, which would have to read each example.
   if (draw.kind == Draw::Kind::kDataLabels && !setup_.device.is_cpu() &&
       !setup_.job.data.module.is_python() && !labels_.defined()) {
     labels_ = all_labels(setup_.reals.dataset(), setup_.device);
@@ -225,7 +225,7 @@ void PassRun::make(const Reals& reals) {
       phase().takes_reals
           ? setup_.reals.take(step_, phase().first_reals + work_->at.repeat, work_->at.microbatch)
           : last_reals();
-  if (!batch.named.entries().empty()) {  // the job's own step asks for them itself
+  if (!batch.named.entries().empty()) {  // the job's own step reads them itself
     put({reals.images, reals.labels}, Kept{{at::empty({0}), at::empty({0})}, {}});
     return;
   }
@@ -233,7 +233,7 @@ void PassRun::make(const Reals& reals) {
 }
 
 const RealBatch& PassRun::last_reals() {
-  // Of a share the phase that takes them may have been another worker's.
+  // With shares, another worker may have run the phase that takes the batch.
   return work_->share != nullptr && setup_.job.real_batches_per_step() == 1
              ? setup_.reals.take(step_, 0, work_->at.microbatch)
              : setup_.reals.latest(work_->at.microbatch);
@@ -241,7 +241,7 @@ const RealBatch& PassRun::last_reals() {
 
 void PassRun::make(const Running& running) {
   gan::Network& network = *setup_.networks[running.network];
-  // A copy: the exchange changes the statistic as soon as the last backward begins.
+  // Cloned, because the exchange changes the statistic as soon as the last backward begins.
   put(running.output, running.is_moved ? augmentation_.moved(network).strength
                                        : network.kept_mean(running.statistic).running.clone());
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Carries out the graph of a pass over one micro-batch, forward and backward, application by
-// application. Each tensor that has a gradient is cut where it is made: what takes it sees a leaf,
-// in which the gradients of all that take it add up, in the opposite order of the nodes. Compute
-// thread.
+// Runs the graph of a pass over one micro-batch, forward and backward, application by application.
+// The autograd graph is cut at each tensor that has a gradient: its users see a leaf, where their
+// gradients add up in reverse order of the nodes. Compute thread.
 #pragma once
 
 #include <functional>
@@ -38,114 +37,113 @@ class PassRun {
     bool recomputes = false;  ///< layout.recompute
     const std::vector<pipeline::Phase>& phases;
     PerNetwork<gan::Network*> networks;
-    PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch whose leaf is open
+    PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch with the open leaf
     RealBatches& reals;
     at::Device device;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
-    /// What the losses and penalties of a phase are multiplied by before their backward, so that
-    /// small gradients do not vanish in fp16 (Micikevicius et al., 2018, section 3.2): those in the
-    /// leaves are as many times too large, and whoever asked for it divides them again. Asked once
-    /// or more in each pass of the phase, whose leaves are open; it may change between its repeats.
-    /// Null: 1, ever.
+    /// Factor on a phase's losses and penalties before their backward. It keeps small fp16
+    /// gradients from vanishing (Micikevicius et al., 2018, section 3.2). Gradients in the leaves
+    /// carry this factor; the update divides by it. Called once or more in each pass of the phase,
+    /// whose leaves are open; the value may change between the phase's repeats. Null: always 1.
     std::function<double()> loss_scale = nullptr;
-    /// Where networks are apart, what of passes is this worker's, and who carries tensors to and
-    /// from the others; both null: all of it is.
+    /// Set if networks are apart: this worker's share of the passes, and the exchange of tensors
+    /// with other workers. Both null: this worker runs whole passes.
     const pipeline::PassShares* shares = nullptr;
     RemoteTensors* remote = nullptr;
   };
-  /// @throws InvariantError where a phase asks for a loss or a penalty that nobody knows
+  /// @throws InvariantError if a phase names an unknown loss or penalty
   explicit PassRun(Setup setup);
 
-  /// Names the step of what follows, in which the networks are as far grown as behind it.
+  /// Begins a step and grows the networks to their size at its end.
   /// @param seed  of its random keys; nothing: the job's
   void begin_step(std::int64_t step, std::optional<std::uint64_t> seed = {});
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  /// The job's own step; null: it has none.
+  /// Returns the job's own step; null: it has none.
   [[nodiscard]] gan::PythonStep* own_step() { return own_step_.get(); }
-  /// What the call of a kForward draws by LibTorch's generator is from now on what it draws in this
-  /// step, also where the call was recorded in another one. @pre the job has a step of its own
+  /// Seeds LibTorch's generator for the kForward call `at` in this step, also if the call was
+  /// recorded in another step. @pre the job has a step of its own
   void seed_call(const pipeline::Instruction& at) const;
-  /// As PassWorks'.
+  /// Forwards to PassWorks.
   void keep_microbatches() { works_.keep_microbatches(); }
-  /// Forgets what was carried out of the step.
+  /// Forgets all results of the step so far.
   void begin_again();
-  /// What instructions kForward and kBackward ask for. Backward adds the pass's losses to `losses`.
+  /// Perform kForward and kBackward. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);
-  /// What kRecompute asks for: the forward of the backward behind it, which kept nothing.
+  /// Performs kRecompute: repeats a forward that kept nothing, before its backward.
   void recompute(const pipeline::Instruction& at, StepLosses& losses);
   void penalty_forward(const pipeline::Instruction& at);
   /// @param on_block  as BlockwisePenalty::backward
   void penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                         const std::function<void(std::size_t)>& on_block);
-  /// All forwards of the network's leaf are over: hands it what those ahead of it have seen.
+  /// Hands the statistics of early forwards to the network's leaf, after its last forward.
   void give_seen(const pipeline::Instruction& at) {
     works_.give_seen(at, *setup_.sinks[at.network]);
   }
-  /// What instructions of the same names ask for.
+  /// Perform the instructions of the same names.
   void send(const pipeline::Instruction& at);
   void receive(const pipeline::Instruction& at);
   void send_gradient(const pipeline::Instruction& at, StepLosses& losses);
   void receive_gradient(const pipeline::Instruction& at, StepLosses& losses);
-  /// The factor in all gradients of the phase at hand, those of losses on weights included; what is
-  /// shown of a loss has none.
+  /// Returns the factor on all gradients of the current phase, including those of losses on
+  /// weights; reported losses do not carry it.
   [[nodiscard]] double loss_scale() const { return setup_.loss_scale ? setup_.loss_scale() : 1.0; }
 
  private:
-  /// A pass in the step.
+  /// Identifies a pass over a micro-batch in the step.
   struct Place {
     int phase = 0;
     int pass = 0;
     int microbatch = 0;
     auto operator<=>(const Place&) const = default;
   };
-  /// What a node has made for a pass of a later phase.
+  /// A node's outputs, kept for a pass of a later phase.
   struct Kept {
     std::vector<at::Tensor> made;  // with their graph
     SeenStatistics seen;
   };
 
   [[nodiscard]] static Place place_of(const pipeline::Instruction& at);
-  /// What `at` is about is at hand.
+  /// Makes the pass of `at` current.
   void enter(const pipeline::Instruction& at);
-  /// Whether the node at hand is one that an earlier phase has carried out.
+  /// Returns whether an earlier phase has run the current node.
   [[nodiscard]] bool is_recalled() const;
-  /// Whether what it made is here: of a share another worker may have it, and what looks at nothing
-  /// random is made again. @pre it is
+  /// Returns whether its kept outputs are here. In a share another worker may hold them, and nodes
+  /// without randomness run again. @pre is_recalled()
   [[nodiscard]] bool has_kept() const {
     const pipeline::Recall& recall = *pass().recall;
     const auto kept = kept_.find({recall.phase, recall.pass, work_->at.microbatch});
     return work_->share == nullptr || std::holds_alternative<pipeline::Draw>(node()) ||
            (kept != kept_.end() && kept->second.contains(work_->node));
   }
-  /// Whether what the node at hand made elsewhere is taken here by what a later phase recalls.
+  /// Returns whether a later phase recalls a user of the current, remote node's output.
   [[nodiscard]] bool is_taken_and_kept() const;
-  /// What that made. @pre it is
+  /// Returns the kept outputs. @pre has_kept()
   [[nodiscard]] Kept take_kept();
   [[nodiscard]] Kept apply(const pipeline::Application& application, bool trains);
-  /// What a method of the job's own step gets, by name.
+  /// Returns the batch for a method of the job's own step, by name.
   [[nodiscard]] gan::NamedTensors batch_of(const pipeline::Application& application);
-  /// The loss that it makes of the micro-batch.
+  /// Calls the method and returns its loss of the micro-batch.
   [[nodiscard]] at::Tensor called(const pipeline::Application& application);
-  /// Whether what the node at hand made inside is not kept until its backward (layout.recompute).
+  /// Returns whether the node's activations are dropped until its backward (layout.recompute).
   [[nodiscard]] bool is_recomputed() const;
-  /// Whether that is done block by block: where one micro-batch is in work, what flows between
-  /// blocks is little, while of stages each micro-batch would keep it. Not of a network with
-  /// statistics: new ones come once its last backward has begun, before its first blocks are made
-  /// again. A block's weights stay until its own gradients are complete.
+  /// Returns whether an application recomputes block by block. This saves memory if one micro-batch
+  /// is in work; with pipeline stages each micro-batch would keep the tensors between blocks. Not
+  /// for a network with statistics: the exchange may change them before the first blocks run again.
+  /// A block's weights do not change until its own gradients are complete.
   [[nodiscard]] bool goes_by_block(const pipeline::Application& application) const {
     return work_->share == nullptr && is_recomputed() &&
            setup_.networks[application.network]->statistics().empty();
   }
-  /// Carries out the nodes before `end` that are no instruction's.
+  /// Runs the nodes before `end` that no instruction performs.
   void come_to(int end);
-  /// The same of their backward, for those behind `end`.
+  /// Runs the backward of such nodes after `end`.
   void come_back_to(int end, StepLosses& losses);
-  /// Lets go of the pass's tensors, if no backward is left.
+  /// Releases the pass's tensors if no backward is left.
   void end_if_over();
   void make(const pipeline::Draw& draw);
   void make(const pipeline::Reals& reals);
-  /// Those of the micro-batch that the step has taken last.
+  /// Returns the real batch of the micro-batch that the step has taken last.
   [[nodiscard]] const RealBatch& last_reals();
   void make(const pipeline::Running& running);
   void make(const pipeline::StylePicture& picture);
@@ -156,40 +154,40 @@ class PassRun {
   void make(const pipeline::Penalty&) {}
   void make(const pipeline::Shown&) {}
   void make(const pipeline::Loss& loss);
-  /// What its forward makes, in the order of their names.
+  /// Runs the penalty's forward and returns its outputs, ordered by name.
   [[nodiscard]] std::vector<at::Tensor> carried_out(const pipeline::Penalty& penalty,
                                                     gan::StatisticSink* sink);
-  /// Its backward: gradients of what it made go to what it took.
+  /// Runs the penalty's backward from its outputs to its inputs.
   void pull(const pipeline::Penalty& penalty, const std::function<void(std::size_t)>& on_block);
-  /// Who takes what the node at hand sees of `network`'s statistics.
+  /// Returns the sink for statistics of `network` that the current node sees.
   [[nodiscard]] gan::StatisticSink& sink_of(NetworkId network, bool is_ahead);
-  /// The gradient of what the node at hand made goes to what it took; to its weights where it
-  /// trains some.
+  /// Run the current node's backward: gradients of its outputs go to its inputs, and to its weights
+  /// if it trains some.
   void pull(const pipeline::Loss& loss, StepLosses& losses);
   void pull(bool trains);
-  /// The same of an application that has kept what flows between its blocks.
+  /// Runs the backward of an application that kept the tensors between its blocks.
   void pull(gan::BlockCheckpoints checkpoints);
-  /// The same in two goes: to what it took, and to its weights.
+  /// Run the backward in two parts: to the inputs, then to the weights.
   void pull_inputs();
   void pull_weights();
-  /// Of the node at hand: those of its outputs that a loss depends on, with their graph, and their
-  /// gradients; lets go of both.
+  /// Outputs of the current node that a loss depends on, with their graph, and their gradients.
+  /// take_made() releases both in the pass.
   struct Pulled {
     std::vector<at::Tensor> made;
     std::vector<at::Tensor> gradients;
   };
   [[nodiscard]] Pulled take_made();
-  /// The weights that a method of the job's own step may give gradients to: it looks at others,
-  /// too. Empty: all that what it made depends on.
+  /// Returns the weights that a method of the job's own step may give gradients to; its loss may
+  /// depend on others too. Empty: everything that the outputs depend on.
   [[nodiscard]] std::vector<at::Tensor> trained_apart();
-  /// What it took that has a gradient.
+  /// Returns the current node's inputs that have a gradient.
   [[nodiscard]] std::vector<at::Tensor> taken_with_gradients();
-  /// Those of them that flow from one chunk of a network into the next: no leaves of the whole
-  /// network.
+  /// Returns those of them that pass between two chunks of a network; the whole network has no leaf
+  /// there.
   [[nodiscard]] std::vector<at::Tensor> taken_between_chunks();
   [[nodiscard]] bool is_between_chunks(const std::string& tensor) const;
-  /// Of the node at hand: keeps what it made for its backward, and gives that to the nodes behind
-  /// it by `names`.
+  /// Stores the current node's outputs for its backward, and offers them to later nodes under
+  /// `names`.
   void put(const std::string& name, const at::Tensor& made) { put({name}, Kept{{made}, {}}); }
   void put(const std::vector<std::string>& names, Kept result);
 
@@ -197,19 +195,19 @@ class PassRun {
   [[nodiscard]] const pipeline::Phase& phase() const;
   [[nodiscard]] const pipeline::Pass& pass() const;
   [[nodiscard]] const pipeline::Node& node() const;
-  /// That the node at hand computes in: a network's, or fp32.
+  /// Returns the precision of the current node: its network's, or fp32.
   [[nodiscard]] Precision precision() const;
-  /// What begins with `base`, in this step: float64 [] on the device, where each step puts its own.
-  /// So work that is recorded in one step finds the number of the step that it is done in.
+  /// Returns the value of `schedule` in this step from `base`: float64 [] on the device. Every step
+  /// writes its value there, so recorded work reads the current step's number.
   [[nodiscard]] at::Tensor number_of(double base, const ScheduleSpec& schedule);
-  /// The same, on the host.
+  /// Returns the same value on the host.
   [[nodiscard]] double value_of(double base, const ScheduleSpec& schedule) const;
   [[nodiscard]] RandomKey key(const pipeline::Instruction& at, RandomDraw draw, int stream) const;
   [[nodiscard]] RandomKey key(RandomDraw draw, int stream) const {
     return key(work_->at, draw, stream);
   }
-  /// Of an application of `network` that draws from `stream`, in the network's precision. @param
-  /// sink  null: what it sees is not wanted
+  /// Returns the context of an application of `network` that draws from `stream`, in the network's
+  /// precision. @param sink  null: its statistics are not wanted
   [[nodiscard]] gan::ForwardContext context(const pipeline::Instruction& at, NetworkId network,
                                             gan::StatisticSink* sink, int stream) const;
   [[nodiscard]] gan::ForwardContext context(NetworkId network, gan::StatisticSink* sink,
@@ -218,14 +216,14 @@ class PassRun {
   }
 
   Setup setup_;
-  std::map<std::string, gan::LossFunction> losses_;  // by the name that the recipe has for it
+  std::map<std::string, gan::LossFunction> losses_;  // by its name in the recipe
   gan::Augmentation augmentation_;
   std::unique_ptr<gan::PythonStep> own_step_;  // null: the job has none
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step
   PassWorks works_;
-  PassWork* work_ = nullptr;                   // that is at hand
+  PassWork* work_ = nullptr;                   // the current one
   std::map<Place, std::map<int, Kept>> kept_;  // by node
   at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
   at::Tensor labels_;                          // of the data, on a GPU that draws some of them
@@ -234,7 +232,7 @@ class PassRun {
     ScheduleSpec schedule;
     at::Tensor value;
   };
-  std::vector<Number> numbers_;  // that were asked for
+  std::vector<Number> numbers_;  // requested so far
 };
 
 }  // namespace gangway::worker

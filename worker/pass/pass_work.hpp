@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pass over one micro-batch while it is in work: its tensors, and how far it has come. Compute
-// thread; used by worker/pass/pass_run.hpp.
+// State of a pass over one micro-batch: its tensors and its progress. Used by
+// worker/pass/pass_run.hpp. Compute thread.
 #pragma once
 
 #include <map>
@@ -25,65 +25,65 @@ struct PassWork {
   /// A tensor of the pass.
   struct Value {
     std::string name;
-    at::Tensor tensor;  ///< what other nodes take: a leaf where it has a gradient
+    at::Tensor tensor;  ///< input of other nodes: a leaf if it has a gradient
   };
 
-  pipeline::Instruction at;  ///< its phase, repeat, pass and micro-batch are those in work
+  pipeline::Instruction at;  ///< names the phase, repeat, pass and micro-batch
   const pipeline::Pass* pass = nullptr;
-  const pipeline::PassShare* share = nullptr;  ///< null: all of it is this worker's
-  int remaining = 0;                           ///< instructions of a share that have not come
+  const pipeline::PassShare* share = nullptr;  ///< null: the whole pass is this worker's
+  int remaining = 0;                           ///< instructions of the share still to come
   bool has_turned = false;                     ///< backward has begun
-  int node = 0;               ///< at hand; before it all is carried out, or after it all backward
-  int num_kept = 0;           ///< of the pass's first nodes
-  std::vector<Value> values;  ///< in the order of their making
+  int node = 0;               ///< current: forward done before it, or backward after it
+  int num_kept = 0;           ///< the pass's first nodes whose results are kept
+  std::vector<Value> values;  ///< in order of creation
   std::vector<std::vector<at::Tensor>> made;  ///< by node: with their graph, until its backward
-  std::unique_ptr<gan::BlockwisePenalty> penalty;  ///< between its two instructions
-  /// Images and, with a graph from there, what they were augmented to, where the pass's penalty
-  /// looks through that.
+  std::unique_ptr<gan::BlockwisePenalty> penalty;  ///< set between its two instructions
+  /// Images and their augmented version, with the graph between them, if the pass's penalty
+  /// differentiates through the augmentation.
   std::pair<at::Tensor, at::Tensor> through;
-  /// By node: applications of which what flows between blocks is kept (layout.recompute).
+  /// By node: applications that keep the tensors between blocks (layout.recompute).
   std::map<int, gan::BlockCheckpoints> checkpoints;
-  std::map<int, SplitBackward> split;  ///< by node: whose weights' gradients are still to come
-  std::map<std::string, at::Tensor> figures;  ///< that a method of the job's own step has returned
-  /// By trained network, what was seen before the micro-batch's leaf was open.
+  std::map<int, SplitBackward> split;  ///< by node: backwards without their weights' part yet
+  std::map<std::string, at::Tensor> figures;  ///< returned by a method of the job's own step
+  /// By trained network: statistics seen before the micro-batch's leaf was opened.
   std::vector<std::pair<NetworkId, SeenStatistics>> seen;
 
-  /// Whether this worker carries out the node at hand.
+  /// Returns whether this worker runs the current node.
   [[nodiscard]] bool is_mine() const {
     return share == nullptr || share->mine[static_cast<std::size_t>(node)];
   }
-  /// Whether a tensor is here: of a share another worker may have it.
+  /// Returns whether a tensor is here; in a share another worker may hold it.
   [[nodiscard]] bool has(const std::string& name) const;
   /// @throws InvariantError for a name that nothing has made
   [[nodiscard]] at::Tensor& value(const std::string& name);
   [[nodiscard]] std::vector<at::Tensor> values_of(const std::vector<std::string>& names);
-  /// Without those that a network that grows did not make.
+  /// Returns the inputs by name, without those that a growing network did not make.
   [[nodiscard]] gan::NamedTensors taken(const std::vector<pipeline::Input>& inputs);
-  /// One more summand of the gradient of what is called `name`, as autograd would add it.
+  /// Adds `gradient` to the gradient of tensor `name`, as autograd would.
   void add_gradient(const std::string& name, const at::Tensor& gradient);
 };
 
-/// All that are in work: one where this worker does whole passes, or one of each micro-batch where
-/// they are computed beside one another; else any number.
+/// Holds the passes in work: one if this worker runs whole passes; one per micro-batch if they are
+/// computed side by side; any number with shares.
 class PassWorks {
  public:
   /// Borrows both. @param shares  null: all is this worker's
   PassWorks(const std::vector<pipeline::Phase>& phases, const pipeline::PassShares* shares)
       : phases_(phases), shares_(shares) {}
 
-  /// The pass that `at` is an instruction of; begins it where it is the first.
+  /// Returns the pass of instruction `at`; begins it at its first instruction.
   [[nodiscard]] PassWork& enter(const pipeline::Instruction& at);
-  /// From now on a pass of one micro-batch goes on though one of another has begun.
+  /// Keeps a micro-batch's pass in work after a pass of another one begins.
   void keep_microbatches() { keeps_microbatches_ = true; }
-  /// Nothing of what has begun goes on.
+  /// Drops all passes in work.
   void clear() { works_.clear(); }
-  /// An instruction of `work` is carried out: a share whose last one it was is let go of.
+  /// Counts a performed instruction of `work`; drops a share after its last one.
   void leave(const PassWork& work);
-  /// Hands to the leaf of `at` what its passes have seen ahead of it and not given yet.
+  /// Hands the statistics that passes saw early, not handed on yet, to the leaf of `at`.
   void give_seen(const pipeline::Instruction& at, gan::StatisticSink& sink);
 
  private:
-  /// Repeat, phase, micro-batch and pass: works are gone through in this order.
+  /// Repeat, phase, micro-batch and pass: the order in which works are visited.
   using Key = std::tuple<int, int, int, int>;
   [[nodiscard]] static Key key_of(const pipeline::Instruction& at);
 

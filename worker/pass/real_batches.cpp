@@ -18,7 +18,7 @@
 namespace gangway::worker {
 namespace {
 
-/// The reads of a worker, in the order in which its schedule asks for them.
+/// Returns the reads of a worker, in the order of its schedule.
 data::RequestSource requests_of(const Job& job, const std::vector<int>& microbatches,
                                 std::int64_t first_step) {
   struct Position {
@@ -73,7 +73,7 @@ RealBatches::RealBatches(const Job& job, const data::Dataset& dataset,
   for (const Held& held : held_) {
     latest_.push_back(&held.batch);
   }
-  shape_.front() = dataset.shape().channels;  // of both sides, where there are two
+  shape_.front() = dataset.shape().channels;  // of both sides of a pair
   shape_.insert(shape_.begin(), job.images_per_microbatch());
   data::LoaderOptions options{.mirror = job.data.mirror ? data::Mirror::kKeyed : data::Mirror::kOff,
                               .augment = job.data.augment,
@@ -81,7 +81,8 @@ RealBatches::RealBatches(const Job& job, const data::Dataset& dataset,
                               .prefetch = job.data.prefetch,
                               .threads = std::clamp(job.data.threads, 1, job.data.prefetch)};
   if (make_staging && dataset.reads() != data::Reads::kNamed) {
-    // What is changed by chance is another picture each time, but for one that is mirrored.
+    // Keeps examples only without random augmentation, which makes a new picture each time;
+    // mirroring is allowed.
     const bool are_kept = job.data.cache != 0 && job.data.augment == AugmentSpec{};
     staging_ = make_staging(
         {.shape = shape_,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The real images of the worker's micro-batches, read ahead. A discriminator repeat takes the next
-// ones; later phases of the step look at the same. Compute thread; the loader's threads are inside.
+// Provides real images of the worker's micro-batches, read ahead. Discriminator repeats take new
+// batches; later phases reuse them. Compute thread; holds the loader's threads.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace gangway::worker {
 
 class RealBatches {
  public:
-  /// Makes the way to the device; null where the images are wanted in the host's memory.
+  /// Makes the staging to the device; null if images are wanted in host memory.
   using StagingMaker = std::function<std::unique_ptr<BatchStaging>(const StagingSetup&)>;
   /// @param trace  of the compute thread; null: none
   RealBatches(const Job& job, const data::Dataset& dataset, MicrobatchRange local,
@@ -31,32 +31,31 @@ class RealBatches {
               std::int64_t first_step, ComputeTrace* trace = nullptr,
               const StagingMaker& make_staging = {});
 
-  /// The images of `microbatch`; of (step, repeat) when asked with them, else the ones given last
-  /// for it.
+  /// take() returns the images of `microbatch` for (step, repeat); latest() those taken last.
   const RealBatch& take(std::int64_t step, int repeat, int microbatch);
   [[nodiscard]] const RealBatch& latest(int microbatch) const;
-  /// Has all of the step's lie where take() finds them, as often as it is asked and in any order.
+  /// Places all batches of the step where take() finds them, any number of times and in any order.
   void prepare(std::int64_t step);
-  /// What the loader did since the last call, by messages::kLoaderFigureNames.
+  /// Returns the loader's figures since the last call, by messages::kLoaderFigureNames.
   [[nodiscard]] std::vector<double> take_loader_figures();
-  /// That they are of.
+  /// Returns the data set of the images.
   [[nodiscard]] const data::Dataset& dataset() const { return dataset_; }
-  /// Of a batch of images or points, the batch's own included.
+  /// Returns the number of axes of a batch of images or points, including the batch axis.
   [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
 
  private:
   struct Held {
     RealBatch batch;
-    data::Batch memory;  // what `batch` looks at, on a CPU
+    data::Batch memory;  // memory under `batch`, on a CPU
     data::BatchRequest request;
     bool filled = false;
   };
   [[nodiscard]] data::Batch next_read(std::int64_t step);
   void show(Held& held, const data::BatchRequest& due);
-  /// What `held` is to show next, in the host's memory or on the device.
+  /// Fill `held` with the next batch, in host memory or on the device.
   void show_read(Held& held, std::int64_t step);
   void show_staged(Held& held, std::int64_t step);
-  /// Begins to copy what is read already.
+  /// Begins to copy batches that are already read.
   void stage_ahead();
   [[nodiscard]] std::size_t index_of(int microbatch) const;
   [[nodiscard]] std::size_t place_of(const data::BatchRequest& request) const;
@@ -71,7 +70,7 @@ class RealBatches {
   std::vector<const RealBatch*> latest_;  // by micro-batch
   std::vector<double> told_figures_;
   ComputeTrace* trace_;
-  std::unique_ptr<BatchStaging> staging_;  // null: there is no other memory
+  std::unique_ptr<BatchStaging> staging_;  // null: images stay in host memory
   std::unique_ptr<data::Loader> loader_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tensors of passes that go from worker to worker where networks are apart: which ones, and by
-// what names. How they go is the carrier's. Compute thread.
+// Sends and receives the tensors of passes between workers if networks are apart: chooses the
+// tensors and their keys. The carrier moves them. Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,24 @@ class RemoteTensors {
   /// "through memory of the hosts", for the log.
   [[nodiscard]] std::string way() const { return carrier_->way(); }
 
-  /// Listens for all that the instructions of a step receive. Once a step, before them.
-  /// @param growth  of the networks (Job::growth_level)
+  /// Announces all receives of the step's instructions to the carrier. Once a step, before them.
   void begin_step(std::int64_t step, const std::vector<pipeline::Instruction>& schedule,
                   double growth);
-  /// What of a node's tensors `at`, a send or receive, is about.
+  /// Returns the tensors of a node that the send or receive `at` moves.
   [[nodiscard]] const pipeline::Crossing& crossing(const pipeline::Instruction& at) const;
-  /// Their names in the pass, by their number.
+  /// Returns their names in the pass, by output number.
   [[nodiscard]] std::map<int, std::string> outputs(const pipeline::Instruction& at) const;
-  /// Never waits; nobody may change `tensor` until it has left. Undefined: none follows.
+  /// Never waits; do not change `tensor` until it has left. Undefined: announces that none follows.
   void send(const pipeline::Instruction& at, int output, const at::Tensor& tensor);
-  /// Waits for it.
+  /// Waits for the tensor and returns it.
   [[nodiscard]] at::Tensor receive(const pipeline::Instruction& at, int output);
-  /// Until all that was sent has left.
+  /// Waits until all sent tensors have left.
   void finish() { carrier_->finish(); }
-  /// For how many seconds receives waited since the last call, by phase.
+  /// Returns the seconds that receives waited since the last call, by phase.
   [[nodiscard]] std::map<int, double> take_waits();
 
  private:
-  /// A list of instructions, and how far networks have grown in it: from one block to another.
+  /// A list of instructions and the range of growth that it runs in: between two blocks.
   struct Known {
     std::vector<pipeline::Instruction> schedule;
     double from = 0.0;

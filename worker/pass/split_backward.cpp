@@ -18,7 +18,7 @@ namespace {
 using torch::autograd::AccumulateGrad;
 using torch::autograd::Edge;
 
-/// Notes what arrives at a function, the first time.
+/// Stores the gradients that arrive at a function, the first time.
 struct Note final : torch::autograd::FunctionPreHook {
   explicit Note(std::shared_ptr<std::vector<at::Tensor>> to) : arrived(std::move(to)) {}
   torch::autograd::variable_list operator()(
@@ -33,7 +33,7 @@ struct Note final : torch::autograd::FunctionPreHook {
 
 }  // namespace
 
-/// The functions behind some outputs.
+/// The graph of functions behind some outputs.
 class SplitBackward::Graph {
  public:
   Graph(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
@@ -41,19 +41,19 @@ class SplitBackward::Graph {
     for (const at::Tensor& input : inputs) {
       ends.insert(input.unsafeGetTensorImpl());
     }
-    for (const at::Tensor& output : outputs) {  // one may be an input, passed on as it is
+    for (const at::Tensor& output : outputs) {  // an output may be an input, passed on
       visit(torch::autograd::impl::gradient_edge(output).function, ends);
     }
   }
 
-  /// From the outputs on: what takes something of another comes before it.
+  /// Returns the functions, starting at the outputs: each before the functions that feed it.
   [[nodiscard]] std::vector<std::shared_ptr<Node>> functions() const {
     return {done_.rbegin(), done_.rend()};
   }
   [[nodiscard]] bool leads_to_inputs(const Node* function) const {
     return leads_to_inputs_.at(function);
   }
-  /// Leaves that hang on `function`, by parts of the graph that lead to no input.
+  /// Returns the leaves of `function`, reached by parts of the graph that lead to no input.
   [[nodiscard]] std::set<std::shared_ptr<Node>> weights_on(const std::shared_ptr<Node>& function) {
     std::set<std::shared_ptr<Node>> found;
     std::unordered_set<const Node*> seen;
@@ -86,7 +86,7 @@ class SplitBackward::Graph {
       Step& step = way.back();
       const std::size_t count = step.function->num_outputs();
       if (step.next == 0 && leads_to_inputs_.contains(step.function.get())) {
-        way.pop_back();  // from another output
+        way.pop_back();  // reached from another output
         continue;
       }
       if (step.next < count) {
@@ -109,7 +109,7 @@ class SplitBackward::Graph {
   }
 
   std::unordered_map<const Node*, bool> leads_to_inputs_;
-  std::vector<std::shared_ptr<Node>> done_;  // each behind those that it takes something of
+  std::vector<std::shared_ptr<Node>> done_;  // each after the functions that feed it
 };
 
 SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Tensor> gradients,
@@ -119,14 +119,14 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
     return;
   }
   Graph graph(outputs, inputs);
-  std::map<std::shared_ptr<Node>, int> junctions_of;  // by leaf that is no input
-  std::vector<std::shared_ptr<Node>> passed;          // on the way, with nothing hanging on them
+  std::map<std::shared_ptr<Node>, int> junctions_of;  // by weight
+  std::vector<std::shared_ptr<Node>> passed;          // on the way, without weights
   for (const std::shared_ptr<Node>& function : graph.functions()) {
     const bool is_root = std::ranges::any_of(
         outputs, [&](const at::Tensor& output) { return output.grad_fn() == function; });
     const bool leads_on = graph.leads_to_inputs(function.get());
     if ((!leads_on && !is_root) || (leads_on && function->num_outputs() == 0)) {
-      continue;  // of weights alone, or an input
+      continue;  // leads to weights alone, or is an input
     }
     const std::set<std::shared_ptr<Node>> weights = graph.weights_on(function);
     if (weights.empty()) {
@@ -161,7 +161,7 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
     return;
   }
   for (const std::shared_ptr<Node>& function : passed) {
-    function->release_variables();  // what only the first go looks at
+    function->release_variables();  // needed by the first part only
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Backward of what a chunk has made in two goes: the gradients of what it took first, since another
-// worker waits for them, those of its weights later (zero bubble pipelines, Qi et al., 2024). No
-// layer is gone through twice: the first go notes what arrives at each function that a weight hangs
-// on, the second carries out their part for the weights alone. The kernels are those of one
-// backward, and so are the bits. Compute thread.
+// Runs a chunk's backward in two parts (zero bubble pipelines, Qi et al., 2024). Gradients of its
+// inputs come first, because another worker waits for them; those of its weights later. No layer
+// runs twice: the first part stores the gradients that arrive at each function with weights. The
+// second runs those functions for the weights alone. Kernels and bits equal those of one backward.
+// Compute thread.
 #pragma once
 
 #include <cstddef>
@@ -19,32 +19,31 @@ namespace gangway::worker {
 
 class SplitBackward {
  public:
-  /// First go: adds the gradients of `inputs`, leaves that `outputs` depend on, to theirs.
-  /// @param outputs    with a graph; @param gradients  of them
+  /// First part: adds the gradients of `inputs`, leaves that `outputs` depend on, to their grad.
   SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Tensor> gradients,
                 const std::vector<at::Tensor>& inputs);
-  /// Second go, once: adds those of all other leaves to theirs, and lets go of the graph.
+  /// Second part, once: adds the gradients of all other leaves and releases the graph.
   void finish() &&;
-  /// Whether some layers are gone through again in the second go, as where one weight hangs on
-  /// several functions: its summands are added up before they are added to its gradient.
+  /// Returns whether the second part runs some layers again, for instance if one weight belongs to
+  /// several functions: autograd sums its gradients before adding them to its grad.
   [[nodiscard]] bool goes_twice() const { return twice_.has_value(); }
 
  private:
   using Node = torch::autograd::Node;
   using Arrived = std::vector<at::Tensor>;
-  /// A function on the way to the inputs on which weights hang, or the beginning of a part of the
-  /// graph that leads to weights alone.
+  /// A function with weights on the way to the inputs, or the start of a weights-only part of the
+  /// graph.
   struct Junction {
     std::shared_ptr<Node> function;
-    std::shared_ptr<Arrived> arrived;                 ///< by its outputs: their gradients
-    std::vector<torch::autograd::Edge> weights = {};  ///< leaves that hang on it alone
+    std::shared_ptr<Arrived> arrived;                 ///< gradients of its outputs
+    std::vector<torch::autograd::Edge> weights = {};  ///< leaves of this function alone
   };
   class Graph;
 
   std::vector<Junction> junctions_;
-  /// Outputs and their gradients, where the second go begins with them again.
+  /// Outputs and their gradients, if the second part starts from them again.
   std::optional<std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>>> twice_;
-  std::vector<at::Tensor> weights_;  // of that
+  std::vector<at::Tensor> weights_;  // leaves of that second part
 };
 
 }  // namespace gangway::worker

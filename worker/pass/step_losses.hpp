@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The losses of one step and what else is shown of it by micro-batch, as tensors until somebody
-// reads them: to look at one on a device would wait for the device. Compute thread.
+// Collects the losses and other figures of one step by micro-batch. Keeps them as tensors until
+// read(), because reading a device's tensor waits for the device. Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,25 @@ class StepLosses {
   StepLosses() = default;
   StepLosses(MicrobatchRange local, std::size_t networks) : local_(local), networks_(networks) {}
 
-  /// @param loss  a scalar, with or without a graph: one of `count` whose mean is asked for
+  /// @param loss  a scalar, with or without a graph: one of `count` values that are averaged
   void add(NetworkId network, int microbatch, const at::Tensor& loss, int count);
   void add_logits(JudgedLogits logits) { logits_.add(std::move(logits)); }
-  /// A figure of the micro-batch's, a scalar without a graph: one of `count` whose mean is shown.
+  /// Adds a figure of the micro-batch, a scalar without a graph: one of `count` averaged values.
   void add_figure(const std::string& name, int microbatch, const at::Tensor& value, int count);
-  /// A number that is known already, or a scalar; of several under one name the last counts.
+  /// Sets a figure to a known number or a scalar tensor; the last value of a name counts.
   void set_figure(int microbatch, const std::string& name, double value) {
     figures_[{microbatch, name}] = value;
   }
   void set_figure(int microbatch, const std::string& name, const at::Tensor& value);
-  /// Whether nothing was added.
+  /// Returns whether nothing was added.
   [[nodiscard]] bool is_empty() const { return entries_.empty(); }
-  /// Others that look at the same tensors. @pre not closed
+  /// Returns new losses that refer to the same tensors. @pre not closed
   [[nodiscard]] StepLosses again() const;
-  /// Nothing more will be added: begins to copy them to the host.
+  /// Ends adding and begins to copy the values to the host.
   void close();
-  /// By micro-batch; waits for the device where it has not come so far. @pre closed
+  /// Returns the losses by micro-batch; waits until the device has computed them. @pre closed
   [[nodiscard]] std::vector<messages::MicrobatchLoss> read() const;
-  /// Of the logits, for `step` (steps done). Waits as read() does. @pre closed
+  /// Returns histograms of the logits for `step` (steps done). Waits as read() does. @pre closed
   [[nodiscard]] std::vector<messages::HistogramPart> read_histograms(std::int64_t step) const;
 
  private:

@@ -8,8 +8,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Elements between the first and the last of `tensor` in memory: all of them, and what lies
-/// between them.
+/// Returns the number of elements from the first to the last of `tensor` in memory, gaps included.
 std::int64_t spanned(const at::Tensor& tensor) {
   if (tensor.numel() == 0) {
     return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the tensors of passes go from worker to worker: in memory of the host
-// (worker/pass/host_carrier.hpp), from a device through such memory
+// Interface that moves tensors of passes between workers: in host memory
+// (worker/pass/host_carrier.hpp), from a device through host memory
 // (worker/cuda/staged_carrier.hpp), or from device to device (worker/cuda/nccl_carrier.hpp).
 // Compute thread.
 #pragma once
@@ -19,17 +19,17 @@ class TensorCarrier {
   virtual ~TensorCarrier() = default;
   /// "through memory of the hosts", for the log.
   [[nodiscard]] virtual std::string way() const = 0;
-  /// A step begins whose instructions have been performed so often before, by this worker. In the
-  /// first ones whatever is called may load itself, and allocators grow.
+  /// Begins a step whose list of instructions this worker has performed `performed` times. In the
+  /// first ones, code may load lazily and allocators grow.
   virtual void begin_step(int /*performed*/) {}
-  /// `count` more tensors will come from `peer`: only announced ones are listened for.
+  /// Announces `count` more tensors from `peer`: the carrier listens only for announced ones.
   virtual void expect(int peer, int count) = 0;
-  /// Never waits; nobody may change `tensor` until it has left. Undefined: none follows.
+  /// Never waits; do not change `tensor` until it has left. Undefined: announces that none follows.
   virtual void send(int peer, const comm::TensorKey& key, const at::Tensor& tensor) = 0;
-  /// Returns when what this thread computes next may take it, which has the sender's type, sizes
-  /// and strides. @throws CommError naming `peer` where it does not come in time
+  /// Returns the tensor when later work of this thread may use it; it has the sender's type, sizes
+  /// and strides. @throws CommError naming `peer` if it does not come in time
   [[nodiscard]] virtual at::Tensor receive(int peer, const comm::TensorKey& key) = 0;
-  /// Until all that was sent has left.
+  /// Waits until all sent tensors have left.
   virtual void finish() = 0;
 };
 
@@ -37,13 +37,13 @@ struct CarrierSetup {
   comm::Transport& transport;  ///< of all workers; outlives the carrier, as the lane does
   comm::Lane& lane;
   comm::TensorChannel::Setup channel;
-  /// From whom to whom tensors go that this worker sends or takes.
+  /// (sender, receiver) of all tensors that this worker sends or receives.
   std::set<std::pair<int, int>> edges = {};
 };
 
-/// How `tensor` lies in memory. @throws InvariantError where it has too many axes
+/// Returns the memory layout of `tensor`. @throws InvariantError if it has too many axes
 [[nodiscard]] comm::TensorShape shape_of(const at::Tensor& tensor);
-/// New memory of `device` for one of that shape. @pre there is one
+/// Returns a new tensor of that shape on `device`. @pre `shape` is of a defined tensor
 [[nodiscard]] at::Tensor empty_of(const comm::TensorShape& shape, at::Device device);
 
 }  // namespace gangway::worker

@@ -22,9 +22,9 @@ void load_initial(const StateSetup& setup) {
   }
 }
 
-/// @return what all have loaded.
+/// @return the state that all workers have loaded.
 messages::Begin load(const StateSetup& setup, const StateLoad& load, const SnapshotShelf& shelf) {
-  (void)agree_on_load(0, load);  // all have put their initial values into memory that they share
+  (void)agree_on_load(0, load);  // all have written initial values to shared memory
   messages::Begin begin = setup.link.ask_begin(found_parts(shelf), kStartDeadline);
   while (!begin.is_new()) {
     LoadOutcome outcome = begin.snapshot ? load_snapshot(shelf, begin, load)
@@ -65,13 +65,14 @@ BegunState begin_state(const StateSetup& setup) {
   if (begin.keeps_newer) {
     begun.step_aside =
         checkpoint::set_newer_aside(begun.shelf.folders, begun.shelf.key, begin.step);
-    (void)agree_on_load(0, state_load);  // all see the same names from here on
+    (void)agree_on_load(0, state_load);  // all workers see the same names from here on
   }
   if (!begin.snapshot) {
     (void)checkpoint::remove_snapshots(
         begun.shelf.folders, begun.shelf.key,
         begin.keeps_newer ? begin.step : std::numeric_limits<std::int64_t>::max());
-    // Who looks for what to remove holds each file for a moment: nobody makes one yet.
+    // A second barrier: a worker that searches for old files holds each one briefly, so new ones
+    // must not be made yet.
     (void)agree_on_load(0, state_load);
   }
   return begun;

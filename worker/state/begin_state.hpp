@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What training begins with: the coordinator is asked until all workers could load what it names.
-// Compute thread; what travels between workers does so on the lane.
+// Loads the state that training begins with: asks the coordinator until all workers could load its
+// choice. Compute thread; workers exchange messages on the lane.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace gangway::worker {
 
-/// What loading, and the snapshots after it, have to know of a worker.
+/// Inputs of loading and of the snapshots after it.
 struct StateSetup {
   const Job& job;
   const RunOptions& options;
@@ -33,25 +33,25 @@ struct StateSetup {
   comm::Lane& lane;
   int workers_on_machine = 1;
   std::vector<int> hosts = {};  ///< by worker: equal where memory is shared; empty: one host
-  /// Where snapshots lie if they fit; else in the run directory.
+  /// Folder of snapshots if they fit; else they lie in the run directory.
   std::filesystem::path shared_memory = kSharedMemoryFolder;
   /// One line for the log; any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::chrono::milliseconds timeout{60'000};
-  std::string run_id = {};       ///< run/run_start.hpp, as the next
+  std::string run_id = {};       ///< run/run_start.hpp, like the next
   std::int64_t incarnation = 0;  ///< this start of the run
 };
 
-/// What all workers have loaded.
+/// State that all workers have loaded.
 struct BegunState {
   messages::Begin begin;
-  SnapshotShelf shelf;  ///< where the run's snapshots lie on this host
-  /// Of the newest of them that is set aside, for other hosts that come back with their parts.
+  SnapshotShelf shelf;  ///< the run's snapshots on this host
+  /// Step of the newest snapshot that is set aside for hosts that may return with their parts.
   std::optional<std::int64_t> step_aside = {};
 };
 
-/// All workers call it, with networks that hold their initial values. Afterwards no snapshot of
-/// another past than the one that begins is left on this host, but what is set aside.
+/// Loads the state; all workers call it with networks that hold their initial values. Afterwards
+/// this host has only snapshots of the loaded history, and those set aside.
 /// @throws CheckpointError, ConfigError, CommError, StoppedByCoordinator
 [[nodiscard]] BegunState begin_state(const StateSetup& setup);
 

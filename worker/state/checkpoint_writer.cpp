@@ -110,7 +110,7 @@ messages::CheckpointPart CheckpointWriter::write(const Wanted& wanted,
     part.bytes = report.bytes;
     part.xxh3_128 = report.xxh3_128;
   } catch (const std::exception& error) {
-    part.error = error.what();  // costs this save; the coordinator counts and says so
+    part.error = error.what();  // only this save fails; the coordinator reports it
   }
   part.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - wanted.whole).count();

@@ -11,7 +11,7 @@
 namespace gangway::worker {
 namespace {
 
-/// The pools of one micro-batch: tensors by name, and nothing to compute.
+/// Holds the pools of one micro-batch: named tensors without computation.
 class PoolTensors final : public gan::Block {
  public:
   explicit PoolTensors(const std::vector<ParameterSpec>& tensors) : Block({}, tensors) {}
@@ -35,7 +35,7 @@ gan::Network pool_tensors(const ImagePools::Setup& setup) {
   return {"image_pools", std::move(blocks)};
 }
 
-/// By worker, the first tensor of its micro-batches.
+/// Returns by worker the first tensor of its micro-batches.
 std::vector<std::size_t> first_tensors(const ImagePools::Setup& setup) {
   std::vector<std::size_t> firsts;
   for (const MicrobatchRange& range : setup.ranges) {
@@ -106,9 +106,9 @@ at::Tensor ImagePools::exchange(const std::string& name, const at::Tensor& image
   const KeyedRandom random(key);
   const at::Tensor& all = kept(pool, key.microbatch);
   const at::Tensor made = images.detach();
-  at::Tensor shown = made.clone();  // in their order in memory
+  at::Tensor shown = made.clone();  // with the same strides
   for (std::int64_t i = 0; i < made.size(0); ++i) {
-    // How many were given before follows from the step: there is nothing else to be kept.
+    // The step determines the number of earlier images, so no counter is stored.
     const std::int64_t given = key.step * made.size(0) + i;
     if (given < size_) {
       all[given].copy_(made[i]);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Images that generators made in earlier steps, kept for discriminators to be shown again
-// (Shrivastava et al., 2017, section 2.3; CycleGAN, Zhu et al., 2017, section 4). Compute thread,
-// but for what is said of the lane.
+// Keeps images of earlier steps, to be shown to discriminators again (Shrivastava et al., 2017,
+// section 2.3; CycleGAN, Zhu et al., 2017, section 4). Compute thread, unless a function names the
+// lane.
 //
-// Each micro-batch has pools of its own, so that what is kept and what is shown again follows from
-// the job alone: on another layout another worker has the micro-batch, and its pools with it. In
-// checkpoints a pool is one tensor, "image_pools/MICROBATCH/NAME" [pool, C, H, W], owned by the
-// micro-batch's worker.
+// Each micro-batch has its own pools, so that kept and shown images depend on the job alone:
+// another layout moves the micro-batch and its pools to another worker. In checkpoints a pool is
+// one tensor, "image_pools/MICROBATCH/NAME" [pool, C, H, W], owned by the micro-batch's worker.
 #pragma once
 
 #include <memory>
@@ -27,32 +26,32 @@ class ImagePools {
     std::vector<std::string> names;       ///< pipeline::pools_of; at least one
     std::vector<MicrobatchRange> ranges;  ///< by worker
     int worker = 0;
-    at::Device device = at::kCPU;  ///< where the images are made
+    at::Device device = at::kCPU;  ///< device that makes the images
   };
   explicit ImagePools(const Setup& setup);
 
-  /// What checkpoints have of them: a worker's part is whole tensors.
+  /// Returns the pools' state for checkpoints; each worker owns whole tensors.
   [[nodiscard]] NetworkState& state() { return *state_; }
-  /// This worker's part of it.
+  /// Returns this worker's range of it.
   [[nodiscard]] comm::ElementRange own_range() const;
 
-  /// Takes up what `state` was loaded with.
+  /// Copies the loaded `state` to the pools.
   void take_up();
-  /// Puts what is kept by now into `state`. Lane thread, while the compute thread waits.
+  /// Copies the pools to `state`. Lane thread, while the compute thread waits.
   /// @param steps  done
   void store(std::int64_t steps);
 
-  /// `images` [N, C, H, W], where each is kept, and shown, while there is room; then half of them
-  /// are exchanged for one that was kept. Called once a step for each pool and micro-batch, from
+  /// Returns `images` [N, C, H, W]. While the pool has room, keeps and returns each image; then
+  /// swaps about half of them for kept ones. Called once a step for each pool and micro-batch, from
   /// step 0 on.
-  /// @param key  with micro-batch and step; which are exchanged is drawn from it
+  /// @param key  with micro-batch and step; chooses the swapped images
   [[nodiscard]] at::Tensor exchange(const std::string& name, const at::Tensor& images,
                                     RandomKey key);
 
  private:
   /// @param pool  index of the name
   [[nodiscard]] at::Tensor& kept(std::size_t pool, int microbatch);
-  /// The same in the state's arena.
+  /// Returns the same pool in the state's arena.
   [[nodiscard]] at::Tensor stored(std::size_t pool, int microbatch);
 
   std::vector<std::string> names_;

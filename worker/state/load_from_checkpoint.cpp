@@ -17,7 +17,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Tag of the weights' gather, apart from the pictures'.
+/// Tag of the weights' all-gather; differs from the pictures'.
 constexpr int kLoadPart = 33;
 
 const checkpoint::StoredTensor& require(const checkpoint::StoredState& source,
@@ -39,7 +39,7 @@ const checkpoint::StoredTensor& require(const checkpoint::StoredState& source,
   return *tensor;
 }
 
-/// Reads [begin, end) of `tensor` in the arena's order, whatever order it is stored in.
+/// Reads [begin, end) of `tensor` in the arena's order, whatever its stored order.
 void read_in_order(checkpoint::StoredState& source, const checkpoint::StoredTensor& tensor,
                    const checkpoint::TensorStretch& piece, std::span<float> out) {
   if (tensor.order == piece.order) {
@@ -59,13 +59,13 @@ void load_own(checkpoint::StoredState& source, NetworkState& network, const Owne
   const checkpoint::TensorStretch& stored = piece.stored;
   std::string name = stored.name;
   if (piece.arena == network.average() && source.find(name) == nullptr) {
-    // The job keeps an average from here on: it begins with the weights.
+    // The checkpoint has no average: the average begins with the weights.
     name = network.network().name() + name.substr(name.find('/'));
   }
   read_in_order(source, require(source, name, stored.type, stored.shape), stored, piece.values());
 }
 
-/// Tells now and then how far a load has got.
+/// Reports the progress of a load periodically.
 class LoadProgress {
  public:
   LoadProgress(std::span<const OwnedPiece> pieces, const StateLoad& load) : load_(load) {
@@ -119,7 +119,7 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
 std::vector<std::uint64_t> agree_on_load(std::uint64_t word, const StateLoad& load) {
   std::vector<std::uint64_t> words;
   load.lane.wait(load.lane.submit([&] {
-    // Some have more to read than others; whoever dies is missed on the lifeline.
+    // Long deadline, because some workers read more; the lifeline reports a dead worker.
     words = comm::exchange_words(load.transport, word, "the start of loading",
                                  kTimeoutsToWrite * load.timeout);
   }));
@@ -130,7 +130,7 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
   try {
     checkpoint::StoredState source(checkpoint);
     std::vector<OwnedPiece> pieces = owned_pieces(load.networks, load.transport.worker());
-    // As files have them, so that no chunk is read twice.
+    // In the order of the files, so that no chunk is read twice.
     std::ranges::stable_sort(pieces, {}, [](const OwnedPiece& one) { return one.stored.name; });
     LoadProgress progress(pieces, load);
     for (const OwnedPiece& piece : pieces) {
@@ -141,7 +141,7 @@ LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint, const State
       network->counts = network->first_counts();
       for (const CountsPiece& piece : counts_pieces(*network, network->counts)) {
         if (piece.is_of_loss_scale && source.find(piece.stored.name) == nullptr) {
-          continue;  // the job was not in fp16 then: the scale begins anew
+          continue;  // not in fp16 when saved: the scale begins anew
         }
         source.read_elements(
             require(source, piece.stored.name, piece.stored.type, piece.stored.shape), 0, 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Fills the networks of all workers from a checkpoint: each reads its own slices, and the weights
-// then travel to all. So every byte is read once over all workers, on any layout, and no worker
-// needs more memory than in training. Compute thread; the gather runs on the lane.
+// Loads all workers' networks from a checkpoint: each worker reads its own slices, then all-gathers
+// the weights. So the workers together read every byte once, on any layout, and need no more memory
+// than in training. Compute thread; the all-gather runs on the lane.
 #pragma once
 
 #include <chrono>
@@ -23,31 +23,31 @@ struct StateLoad {
   comm::Transport& transport;
   comm::Lane& lane;
   std::chrono::milliseconds timeout;
-  /// Bytes read of all that this worker has to read; about every second.
+  /// Reports the bytes read of this worker's total, about every second.
   std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};
 };
 
-/// How a worker's own slices were filled.
+/// Result of loading a worker's own slices.
 struct LoadOutcome {
   bool is_whole = true;
-  /// Nothing, where it is another worker's fault; without the attempt.
+  /// The failure, without the attempt; nothing if another worker caused it.
   std::optional<messages::Unloadable> failure{};
 };
 
-/// This worker's own slices, and the counts of updates: every chunk that is read is verified.
+/// Loads this worker's own slices and the counts of updates, and verifies every chunk it reads.
 [[nodiscard]] LoadOutcome load_checkpoint(const std::filesystem::path& checkpoint,
                                           const StateLoad& load);
 
-/// All workers call it when all their own slices are filled: the weights then travel to all, and to
-/// the device. @throws CommError naming a silent worker.
+/// All-gathers the weights and copies them to the device. All workers call it when their own slices
+/// are filled. @throws CommError naming a silent worker.
 void share_weights(const StateLoad& load);
 
-/// Waits until all workers call it; weights may be memory that the workers of a host share, and
-/// nobody may still be putting initial values there. @return each worker's `word`.
+/// Waits until all workers call it, because workers of a host may share the weights' memory and
+/// still write initial values. @return each worker's `word`.
 [[nodiscard]] std::vector<std::uint64_t> agree_on_load(std::uint64_t word, const StateLoad& load);
 
-/// Fills one network with weights from a file, which its average begins with too. All workers call
-/// it, for networks without a history. @pre they have met in agree_on_load
+/// Loads one network's weights from a file; its average begins with them too. All workers call it,
+/// for networks without a history. @pre they have met in agree_on_load
 /// @param key  of the job, for messages. @throws ConfigError naming key, file and tensor.
 void load_initial_weights(const std::string& key, const std::filesystem::path& file,
                           NetworkState& network);

@@ -24,17 +24,17 @@ using checkpoint::PieceHash;
 using checkpoint::SnapshotFile;
 using checkpoint::TensorStretch;
 
-/// Bytes of a message between hosts: long enough for the network, short enough for its queue.
+/// Bytes of a message between hosts: large enough for bandwidth, small enough for its queue.
 constexpr std::size_t kMessageBytes = std::size_t{4} << 20U;
 
-/// Elements that a worker needs, under their tensor's name.
+/// Elements that a worker needs, by tensor name.
 struct Wanted {
   TensorStretch piece;
-  std::span<std::byte> memory;  // of this worker only
+  std::span<std::byte> memory;  // set for this worker only
 };
 using WantedByName = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
-/// What one worker needs: its own slices, and the counts of updates, which all have.
+/// The needs of one worker: its own slices, and the counts of updates, which all workers need.
 struct Wishes {
   std::vector<Wanted> list;
   WantedByName by_name;
@@ -57,7 +57,7 @@ struct Wishes {
   }
 };
 
-/// Elements [begin, end) of a tensor, in a piece of a part and in a worker's wish.
+/// Elements [begin, end) of a tensor in a piece of a part, and in a worker's wish.
 struct Overlap {
   int part = 0;
   std::size_t piece = 0;
@@ -66,12 +66,12 @@ struct Overlap {
   std::uint64_t end = 0;
 };
 
-/// The words of a message.
+/// Indices of the words of a message.
 enum Word : std::size_t { kWish, kBegin, kEnd, kHashLow, kHashHigh, kPart };
-/// As kWish: the part is damaged, and the rest of it does not come.
+/// Value of kWish: the part is damaged, and the rest of it does not come.
 constexpr std::uint64_t kDamaged = ~std::uint64_t{0};
 
-/// A worker's part of the snapshot as this host has it: its own and copies, equally laid out.
+/// A worker's part of the snapshot on this host: the original and copies of equal layout.
 class HeldPart {
  public:
   void add(const std::filesystem::path& file) {
@@ -81,13 +81,13 @@ class HeldPart {
         copies_.push_back(std::move(copy));
       }
     } catch (const CheckpointError&) {
-      // It was whole when it was found: overwritten, or gone, since.
+      // It was complete when found, and has since been overwritten or removed.
     }
   }
   [[nodiscard]] const std::vector<TensorStretch>& pieces() const { return copies_.at(0).pieces(); }
   [[nodiscard]] bool is_empty() const { return copies_.empty(); }
 
-  /// Of a copy that is what its hash says. @throws CheckpointError where none is.
+  /// Returns a piece of a copy that matches its hash. @throws CheckpointError if there is none.
   std::span<const std::byte> bytes(std::size_t piece) {
     const auto known = sound_.find(piece);
     if (known != sound_.end()) {
@@ -109,7 +109,7 @@ class HeldPart {
 
  private:
   std::vector<SnapshotFile> copies_;
-  std::map<std::size_t, std::size_t> sound_;  // by piece: index of a copy
+  std::map<std::size_t, std::size_t> sound_;  // by piece: index of a verified copy
 };
 
 class SnapshotLoader final : public comm::StreamEnds {
@@ -186,7 +186,7 @@ class SnapshotLoader final : public comm::StreamEnds {
 
   void arrived(int peer, const comm::StreamWords& words) override {
     if (words[kWish] == kDamaged) {
-      is_incomplete_ = true;  // its holder says why
+      is_incomplete_ = true;  // its holder reports why
       return;
     }
     const auto memory = memory_of(words);
@@ -199,7 +199,7 @@ class SnapshotLoader final : public comm::StreamEnds {
   }
 
  private:
-  /// Who gives `part` to `worker`: itself, if its host has it.
+  /// Returns the worker that sends `part` to `worker`: itself if its host has the part.
   [[nodiscard]] int server(int part, int worker) const {
     const std::vector<int>& holders = holders_[static_cast<std::size_t>(part)];
     return std::ranges::find(holders, worker) != holders.end() ? worker : holders.front();
@@ -213,7 +213,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     return false;
   }
 
-  /// Of the parts that this worker gives to `peer`, what is wished for.
+  /// Returns the overlaps of `peer`'s wishes with the parts that this worker sends it.
   std::vector<Overlap> overlaps(int peer, const Wishes& wishes) {
     std::vector<Overlap> found;
     for (int part = 0; part < static_cast<int>(parts_.size()); ++part) {
@@ -222,7 +222,7 @@ class SnapshotLoader final : public comm::StreamEnds {
       }
       const HeldPart& held = parts_[static_cast<std::size_t>(part)];
       if (held.is_empty()) {
-        found.push_back({.part = part});  // bytes_of() says so
+        found.push_back({.part = part});  // bytes_of() reports the damage
         continue;
       }
       for (std::size_t i = 0; i < held.pieces().size(); ++i) {
@@ -267,7 +267,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     return parts_[static_cast<std::size_t>(overlap.part)].pieces()[overlap.piece].type;
   }
 
-  /// Verified; nothing where it is damaged, which is then noted.
+  /// Returns verified bytes; nothing if they are damaged, and records the damage.
   std::optional<std::span<const std::byte>> bytes_of(const Overlap& overlap) {
     HeldPart& held = parts_[static_cast<std::size_t>(overlap.part)];
     if (held.is_empty()) {
@@ -286,7 +286,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     }
   }
 
-  /// Empty where the words name nothing that is wished for.
+  /// Returns empty memory if the words name no wish.
   [[nodiscard]] std::span<std::byte> memory_of(const comm::StreamWords& words) const {
     if (words[kWish] >= own_.list.size()) {
       return {};
@@ -324,8 +324,8 @@ class SnapshotLoader final : public comm::StreamEnds {
   std::vector<HeldPart> parts_;
   std::map<int, std::vector<Overlap>> outgoing_;  // by peer; the next one last
   std::size_t filled_ = 0;                        // bytes of own wishes
-  bool is_incomplete_ = false;                    // by another's fault
-  std::optional<messages::Unloadable> failure_;   // the first
+  bool is_incomplete_ = false;                    // because of another worker
+  std::optional<messages::Unloadable> failure_;   // first failure
 };
 
 }  // namespace

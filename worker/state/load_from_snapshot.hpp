@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Fills the networks of all workers from a snapshot whose parts lie in the memory of several hosts:
-// each worker takes its own slices from its host, and the rest from the worker that holds the part.
-// Whatever moves is compared with its hash where it lies and where it arrives. Compute thread; the
-// talk runs on the lane.
+// Loads all workers' networks from a snapshot whose parts lie in several hosts' memory: each worker
+// takes its own slices from its host, and the rest from the workers that hold them. Every transfer
+// is verified by hash at both ends. Compute thread; messages run on the lane.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +15,17 @@
 
 namespace gangway::worker {
 
-/// Where snapshots lie on this host.
+/// Folders of snapshots on this host.
 struct SnapshotShelf {
   std::vector<std::filesystem::path> folders;
   std::string key;  ///< of the run
 };
 
-/// The parts on this host, each once; damaged headers cost a line.
+/// Returns the parts on this host, each once; reports damaged headers in one line each.
 [[nodiscard]] messages::Inventory found_parts(const SnapshotShelf& shelf);
 
-/// All workers call it with the same `begin`, which names a snapshot. The weights are to be shared
-/// out then (share_weights).
+/// Loads the snapshot that `begin` names; all workers call it with the same `begin`. Call
+/// share_weights() afterwards.
 /// @throws CommError naming a silent worker.
 [[nodiscard]] LoadOutcome load_snapshot(const SnapshotShelf& shelf, const messages::Begin& begin,
                                         const StateLoad& load);

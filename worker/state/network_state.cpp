@@ -33,7 +33,7 @@ std::vector<std::int64_t> strides_of(const at::Tensor& tensor, MemoryFormat form
       .vec();
 }
 
-/// Where the tensors of `blocks` lie: among the parameters, and among the statistics.
+/// Returns the ranges of the tensors of `blocks`: among the parameters, and the statistics.
 std::vector<comm::ElementRange> parts_of(gan::Network& network, const comm::ArenaLayout& layout,
                                          BlockRange blocks) {
   const auto range_of = [&](const auto& named, const std::vector<comm::ArenaEntry>& entries,
@@ -46,7 +46,7 @@ std::vector<comm::ElementRange> parts_of(gan::Network& network, const comm::Aren
       }
       return all.end;
     };
-    // What comes before the first of them is nobody's.
+    // Elements before the first block belong to no other chunk: the first chunk includes them.
     return comm::ElementRange{blocks.begin == 0 ? all.begin : offset_of(blocks.begin),
                               offset_of(blocks.end)};
   };
@@ -57,7 +57,7 @@ std::vector<comm::ElementRange> parts_of(gan::Network& network, const comm::Aren
   return parts;
 }
 
-/// Of what `setup.worker` holds; of a network that it does not hold, of the first chunk.
+/// Returns the parts of `setup.worker`; if it does not hold the network, of the first chunk.
 std::vector<comm::ElementRange> chunk_parts(gan::Network& network, const comm::ArenaLayout& layout,
                                             const NetworkState::Setup& setup) {
   if (!setup.group.is_cut()) {
@@ -73,7 +73,7 @@ std::vector<comm::ElementRange> own_parts(gan::Network& network, const comm::Are
   return holds ? chunk_parts(network, layout, setup) : std::vector<comm::ElementRange>();
 }
 
-/// Among the workers that hold `parts`, by their place.
+/// Returns the plan of the workers that hold `parts`, by their place.
 comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup,
                          const std::vector<comm::ElementRange>& parts) {
   if (!setup.first_tensors.empty()) {
@@ -93,7 +93,7 @@ comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Se
   return {layout, members == 0 ? setup.num_workers : members, buckets};
 }
 
-/// The same as all workers see it.
+/// Returns the plan of all workers.
 comm::BucketPlan world_plan_of(gan::Network& network, const comm::ArenaLayout& layout,
                                const NetworkState::Setup& setup, const comm::BucketPlan& own) {
   if (setup.group.is_cut()) {
@@ -257,7 +257,7 @@ void NetworkState::store() {
 }
 
 void NetworkState::begin_anew(std::uint64_t seed) {
-  bind_weights(weights_.data(), at::kCPU);  // a device may have a part of them only
+  bind_weights(weights_.data(), at::kCPU);  // a device may hold only a part
   network_.initialise(seed);
   bind_weights(bound_weights(), device());
   for (comm::Arena& moment : moments_) {
@@ -325,7 +325,7 @@ void NetworkState::bind_gradients_beside(std::size_t place) {
 }
 
 void NetworkState::with_weights(comm::Arena& arena, const std::function<void()>& body) {
-  // On the CPU it is the arena itself.
+  // On the CPU `placed` is the arena itself.
   const at::Tensor placed =
       at::from_blob(arena.data(), {static_cast<std::int64_t>(arena.size())}, at::kFloat)
           .to(device());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Everything that one network owns on a worker, in arenas of one layout: weights (whole), moments
-// and average (own slices only, whole after a gather). Binds the network's tensors to them. Compute
-// thread, but for what the lane updates between a phase's reduce and update.
+// Holds one network's state on a worker in arenas of one layout: weights (whole), moments and
+// average (own slices, whole after a gather), and binds the network's tensors to them. Compute
+// thread, except updates on the lane between a phase's reduce and update.
 //
-// The arenas are host memory. Where the worker computes on a device, the device has a state of its
-// own that training works on (DeviceMirror), and the arenas hold what was fetched last.
+// The arenas are host memory. A worker on a GPU trains on a copy in device memory (DeviceMirror);
+// its arenas then hold the last fetched state.
 #pragma once
 
 #include <functional>
@@ -27,20 +27,20 @@
 
 namespace gangway::worker {
 
-/// Whether a network keeps a weight average.
+/// Tells whether a network keeps a weight average.
 enum class Averaging { kNo, kYes };
 
-/// One network's state in a device's memory, in the layout of its arenas. Compute thread; calls
+/// Holds one network's state in device memory, in the layout of its arenas. Compute thread; calls
 /// wait for the device.
 class DeviceMirror {
  public:
   virtual ~DeviceMirror() = default;
   [[nodiscard]] virtual at::Device device() const = 0;
-  /// On the device, in the places of an arena; what the worker does not hold of it may not be
-  /// touched.
+  /// Returns device memory laid out like an arena; parts that the worker does not hold must not be
+  /// accessed.
   [[nodiscard]] virtual float* weights() = 0;
-  /// Copies `ranges` of all of the device's state, or its weights alone, to the network's arenas,
-  /// as far as the device has them.
+  /// Copy `ranges` of the device's state, or its weights alone, to the network's arenas, as far as
+  /// the device holds them.
   /// @pre no exchange is under way
   virtual void fetch(std::span<const comm::ElementRange> ranges) = 0;
   virtual void fetch_weights() = 0;
@@ -48,7 +48,7 @@ class DeviceMirror {
   virtual void store() = 0;
 };
 
-/// The elements at `memory` of `device`, float32 [elements]; shares memory.
+/// Returns a tensor over `memory` of `device`, float32 [elements]; shares memory.
 [[nodiscard]] at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device);
 
 class NetworkState {
@@ -56,92 +56,91 @@ class NetworkState {
   struct Setup {
     MemoryFormat format = MemoryFormat::kContiguous;
     int num_workers = 1;
-    NetworkGroup group = {};  ///< who holds it, and which part of it; no workers: all hold all
+    NetworkGroup group = {};  ///< holders and their parts; no workers: all hold all
     int worker = 0;           ///< this one
     OptimizerKind optimizer = OptimizerKind::kAdam;
     bool is_frozen = false;  ///< never updated: it has no moments
     bool has_loss_scale = false;
     Averaging averaging = Averaging::kNo;
-    /// Whose workers share the weights; used by the constructor alone; null: nobody does.
+    /// Host whose workers share the weights; used by the constructor alone; null: not shared.
     comm::HostMemory* host = nullptr;
-    /// By worker, the first tensor of its own, where each has whole ones that no other needs and
-    /// nothing updates them by a gradient (image pools); empty: all need all.
+    /// By worker, the first tensor that it owns, if each owns whole tensors (image pools). No other
+    /// worker needs these, and no gradient updates them. Empty: all workers need all.
     std::vector<std::size_t> first_tensors = {};
-    std::size_t buckets = 0;             ///< 0: as many as the next one allows
-    std::size_t least_bucket_bytes = 0;  ///< of buckets on average; 0: kDefaultBuckets of any size
+    std::size_t buckets = 0;             ///< 0: derived from least_bucket_bytes
+    std::size_t least_bucket_bytes = 0;  ///< average; 0: kDefaultBuckets of any size
   };
-  /// Copies the network's present values into the arenas and binds the network to them.
+  /// Copies the network's present values to the arenas and binds the network to them.
   NetworkState(gan::Network& network, const Setup& setup);
 
   [[nodiscard]] gan::Network& network() { return network_; }
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
-  /// By worker; whoever does not hold the network owns nothing of it.
+  /// Indexed by worker; a worker that does not hold the network owns nothing.
   [[nodiscard]] const comm::BucketPlan& plan() const { return plan_; }
-  /// The same by place in the group that holds what this worker holds.
+  /// Indexed by place in the group that holds the same part as this worker.
   [[nodiscard]] const comm::BucketPlan& group_plan() const { return group_plan_; }
-  /// What this worker holds of the arenas, in whole blocks, ascending: all, unless it holds one
-  /// chunk of a network that is cut, or nothing of one that others hold.
+  /// Returns the ranges that this worker holds, in whole blocks, ascending: all, or one chunk of a
+  /// network that is cut, or none if other workers hold it.
   [[nodiscard]] const std::vector<comm::ElementRange>& parts() const { return parts_; }
-  /// What this worker updates, and so has moments and average of: its slices of plan(), ascending,
-  /// joined where they meet.
+  /// Returns the ranges that this worker updates, with moments and average: its slices of plan(),
+  /// ascending, merged if adjacent.
   [[nodiscard]] std::vector<comm::ElementRange> own_slices() const;
-  /// Whether different workers hold different parts.
+  /// Returns whether different workers hold different parts.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
-  /// Whether its part has a parameter, in the order of layout().parameters().
+  /// Returns whether this worker holds a parameter, in the order of layout().parameters().
   [[nodiscard]] bool holds(std::size_t parameter) const { return holds_place(places_[parameter]); }
   [[nodiscard]] comm::Arena& weights() { return weights_; }
   [[nodiscard]] OptimizerKind optimizer() const { return optimizer_; }
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
-  /// Whether losses are scaled for it, by what its counts say.
+  /// Returns whether its losses are scaled, by the exponent in `counts`.
   [[nodiscard]] bool has_loss_scale() const { return has_loss_scale_; }
-  /// Whether a worker needs nothing of what others own.
+  /// Returns whether no worker needs state that another worker owns.
   [[nodiscard]] bool is_apart() const { return is_apart_; }
-  /// The optimiser's, in its row's order; none of a frozen network.
+  /// Return the optimiser's moments, in the order of its row; empty for a frozen network.
   [[nodiscard]] std::span<comm::Arena> moments() { return moments_; }
   [[nodiscard]] PerMoment<std::span<float>> moments(comm::ElementRange range);
   [[nodiscard]] comm::Arena* average() { return average_ ? &*average_ : nullptr; }
   [[nodiscard]] std::int64_t num_parameters() const;
 
-  /// From now on training works on `mirror`, which starts with what the arenas hold.
+  /// Moves training to `mirror`, which starts with the arenas' values.
   void place_on(std::unique_ptr<DeviceMirror> mirror);
-  /// Where the network's tensors lie.
+  /// Returns the device of the network's tensors.
   [[nodiscard]] at::Device device() const;
-  /// Brings the arenas, or what `worker` owns of them, or the weights alone, up to date, where a
-  /// device has the newest state. @pre no exchange is under way
+  /// Copy the newest state from a device to the arenas: all of it, the part that `worker` owns, or
+  /// the weights. @pre no exchange is under way
   void fetch();
   void fetch_own(int worker);
   void fetch_weights();
-  /// Takes up what was written to the arenas. @pre as above
+  /// Copies the arenas to the device, if any. @pre as above
   void store();
 
-  /// Takes the initial values of `seed` again, as a new network has them.
+  /// Resets the network to the initial values of `seed`.
   void begin_anew(std::uint64_t seed);
 
-  /// Of a network that was never updated.
+  /// Returns the counts of a network that was never updated.
   [[nodiscard]] comm::UpdateCounts first_counts() const;
-  /// Of this network's updates so far. Part of the state, loaded and stored as bytes.
+  /// Counts of this network's updates. Part of the state, loaded and stored as bytes.
   comm::UpdateCounts counts;  // NOLINT(misc-non-private-member-variables-in-classes)
 
-  /// From now on backward adds to `leaf`, zeroed arena-sized memory of device(), and so does
-  /// statistics().
+  /// Makes backward and statistics() add to `leaf`, zeroed arena-sized memory of device().
   void bind_gradients(float* leaf);
-  /// Memory for leaves of micro-batches that are computed beside one another, `places` at a time.
+  /// Allocates leaves for micro-batches that are computed side by side, `places` at a time.
   void prepare_leaves_beside(std::size_t places);
-  /// The same as bind_gradients(), with that of `place`, which it zeroes.
+  /// Like bind_gradients(), with the leaf of `place`, which it zeroes.
   void bind_gradients_beside(std::size_t place);
-  /// Whether the leaf that is bound is that of `place`.
+  /// Returns whether the bound leaf is that of `place`.
   [[nodiscard]] bool is_bound_beside(std::size_t place) const {
     return leaf_ == leaves_beside_.at(place).const_data_ptr<float>();
   }
-  /// What lies in `place` comes to the leaf that is bound.
+  /// Copies the leaf of `place` to the bound leaf.
   void take_leaf_beside(std::size_t place) {
     tensor_over(leaf_, layout_.size(), device()).copy_(leaves_beside_.at(place));
   }
-  /// Takes what training passes see.
+  /// Returns the sink of the statistics that training passes see.
   [[nodiscard]] LeafStatistics& statistics() { return leaf_statistics_; }
-  /// A trained tensor, in the order of layout().parameters().
+  /// Returns a trained tensor, in the order of layout().parameters().
   [[nodiscard]] const at::Tensor& parameter(std::size_t index) const { return parameters_[index]; }
-  /// Where backward is to add to its gradient.
+  /// Returns the memory of its gradient in the bound leaf.
   [[nodiscard]] const float* gradient_memory(std::size_t index) const {
     return leaf_ + layout_.parameters()[index].offset;
   }
@@ -149,7 +148,7 @@ class NetworkState {
   /// Rebinds whatever happens.
   void with_weights(comm::Arena& arena, const std::function<void()>& body);
 
-  /// A trained tensor or a statistic, by its place in an arena.
+  /// Location of a trained tensor or statistic in an arena.
   struct Place {
     std::string name;  ///< "generator/0/weight"
     comm::ElementRange range;
@@ -158,16 +157,16 @@ class NetworkState {
     bool is_statistic = false;          ///< has no moments
   };
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
-  /// The tensor at `place` of `arena`, which is memory of `device`, in its logical shape; shares
+  /// Returns the tensor at `place` of `arena`, memory of `device`, in its logical shape; shares
   /// memory.
   [[nodiscard]] static at::Tensor view(float* arena, const Place& place,
                                        at::Device device = at::kCPU);
 
  private:
   [[nodiscard]] bool holds_place(const Place& place) const;
-  /// What of the weights this worker holds becomes the average.
+  /// Copies the weights that this worker holds to the average.
   void begin_average();
-  /// Memory of `device`, in the places of an arena.
+  /// Binds the network to memory of `device` that is laid out like an arena.
   void bind_weights(float* arena, at::Device device);
   [[nodiscard]] float* bound_weights();
 
@@ -189,9 +188,9 @@ class NetworkState {
   bool is_cut_;
   std::vector<comm::Arena> moments_;
   std::optional<comm::Arena> average_;
-  std::unique_ptr<DeviceMirror> mirror_;  // null: the arenas are what training works on
+  std::unique_ptr<DeviceMirror> mirror_;  // null: training works on the arenas
   float* leaf_ = nullptr;
-  /// Tensors over one leaf: there are few leaves, and each comes again in every step.
+  /// Cached tensors over one leaf; a few leaves recur in every step.
   struct LeafViews {
     std::vector<at::Tensor> gradients;
     std::vector<LeafStatistics::Sum> sums;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What of the trained state a worker owns, as named pieces of tensors: its slices of every arena.
-// The workers' pieces together are the whole state, each element once. Names in checkpoints:
+// Lists the trained state that a worker owns as named pieces of tensors: its slices of every arena.
+// All workers' pieces are the whole state, each element once. Names in checkpoints:
 //
 //   generator/<block>/<tensor>, generator_ema/…, generator_optimizer/<moment>/<block>/<tensor> for
 //   each moment of the optimiser (job/optimizers.hpp), generator_optimizer/updates (int64 [1]), and
@@ -28,7 +28,7 @@ struct NamedArena {
   /// "generator/0/weight" under prefix "generator_ema" → "generator_ema/0/weight".
   [[nodiscard]] std::string stored_name(const NetworkState::Place& place) const;
 };
-/// Weights first.
+/// Returns the network's arenas, weights first.
 [[nodiscard]] std::vector<NamedArena> named_arenas(NetworkState& network);
 /// Some of a network's counts of updates, as int64.
 struct CountsPiece {
@@ -36,12 +36,12 @@ struct CountsPiece {
   std::span<std::int64_t> values;
   bool is_of_loss_scale = false;
 };
-/// "generator_optimizer/updates", and of a network with a loss scale what that follows from.
-/// @param counts  the network's; what the pieces' values lie in
+/// Returns "generator_optimizer/updates", and the counts of a network's loss scale.
+/// @param counts  the network's; the pieces refer to it
 [[nodiscard]] std::vector<CountsPiece> counts_pieces(NetworkState& network,
                                                      comm::UpdateCounts& counts);
 
-/// How the elements of a place follow one another in its arena.
+/// Returns the order of a place's elements in its arena.
 [[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::Place& place);
 
 /// A stretch of one tensor that one worker owns.
@@ -54,7 +54,7 @@ struct OwnedPiece {
   [[nodiscard]] std::span<float> values() const { return arena->range(range); }
 };
 
-/// Of `worker`, by network, arena and place in the arena. A place in two buckets gives two.
+/// Returns `worker`'s pieces by network, arena and place; a place in two buckets gives two.
 [[nodiscard]] std::vector<OwnedPiece> owned_pieces(std::span<NetworkState* const> networks,
                                                    int worker);
 

@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One that all workers have, one that some have, one to fill; where snapshots are taken for
-/// checkpoints alone, one to write from and one to fill.
+/// Returns 3 slots: one that all workers have, one that some have, one to fill. Returns 2 if
+/// snapshots serve checkpoints alone: one to write from, one to fill.
 int num_slots(const RunOptions& options) { return options.checkpoint.snapshot_steps == 0 ? 2 : 3; }
 
-/// A state from before the trouble is worth so long a wait for a disk.
+/// Longest wait for a disk to take a state from before the divergence.
 constexpr std::chrono::milliseconds kHealthyFilesPatience{10'000};
 
 std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
@@ -36,15 +36,15 @@ std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
 
 }  // namespace
 
-/// Where a worker's snapshots are to lie, and whose copies it holds.
+/// Location of a worker's snapshots, and its buddies.
 struct SnapshotService::Room {
   checkpoint::SnapshotPlace place;
-  std::vector<checkpoint::TensorStretch> pieces;  ///< of its own
+  std::vector<checkpoint::TensorStretch> pieces;  ///< of its own snapshots
   std::vector<BuddyCopies::Ward> wards;
-  std::optional<int> buddy;  ///< who holds copies of its own
+  std::optional<int> buddy;  ///< holds the copies of its own
 };
 
-/// In the memory of the host, where all that its workers keep there fits.
+/// Chooses host memory if all that the host's workers keep there fits.
 SnapshotService::Room SnapshotService::find_room(const StateSetup& setup, const BegunState& begun) {
   const int worker = setup.transport.worker();
   const int num_workers = setup.transport.num_workers();
@@ -70,7 +70,7 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup, const 
   };
   checkpoint::SnapshotFolder folder = choose();
   if (begun.step_aside && !folder.reason.empty()) {
-    // Those of this start are worth more than some that hosts may come back for.
+    // Snapshots of this start are worth more than those set aside for returning hosts.
     (void)checkpoint::remove_snapshots(begun.shelf.folders, begun.shelf.key);
     folder = choose();
   }
@@ -120,7 +120,7 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room
                                        .timeout = setup_.timeout});
   }
   if (begun.begin.snapshot) {
-    protect_all(begun.begin.step);  // taken over, where the layout is the same
+    protect_all(begun.begin.step);  // reused if the layout is the same
   }
   setup_.lane.attach(taker_);
 }
@@ -157,7 +157,7 @@ void SnapshotService::keep_on_disk(const std::function<void()>& progress) const 
                                       .begin_with = setup_.transport.worker(),
                                       .progress = progress});
   } catch (const std::exception& error) {
-    setup_.say(error.what());  // others may have what is needed, or a checkpoint
+    setup_.say(error.what());  // other workers, or a checkpoint, may suffice
   }
 }
 

@@ -14,18 +14,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Elements of a network, each a weight, its moments and its average, that are copied at once: some
-/// 50 us.
+/// Elements copied at once, each a weight, its moments and its average: about 50 us.
 constexpr std::size_t kElementsAtOnce = std::size_t{1} << 14U;
-/// Between two looks at exchanges that wait for nobody. Each look may give the core up for a whole
-/// time slice: MPI yields where it shares its cores.
+/// Longest copying between two polls of idle exchanges. Each poll may cost a whole time slice,
+/// because MPI yields when it shares its cores.
 constexpr double kQuietSeconds = 1e-3;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// An infinity or a NaN has all bits of its exponent set.
+/// Returns whether all are finite: an infinity or NaN has all exponent bits set.
 bool all_finite(std::span<const float> values) {
   constexpr std::uint32_t kExponent = 0x7F800000U;
   std::uint32_t bad = 0;
@@ -85,7 +84,7 @@ void SnapshotTaker::begin(std::int64_t step) {
 void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::int64_t step,
                             const comm::UpdateCounts& counts) {
   if (step != step_) {
-    copy_rest();  // of the snapshot before
+    copy_rest();  // of the previous snapshot
     begin(step);
     put_off_frozen();
   }
@@ -145,7 +144,7 @@ double SnapshotTaker::copy_next(std::size_t most) {
   const comm::ElementRange part{first.range.begin,
                                 first.range.begin + std::min(most, first.range.size())};
   copy_range(first.network, part);
-  if (part.end == first.range.end && !put_off_.empty()) {  // it is, once the snapshot is given up
+  if (part.end == first.range.end && !put_off_.empty()) {  // empty after give_up()
     put_off_.erase(put_off_.begin());
   } else if (!put_off_.empty()) {
     put_off_.front().range.begin = part.end;

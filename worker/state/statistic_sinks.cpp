@@ -29,8 +29,8 @@ void LeafStatistics::take(const gan::Statistic& statistic, const at::Tensor& val
     taken_.push_back(value);
     return;
   }
-  // The update gives all statistics one momentum: what it will move the running value by is scaled
-  // here, to one rounding.
+  // The update uses one momentum for all statistics, so a different one is applied here by scaling,
+  // up to one rounding.
   const double factor = statistic.momentum / kStatisticMomentum;
   taken_.push_back(statistic.running + (value - statistic.running) * factor);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of what passes see of a network's statistics. Compute thread.
+// Sinks for the statistics that passes see. Compute thread.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace gangway::worker {
 
-/// Adds up what the passes over one micro-batch see, in its leaf beside the gradients.
+/// Adds up the statistics of the passes over one micro-batch, in its leaf beside the gradients.
 class LeafStatistics final : public gan::StatisticSink {
  public:
   struct Sum {
@@ -17,24 +17,24 @@ class LeafStatistics final : public gan::StatisticSink {
     at::Tensor sum;  ///< zeroed; shaped as the statistic
     int count = 0;
   };
-  /// A micro-batch begins. @param sums  of all of the network's statistics
+  /// Begins a micro-batch. @param sums  of all of the network's statistics
   void open(std::vector<Sum> sums);
   void take(const gan::Statistic& statistic, const at::Tensor& value) override;
-  /// The micro-batch's forwards are over: the sums hold what was taken. Makes each sum one of
-  /// `harvests` values, which is what the update divides by. What no pass has seen stays as it
-  /// runs. May be called again.
+  /// Finishes the sums after the micro-batch's forwards. Makes each a sum of `harvests` values, by
+  /// which the update divides. A statistic that no pass has seen keeps its running value. May be
+  /// called again.
   void settle(int harvests);
 
  private:
-  /// Adds what was taken and not added yet: on a device one kernel does it for all of them.
+  /// Adds the values taken since the last call; on a device one kernel adds all.
   void add_taken();
 
   std::vector<Sum> sums_;
-  std::vector<at::Tensor> to_;  // sums that are to be added to, each once
+  std::vector<at::Tensor> to_;  // targets of taken_, each once
   std::vector<at::Tensor> taken_;
 };
 
-/// Keeps what one pass has seen until the micro-batch's leaf is open.
+/// Keeps the statistics that one pass sees until the micro-batch's leaf is open.
 class SeenStatistics final : public gan::StatisticSink {
  public:
   void take(const gan::Statistic& statistic, const at::Tensor& value) override {

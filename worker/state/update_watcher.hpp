@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who sees what an update does to a network's state: whoever copies the state behind it, or checks
-// it.
+// Interface for code that watches updates of a network's state: to copy the state afterwards, or to
+// check it.
 #pragma once
 
 #include <span>
@@ -24,19 +24,19 @@ struct UpdateSlice {
   std::span<float> average;  ///< empty where the network keeps none
 };
 
-/// Elements that a device shows of one update, at most: each is a copy to the host.
+/// Most elements that a device shows of one update: each is a copy to the host.
 constexpr std::size_t kMostShownElements = 4 * comm::kBlockElements;
 
-/// What of an update that a device makes is to be shown: what is not, nobody sees.
+/// The parts of an update on a device that a watcher wants to see; it sees no others.
 struct UpdateWish {
   comm::ElementRange elements = {};  ///< of one own slice, kMostShownElements at most
-  bool squares = false;              ///< figures of all own slices, as are those below
+  bool squares = false;              ///< of all own slices, like those below
   bool histograms = false;
 };
 
-/// What a device has found out about the own slices of an update, where that was wished for.
+/// Figures that a device computes on the own slices of an update, if wished for.
 struct UpdateSums {
-  /// Sums of squares by block of the parameters; 0 of what others own.
+  /// Sums of squares by block of the parameters; 0 for blocks of other owners.
   std::span<const double> gradient;
   std::span<const double> change;
   std::span<const double> weights;
@@ -47,18 +47,18 @@ struct UpdateSums {
   std::vector<Tensor> tensors;  ///< by parameter
 };
 
-/// Sees what an updater is about to do to a network, and what it did. Lane thread, but for wish().
+/// Sees the state before and after an update. Lane thread, except wish().
 class UpdateWatcher {
  public:
   virtual ~UpdateWatcher() = default;
   virtual void before_update(const UpdateSlice& slice) = 0;
   virtual void after_update(const UpdateSlice& slice, const UpdatePlan& plan) = 0;
 
-  // Of updates that a device makes. The two above then have what was wished for.
+  // For updates on a device; the two above then get the wished-for elements.
 
-  /// Of the update that is opened next. Compute thread.
+  /// Returns the wish for the update that is opened next. Compute thread.
   [[nodiscard]] virtual UpdateWish wish() const { return {}; }
-  /// In the place of the two above, where figures were wished for.
+  /// Called instead of the two above if figures were wished for.
   virtual void take(const UpdateSums& /*sums*/, const UpdatePlan& /*plan*/) {}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The exchange of a network that this worker does not hold: there is none. Compute thread.
+// Stands in for the exchange of a network that this worker does not hold. Compute thread.
 #pragma once
 
 #include "base/errors.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a worker computes on: its CPU, or one CUDA device (worker/cuda/cuda_device.hpp). Compute
-// thread.
+// Interface of the device that a worker computes on: its CPU, or one CUDA device
+// (worker/cuda/cuda_device.hpp). Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -26,65 +26,63 @@
 
 namespace gangway::worker {
 
-/// How the gradients of each network become its new weights everywhere.
+/// Exchanges that turn each network's gradients into its new weights on all workers.
 using NetworkExchanges = PerNetwork<std::unique_ptr<NetworkExchange>>;
 
-/// As it is now.
+/// Present state of a device's memory.
 struct DeviceMemory {
   int num_devices = 0;  ///< of the machine
   std::int64_t total_bytes = 0;
-  std::int64_t used_bytes = 0;  ///< by whoever
+  std::int64_t used_bytes = 0;  ///< by all processes
 };
 
 class ComputeDevice {
  public:
   virtual ~ComputeDevice() = default;
   [[nodiscard]] virtual at::Device device() const = 0;
-  /// Equal where forward and backward give equal bits: "cpu", "NVIDIA H100 80GB HBM3".
+  /// Returns a name, equal if forward and backward give equal bits: "cpu", "NVIDIA H100 80GB HBM3".
   [[nodiscard]] virtual std::string kind() const = 0;
-  /// What else is known of how it computes, for people.
+  /// Returns further facts about its arithmetic, for the user.
   [[nodiscard]] virtual std::vector<messages::ArithmeticFact> facts() const { return {}; }
-  /// Whether work may still go on when the calls that asked for it have returned.
+  /// Returns whether calls return before their work on the device is done.
   [[nodiscard]] virtual bool lags_behind() const = 0;
-  /// Takes a network up, which outlives this: moves it to the device's memory, if that is another,
-  /// and lays out the sums of its gradients over the micro-batches `own`, in memory of the host
-  /// where the CPU adds them. All workers place theirs in one order.
+  /// Moves a network, which outlives this, to the device's memory. Lays out the sums of its
+  /// gradients over the micro-batches `own`, in host memory if the CPU adds them. All workers place
+  /// their networks in the same order.
   /// @param own  nothing: this worker does not hold the network
   virtual void place(NetworkState& network, std::optional<MicrobatchRange> own,
                      comm::HostMemory& host) = 0;
-  /// Meets the devices of all other workers, who call it as well. @pre the networks were placed
+  /// Connects to all other workers' devices; all workers call it. @pre the networks were placed
   /// @throws CommError
   [[nodiscard]] virtual NetworkExchanges connect(const PerNetwork<NetworkState*>& networks,
                                                  const ExchangeSetup& setup) = 0;
-  /// How real batches come to the device ahead of their use; null: they are used where they are
-  /// read.
+  /// Makes the staging of real batches on the device; null: batches are used where they are read.
   [[nodiscard]] virtual std::unique_ptr<BatchStaging> make_staging(const StagingSetup& /*setup*/) {
     return nullptr;
   }
-  /// How tensors of passes come to and from other workers' devices, who call it as well, before
-  /// they connect().
+  /// Makes the carrier of tensors between workers' devices. All workers call it before connect().
   [[nodiscard]] virtual std::unique_ptr<TensorCarrier> make_carrier(const CarrierSetup& setup) = 0;
-  /// Records what is computed; null: the device has nothing to gain from it, or cannot.
+  /// Makes a recorder of the device's work; null: the device gains nothing by it, or cannot.
   [[nodiscard]] virtual std::unique_ptr<GraphRecorder> make_recorder() { return nullptr; }
-  /// Behind each step, before anything of it is kept. @throws c10::OutOfMemoryError where a library
-  /// may have taken another kernel than the job's for want of memory, and so left other bits
+  /// Called after each step, before its results are kept. @throws c10::OutOfMemoryError if a
+  /// library lacked memory and may have chosen another kernel, with other bits
   virtual void require_own_kernels() const {}
-  /// Until all that was put on it is done.
+  /// Waits until all work on the device is done.
   virtual void wait() {}
-  /// Says what it spends its time on; null: it keeps pace with the calls.
+  /// Makes marks that measure the device's time; null: the device never lags behind the calls.
   [[nodiscard]] virtual std::unique_ptr<DeviceMarks> make_marks() { return nullptr; }
-  /// Nothing: it computes in the host's memory.
+  /// Returns the device's memory; nothing: it computes in host memory.
   [[nodiscard]] virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
-  /// What its allocator has: `allocated_bytes`, `reserved_bytes` and, of a GPU, `peak_bytes` and
-  /// `retries`, and its limit, where that has less left than the one told there.
+  /// Adds its allocator's figures: `allocated_bytes`, `reserved_bytes` and, for a GPU, `peak_bytes`
+  /// and `retries`. Sets the memory limit if the device has less left than the limit in `figures`.
   virtual void tell_memory(messages::MemoryFigures& figures) const = 0;
-  /// What its driver last told of it; does not wait. Nothing where none does.
+  /// Returns the driver's last gauges, without waiting; nothing if the driver reports none.
   [[nodiscard]] virtual std::optional<messages::DeviceGauges> gauges() const {
     return std::nullopt;
   }
-  /// Payload that it has sent to other workers' devices by itself.
+  /// Returns the payload bytes that it has sent to other workers' devices by itself.
   [[nodiscard]] virtual std::uint64_t bytes_sent() const { return 0; }
-  /// Parts from them in good order. @pre no exchange is left. @throws CommError
+  /// Disconnects from the other workers. @pre no exchange is left. @throws CommError
   virtual void finish() = 0;
 };
 
@@ -107,7 +105,7 @@ class CpuDevice : public ComputeDevice {
   std::map<const NetworkState*, comm::PartialStack> partials_;  // until they are connected
 };
 
-/// Makes the device of one worker. @throws EnvironmentError where there is none.
+/// Makes the device of one worker. @throws EnvironmentError if there is none.
 using DeviceMaker = std::function<std::unique_ptr<ComputeDevice>(
     const Job& job, const Execution& execution, const Neighbours& neighbours, int worker)>;
 

@@ -35,7 +35,7 @@ NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
   return exchanges;
 }
 
-// LibTorch counts nothing of a CPU unless somebody listens to each request; the heap knows at once.
+// Asks the heap, because LibTorch does not count CPU memory unless every request is watched.
 void CpuDevice::tell_memory(messages::MemoryFigures& figures) const {
   const struct mallinfo2 heap = ::mallinfo2();
   figures.allocated_bytes = heap.uordblks + heap.hblkhd;

@@ -17,8 +17,7 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-/// Shares the time after `begin` out among the buckets: each has the stretch that it alone made
-/// longer.
+/// Divides the time after `begin` among the buckets: each gets the time that it alone added.
 void add_by_bucket(std::span<const Clock::time_point> finished_at, Clock::time_point begin,
                    std::vector<double>& by_bucket) {
   by_bucket.resize(finished_at.size(), 0.0);
@@ -98,7 +97,7 @@ void CpuExchange::reduce() {
 
 void CpuExchange::await() {
   if (reducer_.needs() == comm::Exchange::Need::kNothing) {
-    return lane_.wait(reducer_);  // which may have failed since
+    return lane_.wait(reducer_);  // the reducer may have failed since
   }
   const auto begin = Clock::now();
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A network's exchange in host memory: partials, watch, reducer, updater, and the lane that runs
-// them beside the compute thread. Compute thread.
+// Runs a network's exchange in host memory: partials, watch, reducer, updater. The lane runs reduce
+// and update while the compute thread continues. Compute thread.
 #pragma once
 
 #include <vector>
@@ -31,7 +31,7 @@ class CpuExchange final : public NetworkExchange {
   void close_leaf(int microbatch) override;
   void restart_leaves() override {
     partials_.restart();
-    (void)watch_.rehearsed();  // where a recording failed
+    (void)watch_.rehearsed();  // leftovers of a failed recording
   }
   [[nodiscard]] at::Tensor gradient_sums() override {
     return tensor_over(partials_.buffers(), partials_.num_elements(), state_.device());
@@ -43,7 +43,7 @@ class CpuExchange final : public NetworkExchange {
   [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
   [[nodiscard]] bool completes(const std::vector<std::size_t>& /*buckets*/,
                                const std::function<void()>& play) override {
-    play();  // and whoever asks is told when that is over
+    play();  // a CPU has finished on return
     return true;
   }
   void send_played(const std::vector<std::size_t>& buckets) override;
@@ -64,7 +64,7 @@ class CpuExchange final : public NetworkExchange {
   GradientWatch watch_;
   bool is_open_ = false;
   int phase_ = 0;
-  bool agrees_ = false;  // on the norm, in the exchange that was opened last
+  bool agrees_ = false;  // on the norm, in the last opened exchange
   std::vector<Exposure> exposures_;
   std::size_t unfired_ = 0;
 };

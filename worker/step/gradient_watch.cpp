@@ -81,12 +81,12 @@ std::vector<std::size_t> GradientWatch::rehearsed() {
 void GradientWatch::begin() {
   std::ranges::copy(parameters_in_, awaited_.begin());
   for (std::size_t i = 0; i < has_fired_.size(); ++i) {
-    has_fired_[i] = state_.holds(i) ? 0 : 1;  // of what others hold nothing is awaited
+    has_fired_[i] = state_.holds(i) ? 0 : 1;  // does not wait for other holders' gradients
   }
   is_armed_ = true;
   for (std::size_t bucket = 0; bucket < awaited_.size(); ++bucket) {
     if (awaited_[bucket] == 0) {
-      tell(bucket);  // statistics alone, which forward has left
+      tell(bucket);  // statistics only, finished by the forward
     }
   }
 }

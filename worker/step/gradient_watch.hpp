@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Sees which gradients of a network a backward has completed, and tells of each bucket whose
-// gradients are all complete, while backward goes on. Armed for the one backward that is the last
-// of its phase: only then is a gradient final when it has been added to. What a phase does not
-// touch (a penalty alone gives some parameters no gradient) never fires; it leaves when the phase
-// ends.
+// Reports each bucket of a network when a backward has completed all its gradients, while backward
+// continues. Armed for the last backward of a phase, because only then does an added gradient
+// become final. Parameters without a gradient in the phase (a penalty may skip some) never fire;
+// their buckets leave when the phase ends.
 //
-// A backward that a device records, or that is computed to be compared with a recording, rehearses:
-// the same buckets become complete, and travel in the steps that play it.
+// A recorded backward, or one compared with a recording, is rehearsed: its completed buckets are
+// noted and travel in the steps that play the recording.
 //
-// Compute thread, or the one of autograd's that works for it: on the CPU autograd calls hooks on
-// the thread that called backward, for a CUDA device on a thread of that device, while the caller
-// waits. The hooks allocate nothing.
+// Compute thread, or autograd's thread on its behalf. On the CPU autograd calls hooks on the thread
+// that called backward; for a CUDA device, on a thread of that device while the caller waits. The
+// hooks allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -25,25 +24,25 @@ class GradientWatch {
  public:
   /// Puts a post-accumulate hook on each parameter that this worker holds of the network.
   /// @param on_bucket  called with each bucket that has become complete
-  /// @param on_rehearsed  the same, of a backward that rehearses; null: nobody hears
+  /// @param on_rehearsed  called instead in a rehearsed backward; null: no call
   GradientWatch(NetworkState& state, std::function<void(std::size_t)> on_bucket,
                 std::function<void(std::size_t)> on_rehearsed = {});
   ~GradientWatch();
   GradientWatch(const GradientWatch&) = delete;
   GradientWatch& operator=(const GradientWatch&) = delete;
 
-  /// The last backward of a phase follows. Buckets that hold statistics alone are complete already:
-  /// forward has left them.
+  /// Call before the last backward of a phase. Buckets that hold only statistics are complete at
+  /// once, because the forward has finished them.
   void arm();
-  /// As arm(), of a backward that rehearses.
+  /// Like arm(), for a rehearsed backward.
   void rehearse();
-  /// It is over. Returns the buckets that it has completed, in that order.
+  /// Ends a rehearsed backward. Returns the buckets that it completed, in order.
   std::vector<std::size_t> rehearsed();
-  /// The phase is over. Returns how many parameters it has left without a gradient: their zeros
-  /// travel with the rest. 0 where it was not armed.
+  /// Ends the phase. Returns the number of parameters without a gradient, whose zeros travel with
+  /// the rest. 0 if it was not armed.
   std::size_t disarm();
-  /// All parameters of a block of the network are complete: for gradients that are not accumulated
-  /// by autograd (penalties).
+  /// Reports that all gradients of a block are complete, for gradients that autograd does not
+  /// accumulate (penalties).
   void complete_block(std::size_t block);
 
  private:
@@ -56,13 +55,13 @@ class GradientWatch {
   NetworkState& state_;
   std::function<void(std::size_t)> on_bucket_;
   std::function<void(std::size_t)> on_rehearsed_;
-  std::vector<std::vector<std::size_t>> buckets_;  // by parameter: those that hold a piece of it
-  std::vector<std::size_t> first_of_block_;        // parameter; one more than there are blocks
+  std::vector<std::vector<std::size_t>> buckets_;  // by parameter: the buckets that hold a part
+  std::vector<std::size_t> first_of_block_;        // first parameter of each block, and the end
   std::vector<std::size_t> parameters_in_;         // by bucket
   std::vector<std::size_t> awaited_;               // by bucket: parameters still to come
   std::vector<char> has_fired_;                    // by parameter
   bool is_armed_ = false;
-  bool rehearses_ = false;              // what is armed for
+  bool rehearses_ = false;              // whether the armed backward is rehearsed
   std::vector<std::size_t> rehearsed_;  // buckets
 };
 

@@ -6,7 +6,7 @@
 namespace gangway::worker {
 namespace {
 
-/// Of a group's workers what is told `by_worker` of all; nothing where that is nothing.
+/// Returns the group's entries of `by_worker`; empty if that is empty.
 std::vector<int> of_group(const std::vector<int>& by_worker, const NetworkGroup& group) {
   std::vector<int> found;
   for (const int worker : group.workers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// With whom this worker exchanges each network: all workers, or where networks are apart those that
-// hold it, or its chunk of it, as a world of their own. Compute thread.
+// Makes the exchange setup of each network: of all workers, or, if networks are apart, of the group
+// that holds the network or the same chunk. Compute thread.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace gangway::worker {
 
 class GroupSetups {
  public:
-  /// @param world  of all workers; what it refers to outlives this
+  /// @param world  setup of all workers; the objects that it refers to outlive this
   GroupSetups(ExchangeSetup world, const Layout& groups);
 
-  /// Of all workers, with each network's own inside (ExchangeSetup::of).
+  /// Returns the setup of all workers, with each network's own inside (ExchangeSetup::of).
   [[nodiscard]] const ExchangeSetup& all() const { return world_; }
 
  private:
-  /// Of workers that are not all.
+  /// Setup of a group of workers.
   struct Group {
     comm::GroupTransport transport;
     comm::HostGroup host;
     ExchangeSetup setup;
-    /// @param chunk  of `network` that they share
+    /// @param chunk  of `network`, shared by the group
     Group(const ExchangeSetup& world, const NetworkGroup& network, int chunk);
 
    private:

@@ -28,7 +28,8 @@ namespace {
 constexpr std::string_view kCalibrationFile = "calibration.json";
 constexpr std::size_t kMaxCalibrationBytes = std::size_t{1} << 16U;
 
-/// By worker, who shares memory with whom under `transport`; `machines` says who could.
+/// Returns by worker a host number, equal for workers that share memory under `transport`;
+/// `machines` says which could.
 std::vector<int> sharing(TransportKind transport, const std::vector<int>& machines) {
   const TransportTraits& traits = traits_of(transport);
   if (traits.sharing == MemorySharing::kNobody) {
@@ -47,7 +48,7 @@ std::vector<int> sharing(TransportKind transport, const std::vector<int>& machin
   return machines;
 }
 
-/// Of GPUs' gradients; empty where no host has several workers to send for.
+/// Describes the route of GPUs' gradients; empty if no host has several workers.
 std::string route_text(TransportKind transport, const std::vector<int>& machines) {
   const std::size_t hosts = std::set(machines.begin(), machines.end()).size();
   return traits_of(transport).sharing == MemorySharing::kNobody || hosts == 1 ||
@@ -60,7 +61,7 @@ std::string shared_name(const std::string& token) {
   return fmt::format("{:016x}", XXH3_64bits(token.data(), token.size()));
 }
 
-/// Lane thread of every worker; equal on all.
+/// Returns the calibration, equal on all workers. Lane thread of every worker.
 comm::Calibration calibrated(const std::vector<int>& machines, const std::string& token,
                              const std::filesystem::path& run_directory,
                              comm::Transport& transport) {
@@ -105,7 +106,7 @@ Neighbours find_neighbours(const Job& job, TransportKind wanted, const std::stri
   const std::vector<int> hosts = sharing(kind, machines);
   const std::vector<int> members = comm::workers_of(hosts[me], hosts);
   const std::size_t beside = comm::workers_of(machines[me], machines).size();
-  // A core for each compute thread, and one for this worker's lane.
+  // Needs a core for each compute thread, and one for this worker's lane.
   const bool owns_core = static_cast<std::size_t>(usable_cores()) >=
                          beside * (static_cast<std::size_t>(job.numerics.threads) + 1);
   std::string summary = fmt::format(

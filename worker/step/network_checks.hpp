@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is checked of one network while it trains (layout.check_steps, layout.audit): that all
-// replicas of its weights are equal, and that others would have updated it to the same bits.
-// Neither is waited for: what is found wrong fails the lane, and with it the next wait for it.
-// Compute thread.
+// Checks one network while it trains (layout.check_steps, layout.audit): that all replicas of its
+// weights are equal, and that another worker computes the same update bits. Checks run in the
+// background: a failed check fails the lane, and so the next wait for it. Compute thread.
 #pragma once
 
 #include "comm/reduce/replica_check.hpp"
@@ -13,23 +12,22 @@ namespace gangway::worker {
 
 class NetworkChecks {
  public:
-  /// Has the lane drive the checks, and `exchange` show its updates, where the job wants that.
-  /// Keeps references to what `setup` refers to.
+  /// Attaches the checks that the job wants to the lane and to the updates of `exchange`. Keeps
+  /// references to the contents of `setup`.
   NetworkChecks(NetworkState& state, NetworkId network, std::uint64_t seed, const Execution& how,
                 const ExchangeSetup& setup, NetworkExchange& exchange);
-  /// @pre nothing shows updates to it any more
+  /// @pre no exchange shows updates to it any more
   ~NetworkChecks();
   NetworkChecks(const NetworkChecks&) = delete;
   NetworkChecks& operator=(const NetworkChecks&) = delete;
 
-  /// Whether `step` (steps done) is one in which something is checked.
+  /// Returns whether `step` (steps done) is due for a check.
   [[nodiscard]] bool are_due(std::int64_t step) const;
-  /// Begins to compare the weights as they are, and to audit the update that is opened next, by
-  /// `plan`. Every worker calls it with equal arguments. @pre no exchange of the network is under
-  /// way
+  /// Begins to compare the present weights, and to audit the update that is opened next, by `plan`.
+  /// Every worker calls it with equal arguments. @pre no exchange of the network is under way
   void begin(std::int64_t step, const UpdatePlan& plan);
-  /// Compares the weights as they are, and waits until no check is under way. @pre as above
-  /// @throws InvariantError where something differs
+  /// Compares the present weights and waits for all checks. @pre as above
+  /// @throws InvariantError if something differs
   void finish(std::int64_t step);
 
  private:

@@ -30,7 +30,7 @@ void update_average(double decay, std::span<const float> weights, std::span<floa
 void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
                   const UpdateSlice& slice) {
   const std::size_t parameters =
-      comm::intersect(slice.range, layout.parameter_range()).size();  // they come first
+      comm::intersect(slice.range, layout.parameter_range()).size();  // parameters come first
   const std::size_t statistics = slice.range.size() - parameters;
   if (parameters > 0) {
     gan::OptimizerSlice step{.weights = slice.weights.first(parameters),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Turns reduced gradients into new weights for one network's slices: the optimiser on parameters,
-// the running average on statistics, then the weight average over both. Lane thread, between
-// `prepare` calls of the compute thread.
+// Updates one network's slices from reduced gradients: the optimiser on parameters, the running
+// average on statistics, then the weight average on both. Lane thread, between `prepare` calls of
+// the compute thread.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace gangway::worker {
 
-/// The arithmetic of an update, and nothing else: equal inputs give equal bits. Any thread.
+/// Computes an update and nothing else: equal inputs give equal bits. Any thread.
 void update_slice(const UpdatePlan& plan, const comm::ArenaLayout& layout,
                   const UpdateSlice& slice);
 
@@ -20,19 +20,19 @@ class NetworkUpdater final : public comm::SliceUpdater {
  public:
   explicit NetworkUpdater(NetworkState& state) : state_(state) {}
 
-  /// Sets what the next update does. Compute thread, before the update is submitted to the lane.
+  /// Sets the plan of the next update. Compute thread, before the update is submitted to the lane.
   void prepare(const UpdatePlan& plan) { plan_ = plan; }
-  /// From now on `watcher` sees all updates; it outlives them. @pre none is under way
+  /// Adds `watcher`, which sees all updates and outlives them. @pre none is under way
   void show_to(UpdateWatcher& watcher) { watchers_.push_back(&watcher); }
 
   void update(comm::ElementRange range, std::span<const float> mean) override;
-  /// Leaves the slice as it is, batch statistics too; who watches sees that.
+  /// Leaves the slice unchanged, batch statistics too; tells watchers that it was skipped.
   void skip(comm::ElementRange range, std::span<const float> mean) override;
 
  private:
   [[nodiscard]] UpdateSlice slice_of(comm::ElementRange range, std::span<const float> mean);
   void show_before(const UpdateSlice& slice);
-  /// To the watchers, with what became of the plan.
+  /// Shows the watchers the slice after the update, and whether it was skipped.
   void show_after(const UpdateSlice& slice, bool was_skipped);
 
   NetworkState& state_;

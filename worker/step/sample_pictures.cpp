@@ -24,8 +24,7 @@ namespace gangway::worker {
 namespace {
 
 constexpr int kScatterPoints = 1024;
-/// Tags of the average's gather, apart from those of a load
-/// (worker/state/load_from_checkpoint.cpp).
+/// Tag of the average's gather; differs from a load's (worker/state/load_from_checkpoint.cpp).
 constexpr int kPicturePart = 32;
 
 bool shows_points(const Job& job) { return job.model.family->makes_points; }
@@ -54,8 +53,8 @@ void write_grid(const std::filesystem::path& path, const at::Tensor& examples, i
                            columns);
 }
 
-/// Inputs, what `generator` makes of them (null: left out) and targets, as rows: about as many
-/// pictures as a grid of others has.
+/// Returns rows of inputs, outputs of `generator` (null: left out) and targets, with about as many
+/// pictures as a grid.
 at::Tensor side_rows(const SamplePictures::Setup& setup, gan::Network* generator) {
   const data::SampleOrder order(setup.job.training.seed, setup.dataset.size());
   const int bands = std::max(1, setup.grid / 3);
@@ -117,8 +116,8 @@ void SamplePictures::write_own(const std::string& file) {
     const std::filesystem::path sounds = std::filesystem::path(path).replace_extension(".wav");
     std::error_code failure;
     if (shown.wav.empty()) {
-      std::filesystem::remove(sounds, failure);  // of the run before a resume
-    } else {                                     // first: who finds the picture looks for it
+      std::filesystem::remove(sounds, failure);  // left by the run before a resume
+    } else {                                     // written first: the picture's reader expects it
       write_file_atomically(sounds, shown.wav);
     }
     write_grid(path, shown.pictures, setup_.grid);
@@ -149,7 +148,7 @@ bool SamplePictures::write_fakes(const std::string& file) {
       write(file, side_rows(setup_, &generator.network()));
       return;
     }
-    if (setup_.job.training.recipe->takes_pictures) {  // those of reals.png, place by place
+    if (setup_.job.training.recipe->takes_pictures) {  // same pictures as in reals.png
       write(file, gan::translated(generator.network(),
                                   first_reals(setup_.job, setup_.dataset, setup_.grid)));
       return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pictures of a run: real examples once, generated ones of fixed noise again and again. One
-// worker draws; the others only help to gather averages. Compute thread.
+// Writes the pictures of a run: real examples once, and generated ones from fixed noise repeatedly.
+// One worker draws; the others only help to gather averages. Compute thread.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +20,11 @@ class SamplePictures {
     const Job& job;
     int grid;  ///< pictures a side of a grid
     const data::Dataset& dataset;
-    NetworkId network;  ///< that makes them
+    NetworkId network;  ///< makes the pictures
     PerNetwork<NetworkState*> states;
-    /// Makes them with all networks instead; null: nobody does.
+    /// The user's step, which makes pictures with all networks instead; null: not used.
     gan::PythonStep* own_step = nullptr;
-    int drawer = 0;  ///< the worker that draws generated ones: the first that holds the network
+    int drawer = 0;  ///< draws generated ones: first worker with the network
     comm::Transport& transport;
     comm::Lane& lane;
     std::filesystem::path run_directory;
@@ -34,15 +34,15 @@ class SamplePictures {
 
   /// Writes reals.png: the first examples of the first data pass. Worker 0 only.
   void write_reals() const;
-  /// Writes `file` (a name in the run directory) from fixed noise, or where the recipe changes
-  /// pictures from those of reals.png, and the averaged generator; where the step makes sounds, a
-  /// file of them beside it. All workers call it; true on the one that wrote.
+  /// Writes `file` (a name in the run directory) with the averaged generator. Its input is fixed
+  /// noise, or the pictures of reals.png if the recipe transforms pictures. If the step makes
+  /// sounds, writes a file of them too. All workers call it; returns true on the one that wrote.
   bool write_fakes(const std::string& file);
 
  private:
-  /// The average of the network, or else its weights: whole on the drawer, once all have called it.
+  /// Gathers the network's average, or else its weights, on the drawer; all workers call it.
   [[nodiscard]] comm::Arena& gathered(NetworkId network);
-  /// Of all networks' averages.
+  /// Writes the pictures of the user's step, with all networks' averages.
   void write_own(const std::string& file);
   void write(const std::string& file, const at::Tensor& examples) const;
 

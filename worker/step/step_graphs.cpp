@@ -27,12 +27,12 @@ using pipeline::Operation;
 
 namespace {
 
-/// Libraries choose kernels and take their memory in the first steps of a kind.
+/// First plain steps of a list, in which libraries choose kernels and take memory.
 constexpr int kPlainSteps = 2;
-/// Lists of instructions: lazy penalties make a few. Steps of further ones are plain.
+/// Most recorded lists of instructions; lazy penalties make a few. Others run as plain steps.
 constexpr std::size_t kMostLists = 8;
-/// Kernels that add in any order differ in the last bits of 16-bit numbers; work that is missing
-/// from a graph leaves no numbers at all.
+/// Kernels with an undefined order of sums differ in the last bits of 16-bit numbers; work that is
+/// missing from a graph leaves NaNs.
 constexpr double kToleranceOfInexactSteps = 0.1;
 
 bool is_of_an_exchange(Operation operation) {
@@ -68,7 +68,7 @@ std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
 
 bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance) {
   if (tolerance == 0.0) {
-    // As integers: bits, and no number that is not equal to itself.
+    // As integers: compares bits, and NaNs compare equal to themselves.
     return plain.view(at::kInt).equal(played.view(at::kInt));
   }
   const auto norm = [](const at::Tensor& values) { return values.norm().item<double>(); };
@@ -123,7 +123,7 @@ std::vector<StepGraphs::Part> StepGraphs::parts_of(const std::vector<Instruction
 void StepGraphs::record(Known& known) {
   known.parts = parts_of(known.schedule);
   StepOperations& operations = setup_.operations;
-  operations.finish_exchanges();  // a recorder may compute: nobody else looks at gradients then
+  operations.finish_exchanges();  // a recording may write gradients
   operations.prepare_reals();
   try {
     for (Part& part : known.parts) {
@@ -137,7 +137,7 @@ void StepGraphs::record(Known& known) {
     known.losses = operations.exchange_losses(operations.no_losses());
     known.is_recorded = true;
   } catch (const CommError&) {
-    throw;  // of a peer, whatever was recorded
+    throw;  // caused by a peer, not by the recording
   } catch (const std::exception& error) {
     give_up(error.what());
   }
@@ -169,7 +169,7 @@ void StepGraphs::compute(Part& part) {
     by_microbatch[instruction.microbatch - setup_.local.begin].push_back(instruction);
   }
   for (auto next = by_microbatch.begin(); next != by_microbatch.end();) {
-    // By place: what a micro-batch has left in one part it finds in the next on the same branch.
+    // Indexed by place: a micro-batch finds the results of one part in the next on the same branch.
     std::vector<std::function<void()>> bodies(static_cast<std::size_t>(branches_));
     std::vector<std::pair<Instruction, std::size_t>> closed;
     for (const int wave = next->first / branches_;
@@ -198,7 +198,7 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
   operations.prepare_reals();
   setup_.recorder.begin_step(operations.seed(), operations.step());
   known.is_proven = true;
-  std::size_t begin = 0;  // of what was computed and not compared yet
+  std::size_t begin = 0;  // first part not compared yet
   for (std::size_t i = 0; i < known.parts.size(); ++i) {
     const Part& part = known.parts[i];
     if (known.is_proven && part.instructions.front().operation == Operation::kReduce && begin < i) {
@@ -223,7 +223,7 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
   std::vector<at::Tensor> plain;
   for (const at::Tensor& each : sums) {
     plain.push_back(each.clone());
-    each.fill_(std::numeric_limits<float>::quiet_NaN());  // not what happens to lie there
+    each.fill_(std::numeric_limits<float>::quiet_NaN());  // so that old values cannot match
   }
   StepLosses losses = operations.exchange_losses(operations.no_losses());
   bool are_equal = true;
@@ -249,7 +249,7 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 }
 
 bool StepGraphs::is_proven_anew() const {
-  // Often at first, then seldom: a plain step takes as long as ten that are played.
+  // Often at first, then rarely: a plain step takes as long as ten played ones.
   constexpr std::int64_t kSeldom = 16;
   const std::int64_t every = setup_.execution.check_steps;
   const std::int64_t step = setup_.operations.step();
@@ -297,7 +297,7 @@ void StepGraphs::play_and_send(const Part& part) {
 
 void StepGraphs::play(Known& known, pipeline::Operations& marked) {
   StepOperations& operations = setup_.operations;
-  if (!std::exchange(known.was_played, true)) {  // what plain steps took is as much again
+  if (!std::exchange(known.was_played, true)) {  // plain steps' memory is as large again
     operations.finish_exchanges();
     setup_.recorder.give_back();
   }

@@ -24,7 +24,7 @@ namespace {
 
 double scale_of(std::int64_t exponent) { return std::ldexp(1.0, static_cast<int>(exponent)); }
 
-/// More than a loss scale has to fall from where it begins until nothing overflows.
+/// More skips than a loss scale needs to fall from its start until nothing overflows.
 constexpr std::int64_t kMostSkipsInARow = 25;
 
 PerNetwork<gan::Network*> plain_networks(const PerNetwork<NetworkState*>& states) {
@@ -174,10 +174,10 @@ void StepOperations::perform_beside(const Instruction& at, std::size_t place) {
 }
 
 void StepOperations::begin_leaf(const Instruction& at) {
-  (void)loss_exponent(at);  // of what follows
+  (void)loss_exponent(at);  // updates loss_exponent_ for the phase
   if (const double weight = phase(at).orthogonal_weight; weight > 0.0 && at.microbatch == 0) {
-    // It is the same whatever the examples are: once an update, in the leaf of the job's first
-    // micro-batch, and as often as the mean over leaves divides it.
+    // This gradient does not depend on examples: it is added once per update, in the job's first
+    // micro-batch, times the micro-batches by which the mean over leaves divides.
     NetworkState& state = *networks_[at.network];
     gan::add_orthogonal_gradient(state.network(),
                                  weight * job_.training.microbatches * pass_.loss_scale(),
@@ -197,7 +197,7 @@ void StepOperations::settle_statistics(const Instruction& at) {
 }
 
 void StepOperations::open_exchange(const Instruction& at) {
-  await(at.network);  // of the update before: it is over, and counts
+  await(at.network);  // waits for the previous update's counts
   settle_update(at.network);
   const UpdatePlan plan = update_plan(at);
   begin_checks(at, plan);
@@ -209,11 +209,11 @@ void StepOperations::open_exchange(const Instruction& at) {
 
 void StepOperations::begin_record(const Instruction& at, const UpdatePlan& plan) {
   UpdateRecord& record = *records_[at.network];
-  if (record.is_looking()) {  // a few times a thousand images
+  if (record.is_looking()) {  // a few times per thousand images
     exchanges_[at.network]->await_shown();
   }
   record.settle();
-  // Lazy regularisers have gradients of their own kind, and not in every step.
+  // Not for lazy regularisers: their gradients differ in kind and are not in every step.
   if (phase(at).interval == 1 && at.repeat + 1 == phase(at).repeats) {
     record.begin(plan, {.norms = figure_steps_.measures(step_),
                         .histograms = has_histograms() ? std::optional(step_ + 1) : std::nullopt});
@@ -227,8 +227,8 @@ void StepOperations::tell_updates(messages::Progress& progress) {
 }
 
 void StepOperations::begin_checks(const Instruction& at, const UpdatePlan& plan) {
-  // Here the weights are those that the step has used, and may not change before this worker says
-  // that a gradient is complete: nothing has to be awaited.
+  // The weights are those of this step and cannot change before this worker reports complete
+  // gradients, so nothing is awaited.
   std::int64_t& checked = checked_step_[at.network];
   if (checked == step_ || !checks_[at.network]->are_due(step_)) {
     return;
@@ -276,7 +276,7 @@ void StepOperations::settle_update(NetworkId network) {
 void StepOperations::require_bounded(NetworkId network, std::int64_t step) const {
   const double bound = job_.training.divergence.gradient_norm;
   const std::optional<double> norm = exchanges_[network]->agreed_norm();
-  if (bound > 0.0 && norm && !(*norm <= bound)) {  // a NaN is no number below it
+  if (bound > 0.0 && norm && !(*norm <= bound)) {  // a NaN fails this comparison
     throw DivergedError(
         fmt::format("step {}: the norm of the {}'s gradient is {:.4g}, above "
                     "training.divergence.gradient_norm {:g}: lower its lr or the weights of "
@@ -304,7 +304,7 @@ std::int64_t StepOperations::loss_exponent(const Instruction& at) {
   if (key == scaled_) {
     return loss_exponent_;
   }
-  // Not again in this repeat of the phase: its own updates change what the next will have.
+  // Once per repeat of the phase, because its own updates change the next exponent.
   scaled_ = key;
   std::optional<std::int64_t> least;
   for (const NetworkId network : phase(at).networks) {
@@ -348,7 +348,7 @@ void StepOperations::settle() {
 UpdatePlan StepOperations::update_plan(const Instruction& at) {
   const auto images_per_step = static_cast<double>(job_.images_per_step());
   const NetworkSpec& network = job_.networks[at.network];
-  // Counted up to the end of this step, so that a warm-up does not begin with a rate of zero.
+  // Counts images up to the end of this step, so that a warm-up does not begin with rate zero.
   const double images = static_cast<double>(step_ + 1) * images_per_step;
   UpdatePlan plan;
   plan.settings = gan::scheduled_settings(network, images, job_.burn_in_images(),
@@ -360,7 +360,7 @@ UpdatePlan StepOperations::update_plan(const Instruction& at) {
     plan.snapshot_step = step_ + 1;
   }
   plan.harvests = pipeline::harvests_of(phase(at), at.network);
-  // Once a step: its half-life is one of images, whatever the network's updates in between.
+  // Averages once per step, because the half-life counts images, not updates.
   plan.average_decay =
       at.is_last_update
           ? gan::average_decay(network, {.images = images,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each instruction of a schedule does: passes compute, exchanges carry what they leave. The
-// order is the schedule's. Compute thread.
+// Performs the instructions of a schedule: passes compute, exchanges carry their gradients. The
+// schedule sets the order. Compute thread.
 #pragma once
 
 #include <memory>
@@ -28,126 +28,125 @@ class StepOperations final : public pipeline::Operations {
     const std::vector<pipeline::Phase>& phases;
     PerNetwork<NetworkState*> networks;
     RealBatches& reals;
-    const ExchangeSetup& exchange;  ///< of those below; for the checks
+    const ExchangeSetup& exchange;  ///< setup of `exchanges`; for the checks
     NetworkExchanges exchanges;
-    PerNetwork<UpdateWatcher*> watchers = {};  ///< see all updates; empty: nobody does
+    PerNetwork<UpdateWatcher*> watchers = {};  ///< see all updates; empty: none
     at::Device device;
     MicrobatchRange local;
     ImagePools* pools = nullptr;  ///< null: no pass asks for one
-    /// Of decisions; grows while training goes on. Null: there are none.
+    /// Changes of settings that were decided; grows during training. Null: none.
     const std::vector<SettingsChange>* changes = nullptr;
-    /// Where networks are apart; as PassRun's.
+    /// If networks are apart, as for PassRun.
     const pipeline::PassShares* shares = nullptr;
     RemoteTensors* remote = nullptr;
   };
   explicit StepOperations(Setup setup);
 
-  /// Names the step of the instructions that follow, and whether a snapshot follows it.
+  /// Begins the step of the next instructions. @param snapshot_follows  take a snapshot after it
   void begin_step(std::int64_t step, bool snapshot_follows = false);
   void perform(const pipeline::Instruction& instruction) override;
 
-  /// Of the step that was performed. @pre it is over
+  /// Returns the losses of the performed step. @pre the step is over
   [[nodiscard]] StepLosses take_losses();
 
-  // For steps that are recorded (worker/step/step_graphs.hpp).
+  // For recorded steps (worker/step/step_graphs.hpp).
 
   [[nodiscard]] std::int64_t step() const { return step_; }
   [[nodiscard]] std::uint64_t seed() const { return pass_.seed(); }
   [[nodiscard]] gan::PythonStep* own_step() { return pass_.own_step(); }
-  /// As PassRun's.
+  /// Forwards to PassRun.
   void seed_call(const pipeline::Instruction& at) const { pass_.seed_call(at); }
-  /// The step's real examples, all of them, lie where passes look for them.
+  /// Places all of the step's real examples where passes look for them.
   void prepare_reals() { reals_.prepare(step_); }
   [[nodiscard]] at::Tensor gradient_sums(NetworkId network) {
     return exchanges_[network]->gradient_sums();
   }
-  /// From now on micro-batches may be computed beside one another, `places` at a time.
+  /// Prepares to compute micro-batches side by side, `places` at a time.
   void prepare_beside(std::size_t places) {
     pass_.keep_microbatches();
     for (NetworkState* state : networks_) {
       state->prepare_leaves_beside(places);
     }
   }
-  /// As perform(), of a micro-batch that others are computed beside: its leaves lie in memory of
-  /// their own until take_in(). Of each place one micro-batch at a time.
+  /// Like perform(), for a micro-batch computed beside others: its leaves have their own memory
+  /// until take_in(). One micro-batch at a time in each place.
   void perform_beside(const pipeline::Instruction& at, std::size_t place);
-  /// What its leaf of a network has become in its place is the micro-batch's, and closed. In
-  /// ascending order, as leaves are. @param at  the kCloseLeaf
+  /// Copies the leaf of a network from `place` to the micro-batch's leaf and closes it. Called in
+  /// ascending order, as for leaves. @param at  the kCloseLeaf
   void take_in(const pipeline::Instruction& at, std::size_t place) {
     exchanges_[at.network]->open_leaf();
     networks_[at.network]->take_leaf_beside(place);
     exchanges_[at.network]->close_leaf(at.microbatch);
   }
-  /// In the place of a kArm, where the backward that follows is recorded, or computed to be
-  /// compared with a recording.
+  /// Replaces a kArm if the following backward is recorded, or compared with a recording.
   void rehearse(const pipeline::Instruction& at) {
     settle_statistics(at);
     exchanges_[at.network]->rehearse();
   }
-  /// Buckets that it has completed.
+  /// Returns the buckets that the rehearsed backward completed.
   [[nodiscard]] std::vector<std::size_t> rehearsed(const pipeline::Instruction& at) {
     return exchanges_[at.network]->rehearsed();
   }
-  /// As the exchange's.
+  /// Forwards to the exchange.
   [[nodiscard]] bool completes(const pipeline::Instruction& at,
                                const std::vector<std::size_t>& buckets,
                                const std::function<void()>& play) {
     return exchanges_[at.network]->completes(buckets, play);
   }
-  /// Before a graph with that backward is played, and behind.
+  /// Call before and after a graph with that backward is played.
   void open_exchange(const pipeline::Instruction& at);
   void send_played(const pipeline::Instruction& at, const std::vector<std::size_t>& buckets) {
     exchanges_[at.network]->send_played(buckets);
   }
-  /// Puts `losses` in the place of those of the step so far.
+  /// Replaces the step's losses so far by `losses` and returns them.
   StepLosses exchange_losses(StepLosses losses) {
     return std::exchange(losses_, std::move(losses));
   }
   [[nodiscard]] StepLosses no_losses() const { return {local_, networks_.size()}; }
-  /// The step is over, and `losses` are where it has left its own, unless it has told them.
+  /// Takes the finished step's losses from `losses`, unless the step has added its own.
   void take_up(const StepLosses& losses);
-  /// What was computed of the step is forgotten. @pre no exchange of it has begun
+  /// Drops everything computed in the step. @pre no exchange of it has begun
   void begin_again();
 
-  /// Adds figures of updates that were over before this step's of their network began.
+  /// Adds figures of updates that ended before their network's update in this step began.
   void tell_updates(messages::Progress& progress);
-  /// Whether histograms are made of the step that was performed.
+  /// Returns whether histograms are made of the performed step.
   [[nodiscard]] bool has_histograms() const { return figure_steps_.has_histograms(step_); }
-  /// Waits until no exchange is under way: the networks' states are those between two steps.
+  /// Waits for all exchanges, so that the networks' states are those between two steps.
   void finish_exchanges();
-  /// The same, and until no check is: the replicas' weights were compared. All workers call it.
-  /// @throws InvariantError where they differ
+  /// Waits for all exchanges and checks, and compares the replicas. All workers call it.
+  /// @throws InvariantError if they differ
   void settle();
-  /// Of exchanges that were awaited, as far as it is known by now; each once.
+  /// Returns the exposures of awaited exchanges that are known by now; each once.
   [[nodiscard]] std::vector<Exposure> take_exposures();
-  /// Parameters that their phase left without a gradient, since the last call.
+  /// Returns the number of parameters without a gradient in their phase since the last call.
   [[nodiscard]] std::size_t take_unfired();
-  /// Updates that were awaited and had been skipped, since the last call: the same on all workers.
+  /// Returns the skipped updates since the last call, of those awaited; the same on all workers.
   [[nodiscard]] std::vector<messages::SkippedUpdate> take_skips();
 
  private:
-  /// What is in the micro-batch's leaf that no pass computes. @pre it was opened
+  /// Adds gradients that no pass computes to the micro-batch's leaf. @pre it was opened
   void begin_leaf(const pipeline::Instruction& at);
   void penalty_backward(const pipeline::Instruction& at);
-  /// All forwards of the micro-batch are over.
+  /// Finishes the statistics after the micro-batch's last forward.
   void settle_statistics(const pipeline::Instruction& at);
   void begin_checks(const pipeline::Instruction& at, const UpdatePlan& plan);
   void begin_record(const pipeline::Instruction& at, const UpdatePlan& plan);
   [[nodiscard]] const pipeline::Phase& phase(const pipeline::Instruction& at) const;
   [[nodiscard]] UpdatePlan update_plan(const pipeline::Instruction& at);
   [[nodiscard]] comm::Agreement agreement(const pipeline::Instruction& at);
-  /// The losses of the phase at hand are multiplied by 2^this: the least of what its networks have.
+  /// Returns the exponent of 2 that scales the current phase's losses: the least of its networks.
   [[nodiscard]] std::int64_t loss_exponent(const pipeline::Instruction& at);
-  /// That, of the repeat of a phase whose leaves were opened last.
+  /// Returns the scale in the phase's repeat whose leaves were opened last.
   [[nodiscard]] double loss_scale() const;
-  /// Until the network's new weights are everywhere; what they agreed on becomes its state.
-  /// @throws DivergedError where too many updates in a row were skipped, or the norm of a gradient
-  /// is above its bound
+  /// Waits until the network's new weights are on all workers, and settles the update.
+  /// @throws DivergedError if too many updates in a row were skipped, or a gradient's norm is above
+  /// its bound
   void await(NetworkId network);
-  /// What the workers agreed on in the update that was awaited last becomes the network's state.
-  /// @throws as await(), which does it at once where nobody has to wait for a device
+  /// Stores the outcome of the last awaited update in the network's state. @throws as await(),
+  /// which calls this itself if it need not wait for a device
   void settle_update(NetworkId network);
-  /// Of the update that was awaited last, of `step` (steps done). @throws DivergedError
+  /// Checks the norm of the last awaited update, of `step` (steps done). @throws DivergedError
   void require_bounded(NetworkId network, std::int64_t step) const;
 
   const Job& job_;
@@ -156,7 +155,7 @@ class StepOperations final : public pipeline::Operations {
   RealBatches& reals_;
   MicrobatchRange local_;
   FigureSteps figure_steps_;
-  // These outlive the exchanges, which show them updates.
+  // These outlive the exchanges, which show updates to them.
   PerNetwork<std::unique_ptr<UpdateRecord>> records_;
   PerNetwork<std::unique_ptr<NetworkChecks>> checks_;  // null: this worker does not hold it
   NetworkExchanges exchanges_;
@@ -167,23 +166,23 @@ class StepOperations final : public pipeline::Operations {
   StepSettings settings_;  // of the step
   std::int64_t step_ = 0;
   bool snapshot_follows_ = false;
-  PerNetwork<std::int64_t> checked_step_;  // the last that was looked at
-  /// An update that is not settled yet.
+  PerNetwork<std::int64_t> checked_step_;  // last checked step
+  /// An awaited update that is not settled.
   struct UnderWay {
     UpdatePlan plan;
     std::int64_t step;
   };
   PerNetwork<std::optional<UnderWay>> under_way_;
-  PerNetwork<std::int64_t> used_exponent_;  // of the loss, in the last update that was opened
+  PerNetwork<std::int64_t> used_exponent_;  // of the loss, in the last opened update
   std::vector<messages::SkippedUpdate> skips_;
-  /// A repeat of a phase in a step.
+  /// Names a repeat of a phase in a step.
   struct ScaledPhase {
     std::int64_t step = -1;
     int phase = -1;
     int repeat = -1;
     bool operator==(const ScaledPhase&) const = default;
   };
-  ScaledPhase scaled_;  // for which loss_exponent_ holds
+  ScaledPhase scaled_;  // loss_exponent_ belongs to it
   std::int64_t loss_exponent_ = 0;
 };
 

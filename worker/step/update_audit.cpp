@@ -16,7 +16,7 @@
 namespace gangway::worker {
 namespace {
 
-// Elements that are audited at most: a few tens of microseconds for the auditor's lane.
+// Most audited elements: they take the auditor's lane some tens of microseconds.
 constexpr std::size_t kMostElements = kMostShownElements;
 
 }  // namespace
@@ -60,7 +60,7 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
   for (const comm::ElementRange& part : state_.parts()) {
     blocks += part.size() / comm::kBlockElements;
   }
-  // In what this worker and those beside it hold, part after part.
+  // Chooses among the parts that this worker's group holds, one after the other.
   std::size_t first = random.low64 % blocks * comm::kBlockElements;
   for (const comm::ElementRange& part : state_.parts()) {
     if (first < part.size()) {
@@ -131,7 +131,7 @@ void UpdateAudit::after_update(const UpdateSlice& slice, const UpdatePlan& plan)
     return;
   }
   if (plan.was_skipped) {
-    // The auditor may not know yet, and its part of the gradient may be finite.
+    // Skipped: sends NaN, because the auditor's own part of the gradient may be finite.
     std::ranges::fill(mean_part(), std::numeric_limits<float>::quiet_NaN());
   }
   for (std::size_t i = 0; i < changed_.size(); ++i) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A second opinion on one network's updates: now and then another worker recomputes a random slice
-// that its owner has updated, and compares every bit. The owner's lane copies the slice before and
-// after its update and sends both; the auditor's lane does the rest, on the host, wherever the
-// update was made. Which slice, and who audits it, is a function of seed, network and step, so
-// nobody has to agree on it.
+// Audits one network's updates: at some steps another worker recomputes a random slice and compares
+// every bit with its owner's result. The owner's lane copies the slice before and after its update
+// and sends both; the auditor's lane recomputes on the host, even for an update on a device. Seed,
+// network and step determine slice and auditor, so the workers need no agreement.
 #pragma once
 
 #include <atomic>
@@ -25,14 +24,14 @@ namespace gangway::worker {
 class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
  public:
   struct Setup {
-    int network = 0;  ///< for tags
+    int network = 0;  ///< part of message tags
     std::uint64_t seed = 0;
     std::chrono::milliseconds timeout{60'000};
-    /// The updates' arithmetic, by the host.
+    /// Computes an update on the host.
     std::function<void(const UpdatePlan&, const comm::ArenaLayout&, const UpdateSlice&)> update =
         update_slice;
   };
-  /// What is audited in one step.
+  /// The audit of one step.
   struct Choice {
     comm::ElementRange range;  ///< whole blocks of one slice
     int owner = 0;
@@ -40,11 +39,11 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   };
   UpdateAudit(comm::Transport& transport, NetworkState& state, const Setup& setup);
 
-  /// Whether there is another worker to do it.
+  /// Returns whether another worker exists to audit.
   [[nodiscard]] bool is_needed() const { return transport_.num_workers() > 1; }
   [[nodiscard]] Choice choose(std::int64_t step) const;
-  /// The update that is opened next, by `plan`, is audited. Compute thread; every worker calls it
-  /// with equal arguments. @pre the audit before is over, and so is the exchange
+  /// Audits the update that is opened next, by `plan`. Compute thread; every worker calls it with
+  /// equal arguments. @pre the previous audit and the exchange are over
   void begin(std::int64_t step, const UpdatePlan& plan);
 
   void before_update(const UpdateSlice& slice) override;
@@ -52,17 +51,17 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   [[nodiscard]] UpdateWish wish() const override;
 
   [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
-  /// @throws InvariantError naming step, tensor, owner and auditor where a bit differs; CommError
+  /// @throws InvariantError naming step, tensor, owner and auditor if a bit differs; CommError
   /// naming a silent worker.
   bool advance() override;
 
  private:
-  /// What an update changes, by name, in the order of a record.
+  /// Returns the names of the arrays that an update changes, in the order of a record.
   [[nodiscard]] static std::vector<std::string> changed_of(NetworkState& state);
-  /// The same of a slice.
+  /// Returns array `i` of them in a slice.
   [[nodiscard]] std::span<const float> changed(const UpdateSlice& slice, std::size_t i) const;
 
-  /// The parts of a record: the mean, then what the update changes, as it was and as it became.
+  /// Returns the number of parts of a record: the mean, then the changed arrays before and after.
   [[nodiscard]] std::size_t num_parts() const { return 1 + 2 * changed_.size(); }
   [[nodiscard]] std::span<float> mean_part() { return part(0); }
   [[nodiscard]] std::span<float> before(std::size_t i) { return part(1 + i); }

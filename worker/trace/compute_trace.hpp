@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the compute thread of a worker wrote down for a trace.
+// Trace events of a worker's compute thread.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace gangway::worker {
 
-/// What the compute thread did.
+/// An event of the compute thread.
 struct ComputeEvent {
   enum class Kind : std::uint8_t { kStep, kInstruction, kLoaderWait };
   comm::TraceClock::time_point begin;
   comm::TraceClock::time_point end;
   Kind kind = Kind::kInstruction;
   std::int64_t step = 0;                   ///< steps done before it
-  pipeline::Instruction instruction = {};  ///< where it is one
+  pipeline::Instruction instruction = {};  ///< of an instruction event
 };
 
 using ComputeTrace = comm::TraceRing<ComputeEvent>;

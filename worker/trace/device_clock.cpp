@@ -9,10 +9,10 @@
 namespace gangway::worker {
 namespace {
 
-/// One of so many steps is marked, or of a tick's where it has fewer: a mark costs the host some
-/// microseconds, and a step has about a hundred.
+/// Marks one in this many steps, or in a shorter tick: a step has about a hundred marks of some
+/// microseconds each.
 constexpr std::int64_t kMostApart = 16;
-/// The first ones choose kernels, and are recorded.
+/// First measured step: earlier steps choose kernels, and are recorded.
 constexpr std::int64_t kFirst = 8;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compute thread's waits for the lane, by what the lane does meanwhile. Compute thread.
+// Divides the compute thread's waits for the lane by the lane's work in that time. Compute thread.
 #pragma once
 
 #include "comm/lane.hpp"
@@ -7,7 +7,7 @@
 
 namespace gangway::worker {
 
-/// The calling thread waits for the lane until the end of the scope.
+/// Scope in which the calling thread waits for the lane.
 class LaneWait {
  public:
   explicit LaneWait(const comm::Lane& lane)
@@ -17,8 +17,8 @@ class LaneWait {
   LaneWait& operator=(const LaneWait&) = delete;
 
  private:
-  /// Two threads' clocks are read one after the other: the lane's are taken as shares of this
-  /// one's.
+  /// Divides the wait in proportion to the lane's times, because two threads' clocks are read one
+  /// after the other.
   void share_out() const;
 
   PartScope part_ = in_part(messages::StepPart::kExchange);

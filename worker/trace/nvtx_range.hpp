@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A stretch of the compute thread that NVIDIA's profilers show under a name. Header-only (NVTX 3,
-// which LibTorch's wheel brings along): nothing is loaded, and no name is made, unless a profiler
-// runs the program; without the header it is nothing.
+// Names a scope of the compute thread in NVIDIA's profilers. Header-only (NVTX 3, part of
+// LibTorch's wheel): loads no library and builds no name unless a profiler runs the program. Does
+// nothing without the header.
 #pragma once
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace gangway::worker {
 
 class NvtxRange {
  public:
-  /// @param name  returns the name; not called where nobody would see it
+  /// @param name  returns the name; called only if a profiler listens
   template <typename Name>
   explicit NvtxRange([[maybe_unused]] const Name& name) {
 #if GANGWAY_HAS_NVTX
@@ -38,7 +38,7 @@ class NvtxRange {
   NvtxRange& operator=(const NvtxRange&) = delete;
 
  private:
-  /// NVTX's own sign, by which a profiler names the library that listens.
+  /// Returns whether a profiler listens, by the environment variable that NVTX itself reads.
   static bool is_seen() {
     static const bool is_seen = std::getenv("NVTX_INJECTION64_PATH") != nullptr;
     return is_seen;

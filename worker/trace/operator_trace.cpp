@@ -21,9 +21,9 @@ using torch::profiler::impl::ActivityType;
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
 constexpr std::string_view kMark = "gangway::mark";
-constexpr int kMarks = 9;  // of which the one that was interrupted least counts
+constexpr int kMarks = 9;  // the least interrupted one counts
 
-constexpr std::string_view kMemory = "[memory]";  // Kineto's name of what was given out or back
+constexpr std::string_view kMemory = "[memory]";  // Kineto's name of memory events
 
 torch::profiler::impl::ProfilerConfig config(TraceDetail detail) {
   return torch::profiler::impl::ProfilerConfig(torch::profiler::impl::ProfilerState::KINETO,
@@ -57,7 +57,7 @@ OperatorMark mark(std::string_view side) {
   return best;
 }
 
-/// Charges what was given out to the innermost operator that its thread was in.
+/// Charges allocations to the innermost operator that their thread was in.
 void charge(const std::vector<MemoryEvent>& memory, std::vector<OperatorEvent>& operators) {
   std::ranges::sort(operators, [](const OperatorEvent& a, const OperatorEvent& b) {
     return std::tuple(a.thread, a.begin, b.end) < std::tuple(b.thread, b.begin, a.end);
@@ -80,7 +80,7 @@ void charge(const std::vector<MemoryEvent>& memory, std::vector<OperatorEvent>& 
         }
         ++next;
       }
-      // An operator that is over hides nothing: those around it began before, and end later.
+      // Ended operators can be dropped: enclosing ones began earlier and end later.
       while (!around.empty() && around.back()->end < event->time) {
         around.pop_back();
       }
@@ -113,7 +113,7 @@ TracedOperators OperatorTrace::stop() {
   }
   TracedOperators traced;
   if (!first || !last || *last <= *first) {
-    return traced;  // a wall clock that was set back by all of the trace: nothing is better
+    return traced;  // wall clock set back by the whole trace
   }
   const double scale =
       static_cast<double>(ended.time - began_.time) / static_cast<double>(*last - *first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the steps of a worker were to its compute thread: the parts that each moment belonged to
-// (run/messages/step_parts.hpp), and how much of a core it had. Compute thread.
+// Measures the compute thread's time in a step's parts (run/messages/step_parts.hpp) and its
+// processor time. Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace gangway::worker {
 
-/// The calling thread is in `part` until the end of the scope.
+/// Puts the calling thread in `part` until the end of the scope.
 [[nodiscard]] inline PartScope in_part(messages::StepPart part) {
   return PartScope(messages::index_of(part));
 }
-/// In the part that the instruction belongs to.
+/// Does the same with the instruction's part.
 [[nodiscard]] PartScope in_part(const pipeline::Instruction& instruction);
 
 class StepClock {
@@ -25,15 +25,15 @@ class StepClock {
   explicit StepClock(std::size_t num_networks)
       : num_parts_(messages::num_step_parts(num_networks)) {}
 
-  /// The calling thread's time counts from now on.
+  /// Begins to measure the calling thread's time.
   void begin();
-  /// What it was since `begin`, or the last call.
+  /// Returns the figures since `begin` or the last call.
   [[nodiscard]] messages::StepFigures take();
 
  private:
   struct Usage {
     double core_seconds = 0.0;
-    double process_seconds = 0.0;  // of all its threads
+    double process_seconds = 0.0;  // of all threads
     std::uint64_t preemptions = 0;
     std::uint64_t major_faults = 0;
   };

@@ -11,7 +11,7 @@
 namespace gangway::worker {
 namespace {
 
-// Some megabytes each: hundreds of steps of a small network.
+// Events per ring, some megabytes each: hundreds of steps of a small network.
 constexpr std::size_t kEvents = std::size_t{1} << 16U;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `--trace A:B`, or `gangway trace` of a running job, on one worker (docs/tracing.md): turns the
-// recorders on for the steps [A, B) and then writes trace/rank<R>.pt.trace.json. Compute thread;
-// the lane writes its own rings.
+// Traces one worker for `--trace A:B`, or `gangway trace` of a running job (docs/tuning.md): turns
+// the recorders on for the steps [A, B) and then writes trace/rank<R>.pt.trace.json. Compute
+// thread; the lane writes its own rings.
 #pragma once
 
 #include <chrono>
@@ -35,27 +35,27 @@ class StepTrace {
   };
   explicit StepTrace(const Setup& setup);
 
-  /// To be used instead of Setup::transport. Writes messages down where `--trace` was given: those
-  /// of other traces go their way unseen, so that they cost nothing before.
+  /// Returns the transport to use instead of Setup::transport. It records messages only for
+  /// `--trace`: for later traces it records none, so that it costs nothing before.
   [[nodiscard]] comm::Transport& transport() {
     return transport_ ? static_cast<comm::Transport&>(*transport_) : setup_.transport;
   }
-  /// Other ones, unless some are being recorded.
+  /// Sets other steps, unless a recording is on.
   void set_steps(TraceSteps steps);
   [[nodiscard]] comm::LaneTrace& lane() { return lane_; }
   [[nodiscard]] ComputeTrace& compute() { return compute_; }
 
   [[nodiscard]] bool is_on() const { return compute_.is_on(); }
-  /// Whether recording begins before `step`.
+  /// Returns whether recording begins before `step`.
   [[nodiscard]] bool begins_at(std::int64_t step) const {
     return !is_written_ && !is_on() && step >= setup_.steps.begin && step < setup_.steps.end;
   }
-  /// Whether it ends once `steps_done` steps are.
+  /// Returns whether recording ends after `steps_done` steps.
   [[nodiscard]] bool ends_at(std::int64_t steps_done) const {
     return is_on() && steps_done >= setup_.steps.end;
   }
   void begin();
-  /// Ends recording and writes the file. All workers at once.
+  /// Ends recording and writes the file. All workers call it together.
   /// @pre no exchange is under way
   /// @throws EnvironmentError (disk), CommError
   void end();
@@ -70,8 +70,8 @@ class StepTrace {
   bool is_written_ = false;
 };
 
-/// Operations that mark each instruction for the thread's ledger and NVIDIA's profilers (NVTX), and
-/// write down when it ran where there is a trace.
+/// Wraps operations: marks each instruction for the thread's ledger and NVIDIA's profilers (NVTX),
+/// and records its time in a trace.
 class MarkedOperations final : public pipeline::Operations {
  public:
   /// @param networks  names

@@ -24,7 +24,7 @@ using comm::LaneWork;
 using comm::TraceClock;
 using nlohmann::json;
 
-// Rows of a process, as the viewer shows them from top to bottom. Each network's buckets follow.
+// Rows of a process, in the viewer's order. Each network's buckets follow.
 constexpr int kComputeRow = 1;
 constexpr int kOperatorRow = 2;
 constexpr int kLaneRow = 3;
@@ -57,14 +57,14 @@ const char* message_name(comm::MessageKind kind) {
   }
 }
 
-/// Collects the lines of a file. Times become microseconds since the trace began, small enough for
-/// a viewer's floats to hold nanoseconds.
+/// Collects the lines of a file. Times are microseconds since the trace began, small enough that a
+/// viewer's floats hold nanoseconds.
 class Lines {
  public:
   Lines(int rank, TraceClock::time_point began, const PerNetwork<std::string>& networks)
       : rank_(rank), began_(nanoseconds(began)), networks_(networks) {}
 
-  /// Of a network by its number; some numbers in messages are nobody's.
+  /// Returns a network's name by its number; some messages belong to no network.
   [[nodiscard]] std::string network_name(int network) const {
     return static_cast<std::size_t>(network) < networks_.size()
                ? networks_[static_cast<NetworkId>(network)]
@@ -86,7 +86,7 @@ class Lines {
                     TraceClock::time_point begin, TraceClock::time_point end, json arguments) {
     add_interval(row, category, name, nanoseconds(begin), nanoseconds(end), std::move(arguments));
   }
-  /// Intervals of one row that may overlap in any way.
+  /// Adds an interval to a row whose intervals may overlap.
   void add_loose_interval(int row, const char* category, const std::string& name,
                           TraceClock::time_point begin, TraceClock::time_point end,
                           json arguments) {
@@ -100,7 +100,7 @@ class Lines {
     event.erase("args");
     add(event);
   }
-  /// What there was of it from then on: the viewer draws it over time.
+  /// Adds a value from `time` on: the viewer draws it over time.
   void add_count(const char* name, std::int64_t time, std::int64_t bytes) {
     add({{"ph", "C"},
          {"pid", rank_},
@@ -147,7 +147,7 @@ class Lines {
   std::string text_;
 };
 
-/// Where operators, or kernels, go.
+/// The rows of operators or kernels.
 struct OperatorRows {
   int first = 0;
   const char* category = "";
@@ -176,7 +176,7 @@ void add_compute(Lines& lines, const TraceContent& content) {
   });
 }
 
-/// A row for each thread, or stream of a device.
+/// Adds a row for each thread, or for each stream of a device.
 void add_operators(Lines& lines, const std::vector<OperatorEvent>& events,
                    const OperatorRows& where) {
   std::map<std::uint64_t, int> rows;
@@ -188,7 +188,7 @@ void add_operators(Lines& lines, const std::vector<OperatorEvent>& events,
     }
     json arguments = json::object();
     if (!event.shapes.empty()) {
-      arguments["Input Dims"] = event.shapes;  // as PyTorch calls it
+      arguments["Input Dims"] = event.shapes;  // PyTorch's name
     }
     if (event.allocated > 0) {
       arguments["allocated"] = event.allocated;
@@ -210,7 +210,7 @@ void add_memory(Lines& lines, const std::vector<MemoryEvent>& events) {
   }
 }
 
-/// What became of one bucket in one exchange, from the work of the lane on it.
+/// Shows one bucket of an exchange, from the lane's work on it.
 class BucketRow {
  public:
   /// @param agrees  whether updates wait for the gradient's norm
@@ -228,7 +228,7 @@ class BucketRow {
       case LaneWork::kUpdate:
         return updates_.extend(event);
       case LaneWork::kDone:
-        if (std::exchange(has_left_, false)) {  // else it began before the trace did
+        if (std::exchange(has_left_, false)) {  // otherwise it began before the trace
           tell(event.begin);
         }
         return;
@@ -327,7 +327,7 @@ void add_messages(Lines& lines, const TraceContent& content) {
   });
 }
 
-/// "clock of rank 1", and what is missing.
+/// Returns "clock of rank 1", and notes missing data.
 std::string label(const TraceContent& content) {
   std::string text = content.clock.error == 0
                          ? "clock of rank 1's host"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One worker's trace as a file in Chrome's trace format (docs/tracing.md), one event a line, so
-// that files are merged without being read as JSON. Compute thread.
+// Writes one worker's trace in Chrome's trace format (docs/tuning.md), one event a line. So files
+// can be merged without parsing JSON. Compute thread.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 namespace gangway::worker {
 
 struct TraceContent {
-  std::filesystem::path folder;  ///< made where it is missing
+  std::filesystem::path folder;  ///< created if missing
   int worker = 0;
   comm::TraceClock::time_point began;
   comm::ClockOffset clock;  ///< to worker 0's
@@ -22,7 +22,7 @@ struct TraceContent {
   const PerNetwork<std::string>& networks;  ///< names
   const ComputeTrace& compute;
   const comm::LaneTrace& lane;
-  const comm::TraceRing<comm::MessageEvent>* messages;  ///< null: none were written down
+  const comm::TraceRing<comm::MessageEvent>* messages;  ///< null: none were recorded
   const TracedOperators& operators;
 };
 

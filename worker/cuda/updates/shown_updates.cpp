@@ -69,7 +69,7 @@ ElementRange ShownUpdates::own_parameters(ElementRange range) const {
   const ElementRange parameters = comm::intersect(range, state_.layout().parameter_range());
   const comm::BucketPlan& plan = state_.group_plan();
   for (std::size_t bucket = 0; bucket < plan.num_buckets(); ++bucket) {
-    // Where NCCL adds up, everybody updates everything.
+    // With NCCL's order of sums every worker updates everything.
     if (const ElementRange own = comm::intersect(parameters, plan.slice(bucket, worker_));
         !own.empty()) {
       return own;
@@ -155,7 +155,7 @@ void ShownUpdates::count_values(const comm::SliceUpdate& update, ElementRange ra
   const std::vector<comm::ArenaEntry>& tensors = state_.layout().parameters();
   const ElementRange parameters = own_parameters(range);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    // Without the padding behind the tensor.
+    // Excludes the padding after the tensor.
     const ElementRange own =
         comm::intersect(parameters, {tensors[i].offset, tensors[i].offset + tensors[i].elements});
     if (!own.empty()) {

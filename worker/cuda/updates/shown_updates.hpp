@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Shows what the updates that a device makes do, to those who wish to see some of one: copies of
-// elements, and sums that the device makes itself, behind one another on the stream of the updates.
-// The lane looks whether they have come, and hands them on: the host waits for nothing.
+// Shows watchers the updates that a device makes: copies of elements, and sums computed on the
+// device, in order on the stream of the updates. The lane polls for them and hands them on; the
+// host waits for nothing.
 #pragma once
 
 #include <atomic>
@@ -20,18 +20,18 @@ namespace gangway::worker {
 
 class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
  public:
-  /// Takes its memory, on the current device.
-  /// @param worker   by place in the group that holds what this worker holds
+  /// Allocates its memory on the current device.
+  /// @param worker   place in the group that holds the same part as this worker
   /// @param largest  elements of the largest slice that is updated at once
   ShownUpdates(NetworkState& state, int worker, std::size_t largest);
 
   // Compute thread.
 
-  /// From now on `watcher` is asked, too; it outlives this. @pre nothing is under way
+  /// Adds `watcher`, which outlives this. @pre nothing is under way
   void show_to(UpdateWatcher& watcher) { watchers_.push_back(&watcher); }
-  /// Whether somebody wishes to see something of the update that is opened next.
+  /// Returns whether a watcher wishes to see something of the next opened update.
   [[nodiscard]] bool is_wished_for() const;
-  /// That update, by `plan`, is shown as far as it is wished for. @pre needs() is kNothing
+  /// Shows the next update, made by `plan`, as far as watchers wish. @pre needs() is kNothing
   void begin(const UpdatePlan& plan);
 
   // Any thread.
@@ -52,7 +52,7 @@ class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
     UpdateWatcher* watcher;
     UpdateWish wish;
   };
-  /// Of one tensor.
+  /// Value counts of one tensor.
   struct Counts {
     comm::ValueCounts weights;
     comm::ValueCounts gradients;
@@ -60,7 +60,7 @@ class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
   [[nodiscard]] bool is_launching() const { return needs() == Need::kCompute; }
   [[nodiscard]] std::size_t num_blocks() const;
   [[nodiscard]] comm::ElementRange own_parameters(comm::ElementRange range) const;
-  /// Sums of squares on the device, by block: of gradients, changes and weights.
+  /// Returns the device's sums of squares by block, of gradients, changes or weights.
   [[nodiscard]] double* squares(std::size_t kind) const;
   [[nodiscard]] float* floats(const comm::CudaMemory& memory) const {
     return static_cast<float*>(memory.get());
@@ -68,17 +68,17 @@ class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
   [[nodiscard]] Counts* counts(const comm::CudaMemory& memory) const {
     return static_cast<Counts*>(memory.get());
   }
-  /// What an update changes, as `update` has it on the device, `from` elements on: weights, moments
-  /// and average.
+  /// Returns device pointers to what `update` changes, from element `from` on: weights, moments and
+  /// average.
   [[nodiscard]] std::vector<const float*> changed(const comm::SliceUpdate& update,
                                                   std::size_t from) const;
-  /// Copies the elements that are wished for to the host. @param first  part of the record
+  /// Copies the wished-for elements to the host. @param first  part of the record
   void copy_elements(const comm::SliceUpdate& update, comm::ElementRange range, std::size_t first,
                      cudaStream_t stream);
-  /// Sums begin at zero. Once an update.
+  /// Sets the sums to zero. Once per update.
   void clear(cudaStream_t stream);
   void count_values(const comm::SliceUpdate& update, comm::ElementRange range, cudaStream_t stream);
-  /// Part `index` of the record: the mean, what an update changes before it, and behind it.
+  /// Returns part `index` of the record: the mean, then the changed arrays before and after.
   [[nodiscard]] std::span<float> part(std::size_t index) const;
   [[nodiscard]] UpdateSlice slice(std::size_t first) const;
   void hand_on();
@@ -88,15 +88,15 @@ class ShownUpdates final : public comm::Exchange, public comm::UpdateViewer {
   std::size_t num_changed_;
   std::vector<UpdateWatcher*> watchers_;
   std::atomic<Need> need_ = Need::kNothing;
-  // Of the update that is shown.
+  // State of the update that is being shown.
   UpdatePlan plan_;
   std::vector<Wished> wished_;
-  UpdateWish all_;  // what any of them wishes for
+  UpdateWish all_;  // union of all wishes
   bool is_cleared_ = false;
   bool may_be_skipped_ = false;
   comm::CudaEvent made_;
-  comm::CudaMemory mean_;    // of the slice in hand
-  comm::CudaMemory before_;  // its weights before the update, then what that changed
+  comm::CudaMemory mean_;    // of the current slice
+  comm::CudaMemory before_;  // its weights before the update, then their change
   comm::CudaMemory squares_;
   comm::CudaMemory counts_;  // by parameter
   comm::PinnedMemory record_, squares_on_host_, counts_on_host_, is_skipped_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gangway-coordinator: rank 0 of a job. Started by `gangway train` under mpirun; reads the
-// environment and the command line, ties the parts together and turns every failure into one line,
-// a status file and an exit code.
+// gangway-coordinator: rank 0 of a job. Called by `gangway train` under mpirun. Reads environment
+// and command line and connects the parts. Turns every failure into one line, a status file and an
+// exit code.
 #include <csignal>
 #include <functional>
 #include <iostream>
@@ -43,7 +43,7 @@ namespace {
 
 struct Options {
   StartOptions start;
-  std::filesystem::path request;  ///< RUN/request.json, not read yet; empty: there is none
+  std::filesystem::path request;  ///< RUN/request.json, still unread; empty: none
   InheritedTether tether;
 
   [[nodiscard]] std::chrono::milliseconds start_deadline() const {
@@ -51,10 +51,10 @@ struct Options {
   }
 };
 
-// The StartWatch says why it ends the process; this is for the case that it does not.
+// Backup in case the StartWatch, which gives the reason, does not end the process.
 constexpr std::chrono::seconds kAfterStartWatch{10};
 
-// Where training waits for scores: workers wait no longer than kLeaseDeadline for steps.
+// Limit for an awaited score, because workers wait for a lease no longer than kLeaseDeadline.
 constexpr std::chrono::seconds kAwaitedScore = kLeaseDeadline - std::chrono::seconds(60);
 
 sigset_t signals_of_interest() {
@@ -70,7 +70,7 @@ void save_and_leave() { ::kill(::getpid(), SIGTERM); }
 
 void unblock(const sigset_t& set) { ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr); }
 
-/// What exists from before the job is read until the process ends.
+/// Objects that exist from before the job is read until the process ends.
 struct ProcessParts {
   boost::asio::io_context& io;
   boost::asio::signal_set& signals;
@@ -79,8 +79,8 @@ struct ProcessParts {
   Tether& tether;
 };
 
-/// Where people watch and steer the job; null where they do not. A socket that cannot be made is no
-/// reason not to train, unless the job asks for it.
+/// Opens the control service; null if the job has none. A socket that cannot be made only costs a
+/// warning, unless the job asks for it.
 std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& loop,
                                             RunRecorder& recorder, boost::asio::io_context& io) {
   const OutputSpec& spec = run.spec.output;
@@ -197,7 +197,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
   return outcome;
 }
 
-/// Two ranks exchange a message: what `gangway doctor` runs under mpirun.
+/// Exchanges a message between two ranks; `gangway doctor` runs it under mpirun.
 int smoke_test() {
   constexpr std::chrono::seconds kLimit{20};
   comm::MpiSession session;
@@ -215,8 +215,7 @@ int smoke_test() {
   return 0;
 }
 
-/// Everything before the first Welcome can end the job in one line, with the workers leaving in
-/// order.
+/// Ends the job in one line before the first Welcome; the workers leave in order.
 int refuse(comm::MpiSession& session, MpiControl& mpi, int exit_code, const std::string& line) {
   if (refuse_workers(mpi, session.size() - 1, exit_code, line)) {
     session.finalize(exit_code);
@@ -238,9 +237,9 @@ int coordinate(Options options) {
   const Identity self{.host = host_name(), .pid = ::getpid()};
   boost::asio::io_context io;
   boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2,
-                                  SIGTERM);  // before MPI: a signal then waits for the loop
+                                  SIGTERM);  // before MPI: signals wait for the loop
   signals.add(SIGINT);
-  unblock(signals_of_interest());  // `gangway train` keeps them back until somebody listens
+  unblock(signals_of_interest());  // `gangway train` blocks them until the coordinator handles them
   Tether tether({.inherited = options.tether,
                  .meeting = options.start_deadline() + kAfterStartWatch,
                  .on_orphaned = save_and_leave});
@@ -320,6 +319,6 @@ int main(int argc, char** argv) {
     std::cerr << "gangway: internal: " << error.what() << std::endl;
   }
   std::cout << std::flush;
-  // No destructors of MPI: after a loss they would wait for ranks that no longer exist.
+  // Skips MPI's destructors: after a loss they would wait for ranks that no longer exist.
   ::_exit(code);
 }

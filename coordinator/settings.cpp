@@ -19,8 +19,8 @@
 namespace gangway::coordinator {
 namespace {
 
-// A wait for a peer ends after layout.timeout_seconds with a word to the coordinator; only then
-// does silence count.
+// A wait for a peer ends after layout.timeout_seconds with a report to the coordinator. Silence is
+// a fault only after that.
 constexpr double kTimeoutsOfSilence = 2.0;
 constexpr double kLeastSilenceSeconds = 60.0;
 
@@ -36,8 +36,8 @@ messages::Welcome welcome(const StartedRun& run, int num_workers) {
           .changes = changes_of(run.decisions)};
 }
 
-/// Where networks are apart or cut nobody can take another's micro-batches alone, and sums by NCCL
-/// depend on who has which.
+/// Balances only networks that are neither apart nor cut, so that workers compute micro-batches
+/// alone. Needs the tree order of sums, because NCCL's sums depend on the distribution.
 BalancePlan balance_plan(const JobSpec& spec, const Layout& layout,
                          const SteeringEvents& steering) {
   BalancePlan plan{.is_on = spec.layout.balance == Balance::kAuto && !layout.is_apart() &&
@@ -53,8 +53,8 @@ BalancePlan balance_plan(const JobSpec& spec, const Layout& layout,
   return plan;
 }
 
-/// Of a run that repeats another: what follows of losses and scores was decided then, and beginning
-/// in the midst it might be decided otherwise.
+/// Turns decisions off for a run that repeats another: the other run made them, and a start in the
+/// middle might decide otherwise.
 JobSpec without_decisions(JobSpec spec) {
   spec.training.divergence = {.loss_bound = 0.0, .saturated_ticks = 0};
   spec.training.plateau = {};
@@ -77,7 +77,7 @@ ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
                                 .loss_bound = loss_bound(spec, network)});
   }
   settings.decisions = run.decisions;
-  if (run.is_again) {  // before it there may have been none of the same command
+  if (run.is_again) {  // only a restart has a previous start of this command
     settings.arithmetic_before = run.start.computed >= run.start.commanded
                                      ? arithmetic_of(run.start.software)
                                      : messages::Arithmetic{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a run that may begin to the Conductor's settings: steps instead of kimg, the Welcome, the
-// ranges. Pure.
+// Converts a run that is ready to start to the Conductor's settings: steps instead of kimg, the
+// Welcome, the ranges. Called by main(). Pure.
 #pragma once
 
 #include "coordinator/mind/conductor.hpp"
@@ -8,7 +8,7 @@
 
 namespace gangway::coordinator {
 
-/// The lifeline's address is still missing in the Welcome.
+/// Returns the settings; the Welcome still lacks the lifeline's address.
 [[nodiscard]] ConductorSettings conductor_settings(const StartedRun& run, int num_workers);
 
 }  // namespace gangway::coordinator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands over the coordinator until all ranks have met. Made by its main().
+// Watches over the coordinator until all ranks have met. Created by its main().
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,10 @@
 
 namespace gangway::coordinator {
 
-/// MPI_Init waits for every rank for ever: this ends the process when one never comes, or when a
-/// signal does.
+/// Ends the process when a rank never arrives or a signal comes, because MPI_Init waits forever.
 class StartWatch {
  public:
-  /// @param run  its directory, where that is chosen: how the process ends goes there
+  /// @param run  run directory, if chosen: receives the status at the end
   StartWatch(boost::asio::io_context& io, boost::asio::signal_set& signals,
              std::chrono::milliseconds deadline, std::filesystem::path run)
       : io_(io), signals_(signals), run_(std::move(run)) {
@@ -40,10 +39,10 @@ class StartWatch {
     });
   }
 
-  /// All ranks have met: the event loop takes over.
+  /// Stops the watch: all ranks have met, and the event loop takes over.
   void end() {
     met_ = true;
-    boost::system::error_code ignored;  // nothing to cancel when a signal came just now
+    boost::system::error_code ignored;  // nothing to cancel if a signal just came
     signals_.cancel(ignored);
     io_.stop();
     thread_.join();
@@ -60,13 +59,13 @@ class StartWatch {
         leave(ExitCode::kPreempted,
               "stopped on request before the ranks had met: the same command goes on");
       }
-      wait_for_signal();  // there is nothing to save yet
+      wait_for_signal();  // nothing to save yet
     });
   }
 
   void leave(ExitCode code, const std::string& reason) {
-    // The status first: mpirun may end this process any moment, and who finds none says a line of
-    // his own.
+    // Writes the status first: mpirun may end this process at any moment, and `gangway run` prints
+    // its own line without one.
     if (!run_.empty()) {
       try_write_status(run_, {.exit_code = static_cast<int>(code), .reason = reason});
     }

@@ -35,13 +35,13 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-// The event loop takes a few milliseconds, unless a disk or a debugger holds it.
+// The event loop answers within a few milliseconds, unless a disk or a debugger stops it.
 constexpr milliseconds kAnswerDeadline{5000};
 constexpr milliseconds kLastCalls{300};
 constexpr milliseconds kShutdown{2000};
 constexpr milliseconds kHandshake{5000};
-// Without a call. gRPC counts no connections: so long a stranger who speaks HTTP/2 may hold one,
-// and a client of ours that comes back connects again by itself.
+// Closes a connection without calls. gRPC does not limit connections, so this bounds how long a
+// stranger's HTTP/2 connection stays open. Gangway's own clients reconnect by themselves.
 constexpr milliseconds kIdle{10'000};
 constexpr milliseconds kKeepalive{20'000};
 constexpr milliseconds kKeepaliveAnswer{10'000};
@@ -49,13 +49,13 @@ constexpr int kLongestMessageBytes = 16'384;
 constexpr int kLongestMetadataBytes = 8'192;
 constexpr int kStreamsPerConnection = 100;
 constexpr std::size_t kMemoryBytes = std::size_t{32} << 20U;
-constexpr int kThreads = 8;  // of the services for health and reflection
+constexpr int kThreads = 8;  // of the health and reflection services
 
-/// A call that waits for the event loop: whoever claims it first answers it.
+/// A call that waits for the event loop. The first caller of claim() answers it.
 struct PendingCall {
   explicit PendingCall(grpc::ServerUnaryReactor* its) : reactor(its) {}
   [[nodiscard]] bool claim() { return !is_claimed.exchange(true); }
-  /// @param answer  fills the reply; not called where somebody else has answered
+  /// @param answer  fills the reply; not called if the call was answered before
   void finish(const std::function<grpc::Status()>& answer) {
     if (claim()) {
       reactor->Finish(answer());
@@ -63,7 +63,7 @@ struct PendingCall {
     }
   }
 
-  grpc::ServerUnaryReactor* reactor;  // gRPC's, until it is finished
+  grpc::ServerUnaryReactor* reactor;  // owned by gRPC until finished
   std::atomic<bool> is_claimed = false;
   grpc::Alarm alarm;
 };
@@ -84,7 +84,7 @@ class Service : public wire::Control::CallbackService {
 
   [[nodiscard]] Watchers& watchers() { return watchers_; }
 
-  /// Nothing reaches the event loop any more.
+  /// Ends all waiting calls; later calls do not reach the event loop.
   void close() {
     std::set<Waiting> calls;
     {
@@ -188,9 +188,9 @@ class Service : public wire::Control::CallbackService {
         });
   }
 
-  /// Has the call taken to the event loop's thread.
-  /// @param answer  given the call and who asks, sees to it that the call is finished, some time;
-  /// not called once the deadline has passed
+  /// Passes the call to the event loop's thread.
+  /// @param answer  gets the call and its author, and must finish the call eventually; not called
+  /// after the deadline
   template <typename Answer>
   grpc::ServerUnaryReactor* ask(grpc::CallbackServerContext& context, Right right, Answer answer) {
     grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
@@ -209,7 +209,7 @@ class Service : public wire::Control::CallbackService {
       calls_.insert(call);
     }
     call->alarm.Set(system_clock::now() + kAnswerDeadline, [call](bool is_over) mutable {
-      const auto own = std::move(call);  // the alarm keeps this function, and is the call's
+      const auto own = std::move(call);  // breaks the cycle of alarm, function and call
       if (is_over && own->claim()) {
         own->reactor->Finish({grpc::StatusCode::DEADLINE_EXCEEDED,
                               fmt::format("the coordinator did not answer for {} s",
@@ -229,7 +229,7 @@ class Service : public wire::Control::CallbackService {
   Gatekeeper gatekeeper_;
   Watchers watchers_;
   Mutex mutex_;
-  /// Not finished yet, and some that are.
+  /// All unfinished calls, and some finished ones.
   std::set<Waiting> calls_ GANGWAY_GUARDED_BY(mutex_);
   bool is_closed_ GANGWAY_GUARDED_BY(mutex_) = false;
 };
@@ -254,7 +254,7 @@ void limit(grpc::ServerBuilder& builder) {
   set(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdle.count());
   set(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepalive.count());
   set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveAnswer.count());
-  set(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that another job has is taken
+  set(GRPC_ARG_ALLOW_REUSEPORT, 0);  // another job's port counts as taken
   grpc::ResourceQuota quota("control");
   quota.Resize(kMemoryBytes).SetMaxThreads(kThreads);
   builder.SetResourceQuota(quota);
@@ -263,7 +263,7 @@ void limit(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
-/// gRPC writes of every stranger's mistake to standard error.
+/// Silences gRPC, which logs every stranger's mistake to standard error.
 void be_quiet() {
   gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
 }
@@ -349,7 +349,7 @@ void ControlServer::close() {
   }
   remove_control(state_->run);
   state_->service.close();
-  // Its end waits for every call: on a thread that this process need not outlive.
+  // Shutdown waits for every call, so it runs on a thread that may outlive this object.
   DiskThread thread;
   thread.submit([state = state_]() -> DiskThread::Follow {
     state->server->Shutdown(system_clock::now() + kLastCalls);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The control service of a running job (run/control/control.proto): gRPC on threads of its own,
-// which hand what is asked to the event loop's thread and wait for it, each with a deadline. Beside
-// it the standard services for health and reflection. Made and used on the event loop's thread.
+// The control service of a running job (run/control/control.proto), with the standard gRPC health
+// and reflection services. gRPC's threads pass calls to the event loop's thread and wait with a
+// deadline. Created and used on the event loop's thread.
 #pragma once
 
 #include <filesystem>
@@ -23,34 +23,34 @@ struct ControlSettings {
   std::string runtime_directory;  ///< $XDG_RUNTIME_DIR
 };
 
-/// What the job answers, on the event loop's thread.
+/// The job's answers; called on the event loop's thread.
 struct ControlHandlers {
   std::function<JobStatus()> status;
-  /// Answers once: at once where it refuses, else when the run's record has the command, on any
-  /// thread.
+  /// Calls its callback once: immediately for a refusal, else when the run's record has the
+  /// command. The callback may run on any thread.
   std::function<void(const Command&, std::function<void(const CommandAnswer&)>)> obey;
-  /// Has it called on the event loop's thread, some time. Any thread.
+  /// Calls the function later on the event loop's thread. Any thread.
   std::function<void(std::function<void()>)> post;
 };
 
 class ControlServer {
  public:
-  /// Listens, and leaves address and tokens in the run directory.
-  /// @throws ConfigError for a certificate that cannot be read, EnvironmentError where it cannot
-  /// listen
+  /// Listens, and writes address and tokens to the run directory.
+  /// @throws ConfigError if the certificate cannot be read
+  /// @throws EnvironmentError if it cannot listen
   ControlServer(const ControlSettings& settings, ControlHandlers handlers);
-  /// As close().
+  /// Calls close().
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  /// "unix:/run/user/7/gangway/4f….sock".
+  /// The address of the service: "unix:/run/user/7/gangway/4f….sock".
   [[nodiscard]] const std::string& address() const;
-  /// For those who watch. Never waits: who reads too slowly misses some.
+  /// Sends a tick to all watchers. Never waits: slow readers miss ticks.
   void publish(const report::Tick& tick);
-  /// The same, one line.
+  /// Sends one line to all watchers. Never waits.
   void publish(const std::string& event);
-  /// Ends all calls and takes the files away; waits a short while for it, not for ever.
+  /// Ends all calls and removes the files; waits only a short time.
   void close();
 
  private:

@@ -43,7 +43,7 @@ grpc::Status Gatekeeper::admit(const Caller& caller, Right right, TimePoint now)
     return {grpc::StatusCode::PERMISSION_DENIED, "this token may read, and not steer"};
   }
   const MutexLock lock(mutex_);
-  // Whoever reads in a loop must not keep those who pause or stop the job from being heard.
+  // Reading calls have their own allowance, so that a polling client cannot block pause or stop.
   if (!(steers ? steering_ : reading_).take(now)) {
     return {grpc::StatusCode::RESOURCE_EXHAUSTED,
             fmt::format("too many calls: at most {} a second", kRate)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may call the control service, and how often. Knows tokens and names, no sockets. Any thread.
+// Decides which calls the control service admits, by token and rate. No sockets. Any thread.
 #pragma once
 
 #include <optional>
@@ -16,30 +16,30 @@ namespace gangway::coordinator {
 
 enum class Right { kRead, kSteer };
 
-/// What a call says of itself.
+/// A call's credentials and origin.
 struct Caller {
   std::string_view authorization;  ///< "Bearer TOKEN"
-  std::string_view user;           ///< as it calls itself: "ann@node-a"
-  std::string_view peer;           ///< as gRPC knows it: "unix:", "ipv4:127.0.0.1:4711"
+  std::string_view user;           ///< name given by the client: "ann@node-a"
+  std::string_view peer;           ///< address from gRPC: "unix:", "ipv4:127.0.0.1:4711"
 };
 
 class Gatekeeper {
  public:
-  /// Calls a second, and at once: so many by those who may read, and as many by those who steer.
+  /// Calls a second and largest burst, separately for the reading and the steering token.
   static constexpr double kRate = 200.0;
   static constexpr double kBurst = 400.0;
 
   explicit Gatekeeper(ControlTokens tokens) : tokens_(std::move(tokens)) {}
 
-  /// OK, or why the call is refused. Those without a token cost the others nothing.
+  /// Returns OK or the refusal. Calls without a valid token use up no allowance.
   [[nodiscard]] grpc::Status admit(const Caller& caller, Right right, TimePoint now);
 
  private:
-  /// Of the calls with one token.
+  /// Token bucket for the calls with one token.
   struct Allowance {
     double calls = kBurst;
     std::optional<TimePoint> last = {};
-    /// Whether there is one more.
+    /// Takes one call from the allowance. @return whether there was one
     [[nodiscard]] bool take(TimePoint now);
   };
 
@@ -49,7 +49,7 @@ class Gatekeeper {
   Allowance steering_ GANGWAY_GUARDED_BY(mutex_);
 };
 
-/// For the record: "ann@node-a by unix:", printable and short.
+/// Returns a printable, short name for the record: "ann@node-a by unix:".
 [[nodiscard]] std::string name_of(const Caller& caller);
 
 }  // namespace gangway::coordinator

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the coordinator's plain values to the control service's messages. Protobuf; pure, any
+// Converts the coordinator's plain values to the control service's Protobuf messages. Pure, any
 // thread.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace gangway::coordinator {
 
 namespace wire = gangway::control::v1;
 
-/// What is not UTF-8 becomes '?': a message with it could not be read.
+/// Replaces invalid UTF-8 by '?', because Protobuf cannot parse it.
 [[nodiscard]] std::string as_utf8(std::string text);
 
 void fill(wire::StatusReply& reply, const JobStatus& status);
 void fill(wire::Tick& reply, const report::Tick& tick);
-/// @return what the call ends with
+/// @return the call's final status
 [[nodiscard]] grpc::Status fill(wire::CommandReply& reply, const CommandAnswer& answer);
 
 [[nodiscard]] Order order_of(const wire::PauseRequest& request);

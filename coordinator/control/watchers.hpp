@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who watches a job: a stream of replies each, with a bounded queue. Any thread.
+// The watchers of a job: each has a stream of replies with a bounded queue. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace gangway::coordinator {
 
 class Watchers;
 
-/// One stream; gRPC ends its life.
+/// One watcher's stream; gRPC ends its lifetime.
 class Watcher : public grpc::ServerWriteReactor<control::v1::WatchReply> {
  public:
   static constexpr std::size_t kMostWaiting = 256;
@@ -24,9 +24,9 @@ class Watcher : public grpc::ServerWriteReactor<control::v1::WatchReply> {
   /// @param watchers  outlives it
   Watcher(Watchers& watchers, std::uint64_t number) : watchers_(watchers), number_(number) {}
 
-  /// Behind what waits; dropped, and counted, where too much does.
+  /// Appends a reply to the queue; drops and counts it if the queue is full.
   void push(const control::v1::WatchReply& reply);
-  /// No more is pushed: ends with `status` when what waits has been read.
+  /// Ends the stream with `status` after the queued replies are sent.
   void end(const grpc::Status& status);
 
   void OnWriteDone(bool ok) override;
@@ -53,11 +53,11 @@ class Watchers {
 
   struct Added {
     std::uint64_t number = 0;
-    Watcher* stream = nullptr;  ///< never null; it has ended already where there are too many
+    Watcher* stream = nullptr;  ///< never null; already ended if there are too many
   };
-  /// @param admitted  where it is not OK, the stream ends with it, and takes nobody's place
+  /// @param admitted  if not OK, the stream ends with it and takes no watcher's place
   [[nodiscard]] Added add(const grpc::Status& admitted);
-  /// The first reply of one, if it is still there: from here on it has those of all.
+  /// Sends the first reply to one stream, if it still exists; from now on it gets every reply.
   void begin(std::uint64_t number, const control::v1::WatchReply& reply);
   void push(const control::v1::WatchReply& reply);
   void end_all(const grpc::Status& status);

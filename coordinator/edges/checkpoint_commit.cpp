@@ -19,7 +19,7 @@ void remove_surplus(const std::filesystem::path& checkpoints,
   try {
     result.removed = checkpoint::remove_old(checkpoints, retention);
   } catch (const std::exception& error) {
-    // What is new is good: whoever fails here has only used more of the disk.
+    // The new checkpoint is valid; a failed removal only leaves more files on the disk.
     result.warnings.push_back(fmt::format("old checkpoint stays: {}", error.what()));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the coordinator does on the disk for a checkpoint whose files have all come, or that has got
-// its score. Made by the RunRecorder on the event loop's thread, carried out on the DiskThread.
+// Disk work for a checkpoint whose files are complete or whose score has arrived. Created by the
+// RunRecorder on the event loop's thread, carried out on the DiskThread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gangway::coordinator {
 
-/// Everything by value: the work may outlive who asked for it.
+/// Input of a commit. All by value, because the work may outlive the event loop's objects.
 struct CommitWork {
   std::filesystem::path temporary;  ///< holds the workers' files
   checkpoint::Manifest manifest;
@@ -23,32 +23,32 @@ struct CommitWork {
 };
 
 struct CommitResult {
-  std::filesystem::path path;                  ///< of the checkpoint
-  std::string error;                           ///< not empty: it does not exist, and why
-  std::vector<std::string> warnings;           ///< for a person
-  std::vector<std::filesystem::path> removed;  ///< older ones
-  double seconds = 0.0;                        ///< to commit, without the removal
+  std::filesystem::path path;                  ///< path of the checkpoint
+  std::string error;                           ///< not empty: why the checkpoint does not exist
+  std::vector<std::string> warnings;           ///< for the user
+  std::vector<std::filesystem::path> removed;  ///< removed older checkpoints
+  double seconds = 0.0;                        ///< duration of the commit, without the removal
 };
 
-/// Commits, then removes older ones. Any thread; never throws for a disk that fails.
+/// Commits, then removes older checkpoints. Any thread; a failing disk never makes it throw.
 [[nodiscard]] CommitResult carry_out(CommitWork work);
 
-/// Everything by value, too.
+/// Input of the work after a score. All by value.
 struct ScoreWork {
   std::filesystem::path checkpoints;
-  std::int64_t step = 0;  ///< whose score lies there
+  std::int64_t step = 0;  ///< step of the scored checkpoint
   checkpoint::RetentionPolicy retention;
 };
 
 struct ScoreResult {
   std::optional<checkpoint::CheckpointScore> score;
-  bool is_best = false;  ///< of those that are there
+  bool is_best = false;  ///< best of the existing checkpoints
   std::vector<std::string> warnings;
-  std::vector<std::filesystem::path> removed;  ///< worse ones, and older
+  std::vector<std::filesystem::path> removed;  ///< removed worse or older checkpoints
 };
 
-/// Reads the score, then removes what no longer stays. Any thread; never throws for a disk that
-/// fails.
+/// Reads the score, then removes checkpoints by the retention policy. Any thread; a failing disk
+/// never makes it throw.
 [[nodiscard]] ScoreResult carry_out(const ScoreWork& work);
 
 }  // namespace gangway::coordinator

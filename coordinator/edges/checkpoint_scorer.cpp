@@ -19,9 +19,9 @@
 namespace gangway::coordinator {
 namespace {
 
-constexpr int kNiceness = 19;  // all other processes come before it
+constexpr int kNiceness = 19;  // all other processes have priority
 
-/// The last line of what was written into `file`.
+/// Returns the last line of `file`.
 std::string last_line(const FileDescriptor& file) {
   std::array<char, 2048> text{};
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
@@ -57,7 +57,7 @@ CheckpointScorer::~CheckpointScorer() { end_child(); }
 void CheckpointScorer::end_child() {
   if (child_ > 0) {
     (void)::kill(child_, SIGKILL);
-    killed_.push_back(child_);  // a dead disk may hold it: nobody waits for that
+    killed_.push_back(child_);  // never waits: a dead disk may block the child's exit
   }
 }
 
@@ -126,7 +126,7 @@ std::string CheckpointScorer::start(std::int64_t step, Time now) {
                                    .signal_of_orphans = SIGKILL,
                                    .signals = &none,
                                    .niceness = kNiceness,
-                                   .keeps_descriptors = false});  // a lifeline would stay open
+                                   .keeps_descriptors = false});  // lifelines must not stay open
   if (child < 0) {
     return fmt::format("gangway-model cannot be started: {}", std::strerror(errno));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What waits for the disk, beside the event loop: a disk that is slow or hangs keeps nobody from
-// training. Owned by the event loop and used on its thread.
+// Runs disk work beside the event loop, so that a slow or hanging disk never blocks training. Owned
+// by the event loop and used on its thread.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@ namespace gangway::coordinator {
 
 class DiskThread {
  public:
-  /// What follows from finished work, on the thread that calls poll().
+  /// Continuation of finished work; runs on the thread that calls poll().
   using Follow = std::function<void()>;
-  /// Runs on the disk's thread; must not throw, and must not refer to what may end before it does.
+  /// Work for the disk's thread; must not throw or refer to objects that may end before it.
   using Work = std::function<Follow()>;
 
   DiskThread();
-  /// Waits for nothing: a thread that a dead disk holds ends with the process.
+  /// Waits for nothing: a thread that a dead disk blocks ends with the process.
   ~DiskThread();
   DiskThread(const DiskThread&) = delete;
   DiskThread& operator=(const DiskThread&) = delete;
 
-  /// One after the other, in this order.
+  /// Queues work; work runs one at a time, in order of submission.
   void submit(Work work);
-  /// Waits for the end of all that was submitted, at most for `limit`. Calls nothing.
+  /// Waits until all submitted work has ended, at most for `limit`. Calls no Follow.
   void finish(std::chrono::milliseconds limit);
-  /// Calls what follows from the work that has ended since the last call. Never waits.
+  /// Calls the Follow of all work that has ended since the last call. Never waits.
   void poll();
 
  private:

@@ -18,24 +18,24 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// MPI has no wake-up, so it is polled: quickly while messages come, slowly otherwise, to leave the
+// MPI has no wake-up, so the loop polls: fast while messages arrive, slowly otherwise, to leave the
 // cores to the workers.
 constexpr std::chrono::microseconds kBusyPoll{200};
 constexpr std::chrono::microseconds kQuietPoll{2000};
 constexpr std::chrono::milliseconds kBusyFor{5};
-// The same of a job that has said nothing for long: it is paused, or its steps are.
+// Poll period of a job without messages for long: it is paused, or its steps are long.
 constexpr std::chrono::microseconds kSilentPoll{10'000};
 constexpr std::chrono::seconds kQuietFor{5};
 constexpr std::chrono::milliseconds kStatusPeriod{1000};
-// Messages may come faster than they are taken in: lifelines, signals and heartbeats have their
-// turn.
+// Longest time for messages in one turn. Lifelines, signals and heartbeats get their turn even if
+// messages arrive faster than the loop handles them.
 constexpr std::chrono::milliseconds kMessages{20};
 constexpr std::chrono::milliseconds kLastMessages{500};
-// How long workers have to leave after a failure; then those on this host are killed.
+// Time for workers to leave after a failure; then workers on this host are killed.
 constexpr std::chrono::milliseconds kClosingDeadline{2000};
 constexpr std::chrono::milliseconds kLastRemovals{2000};
-constexpr std::chrono::seconds kRecordLimit{600};  // for a decision to be on the disk
-// How long a finished job waits for the score of its last checkpoint.
+constexpr std::chrono::seconds kRecordLimit{600};  // for a decision to reach the disk
+// Time that a finished job waits for the score of its last checkpoint.
 constexpr std::chrono::seconds kLastScore{300};
 
 }  // namespace
@@ -57,7 +57,7 @@ Outcome EventLoop::run() {
        .cut_off = [this](int rank) { conductor_.on_cut_off(rank); },
        .closed =
            [this](int rank) {
-             // What the worker said last counts: it may have said why it leaves.
+             // The worker's last messages may hold the reason why it leaves: read them first.
              (void)pump(kLastMessages);
              conductor_.on_lifeline_closed(rank, steady_clock::now());
            }});
@@ -67,8 +67,8 @@ Outcome EventLoop::run() {
   poll();
   parts_.io.run();
   next_status_ = {};
-  show_status();              // how it has ended
-  parts_.tether.end_beats();  // what follows may take its time
+  show_status();              // shows the end
+  parts_.tether.end_beats();  // the rest may take long
   discard_unfinished();
   return outcome_;
 }
@@ -78,7 +78,7 @@ void EventLoop::wait_for_signal() {
     if (error) {
       return;
     }
-    if (scoring_ends_) {  // all is trained and saved: whoever is impatient goes without a score
+    if (scoring_ends_) {  // all is trained and saved: a signal skips the last score
       scoring_ends_ = steady_clock::now();
     }
     const bool again = signal == SIGINT && leaving_;
@@ -228,7 +228,7 @@ void EventLoop::send(const std::vector<int>& ranks, std::int64_t epoch,
 }
 
 void EventLoop::carry_out(const ChooseResumePoint& question) {
-  parts_.tether.end_beats();  // large checkpoints take a while to verify
+  parts_.tether.end_beats();  // large checkpoints take long to verify
   try {
     if (!question.refused_checkpoint.empty()) {
       parts_.choice.refuse_checkpoint(question.refused_checkpoint);
@@ -260,7 +260,7 @@ void EventLoop::carry_out(const GrantLease& grant) {
         };
       } catch (const std::exception& error) {
         return [this, &held, step, reason = std::string(error.what())] {
-          held.is_ready = true;  // without a folder nobody writes
+          held.is_ready = true;  // without a folder no worker writes
           carry_out(conductor_.checkpoint_failed(step, reason, steady_clock::now()));
         };
       }
@@ -284,7 +284,7 @@ void EventLoop::carry_out(const CommitCheckpoint& commit) {
   disk_.submit([this, checkpoint, work = std::move(work)]() -> DiskThread::Follow {
     return [this, checkpoint, result = coordinator::carry_out(work)] {
       parts_.recorder.show_commit(checkpoint, result);
-      if (result.error.empty()) {  // the disk takes changes, again perhaps
+      if (result.error.empty()) {  // the disk works, perhaps again after a failure
         score(checkpoint.step);
         for (std::filesystem::path& temporary : std::exchange(unremoved_, {})) {
           remove(std::move(temporary));
@@ -319,7 +319,7 @@ void EventLoop::discard_unfinished() {
   folders_.finish(kLastRemovals);
   folders_.poll();
   for (std::filesystem::path& folder : parts_.recorder.give_up_checkpoints()) {
-    remove(std::move(folder));  // behind its commit, should that be under way
+    remove(std::move(folder));  // queued behind a commit that is under way
   }
   disk_.finish(kLastRemovals);
 }
@@ -369,7 +369,7 @@ void EventLoop::close_if_all_gone() {
   const auto& members = conductor_.membership().members();
   const bool all_gone =
       outcome_.orderly || std::ranges::all_of(members, [this](const Member& member) {
-        // Joined members have a lifeline or answer the Stop; one that never reported does neither.
+        // A joined member has a lifeline or answers the Stop; an unknown member has neither.
         const bool known = member.state != WorkerState::kLost && member.state != WorkerState::kLeft;
         return !parts_.lifelines.is_open(member.rank) &&
                (!known || member.heard || said_goodbye_.contains(member.rank));

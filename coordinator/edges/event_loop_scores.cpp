@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the event loop does for the scores of checkpoints: has them made, shows them, and tells the
-// Conductor, for whom decisions may follow.
+// The event loop's handling of checkpoint scores: starts the scorer, shows scores, and passes them
+// to the Conductor, which may decide by them.
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// Of those, lower is better.
+/// Returns the score's value; lower is better.
 std::optional<double> score_value(const ScoreResult& result) {
   if (!result.score) {
     return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the event loop does for people who watch or steer the job.
+// The event loop's functions for the control service and the live page.
 #include <chrono>
 #include <exception>
 #include <string>
@@ -28,14 +28,14 @@ void EventLoop::obey(const Command& command,
     answered(told);
   };
   carry_out(commanded.effects);
-  if (const auto left = std::exchange(when_recorded_, {})) {  // refused: there is no record
+  if (const auto left = std::exchange(when_recorded_, {})) {  // refused: nothing was recorded
     left({});
   }
 }
 
 void EventLoop::carry_out(const RecordSteering& record) {
   SteeringWritten written = std::exchange(when_recorded_, {});
-  if (!written) {  // nobody has asked: Gangway does it by itself
+  if (!written) {  // Gangway itself steers: no command to answer
     written = [](const std::string& /*error*/) {};
   }
   parts_.recorder.record_steering(record.event, written);

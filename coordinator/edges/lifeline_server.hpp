@@ -18,19 +18,19 @@
 
 namespace gangway::coordinator {
 
-/// Called on the event loop with the rank that it concerns.
+/// Callbacks on the event loop's thread; the first argument is the rank.
 struct LifelineEvents {
   std::function<void(int)> opened;
   std::function<void(int, Pulse)> heartbeat;
-  std::function<void(int)> keeping;     ///< it copies its snapshots, and gets on with that
+  std::function<void(int)> keeping;     ///< the worker makes progress with copying its snapshots
   std::function<void(int, int)> dying;  ///< rank, number of the signal that ends it
-  std::function<void(int)> cut_off;     ///< comes before `closed`
+  std::function<void(int)> cut_off;     ///< its host acknowledges no packets; precedes `closed`
   std::function<void(int)> closed;
 };
 
 class LifelineServer {
  public:
-  /// Listens for ranks 1 to `num_workers`. @param limits  besides one stranger a worker
+  /// Listens for ranks 1 to `num_workers`. @param limits  strangers beyond one per worker
   /// @throws EnvironmentError when the port is in use.
   LifelineServer(boost::asio::io_context& io, GreetingPlace place, int num_workers,
                  StrangerLimits limits = {});
@@ -39,14 +39,14 @@ class LifelineServer {
 
   void start(LifelineEvents events);
 
-  /// As of GreetingServer.
+  /// Returns the GreetingServer's address.
   [[nodiscard]] const GreetingAddress& address() const { return server_.address(); }
 
-  /// All have done their part: lets the workers, who wait for it, go on to MPI_Finalize.
+  /// Closes all lifelines: workers wait for that before they call MPI_Finalize.
   void close_all() { server_.shut_down(); }
-  /// Tells every connected worker that the event loop turns. Never waits.
+  /// Sends every connected worker a heartbeat of the event loop. Never waits.
   void beat() { server_.send_to_all(kHeartbeat); }
-  /// Tells every connected worker to end at once. @param keep  once its snapshots are on the disk
+  /// Tells every connected worker to end at once. @param keep  after saving snapshots to the disk
   void abandon_all(bool keep) { server_.send_to_all(keep ? kAbandon : kAbandonAsIs); }
   [[nodiscard]] bool is_open(int rank) const { return server_.has(rank); }
 
@@ -56,11 +56,11 @@ class LifelineServer {
   void hear(int rank, std::string_view bytes);
 
   GreetingServer server_;
-  boost::asio::posix::stream_descriptor descriptor_;  // the server's, borrowed
+  boost::asio::posix::stream_descriptor descriptor_;  // borrowed from server_
   boost::asio::steady_timer timer_;
   LifelineEvents events_;
   GreetingEvents greetings_;
-  std::map<int, Pulse> pulses_;  // by rank, as it said last
+  std::map<int, Pulse> pulses_;  // last pulse by rank
 };
 
 }  // namespace gangway::coordinator

@@ -11,12 +11,12 @@
 
 namespace gangway::coordinator {
 
-/// A started send or receive and its buffer, which must outlive it: an abandoned one is never
-/// touched again.
+/// A started send or receive with its buffer, which must outlive it: an abandoned operation is
+/// never touched again.
 struct MpiControl::Operation {
   int rank = 0;
-  std::string bytes;                        ///< received
-  std::shared_ptr<const std::string> sent;  ///< all to whom it goes share it until it has left
+  std::string bytes;                        ///< received bytes
+  std::shared_ptr<const std::string> sent;  ///< shared by all receivers until sent
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -35,7 +35,7 @@ void MpiControl::send(const std::vector<int>& ranks, std::string bytes) {
     if (result == MPI_SUCCESS) {
       sends_.push_back(std::move(operation));
     }
-    // Otherwise the receiver is gone, which its lifeline tells.
+    // Otherwise the receiver is gone; its lifeline reports that.
   }
 }
 
@@ -72,8 +72,8 @@ void MpiControl::start_receives() {
 std::optional<ReceivedMessage> MpiControl::poll() {
   finish_sends();
   start_receives();
-  // A large message may complete after a small one that was sent later: nothing of a rank is handed
-  // out while something earlier of it is under way.
+  // A large message may complete after a small one that was sent later. Returns no message of a
+  // rank while an earlier one of that rank is under way.
   std::set<int> waiting;
   for (auto operation = receives_.begin(); operation != receives_.end(); ++operation) {
     if (waiting.contains((*operation)->rank)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's half of the control messages: whole messages to and from every worker, with
-// non-blocking MPI operations that are polled, on one communicator made at the start. Owned by
-// main(), used on its one thread.
+// The coordinator's side of the control messages: whole messages to and from every worker, by
+// non-blocking, polled MPI operations on a communicator of their own. Owned by main(), used on its
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,18 @@ struct ReceivedMessage {
 
 class MpiControl {
  public:
-  /// @param session  of this process; outlives the control
+  /// @param session  of this process; must outlive this object
   explicit MpiControl(const comm::MpiSession& session);
   ~MpiControl();
   MpiControl(const MpiControl&) = delete;
   MpiControl& operator=(const MpiControl&) = delete;
 
-  /// Queues one message, to each of `ranks`. Never waits; a dead receiver is not an error.
+  /// Queues one message to each of `ranks`. Never waits; a dead receiver is not an error.
   void send(const std::vector<int>& ranks, std::string bytes);
-  /// Makes progress; the next whole message, if one has arrived. Those of one rank come in the
-  /// order in which it sent them.
+  /// Makes progress. Returns the next whole message, if one has arrived. Messages of one rank
+  /// arrive in the order of sending.
   [[nodiscard]] std::optional<ReceivedMessage> poll();
-  /// Everything sent has left.
+  /// Whether all sends are complete.
   [[nodiscard]] bool idle() const { return sends_.empty(); }
 
  private:

@@ -27,7 +27,7 @@ std::string with_interfaces(const std::string& addresses) {
   const std::vector<OwnAddress> own = own_addresses();
   for (const std::string& address : split_at_commas(addresses)) {
     if (address.starts_with("127.") && addresses != address) {
-      continue;  // for the workers of this host; all others are of more interest
+      continue;  // a loopback address serves only this host's workers
     }
     const auto found = std::ranges::find(own, address, &OwnAddress::address);
     named.push_back(found == own.end() ? address

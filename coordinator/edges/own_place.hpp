@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where this process was put: what mpirun, srun and the kernel say of hosts and their networks.
+// Reads this process's placement: what mpirun, srun and the kernel report about hosts and networks.
 // Called once, at the coordinator's start.
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace gangway::coordinator {
 
-/// Empty where it is not set.
+/// Returns the environment variable; empty if not set.
 [[nodiscard]] std::string environment(const char* name);
-/// Those over which Open MPI was told to talk: mpirun passes its --mca on as variables.
+/// Returns Open MPI's networks: mpirun passes its --mca options as environment variables.
 [[nodiscard]] std::string networks_of_the_hosts();
-/// "10.0.0.1 (eth0), 10.1.0.1 (ib0)" of addresses of this host.
+/// Adds interfaces to addresses of this host: "10.0.0.1 (eth0), 10.1.0.1 (ib0)".
 [[nodiscard]] std::string with_interfaces(const std::string& addresses);
 [[nodiscard]] bool all_ranks_are_here();
 

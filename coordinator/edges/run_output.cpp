@@ -27,9 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxPictureBytes = std::size_t{64} << 20U;
-constexpr std::chrono::seconds kLastWords{10};  // for what is still to be written at the end
+constexpr std::chrono::seconds kLastWords{10};  // time for pending writes at the end
 
-/// "Pictures/fakes" for fakes000484.png.
+/// Returns "Pictures/fakes" for fakes000484.png.
 std::string picture_tag(const std::string& file) {
   const std::string stem = fs::path(file).stem().string();
   return "Pictures/" + stem.substr(0, stem.find_first_of("0123456789"));
@@ -37,7 +37,7 @@ std::string picture_tag(const std::string& file) {
 
 }  // namespace
 
-/// Used by the thread, and before it has any work.
+/// State of the writing thread; the constructor uses it before any work is submitted.
 struct RunOutput::State {
   fs::path run_directory;
   Identity self;
@@ -48,7 +48,7 @@ struct RunOutput::State {
   std::unique_ptr<report::TensorboardWriter> tensorboard;
   std::unique_ptr<report::AdviceBook> advice;
   bool has_merged_traces = false;
-  std::set<std::string> failed_writes;  ///< what has been warned of
+  std::set<std::string> failed_writes;  ///< writes that have failed and been reported
 
   State(fs::path directory, Identity identity, Terminal where)
       : run_directory(std::move(directory)),
@@ -80,7 +80,7 @@ struct RunOutput::State {
       write();
     } catch (const Error& error) {
       warn(what, error.what());
-    } catch (const std::system_error& error) {  // of std::filesystem
+    } catch (const std::system_error& error) {  // thrown by std::filesystem
       warn(what, error.what());
     }
   }
@@ -117,7 +117,7 @@ RunOutput::RunOutput(fs::path run_directory, Identity self, Terminal terminal)
 RunOutput::~RunOutput() { thread_.finish(kLastWords); }
 
 void RunOutput::submit(std::function<void(State&)> work) {
-  thread_.poll();  // nothing follows
+  thread_.poll();  // frees finished work
   thread_.submit([state = state_, work = std::move(work)]() -> DiskThread::Follow {
     work(*state);
     return [] {};
@@ -125,7 +125,7 @@ void RunOutput::submit(std::function<void(State&)> work) {
 }
 
 std::optional<report::StatsPosition> RunOutput::begin_at(std::int64_t step) {
-  // The thread has not been given either of them yet.
+  // The thread does not use stats or tensorboard yet.
   state_->stats.emplace(state_->run_directory / "stats.jsonl", step);
   state_->tensorboard = std::make_unique<report::TensorboardWriter>(
       state_->run_directory,
@@ -216,7 +216,7 @@ void RunOutput::merge_traces(int num_workers, bool is_end) {
 void RunOutput::begin_trace() {
   submit([](State& state) {
     state.has_merged_traces = false;
-    std::error_code ignored;  // what stays is overwritten
+    std::error_code ignored;  // remaining files are overwritten
     fs::remove_all(state.run_directory / kTraceFolder, ignored);
   });
 }

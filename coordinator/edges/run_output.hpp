@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a run shows while it trains: lines on the terminal and in the log, stats.jsonl, TensorBoard,
-// small files of the run directory. All of it is written on a thread of its own, in order: a disk
-// that is slow or hangs, below a file or below the terminal (which may be one), keeps the event
-// loop from nothing. A disk that fails costs a warning, never the job. Used on the event loop's
-// thread.
+// Writes a run's output: lines on the terminal and in the log, stats.jsonl, TensorBoard, small
+// files of the run directory. Its own thread writes, so a slow or hanging disk or terminal never
+// blocks the event loop. A failing disk causes a warning and never ends the job. Used on the event
+// loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +22,15 @@
 
 namespace gangway::coordinator {
 
-/// Where a person reads. `bar_columns`: width of the terminal, 0 when there is none.
+/// The user's terminal. `bar_columns`: its width, 0 if there is no terminal.
 struct Terminal {
   std::ostream& out;  ///< both must outlive the process's last thread, as std::cout does
   std::ostream& err;
   int bar_columns = 0;
-  Viewers viewers = {};  ///< told beside the terminal
+  Viewers viewers = {};  ///< receive the same as the terminal
 };
 
-/// This process.
+/// Identity of this process.
 struct Identity {
   std::string host;
   std::int64_t pid = 0;
@@ -41,38 +40,38 @@ class RunOutput {
  public:
   /// @throws EnvironmentError when the log file cannot be opened.
   RunOutput(std::filesystem::path run_directory, Identity self, Terminal terminal);
-  /// Waits a while for what has not been written yet, not for ever.
+  /// Waits for pending writes, but only for a limited time.
   ~RunOutput();
   RunOutput(const RunOutput&) = delete;
   RunOutput& operator=(const RunOutput&) = delete;
 
-  /// What was recorded of the steps beyond `step` is dropped; waits for the disk.
-  /// @return the last tick that still counts. @throws EnvironmentError
+  /// Drops the records of steps beyond `step`; waits for the disk. @return the last valid tick
+  /// @throws EnvironmentError
   std::optional<report::StatsPosition> begin_at(std::int64_t step);
 
-  /// One line or several, on the terminal and in the log.
+  /// Prints one or more lines on the terminal and in the log.
   void print(std::string lines);
-  /// On the error stream as it is, and not in the log.
+  /// Prints to the error stream unchanged, not to the log.
   void print_error(std::string text);
-  /// In the log alone.
+  /// Writes to the log only.
   void log(std::string line);
-  /// Its line, its place in the files and, on a terminal, the bar. After begin_at.
+  /// Prints the tick, writes it to the files, and draws the bar on a terminal. After begin_at.
   void show_tick(report::Tick tick, double fraction_done, std::string beside_bar);
-  /// The bar is not drawn again.
+  /// Stops drawing the bar.
   void end_bar();
-  /// For stats.jsonl, TensorBoard and whoever watches. After begin_at.
+  /// Writes scores to stats.jsonl, TensorBoard and the viewers. After begin_at.
   void add_scores(std::span<const checkpoint::NamedScore> scores, std::int64_t step, double kimg);
-  /// For TensorBoard. After begin_at.
+  /// Writes text to TensorBoard. After begin_at.
   void add_text(std::string tag, std::string text, std::int64_t step);
   void add_picture(std::string file, std::int64_t step);
-  /// One trace of all workers' once each has left its part, or at the end of those that are there.
+  /// Merges the workers' trace parts once all exist, or at the end the parts that exist.
   void merge_traces(int num_workers, bool is_end);
-  /// Removes what an earlier trace left: there will be another.
+  /// Removes an earlier trace's files before a new trace.
   void begin_trace();
-  /// Calls `write`, which must not refer to what ends before this process. Where it throws an Error
-  /// or a std::system_error, there is one warning for each `what`.
+  /// Calls `write` on the writing thread; it must not refer to objects that end before the process.
+  /// If it throws an Error or a std::system_error, prints one warning for each `what`.
   void write(std::string what, std::function<void()> write);
-  /// The same warning for what was written elsewhere.
+  /// Prints the same warning for a write that failed elsewhere.
   void warn_of_writing(std::string what, std::string error);
 
  private:

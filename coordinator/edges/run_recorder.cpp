@@ -31,8 +31,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "; the best checkpoint is step-000000300": one that checkpoint.keep_best keeps, which of equals
-/// is the newest.
+/// Returns "; the best checkpoint is step-000000300": the best that checkpoint.keep_best keeps, the
+/// newest of equal ones.
 std::string best_line(const Decisions& decisions) {
   const Decision* best = nullptr;
   for (const Decision& decision : decisions) {
@@ -69,7 +69,7 @@ std::optional<report::StatsPosition> RunRecorder::begin_at(std::int64_t step) {
                                    run_.num_workers == 1 ? "" : "s"));
   }
   has_begun_ = true;
-  // TensorBoard drops what an earlier start has marked beyond `step`, but it holds still.
+  // TensorBoard drops an earlier start's marks beyond `step`, but these decisions still apply.
   for (const Decision& decision : decisions_) {
     if (decision.change.step > step) {
       mark(decision);
@@ -89,7 +89,7 @@ void RunRecorder::record_event(std::int64_t step, const std::string& text) {
 }
 
 void RunRecorder::mark(const Decision& decision) {
-  if (has_begun_ && decision.kind != DecisionKind::kScore) {  // scores have a curve
+  if (has_begun_ && decision.kind != DecisionKind::kScore) {  // scores have a curve instead
     record_event(decision.change.step, fmt::format("{}: {}", name_of(decision.kind), decision.why));
   }
 }
@@ -198,7 +198,7 @@ CommitWork RunRecorder::commit_work(const CompleteCheckpoint& complete, std::int
       complete.step * spec.training.batch * std::int64_t{spec.real_batches_per_step()};
   manifest.software = software_;
   manifest.created = checkpoint::rfc3339(std::chrono::system_clock::now());
-  // Of scores that came early: what holds from a later step on is not of this state.
+  // Decisions from scores that take effect at a later step do not belong to this state.
   Decisions until_here = decisions_;
   std::erase_if(until_here, [&](const Decision& one) {
     return follows_from_scores(one.kind) && one.change.step >= complete.step;
@@ -351,9 +351,9 @@ void RunRecorder::report_failure(const Outcome& outcome, const Membership& membe
 }
 
 void RunRecorder::finish(const Outcome& outcome, const Membership& membership) {
-  // Checkpoints under way stay, for a worker may write there: the next start removes them.
+  // Leaves unfinished checkpoints, because a worker may still write; the next start removes them.
   output_.end_bar();
-  // First of all: the exit code of `gangway run` hangs on it.
+  // Written first, because `gangway run` takes its exit code from it.
   status_ = {
       .exit_code = outcome.exit_code,
       .reason = outcome.reason,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Snapshots that a failed run leaves on the disk: the part of it that waits for the disk, as work
-// for coordinator/edges/disk_thread.hpp. Called on that thread.
+// Copies a failed run's snapshots to the disk: the part that waits for the disk. Called on the
+// thread of coordinator/edges/disk_thread.hpp.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace gangway::coordinator {
 
-/// What became of KeepSnapshots.
+/// Result of KeepSnapshots.
 struct KeepResult {
   std::int64_t from_step = 0;
-  std::size_t copied = 0;  ///< slots
-  std::string error;       ///< empty: all is on the disk
+  std::size_t copied = 0;  ///< slots copied
+  std::string error;       ///< empty: all slots are on the disk
 };
 
 [[nodiscard]] KeepResult carry_out(const checkpoint::KeepSnapshots& keep);

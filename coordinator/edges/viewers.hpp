@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who else is told what a run shows, beside the terminal and the files: the live page. Each may be
-// empty; none waits. Called on the event loop's thread.
+// Callbacks that pass a run's output to the live page, beside the terminal and the files. Each may
+// be empty; none waits. Called on the event loop's thread.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace gangway::coordinator {
 struct Viewers {
   std::function<void(JobStatus)> status;  ///< about once a second
   std::function<void(const report::Tick&)> tick;
-  std::function<void(const std::string&)> line;  ///< as on the terminal; several lines perhaps
+  std::function<void(const std::string&)> line;  ///< as on the terminal; may hold several lines
   std::function<void(const std::string& metric, double value)> score;  ///< of a checkpoint
 };
 

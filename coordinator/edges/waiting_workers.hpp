@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What workers are told before their Welcome: to be patient, or that there will be none. Called by
-// the coordinator's main, on its thread, before there is an event loop.
+// Sends Patience or a refusal to workers that wait for their Welcome. Called by the coordinator's
+// main(), on its thread, before the event loop exists.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,13 @@
 
 namespace gangway::coordinator {
 
-/// Carries `work` out, which reads the disk for however long, while the workers, who wait for their
-/// Welcome, are told every `period` that somebody lives. Rethrows what it throws.
+/// Runs `work`, which may read the disk for long, on another thread. Sends the waiting workers
+/// Patience every `period`. Rethrows exceptions of `work`.
 void while_workers_wait(MpiControl& mpi, int num_workers, const std::function<void()>& work,
                         std::chrono::milliseconds period = std::chrono::seconds(10));
 
-/// Tells all workers, who wait for their Welcome, that there will be none, and gives them time to
-/// say Goodbye.
-/// @return whether all did: MPI_Finalize is safe.
+/// Tells all workers that there will be no Welcome, and waits a limited time for their Goodbyes.
+/// @return whether all said Goodbye, so that MPI_Finalize is safe
 bool refuse_workers(MpiControl& mpi, int num_workers, int exit_code, const std::string& reason);
 
 }  // namespace gangway::coordinator

@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kBytesPerKib = 1024;  // /proc/meminfo says kB and means these
+constexpr std::uint64_t kBytesPerKib = 1024;  // /proc/meminfo writes kB and means KiB
 constexpr double kMicroseconds = 1e-6;
 
-/// "MemTotal:       16316412 kB"
+/// Returns the bytes of a line such as "MemTotal:       16316412 kB" in /proc/meminfo.
 std::optional<std::uint64_t> memory(const std::string& wanted) {
   std::ifstream file("/proc/meminfo");
   std::string name;
@@ -51,7 +51,7 @@ std::optional<std::uint64_t> open_descriptors() {
   if (failure) {
     return std::nullopt;
   }
-  // One is the folder's own.
+  // Subtracts the descriptor of the folder itself.
   return static_cast<std::uint64_t>(std::distance(begin(entries), end(entries))) - 1;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the coordinator's host and process are off, as the kernel says (proc(5), statvfs(3)). Asking
-// for a disk's space may wait for the disk.
+// Reads figures of the coordinator's host and process from the kernel (proc(5), statvfs(3)).
+// Reading the disk's free space may block on the disk.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct HostFigures {
   std::optional<double> load_1_minute;
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> available_memory_bytes;
-  std::optional<std::uint64_t> disk_bytes;            ///< of the file system with the run directory
-  std::optional<std::uint64_t> available_disk_bytes;  ///< to this user
+  std::optional<std::uint64_t> disk_bytes;            ///< of the run directory's file system
+  std::optional<std::uint64_t> available_disk_bytes;  ///< available to this user
   std::optional<std::uint64_t> resident_bytes;        ///< of this process
   std::optional<std::uint64_t> open_descriptors;
   std::optional<double> cpu_seconds;
 };
 
-/// Nothing where the kernel says nothing. Any thread.
+/// Reads the figures; leaves empty those that the kernel does not report. Any thread.
 [[nodiscard]] HostFigures host_figures(const std::filesystem::path& run_directory);
 
 }  // namespace gangway::coordinator

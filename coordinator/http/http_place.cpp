@@ -25,7 +25,7 @@ constexpr std::size_t kTokenDigits = 64;
 constexpr std::size_t kMaxHttpFile = 65'536;
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
-/// For its owner's eyes from the first byte on.
+/// Writes a file that only its owner can read from the first byte on.
 void write_private(const fs::path& path, const std::string& text) {
   const fs::path beside = path.string() + ".tmp";
   (void)::unlink(beside.c_str());
@@ -33,7 +33,7 @@ void write_private(const fs::path& path, const std::string& text) {
       ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const auto put = [&] {
     ssize_t size = 0;
-    do {  // a signal of somebody else's library
+    do {  // a library's signal may interrupt the write
       size = ::write(file.get(), text.data(), text.size());
     } while (size < 0 && errno == EINTR);
     return size == static_cast<ssize_t>(text.size());
@@ -44,7 +44,7 @@ void write_private(const fs::path& path, const std::string& text) {
   }
 }
 
-/// Empty where the file is not there, or others may have read or written it.
+/// Returns the token; empty if the file is missing or other users could read or write it.
 std::string private_token(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};

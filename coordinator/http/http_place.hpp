@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a run that goes on can be looked at, and the token for it: files in its directory that its
-// owner alone may read (0600). Used on the coordinator's main thread.
+// Files in the run directory with a running job's page address and token, readable only by their
+// owner (0600). Used on the coordinator's main thread.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace gangway::coordinator {
 
-inline constexpr std::string_view kHttpFile = "http.json";  ///< while the run goes on
-/// For good: starts of a run share it, and so do programs that ask for its metrics.
+inline constexpr std::string_view kHttpFile = "http.json";  ///< exists while the run is active
+/// Permanent: all starts of a run and programs that read its metrics share it.
 inline constexpr std::string_view kHttpTokenFile = "http.token";
-/// What the cookie of a browser that has shown the token holds in its place, as long.
+/// Secret in the cookie that replaces the token after a browser has sent it; as long as that.
 inline constexpr std::string_view kHttpSessionFile = "http.session";
 
 struct HttpPlace {
@@ -24,7 +24,7 @@ struct HttpPlace {
   std::int64_t pid = 0;
 };
 
-/// The secret in that file of the run; a new one where there is none that is this user's alone.
+/// Returns the secret in the run's file; makes a new one if none is private to this user.
 /// @throws EnvironmentError when it cannot be written.
 [[nodiscard]] std::string run_secret(const std::filesystem::path& run_directory,
                                      std::string_view file);
@@ -32,7 +32,7 @@ struct HttpPlace {
 /// @throws EnvironmentError
 void write_http_place(const std::filesystem::path& run_directory, const HttpPlace& place);
 void remove_http_place(const std::filesystem::path& run_directory);
-/// The port of a start before that was killed; 0: nobody knows.
+/// Returns the port of an earlier start that was killed; 0: unknown.
 [[nodiscard]] std::uint16_t port_before(const std::filesystem::path& run_directory);
 
 }  // namespace gangway::coordinator

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using boost::system::error_code;
 using std::chrono::steady_clock;
 
-constexpr int kPageNiceness = 10;  // behind whoever trains
+constexpr int kPageNiceness = 10;  // below the training processes
 constexpr std::chrono::milliseconds kHousekeeping{500};
 constexpr std::chrono::milliseconds kFarewell{300};
 
@@ -45,7 +45,7 @@ std::unique_ptr<boost::asio::ssl::context> tls_of(const PageSettings& settings) 
 
 }  // namespace
 
-/// Lives until its thread has ended.
+/// State that lives until the page's thread has ended.
 struct LivePage::Parts {
   explicit Parts(const PageSettings& given)
       : settings(given),
@@ -81,7 +81,7 @@ struct LivePage::Parts {
       try {
         io->run();
       } catch (const std::exception& error) {
-        // For want of memory, say. One viewer's answer is lost, and training goes on.
+        // For example out of memory: one viewer loses an answer, and training continues.
         site->show_line(fmt::format("warn  the live page has failed to answer: {}", error.what()));
       }
     }
@@ -101,7 +101,7 @@ struct LivePage::Parts {
     });
   }
 
-  /// On the page's thread.
+  /// Calls `tell` on the page's thread.
   template <typename Tell>
   void tell(Tell tell) {
     boost::asio::post(*io, [this, tell = std::move(tell)]() mutable {
@@ -125,7 +125,7 @@ struct LivePage::Parts {
   std::string token;
   std::shared_ptr<boost::asio::io_context> io;
   boost::asio::steady_timer housekeeping;
-  std::unique_ptr<boost::asio::ssl::context> tls;  // null: all is in clear
+  std::unique_ptr<boost::asio::ssl::context> tls;  // null: no TLS
   WebServer server;
   std::uint16_t port;
   std::shared_ptr<PageSite> site;

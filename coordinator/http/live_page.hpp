@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run that goes on, served over HTTP (output.http): the live page, its data, metrics, health.
-// Owned by the coordinator's main thread; what it is told goes to a thread of its own, which alone
-// talks to whoever looks. Neither a viewer nor a disk keeps the event loop waiting.
+// Serves a running job over HTTP (output.http): the live page, its data, metrics, health. Owned by
+// the coordinator's main thread; its own thread handles all viewers. Neither a viewer nor a disk
+// blocks the event loop.
 #pragma once
 
 #include <filesystem>
@@ -24,28 +24,28 @@ struct TlsFiles {
 
 struct PageSettings {
   HttpAddress address;
-  std::optional<TlsFiles> tls = {};  ///< none: all is in clear
+  std::optional<TlsFiles> tls = {};  ///< none: no TLS
   std::filesystem::path run_directory;
-  std::string host;  ///< this host's name, for people
+  std::string host;  ///< this host's name, for the user
   std::string version;
   std::int64_t incarnation = 0;
 };
 
 class LivePage {
  public:
-  /// Listens, and says where in the run directory. @throws EnvironmentError when it cannot,
-  /// ConfigError where its certificate is none.
+  /// Listens, and writes the address to the run directory. @throws EnvironmentError if it cannot
+  /// listen, ConfigError if the certificate is invalid
   explicit LivePage(const PageSettings& settings);
-  /// Tells who looks that nothing follows, and waits a moment for that to be taken.
+  /// Sends viewers the end of the run, and waits a short time for them to receive it.
   ~LivePage();
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;
 
-  /// "page   http://127.0.0.1:41234/ on host-a, for this user": for the terminal.
+  /// Returns the terminal's line: "page   http://127.0.0.1:41234/ on host-a, for this user".
   [[nodiscard]] std::string line() const;
-  /// What it wants to be told, on any one thread; not after its end.
+  /// Returns the page's callbacks; call them on one thread, and not after the page's end.
   [[nodiscard]] Viewers viewers();
-  /// The run goes on by itself: the next start listens at the same port, for those who look.
+  /// Keeps the address file, because the run restarts by itself and viewers reconnect to the port.
   void leave_place() { is_left_ = true; }
 
  private:
@@ -54,10 +54,10 @@ class LivePage {
   bool is_left_ = false;
 };
 
-/// The page that the job asks for; nothing for `off`, and where auto finds no port, which `warn` is
-/// told. Where others can reach it, it talks TLS, unless the job has http_plain.
-/// @throws EnvironmentError where an address was given and cannot be listened at; ConfigError where
-/// the certificate is none.
+/// Opens the job's page; null for `off`, or after a `warn` if auto finds no port. Uses TLS if other
+/// hosts can reach the page, unless the job has http_plain.
+/// @throws EnvironmentError if it cannot listen at a given address
+/// @throws ConfigError if the certificate is invalid
 [[nodiscard]] std::unique_ptr<LivePage> open_live_page(
     const OutputSpec& output, PageSettings settings,
     const std::function<void(const std::string&)>& warn);

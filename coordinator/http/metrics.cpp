@@ -23,7 +23,7 @@ using Labels = std::vector<ClientMetric::Label>;
 constexpr double kPercent = 0.01;
 constexpr double kImagesPerKimg = 1000.0;
 
-/// The families, one after the other; one without a value is left out.
+/// Writes metric families in order; omits a family without a value.
 class Families {
  public:
   void begin(MetricType type, std::string name, std::string help) {
@@ -131,7 +131,7 @@ void add_networks(Families& families, const JobStatus& status) {
   }
 }
 
-/// A series a worker and part.
+/// Adds a series for each worker and part.
 void add_part_seconds(Families& families, const std::map<int, std::vector<double>>& by_rank,
                       const std::vector<std::string>& names) {
   for (const auto& [rank, seconds] : by_rank) {
@@ -158,7 +158,7 @@ void add_totals(Families& families, const MetricsBook& book) {
   families.counter("gangway_check_seconds_total", "Time that layout.check_steps has cost.",
                    totals.check_seconds);
   families.begin(MetricType::Counter, "gangway_step_part_seconds_total",
-                 "Where the time of a worker's compute thread went: docs/step-parts.md.");
+                 "Where the time of a worker's compute thread went: docs/tuning.md.");
   add_part_seconds(families, totals.part_seconds, totals.part_names);
   families.begin(MetricType::Counter, "gangway_device_part_seconds_total",
                  "Where the time of a worker's GPU went, by the steps that were looked at.");
@@ -190,7 +190,7 @@ void add_checkpoints(Families& families, const MetricSources& sources) {
   const JobStatus& status = sources.status;
   families.counter("gangway_checkpoints_total", "Checkpoints that this start has written.",
                    static_cast<double>(totals.checkpoints));
-  // The first checkpoint of a start may never come: then that has an age too.
+  // Before the first checkpoint, the age counts from the start, because none may ever come.
   const double since_start = status.unix_seconds - sources.build.started_unix;
   const auto age = status.checkpoint ? status.checkpoint->age_seconds : std::nullopt;
   families.gauge("gangway_checkpoint_age_seconds",
@@ -308,7 +308,7 @@ void add_host(Families& families, const MetricSources& sources) {
 }  // namespace
 
 void MetricsBook::add_parts(const report::Tick& tick, double steps) {
-  constexpr std::size_t kMostRanks = 64;  // a series each, times the parts
+  constexpr std::size_t kMostRanks = 64;  // one series for each rank and part
   totals_.part_names = tick.part_names;
   const std::span all(tick.parts);
   const auto add = [steps](std::vector<double>& sums, const std::vector<double>& seconds) {

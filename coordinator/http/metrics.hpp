@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What /metrics says: names after Prometheus's conventions (prometheus.io/docs/practices/naming),
-// described for people in docs/metrics.md. Pure; used on the page's thread and on the one that
-// reads.
+// Builds the text of /metrics, with names by Prometheus's conventions
+// (prometheus.io/docs/practices/naming); users' description: docs/metrics.md. Pure; used on the
+// page's thread and its reading thread.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,43 @@
 
 namespace gangway::coordinator {
 
-/// What this program is; labels of gangway_build_info.
+/// The program's build and run; labels of gangway_build_info.
 struct BuildFigures {
   std::string version;
   std::string run;            ///< name of the run directory
   double started_unix = 0.0;  ///< when this start of the run began
 };
 
-/// The page's own work.
+/// Load of the web server.
 struct WebLoad {
   std::size_t connections = 0;
-  std::size_t streams = 0;  ///< of these: who is told events as they come
+  std::size_t streams = 0;  ///< connections that receive events
   std::uint64_t requests = 0;
-  std::uint64_t refused = 0;  ///< connections for which there was no room
+  std::uint64_t refused = 0;  ///< connections refused for lack of room
 };
 
-/// Adds up what ticks tell by the tick.
+/// Adds up the figures of all ticks.
 class MetricsBook {
  public:
   void add(const report::Tick& tick);
   void set_score(const std::string& metric, double value) { scores_[metric] = value; }
 
   struct Totals {
-    double training_seconds = 0;                    ///< of the ticks
+    double training_seconds = 0;                    ///< sum of the ticks' durations
     std::map<std::string, double> exposed_seconds;  ///< by phase
     double data_wait_seconds = 0;
     double check_seconds = 0;
     std::vector<std::string> part_names;
-    std::map<int, std::vector<double>> part_seconds;         ///< by rank, in their order
-    std::map<int, std::vector<double>> device_part_seconds;  ///< the same of GPUs
+    std::map<int, std::vector<double>> part_seconds;         ///< by rank, in part_names' order
+    std::map<int, std::vector<double>> device_part_seconds;  ///< GPU seconds, likewise
     double snapshot_seconds = 0;
     double snapshot_wait_seconds = 0;
     std::int64_t snapshots = 0;
     double snapshot_bytes = 0;
     double sent_bytes = 0;
     std::int64_t checkpoints = 0;
-    std::map<std::string, std::int64_t> skipped_updates;  ///< seen, by network
-    std::optional<report::SavedCheckpoint> saved;         ///< the newest
+    std::map<std::string, std::int64_t> skipped_updates;  ///< reported skipped updates, by network
+    std::optional<report::SavedCheckpoint> saved;         ///< newest saved checkpoint
   };
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] const std::map<std::string, double>& scores() const { return scores_; }
@@ -71,7 +71,7 @@ struct MetricSources {
   WebLoad load;
 };
 
-/// The text exposition format, version 0.0.4.
+/// Returns the metrics in the text exposition format, version 0.0.4.
 [[nodiscard]] std::string metrics_text(const MetricSources& sources);
 inline constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 

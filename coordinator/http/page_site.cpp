@@ -20,15 +20,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kFresh{1'000};  // what is live is made no more often
-// Reading the records may take this share of one processor's time and no more: it is the workers'.
+constexpr std::chrono::milliseconds kFresh{1'000};  // least age before live data is made again
+// Reading the records may use at most 1 / kShareOfReading of a processor, which the workers need.
 constexpr int kShareOfReading = 100;
 constexpr std::chrono::seconds kPictureFresh{30};
 constexpr std::size_t kMaxPictureCache = std::size_t{32} << 20U;
-constexpr int kMaxReading = 64;  // of what waits for the disk
+constexpr int kMaxReading = 64;  // requests that wait for the disk
 constexpr std::size_t kMaxWaiting = 1024;
 constexpr std::string_view kPictures = "/pictures/";
-constexpr int kNiceness = 10;  // behind whoever trains
+constexpr int kNiceness = 10;  // below the training processes
 
 SharedText shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
@@ -55,7 +55,7 @@ WebDocument too_busy() {
 
 }  // namespace
 
-/// Used by the reading thread alone.
+/// State of the reading thread alone.
 struct PageSite::Reader {
   explicit Reader(const std::filesystem::path& run_directory) : run(run_directory) {}
   RunReader run;
@@ -83,7 +83,7 @@ void PageSite::read(Read read, Then then) {
     try {
       result = read(*reader);
     } catch (const std::exception&) {
-      // What is shown then says that nothing could be read.
+      // The page then shows that the files could not be read.
     }
     boost::asio::post(*io, [weak, then, result = std::move(result)] {
       if (const auto self = weak.lock()) {
@@ -133,7 +133,7 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
       if (request.path != "/") {
         return std::nullopt;
       }
-      // A browser keeps the token where neither its history nor a picture of its window shows it.
+      // Moves the token to a cookie, hidden from history and from screenshots of the window.
       WebDocument document = plain_answer(kSeeOther, "");
       const CookieCover cover =
           request.channel == Channel::kTls ? CookieCover::kTlsAlone : CookieCover::kAnything;

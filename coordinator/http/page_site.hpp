@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What there is to see of a run that goes on: the page's files, the run's records as one document,
-// events as they come, pictures, logs, metrics, health. Each is made once and shared by all who
-// ask; what has to be read from a disk is read by a thread of its own. Used on the page's thread.
+// Answers the page's requests for a running job: page files, records as one document, live events,
+// pictures, logs, metrics, health. Viewers share each answer; a separate thread reads the disk.
+// Called on the page's thread.
 #pragma once
 
 #include <chrono>
@@ -29,15 +29,15 @@ namespace gangway::coordinator {
 
 struct SiteSettings {
   std::filesystem::path run_directory;
-  std::string start_name;  ///< of this start of the run: the ids of its events begin with it
+  std::string start_name;  ///< prefix of this start's event ids
   BuildFigures build;
-  /// A loop that says nothing for so long while it trains has stopped turning.
+  /// While training, silence of the event loop for this long counts as a hang.
   std::chrono::seconds health{60};
 };
 
 class PageSite : public std::enable_shared_from_this<PageSite> {
  public:
-  /// @param io  shared with the thread that reads, which may outlive this
+  /// @param io  shared with the reading thread, which may outlive this object
   PageSite(std::shared_ptr<boost::asio::io_context> io, SiteSettings settings, Gate gate);
 
   void handle(const WebRequest& request, const Reply& reply);
@@ -46,11 +46,11 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   void show_tick(const report::Tick& tick);
   void show_line(const std::string& line);
   void show_score(const std::string& metric, double value);
-  /// Nothing follows.
+  /// Sends viewers the end of the run.
   void show_end();
-  /// What the server tells of itself.
+  /// Sets the server's load.
   void show_load(const WebLoad& load) { load_ = load; }
-  /// What was read meanwhile is let go.
+  /// Frees the reading thread's finished work.
   void poll() { disk_.poll(); }
 
  private:
@@ -66,14 +66,14 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   [[nodiscard]] WebDocument readiness() const;
   [[nodiscard]] WebAnswer events(const WebRequest& request) const;
   void document(const Reply& reply);
-  /// The records and how it stands now. @pre there are records
+  /// Returns the records with the present status. @pre the records have been read
   [[nodiscard]] WebDocument whole_document(TimePoint now);
   void metrics(const Reply& reply);
   void picture(const std::string& name, const Reply& reply);
   void keep_picture(const std::string& name, const SharedText& bytes);
   void log(const WebRequest& request, const Reply& reply);
 
-  /// `read` on the reading thread, `then` with its result on the page's, if this still lives.
+  /// Calls `read` on the reading thread, then `then` on the page's unless this object is gone.
   template <typename Read, typename Then>
   void read(Read read, Then then);
   [[nodiscard]] bool is_reading_too_much(const Reply& reply) const;
@@ -82,8 +82,8 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   SiteSettings settings_;
   Gate gate_;
   EventRing ring_;
-  std::map<std::string, WebDocument, std::less<>> files_;  ///< of the page, by path
-  std::shared_ptr<Reader> reader_;                         ///< of the reading thread
+  std::map<std::string, WebDocument, std::less<>> files_;  ///< the page's files, by path
+  std::shared_ptr<Reader> reader_;                         ///< used only on the reading thread
   DiskThread disk_;
   int num_reading_ = 0;
 
@@ -93,9 +93,9 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   MetricsBook book_;
   WebLoad load_;
 
-  SharedText records_;  ///< the document without what is live
+  SharedText records_;  ///< the document without live data
   TimePoint records_at_{};
-  SharedText document_;  ///< with it
+  SharedText document_;  ///< the document with live data
   TimePoint document_at_{};
   std::chrono::nanoseconds records_took_{};
   bool is_making_records_ = false;

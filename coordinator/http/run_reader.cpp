@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxNameBytes = 100;
 constexpr std::array<std::string_view, 2> kPictureEnds{".png", ".wav"};
 
-/// The last `most` bytes of a regular file. Neither a link nor a pipe in its place is followed.
+/// Returns the last `most` bytes of a regular file. Does not open a link or a pipe.
 std::optional<std::string> end_of_file(const fs::path& path, std::size_t most) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};

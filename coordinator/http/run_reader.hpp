@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What of a run that goes on is read from its directory, for the page. Used on the thread that
-// reads; a disk that is slow or hangs keeps that one alone.
+// Reads a running job's directory for the page. Used on the reading thread, the only thread that a
+// slow or hanging disk blocks.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,19 @@
 
 namespace gangway::coordinator {
 
-/// Whether a name may be that of a picture of a run, or of the sounds beside it: letters, digits,
-/// '.', '_' and '-', not first a '.', and ".png" or ".wav" last. So it leads nowhere but into the
-/// run directory.
+/// Whether `name` may be a picture or sound of the run: letters, digits, '.', '_' and '-', not
+/// first a '.', and ".png" or ".wav" last. Such a name cannot leave the run directory.
 [[nodiscard]] bool is_picture_name(std::string_view name);
 
 class RunReader {
  public:
   explicit RunReader(std::filesystem::path run_directory);
 
-  /// The run's document (docs/run-page.md) as JSON, without its last brace: more may follow.
+  /// Returns the run's document (docs/control.md) as JSON, without its last brace, to be continued.
   [[nodiscard]] std::string open_document();
-  /// Nothing where there is no such file, where it is a link, or too large.
+  /// Returns a picture's bytes; nothing if the file is missing, a link or too large.
   [[nodiscard]] std::optional<std::string> picture(const std::string& name) const;
-  /// The end of a rank's log, from the beginning of a line on.
+  /// Returns the end of a rank's log, from the beginning of a line.
   [[nodiscard]] std::optional<std::string> log_end(int rank) const;
 
   static constexpr std::size_t kMaxPictureBytes = std::size_t{16} << 20U;

@@ -82,7 +82,7 @@ std::string status_json(const JobStatus& status) {
   if (!status.pictures.empty()) {
     object["newest_picture"] = status.pictures.back();
   }
-  // Names of hosts and devices are others' bytes.
+  // Names of hosts and devices may hold invalid UTF-8.
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a job stands, as the live page's modules take it: docs/metrics.md. Pure.
+// Converts a job's status to JSON for the live page's modules: docs/metrics.md. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gangway::coordinator {
 
-/// One JSON object on one line, keys as the members; a number that is not finite becomes null. The
-/// tick is not in it: that is told by itself.
+/// Returns one JSON object on one line, with the members' names as keys. A number that is not
+/// finite becomes null. Omits the tick, which has its own event.
 [[nodiscard]] std::string status_json(const JobStatus& status);
 
 }  // namespace gangway::coordinator

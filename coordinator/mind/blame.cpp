@@ -9,12 +9,12 @@
 namespace gangway::coordinator {
 namespace {
 
-// Longer than the lifeline's closing grace: a death explains more than any complaint.
+// Longer than MembershipLimits::closing, because a death explains more than any complaint.
 constexpr std::chrono::milliseconds kPatience{200};
-// With an accused: every worker has said since then whether it waits.
+// For a complaint with an accused: within this time every worker has sent a heartbeat.
 constexpr std::chrono::milliseconds kHeartbeatPatience = kHeartbeatPeriod + kPatience;
-// With none: of a killed process with a GPU peers hear at once by NCCL's sockets, and its lifeline
-// closes when the driver has taken its memory back (more than 0.4 s on an H100).
+// For a complaint without one. NCCL reports a killed peer at once. Its lifeline closes only when
+// the GPU driver has freed its memory (more than 0.4 s on an H100).
 constexpr std::chrono::milliseconds kDriverPatience{2'000};
 
 }  // namespace
@@ -49,7 +49,7 @@ const Complaint* Blame::of(int rank) const {
   return found == places_.end() ? nullptr : &complaints_[found->second];
 }
 
-/// In a circle: whom the first one accuses.
+/// If the accusations form a circle, returns the rank that the first complaint accuses.
 int Blame::end_of_chain() const {
   std::set<int> seen;
   int rank = complaints_.front().rank;
@@ -77,7 +77,7 @@ std::optional<Fault> Blame::verdict(const Membership& membership, TimePoint now)
     if (const int idle = only_idle(membership, now); idle != 0) {
       culprit = idle;
     } else if (!is_heard && waited < kBlamePatience) {
-      return std::nullopt;  // it will complain itself
+      return std::nullopt;  // the culprit waits too and will complain itself
     }
   }
   const std::string words = fmt::format("{}: {}", membership.describe(first.rank), first.reason);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who is to be named when workers complain of one another. A worker that hangs says nothing.
-// Workers blocked behind it time out and name it; workers blocked behind those time out too, and
-// name the wrong one. Pure; owned by the Conductor, which asks on every tick of its clock.
+// Finds the worker to blame when workers time out on each other. A hung worker reports nothing, and
+// workers that wait for a blocked worker accuse the wrong rank. Pure; owned by the Conductor, which
+// calls verdict() on every clock tick.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@
 
 namespace gangway::coordinator {
 
-/// A worker's word that a peer, or the network, failed it. It has left.
+/// A worker's report that a peer or the network failed it. The worker has left the run.
 struct Complaint {
-  int rank = 0;     ///< who complains
-  int accused = 0;  ///< whom it has waited for; 0: nobody in particular
+  int rank = 0;     ///< rank of the worker that complains
+  int accused = 0;  ///< rank that it waited for; 0: no particular rank
   std::string reason;
 };
 
@@ -27,26 +27,25 @@ class Blame {
  public:
   void add(const Complaint& complaint, TimePoint now);
   [[nodiscard]] bool is_empty() const { return complaints_.empty(); }
-  /// The coordinator itself stood still: no time has passed.
+  /// Excludes `gap`, in which the coordinator itself did not run, from the time since a complaint.
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
-  /// Nothing while others may still have something to say that matters.
+  /// Returns the worker to blame; nullopt while a heartbeat or a complaint may still change that.
   ///
-  /// The first complaint is followed from accused to accused, up to one that has not complained
-  /// itself. If that one's heartbeats say that it waits as well, the culprit is the only worker
-  /// that waits for nobody, where there is one.
+  /// Follows the accusations from the first complaint to a worker that has not complained itself.
+  /// If that worker's heartbeats say that it waits too, blames the only worker that does not, if
+  /// any.
   [[nodiscard]] std::optional<Fault> verdict(const Membership& membership, TimePoint now) const;
 
  private:
-  /// The first of `rank`'s; null: it has not complained.
+  /// Returns the first complaint of `rank`; null: it has not complained.
   [[nodiscard]] const Complaint* of(int rank) const;
-  /// The only one of those who have not complained that waits for nobody; 0: there are none, or
-  /// several.
+  /// Returns the only worker that neither complained nor waits; 0: there is none, or several.
   [[nodiscard]] int only_idle(const Membership& membership, TimePoint now) const;
   [[nodiscard]] int end_of_chain() const;
 
-  std::vector<Complaint> complaints_;            // in the order in which they came
-  std::unordered_map<int, std::size_t> places_;  // in complaints_, of each rank's first
+  std::vector<Complaint> complaints_;            // in order of arrival
+  std::unordered_map<int, std::size_t> places_;  // by rank: index of its first complaint
   TimePoint since_{};
 };
 

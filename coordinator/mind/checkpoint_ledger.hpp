@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which checkpoints are under way, and when one is complete: every worker's part of one step under
-// one epoch. A failed save costs nothing but itself; several in a row are said loudly. Pure; driven
-// by the Conductor, which commits.
+// Tracks the checkpoints under way; a checkpoint is complete when every worker's part of its step
+// has arrived under the same epoch. A failed save does not end the run; several in a row raise a
+// loud warning. Pure; driven by the Conductor, which commits.
 #pragma once
 
 #include <chrono>
@@ -17,47 +17,47 @@
 
 namespace gangway::coordinator {
 
-/// All parts of one step have come in.
+/// A checkpoint whose parts have all arrived.
 struct CompleteCheckpoint {
   std::int64_t step = 0;
   std::vector<messages::CheckpointPart> parts;  ///< by worker
-  std::string error;  ///< not empty: it cannot be committed, and why (first worker's word)
+  std::string error;  ///< not empty: why it cannot be committed (first worker's reason)
   [[nodiscard]] double bytes() const;
-  /// From the whole snapshot to the synced file, of the slowest worker.
+  /// Returns the slowest worker's time from the complete snapshot to the synced file.
   [[nodiscard]] double seconds() const;
 };
 
 class CheckpointLedger {
  public:
-  /// Failed saves in a row from which on the warnings are loud.
+  /// Number of failed saves in a row from which the warnings are loud.
   static constexpr int kLoudFailures = 3;
 
   explicit CheckpointLedger(int num_workers) : num_workers_(num_workers) {}
 
-  /// A lease that saves at `step` was granted under `epoch`.
+  /// Opens the checkpoint of a lease that saves at `step` under `epoch`.
   void begin(std::int64_t step, std::int64_t epoch);
-  /// A worker's word on its file. One that was not asked for, or of another epoch, is dropped.
+  /// Adds a worker's report on its file. Ignores a part of an unknown step or another epoch.
   [[nodiscard]] std::optional<CompleteCheckpoint> add(int worker, std::int64_t epoch,
                                                       messages::CheckpointPart part);
 
   void committed(std::int64_t step);
-  /// @return the line that a person is to read.
+  /// Records a failed save. @return the warning to print for the user
   [[nodiscard]] std::string failed(std::int64_t step, const std::string& reason);
 
-  /// What takes too long: a disk that is slow or hangs. Each checkpoint is named once its step has
-  /// been done by all for `patience`, and again each time that it has taken twice as long.
-  /// @param slowest_done  steps done by the worker that is furthest behind
-  /// @return the line that a person is to read
+  /// Reports checkpoints that a slow or hanging disk delays: first when all workers have finished
+  /// the step `patience` ago, then each time the duration has doubled.
+  /// @param slowest_done  steps done by the slowest worker
+  /// @return the warning to print for the user
   [[nodiscard]] std::optional<std::string> overdue(TimePoint now, std::int64_t slowest_done,
                                                    std::chrono::milliseconds patience);
 
   [[nodiscard]] bool idle() const { return open_.empty(); }
-  /// Whether one of a step before `end` is under way.
+  /// Whether a checkpoint of a step before `end` is under way.
   [[nodiscard]] bool is_open_before(std::int64_t end) const;
-  /// Whether a file of this worker (0..W-1), of a step before `end`, is still to come.
+  /// Whether this worker (0..W-1) still has to write a file for a step before `end`.
   [[nodiscard]] bool owes(int worker,
                           std::int64_t end = std::numeric_limits<std::int64_t>::max()) const;
-  /// Whether all files of a checkpoint have come, and its manifest has not.
+  /// Whether a checkpoint has all its files but no manifest yet.
   [[nodiscard]] bool is_committing() const;
   [[nodiscard]] int failures() const { return failures_; }
   [[nodiscard]] int failures_in_a_row() const { return failures_in_a_row_; }
@@ -68,9 +68,9 @@ class CheckpointLedger {
   struct Open {
     std::int64_t epoch = 0;
     std::map<int, messages::CheckpointPart> parts;  ///< by worker
-    bool is_complete = false;                       ///< all parts have been handed out
-    std::optional<TimePoint> since;                 ///< when its step was seen to be done by all
-    std::chrono::milliseconds told{0};  ///< how long it had taken when that was last said
+    bool is_complete = false;                       ///< add() has returned it
+    std::optional<TimePoint> since;                 ///< when all workers had done its step
+    std::chrono::milliseconds told{0};              ///< its duration at the last warning
   };
   [[nodiscard]] std::string missing(const Open& open) const;
 

@@ -218,7 +218,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
   Effects effects;
   watch_.stepped(arrival.rank, progress.step, arrival.now);
   if (held_back_ && progress.step >= held_back_->trouble.step) {
-    return answer_when_due(arrival.now);  // what comes behind trouble is void
+    return answer_when_due(arrival.now);  // steps after trouble are void
   }
   auto tick = ticks_.add(arrival.rank, progress, arrival.now, arrival.unix_seconds);
   Effects troubles = look_for_trouble(tick, arrival.now);
@@ -241,7 +241,7 @@ Effects Conductor::take(const messages::Progress& progress, const Arrival& arriv
     effects.emplace_back(Say{std::move(news)});
   }
   for (const messages::SkippedUpdate& skip : progress.skips) {
-    if (worker == 0) {  // all say the same
+    if (worker == 0) {  // all workers report the same
       effects.emplace_back(Say{told(skip, settings_.ticks.networks)});
     }
   }
@@ -286,7 +286,7 @@ Effects Conductor::take(const messages::CheckpointPart& part, const Arrival& arr
   }
   watch_.lively(arrival.now);
   if (held_back_ && part.step >= held_back_->trouble.step) {
-    return {};  // void: another disk, or another layout, would have been too late with it
+    return {};  // void: a slower disk or another layout would deliver it too late
   }
   auto complete = ledger_.add(arrival.rank - 1, arrival.epoch, part);
   if (!complete) {
@@ -313,7 +313,7 @@ Effects Conductor::checkpoint_failed(std::int64_t step, const std::string& reaso
   Effects effects{DiscardCheckpoint{step}, Say{ledger_.failed(step, reason)}};
   saves_.failed(ledger_.failures_in_a_row(), now);
   last_save_error_ = reason;
-  append(effects, scored({.step = step, .value = {}}));  // where it counts, nobody waits for it
+  append(effects, scored({.step = step, .value = {}}));  // training must not wait for its score
   append(effects, answer_when_due(now));
   append(effects, finish_if_done());
   return effects;
@@ -341,7 +341,7 @@ void Conductor::on_heartbeat(int rank, Pulse pulse, TimePoint now) {
 }
 
 void Conductor::on_lifeline_closed(int rank, TimePoint now) {
-  // The verdict falls in on_clock: a Stop that says why may still be on its way.
+  // on_clock gives the verdict, because a Stop with the reason may still arrive.
   membership_.lifeline_closed(rank, now);
 }
 
@@ -353,7 +353,7 @@ Effects Conductor::lose(const Fault& fault) {
 }
 
 Effects Conductor::end(ExitCode code, int rank, const std::string& reason) {
-  // What a host lacks that has taken another's place, a later start may do without.
+  // If a replacement host cannot run the job, a later start may do without that host.
   const bool is_of_a_host = settings_.arithmetic_before && !begun_ && rank > 0 &&
                             (code == ExitCode::kUsage || code == ExitCode::kEnvironment);
   return end_with(

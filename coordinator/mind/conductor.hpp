@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The coordinator's mind: messages, lifeline events, signals and the passing of time go in, effects
-// come out. It owns the membership, the leases, the checkpoint ledger and the ticks, and does
-// nothing itself: no sockets, threads, clocks or files. The event loop
-// (coordinator/edges/event_loop.hpp) drives it from its one thread and carries the effects out.
+// The coordinator's decisions: messages, lifeline events, signals and clock ticks go in, effects
+// come out. Owns the membership, leases, checkpoint ledger and ticks. Uses no sockets, threads,
+// clocks or files. The event loop (coordinator/edges/event_loop.hpp) drives it from its one thread
+// and carries the effects out.
 #pragma once
 
 #include <cstdint>
@@ -42,50 +42,50 @@ namespace gangway::coordinator {
 struct Outcome {
   int exit_code = 0;      ///< an ExitCode, 130 or 143
   std::string reason;     ///< one line
-  int rank = 0;           ///< the culprit; 0: none in particular
+  int rank = 0;           ///< rank to blame; 0: none in particular
   std::int64_t step = 0;  ///< steps done
-  /// Every worker has said Goodbye: MPI_Finalize is safe.
+  /// Whether every worker has said Goodbye, so that MPI_Finalize is safe.
   bool orderly = false;
-  bool saved = false;  ///< all of its state is on the disk
-  /// Of the snapshot that all have and that is newer than any checkpoint.
+  bool saved = false;  ///< whether the whole state is on the disk
+  /// Step of the snapshot that all workers have and that is newer than any checkpoint.
   std::optional<std::int64_t> unsaved_snapshot = {};
-  bool keeps = false;  ///< which is to be copied to the disk: memory may go before the next start
-  /// A rollback was decided: the next start goes on from an earlier state.
+  bool keeps = false;  ///< copy it to the disk: memory may go before the next start
+  /// Whether a rollback was decided: the next start resumes from an earlier state.
   bool rolled_back = false;
-  /// It left for this: the next start goes on so.
+  /// The resize that the job ends for; the next start applies it.
   std::optional<Resize> resize = {};
 };
 
-// Effects, to be carried out in the order in which they come.
+// Effects; the event loop carries them out in order.
 struct SendMessage {
-  std::vector<int> ranks;  ///< all get the same bytes
+  std::vector<int> ranks;  ///< all receive the same bytes
   messages::Message message;
 };
-/// Choose the state to begin with; then call `Conductor::begin_with` or `cannot_begin`.
+/// Choose the state to start from; then call `Conductor::begin_with` or `cannot_begin`.
 struct ChooseResumePoint {
   SnapshotInventory inventory;
-  std::string refused_checkpoint;  ///< not empty: why the one chosen before could not be loaded
+  std::string refused_checkpoint;  ///< not empty: why the previous choice failed to load
 };
-/// The same lease for every worker. The checkpoint's folder is made by whoever carries this out,
-/// and filled in.
+/// Send the same lease to every worker. The event loop makes the checkpoint's folder and names it
+/// in the lease.
 struct GrantLease {
   messages::Lease lease;
-  std::optional<std::int64_t> checkpoint_step;  ///< a folder for this step is to be named in it
+  std::optional<std::int64_t> checkpoint_step;  ///< step of that checkpoint
 };
 /// Write the manifest of a complete checkpoint; then call `Conductor::checkpoint_committed` or
 /// `checkpoint_failed`.
 struct CommitCheckpoint {
   CompleteCheckpoint checkpoint;
 };
-/// Remove what a failed checkpoint left.
+/// Remove the files of a failed checkpoint.
 struct DiscardCheckpoint {
   std::int64_t step = 0;
 };
-/// All workers are ready: time for the placement table.
+/// Print the placement table, because all workers are ready.
 struct ShowPlacement {
-  messages::Ready ready;  ///< of the last one
+  messages::Ready ready;  ///< of the last worker
   Layout layout;
-  std::int64_t step = 0;  ///< that this start begins at
+  std::int64_t step = 0;  ///< steps done when this start begins
 };
 struct ShowTick {
   report::Tick tick;
@@ -93,31 +93,31 @@ struct ShowTick {
 struct ShowPicture {
   messages::Picture picture;
 };
-/// Have the checkpoint of this step, of an earlier start, scored; then call `Conductor::scored`.
+/// Score an earlier start's checkpoint of this step; then call `Conductor::scored`.
 struct ScoreCheckpoint {
   std::int64_t step = 0;
 };
-/// Put all decisions of the run on the disk; then call `Conductor::recorded` or `unrecorded`.
+/// Write all decisions of the run to the disk; then call `Conductor::recorded` or `unrecorded`.
 struct RecordDecisions {
   Decisions decisions;
 };
-/// Put what the watch over trouble remembers beside the run, whenever the disk has time.
+/// Write the TroubleWatch's memory to the run directory, when the disk has time.
 struct KeepWatch {
   std::string text;
 };
-/// A person has asked for something, and got it: beside the run, before that person is answered.
+/// Record an accepted command in the run directory, before the user gets the answer.
 struct RecordSteering {
   SteeringEvent event;
 };
-/// From here on checkpoints are kept as these keys say.
+/// Apply these retention keys to checkpoints from now on.
 struct KeepCheckpoints {
   CheckpointSpec spec;
 };
-/// Keep a checkpoint, which has been committed, until it is unpinned.
+/// Keep this committed checkpoint until it is unpinned.
 struct PinCheckpoint {
   std::int64_t step = 0;
 };
-/// What an earlier trace left is in the way of one of these steps, which are then to be merged.
+/// Remove an earlier trace's files; then merge the traces of these steps.
 struct BeginTrace {
   TraceSteps steps;
 };
@@ -125,7 +125,7 @@ struct BeginTrace {
 struct Say {
   std::string line;
 };
-/// Always the last effect there is.
+/// End the job. Always the last effect.
 struct EndJob {
   Outcome outcome;
 };
@@ -140,39 +140,39 @@ enum class Request { kSaveAndLeave, kSaveAndGoOn, kEndNow };
 struct ConductorSettings {
   int num_workers = 1;
   std::string build;          ///< the coordinator's own: base/build_id.hpp
-  messages::Welcome welcome;  ///< sent to each worker; the epoch is filled in
+  messages::Welcome welcome;  ///< sent to each worker after the epoch is filled in
   LeasePlan leases;
   TickPlan ticks;
   MembershipLimits limits;
-  /// `gangway run` stands over the ranks, and starts them again.
+  /// Whether `gangway run` supervises the ranks and restarts them.
   bool is_supervised = false;
-  /// Of the last start of the command that began, where it has made this one by itself, after a
-  /// loss, a rollback or a resize.
+  /// Arithmetic of the previous start, if `gangway run` restarted the same command after a loss, a
+  /// rollback or a resize.
   std::optional<messages::Arithmetic> arithmetic_before;
   BalancePlan balance;
   SnapshotPace snapshots;
   /// As Hello::shared_memory: the memory whose snapshots rank 0 copies to the disk when the run
-  /// fails; elsewhere workers do. Nothing: nobody does.
+  /// fails. Elsewhere workers copy them. Nothing: no process copies snapshots.
   std::optional<std::uint64_t> copied_by_rank_0;
   std::string go_on = "the same command goes on";  ///< advice after a save on request
-  /// Least silence between two steps that is a fault; ten times as long before the first.
+  /// Shortest time without a step that is a fault; ten times as long before the first step.
   std::chrono::milliseconds progress_floor{60'000};
   std::chrono::milliseconds save_interval{0};  ///< between checkpoints; 0: not by time
-  /// What a checkpoint may take beside the training until it is said aloud that it does.
+  /// Duration of a checkpoint, beside the training, from which a warning is printed.
   std::chrono::milliseconds save_alarm{60'000};
-  /// Least time without a byte on the disk, at the end of the run, that is a fault.
+  /// Shortest time without a byte on the disk that is a fault, at the end of the run.
   std::chrono::milliseconds save_floor{600'000};
   DivergenceSpec divergence;
-  std::vector<WatchedNetwork> watched;  ///< in the order of their losses
+  std::vector<WatchedNetwork> watched;  ///< in loss order
   ScorePlan scores;
-  Decisions decisions;               ///< of earlier starts; what they change is in `welcome`
-  WatchMemory watch_memory;          ///< theirs
-  JobSpec job;                       ///< as its file has it
-  JobSpec steered_job;               ///< with what people have set since
-  std::optional<PauseStatus> pause;  ///< asked for in an earlier start, and not taken back
+  Decisions decisions;               ///< of earlier starts; `welcome` applies their changes
+  WatchMemory watch_memory;          ///< of earlier starts
+  JobSpec job;                       ///< as in the job file
+  JobSpec steered_job;               ///< with the keys set by commands since
+  std::optional<PauseStatus> pause;  ///< a pause of an earlier start, not resumed yet
 };
 
-/// What on_command gives: the answer, and what is to be done.
+/// Result of on_command: the answer and the effects.
 struct Commanded {
   CommandAnswer answer;
   Effects effects;
@@ -186,19 +186,19 @@ class Conductor {
                                    double unix_seconds);
   [[nodiscard]] Effects on_lifeline_opened(int rank, TimePoint now);
   void on_heartbeat(int rank, Pulse pulse, TimePoint now);
-  /// The worker has said which signal ends it.
+  /// Records that the worker reported the signal that ends it.
   void on_dying(int rank, int signal) { membership_.dying(rank, signal); }
-  /// Its host acknowledges nothing any more.
+  /// Records that the worker's host acknowledges no packets any more.
   void on_cut_off(int rank) { membership_.cut_off(rank); }
   void on_lifeline_closed(int rank, TimePoint now);
-  /// @param signal number, for the exit code of a leave whose save fails.
+  /// @param signal  number; the exit code of a leave whose save fails
   [[nodiscard]] Effects on_request(Request request, int signal, TimePoint now);
-  /// What a person asks for, from another process. It takes effect at a lease's boundary.
+  /// Handles a user's command from another process. It takes effect at a lease's boundary.
   [[nodiscard]] Commanded on_command(const Command& command, TimePoint now, double unix_seconds);
-  /// The deadlines. Call at least every 50 ms: after a gap of a second or more, the silence of that
-  /// time is taken for the coordinator's own and does not count.
+  /// Checks the deadlines. Call at least every 50 ms: a gap of a second or more counts as the
+  /// coordinator's own stall, not as the workers' silence.
   [[nodiscard]] Effects on_clock(TimePoint now);
-  /// What all workers begin with, as ChooseResumePoint asked.
+  /// Starts all workers from `point`, the answer to ChooseResumePoint.
   [[nodiscard]] Effects begin_with(const ResumePoint& point);
   [[nodiscard]] Effects cannot_begin(ExitCode code, const std::string& reason) {
     return end(code, 0, reason);
@@ -207,28 +207,28 @@ class Conductor {
   [[nodiscard]] Effects checkpoint_failed(std::int64_t step, const std::string& reason,
                                           TimePoint now);
 
-  /// A checkpoint has got its score, or gets none.
+  /// Handles a checkpoint's score, or the lack of one.
   [[nodiscard]] Effects scored(const ScoreFound& score);
-  /// What the oldest RecordDecisions asked for is on the disk; where it is the last one too, what
-  /// the decisions say may follow.
+  /// Handles the end of the oldest RecordDecisions. If no other is pending, the decisions take
+  /// effect.
   [[nodiscard]] Effects recorded(TimePoint now);
   [[nodiscard]] Effects unrecorded(const std::string& reason);
 
-  /// How the job stands.
+  /// Returns the job's status.
   [[nodiscard]] JobStatus status(TimePoint now, double unix_seconds) const;
 
   [[nodiscard]] const Membership& membership() const { return membership_; }
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
-  /// Where and when a message came.
+  /// Sender, epoch and time of a message.
   struct Arrival {
     int rank;
     std::int64_t epoch;
     TimePoint now;
     double unix_seconds;
   };
-  /// Who asks when, and what is to be done about it.
+  /// A command's author and time, and the effects that it adds to.
   struct Asked {
     const std::string& who;
     TimePoint now;
@@ -255,43 +255,43 @@ class Conductor {
   [[nodiscard]] Effects end(ExitCode code, int rank, const std::string& reason);
   [[nodiscard]] Effects end_with(Outcome outcome);
   [[nodiscard]] Effects lose(const Fault& fault);
-  /// Training cannot go on so: it goes back, where the job says so and has not too often, or ends.
+  /// Answers trouble with a rollback, if the job allows one more, or ends the job.
   [[nodiscard]] Effects answer(const Trouble& trouble, int rank);
-  /// Has all decisions put on the disk.
+  /// Returns RecordDecisions with all decisions.
   [[nodiscard]] Effects record();
-  /// The same once all workers have told of earlier steps, and the checkpoints of those are on the
-  /// disk, so that the result depends neither on message order nor on the disk's speed. Until then
+  /// Delays answer() until all workers have reported the earlier steps and their checkpoints are on
+  /// the disk. The result then depends neither on message order nor on the disk's speed. Until then
   /// no lease is granted.
   [[nodiscard]] Effects hold_back(Trouble trouble, int rank, TimePoint now);
   [[nodiscard]] Effects answer_when_due(TimePoint now);
-  /// Whether a checkpoint of an earlier step is under way and can still be complete.
+  /// Whether a checkpoint before `step` is under way and can still become complete.
   [[nodiscard]] bool saves_before(std::int64_t step) const;
-  /// Why the job has ended before its last step.
+  /// Returns why the job has ended before its last step.
   [[nodiscard]] std::string early_end() const;
-  /// What the steps and ticks that are over show.
+  /// Looks for trouble in finished steps and ticks, and updates what is remembered of them.
   [[nodiscard]] Effects look_for_trouble(const std::optional<report::Tick>& tick, TimePoint now);
-  /// The same without what is kept of it.
+  /// Looks for trouble without updating what is remembered.
   [[nodiscard]] Effects troubles_of(const std::optional<report::Tick>& tick, TimePoint now);
-  /// Training begins at `step`, with what was kept of that.
+  /// Restores the trouble watch's memory of `step`, where training begins.
   void recall_at(std::int64_t step);
-  /// States of these steps may be begun with.
+  /// Marks the steps of a lease whose states a later start may resume from.
   void remember_at(const messages::Lease& lease, bool saves);
   [[nodiscard]] Effects keep_watch();
   [[nodiscard]] Effects finish_if_done();
   void forgive_own_stall(TimePoint now);
   [[nodiscard]] std::optional<Fault> check_progress(TimePoint now) const;
-  /// Slow is said, and never killed: once for each step.
+  /// Prints a note about slow workers, once for each step. Slow workers are never killed.
   [[nodiscard]] Effects name_who_is_late(TimePoint now);
-  /// What a rank has beyond the usual limit of a silence, its disk's time, say; nothing: it is not
-  /// expected to get on.
+  /// Returns the time allowed to a rank beyond the usual silence, such as for its disk; nothing:
+  /// the rank is not expected to make progress.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_beyond(int rank) const;
-  /// Whether all that is left for a rank is to write its last file.
+  /// Whether a rank only has to write its last file.
   [[nodiscard]] bool is_writing_its_last(int rank) const;
   [[nodiscard]] Effects check_saves(TimePoint now);
-  /// A score may be longer on its way than a worker waits for a lease: its checkpoint has to be on
-  /// the disk first, and others may be scored before it.
+  /// Sends Patience to workers that wait for a lease, because a score may take longer than their
+  /// limit: its checkpoint must be on the disk first, after any earlier scores.
   [[nodiscard]] Effects comfort_who_waits(TimePoint now);
-  /// How long the steps that are left take; nothing: no step is known yet.
+  /// Returns the duration of the remaining steps; nothing: no step's duration is known yet.
   [[nodiscard]] std::optional<std::chrono::duration<double>> until_end() const;
   [[nodiscard]] CommandAnswer obey(const PauseJob& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const ResumeJob& order, const Asked& asked);
@@ -301,18 +301,18 @@ class Conductor {
   [[nodiscard]] CommandAnswer obey(const DrainWorkers& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const StopJob& order, const Asked& asked);
   [[nodiscard]] CommandAnswer obey(const ResizeJob& order, const Asked& asked);
-  /// Refuses where nobody may be drained and nothing resized now.
+  /// Returns a refusal if workers cannot be drained or the job cannot be resized now.
   [[nodiscard]] CommandAnswer why_not_resized() const;
-  /// The state is saved, and the job started again so.
+  /// Saves the state and ends this start; the next start applies `resize`.
   [[nodiscard]] Effects leave_for(Resize resize, TimePoint now);
-  /// Ends the job, which goes on as resize_ says.
+  /// Returns the outcome of a job that the next start continues as resize_ says.
   [[nodiscard]] Outcome resized_outcome() const;
-  /// What a worker told of its memory, until the first tick: whether it will be enough.
+  /// Checks, until the first tick, whether the memory that a worker reported will be enough.
   [[nodiscard]] Effects look_at_memory(int rank, const messages::MemoryFigures& memory);
-  /// A tick is over: micro-batches go from slow workers to fast ones, where that is worth it.
+  /// Moves micro-batches from slow to fast workers after a tick, if that saves enough time.
   [[nodiscard]] Effects balance(TimePoint now, double unix_seconds);
   void set_plan();
-  /// The checkpoints that are to be pinned, now that the one of `step` exists.
+  /// Returns the effects that pin checkpoints, now that the checkpoint of `step` exists.
   [[nodiscard]] Effects pin_at(std::int64_t step);
   [[nodiscard]] JobPhase phase() const;
   [[nodiscard]] std::vector<WorkerStatus> worker_statuses() const;
@@ -329,41 +329,41 @@ class Conductor {
   TroubleWatch troubles_;
   WatchMemory watch_memory_;
   FirstMemory first_memory_;
-  std::set<std::int64_t> remembered_steps_;  ///< to come, of which it is to keep what it remembers
+  std::set<std::int64_t> remembered_steps_;  ///< future steps whose trouble memory to keep
   ScoreWatch scores_;
   std::int64_t begin_step_ = 0;         ///< steps done when this start began
-  std::vector<SettingsChange> untold_;  ///< recorded, and in no lease yet
-  std::size_t num_recorded_ = 0;        ///< decisions that are on the disk
-  int num_records_ = 0;                 ///< RecordDecisions on their way there
-  std::int64_t looked_at_ = 0;          ///< steps that are over and were looked at
-  std::int64_t named_late_ = -1;        ///< the newest step after which none came for long
+  std::vector<SettingsChange> untold_;  ///< recorded, but not sent in a lease yet
+  std::size_t num_recorded_ = 0;        ///< decisions on the disk
+  int num_records_ = 0;                 ///< RecordDecisions under way
+  std::int64_t looked_at_ = 0;          ///< steps checked for trouble
+  std::int64_t named_late_ = -1;        ///< the last late step that was reported
   std::optional<Outcome> end_when_recorded_;
   struct HeldBack {
     Trouble trouble;
     int rank = 0;
     TimePoint since{};
   };
-  std::optional<HeldBack> held_back_;    ///< the earliest that is not answered yet
-  std::optional<TimePoint> held_since_;  ///< that workers wait for a score, or were told to
+  std::optional<HeldBack> held_back_;    ///< the earliest trouble without an answer
+  std::optional<TimePoint> held_since_;  ///< since workers wait, or were last sent Patience
   TimePoint began_at_;
   TimePoint last_clock_;
-  std::set<std::int64_t> pins_;      ///< checkpoints to come that are to be pinned
+  std::set<std::int64_t> pins_;      ///< future checkpoints to pin
   TraceSteps trace_;                 ///< the newest
-  TraceSteps untold_trace_;          ///< in no lease yet
-  std::optional<int> leave_signal_;  ///< a leave was asked for by this signal
-  std::optional<Resize> resize_;     ///< that the leave is for; nothing: it is for good
+  TraceSteps untold_trace_;          ///< not sent in a lease yet
+  std::optional<int> leave_signal_;  ///< signal that asked for a leave
+  std::optional<Resize> resize_;     ///< reason of the leave; nothing: it is for good
   Balancer balancer_;
   std::string last_save_error_;  ///< not empty: the newest save failed
   Blame blame_;
-  std::optional<TimePoint> all_left_;  ///< since when the last manifest alone is waited for
+  std::optional<TimePoint> all_left_;  ///< since only the last manifest is missing
   messages::Ready ready_;              ///< the newest
-  int ready_rank_ = 0;                 ///< whose it is
+  int ready_rank_ = 0;                 ///< rank that sent ready_
   std::optional<report::Tick> last_tick_;
-  std::vector<std::string> pictures_;           ///< files, of this start, the newest
-  std::optional<TimePoint> committed_at_;       ///< the newest checkpoint of this start
-  std::string begin_line_;                      ///< what all have loaded, for the user
-  std::optional<std::int64_t> begin_snapshot_;  ///< step of the snapshot that all began with
-  bool begun_ = false;                          ///< the first lease is out
+  std::vector<std::string> pictures_;           ///< newest files of this start
+  std::optional<TimePoint> committed_at_;       ///< of this start's newest checkpoint
+  std::string begin_line_;                      ///< what all workers loaded, for the user
+  std::optional<std::int64_t> begin_snapshot_;  ///< step of the loaded snapshot
+  bool begun_ = false;                          ///< the first lease is granted
   bool ended_ = false;
 };
 

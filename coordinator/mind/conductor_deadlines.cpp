@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the Conductor does because time has passed: workers that are lost or hang, saves that take
-// too long or are due.
+// The Conductor's reactions to the clock: lost or hanging workers, saves that are slow or due.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -14,8 +13,8 @@
 namespace gangway::coordinator {
 namespace {
 
-// The clock comes every few milliseconds. After a longer gap (a slow disk, a stopped process) what
-// the workers have sent meanwhile lies unread: their silence is not theirs.
+// The clock ticks every few milliseconds. During a longer gap (a slow disk, a stopped process) the
+// coordinator reads nothing: the workers' silence does not count.
 constexpr std::chrono::milliseconds kOwnStall{1000};
 
 }  // namespace
@@ -36,10 +35,10 @@ Effects Conductor::on_clock(TimePoint now) {
     return {};
   }
   forgive_own_stall(now);
-  if (end_when_recorded_) {  // workers that leave for the same trouble are no news
+  if (end_when_recorded_) {  // workers leave for the same trouble
     return {};
   }
-  if (held_back_) {  // the others may complain about who has left for it
+  if (held_back_) {  // workers may complain about the peer that left
     return answer_when_due(now);
   }
   if (const auto fault = membership_.check(now)) {
@@ -186,7 +185,7 @@ Effects Conductor::finish_if_done() {
   Outcome outcome{
       .exit_code = 0, .reason = "done", .rank = 0, .step = ticks_.steps_done(), .orderly = true};
   if (!ledger_.idle()) {
-    // The parts come before the Goodbye on the same way: what is missing now never comes.
+    // A worker sends its parts before its Goodbye: a part that is missing now never arrives.
     outcome.exit_code = static_cast<int>(ExitCode::kInternal);
     outcome.reason = "the workers left before they had reported their last checkpoint";
   } else if (resize_ && outcome.step < settings_.leases.total_steps) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What people ask of a running job: the Conductor's answer to signals and commands, and how the job
-// stands.
+// The Conductor's answers to signals and commands, and the job's status.
 #include <algorithm>
 #include <csignal>
 #include <iterator>
@@ -16,7 +15,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// A worker keeps some 65,000 events.
+/// Most steps in a trace, because a worker keeps some 65,000 events.
 constexpr std::int64_t kMostTraced = 10'000;
 
 std::string state_text(WorkerState state) {
@@ -57,7 +56,7 @@ Effects Conductor::on_request(Request request, int signal, TimePoint now) {
     leases_.request_checkpoint();
     return grant(now);
   }
-  resize_.reset();  // whoever wants it to leave wants it to stay away
+  resize_.reset();  // a request to leave overrides the resize's restart
   if (leave_signal_) {
     return {};
   }
@@ -129,7 +128,7 @@ CommandAnswer Conductor::obey(const ResumeJob& /*order*/, const Asked& asked) {
 }
 
 CommandAnswer Conductor::obey(const SaveCheckpoint& order, const Asked& asked) {
-  if (!begun_ || leases_.granted_end() == 0) {  // nothing is saved of step 0
+  if (!begun_ || leases_.granted_end() == 0) {  // step 0 is never saved
     return {Refusal::kNotNow, "it has not begun to train: try again", ticks_.steps_done()};
   }
   leases_.request_checkpoint();
@@ -150,7 +149,7 @@ CommandAnswer Conductor::obey(const SaveCheckpoint& order, const Asked& asked) {
 
 Effects Conductor::pin_at(std::int64_t step) {
   if (pins_.erase(step) == 0) {
-    // One that was to be pinned could not be saved: this one stands for it.
+    // If the checkpoint to be pinned could not be saved, pin this one instead.
     const auto later = pins_.upper_bound(step);
     if (later == pins_.begin()) {
       return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the Conductor does where a worker cannot go on, training is in trouble, or scores have come:
-// it warns, ends the job, or decides, which is on the disk before anything follows of it.
+// The Conductor's answer to failed workers, training trouble and scores: warns, ends the job, or
+// decides. A decision is on the disk before it takes effect.
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -19,10 +19,10 @@
 namespace gangway::coordinator {
 namespace {
 
-/// All have sent what they tell of the steps before: it is on its way, unless somebody has died.
+/// Longest wait for reports of earlier steps; they are under way unless a worker has died.
 constexpr std::chrono::seconds kTellingPatience{2};
-/// A checkpoint from before the trouble is healthy, and its state is in memory already: it is worth
-/// so long a wait for a disk.
+/// Longest wait for the disk to complete a checkpoint from before the trouble: its state is healthy
+/// and already in memory.
 constexpr std::chrono::seconds kHealthySavePatience{10};
 
 }  // namespace
@@ -32,7 +32,7 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   const auto code = static_cast<ExitCode>(stop.exit_code);
   if (code == ExitCode::kDiverged) {
     const std::int64_t step = stop.step > 0 ? stop.step : ticks_.steps_done() + 1;
-    membership_.leave(rank);  // it ends by itself: that is no loss
+    membership_.leave(rank);  // it leaves by itself: not a loss
     return hold_back(
         {.step = step, .what = fmt::format("{}: {}", membership_.describe(rank), stop.reason)},
         rank, arrival.now);
@@ -40,7 +40,7 @@ Effects Conductor::take(const messages::Stop& stop, const Arrival& arrival) {
   if (code != ExitCode::kWorkerLost) {
     return end(code, rank, fmt::format("{}: {}", membership_.describe(rank), stop.reason));
   }
-  // A complaint about a silent peer may overtake the news of that peer's death: the dead one is the
+  // A complaint about a silent peer may arrive before the news of that peer's death, which is the
   // root cause.
   membership_.leave(rank);
   const bool is_known = stop.accused >= 1 && stop.accused <= settings_.num_workers;
@@ -132,7 +132,7 @@ Effects Conductor::troubles_of(const std::optional<report::Tick>& tick, TimePoin
     const auto by_loss = troubles_.step(looked_at_, ticks_.last_losses());
     const auto by_figures = troubles_.step_figures(looked_at_, ticks_.last_figures());
     if (by_loss || by_figures) {
-      return hold_back(by_loss ? *by_loss : *by_figures, /*rank=*/0, now);  // nobody's alone
+      return hold_back(by_loss ? *by_loss : *by_figures, /*rank=*/0, now);  // 0: no particular rank
     }
   }
   if (!tick) {
@@ -172,7 +172,7 @@ Effects Conductor::answer_when_due(TimePoint now) {
   const auto waited = now - held_back_->since;
   const bool is_told =
       ticks_.steps_done() + 1 >= held_back_->trouble.step || waited >= kTellingPatience;
-  // In this order: who still owes a file is a look at all of them.
+  // saves_before() comes last because it scans all workers.
   if (!is_told || (waited < kHealthySavePatience && saves_before(held_back_->trouble.step))) {
     return {};
   }
@@ -204,7 +204,7 @@ Effects Conductor::answer(const Trouble& trouble, int rank) {
 }
 
 Effects Conductor::scored(const ScoreFound& score) {
-  // Who asks a job to leave may have ended the scorer as well: that says nothing of the checkpoint.
+  // A leave's signal may also have killed the scorer; the checkpoint itself may be fine.
   if (ended_ || end_when_recorded_ || (leave_signal_ && !score.value)) {
     return {};
   }
@@ -222,7 +222,7 @@ Effects Conductor::record() {
 }
 
 Effects Conductor::recorded(TimePoint now) {
-  // They are written in the order in which they were made, each time all of them.
+  // Records are written in order, and each holds all decisions.
   num_records_ -= 1;
   if (ended_ || num_records_ > 0) {
     return {};

@@ -12,7 +12,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// Of one update that several workers made, each a part.
+/// Adds one worker's part of an update that several workers made.
 void add(messages::UpdateFigures& sum, const messages::UpdateFigures& more) {
   if (sum.update != more.update) {
     throw InvariantError(fmt::format("one worker told the norms of update {}, another of {}",
@@ -20,7 +20,7 @@ void add(messages::UpdateFigures& sum, const messages::UpdateFigures& more) {
   }
   sum.was_skipped = sum.was_skipped || more.was_skipped;
   if (!sum.squares || !more.squares) {
-    sum.squares.reset();  // a part of a norm is none
+    sum.squares.reset();  // without every worker's part there is no norm
     return;
   }
   sum.squares->gradient += more.squares->gradient;

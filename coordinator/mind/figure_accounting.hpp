@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Turns what workers tell of updates, of micro-batches and of distributions into what a tick shows
-// of them. Nothing here decides anything. Pure; driven by TickAccounting.
+// Turns the workers' update norms, micro-batch figures and histograms into the figures of a tick.
+// Makes no decisions. Pure; driven by TickAccounting.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ class FigureAccounting {
   /// @param networks  names, in the job's order
   explicit FigureAccounting(std::vector<std::string> networks) : networks_(std::move(networks)) {}
 
-  /// Takes in a step that all workers have told.
-  /// @param losses  by micro-batch: their figures are added in this order, whoever told them
-  /// @param told    by rank, in whose order squares are added
-  /// @throws InvariantError for a network that there is not
+  /// Adds a step that all workers have reported.
+  /// @param losses  by micro-batch; figures are added in this order, whichever worker reported them
+  /// @param told    by rank; squares are added in the order of the ranks
+  /// @throws InvariantError for an unknown network
   void add_step(const std::map<int, messages::MicrobatchLoss>& losses,
                 const std::map<int, messages::Progress>& told);
-  /// Means over the micro-batches of the last step, by name; the same bits on any layout.
+  /// Means over the last step's micro-batches, by name; bit-identical on every layout.
   [[nodiscard]] const std::map<std::string, double>& last_step() const { return last_step_; }
-  /// What came since the last call: the newest update of each network, means of figures over the
-  /// steps that had them, all histograms.
+  /// Writes to `tick` what arrived since the last call: each network's newest update, the figures'
+  /// means over the steps that had them, and all histograms.
   void tell(report::Tick& tick);
 
  private:
@@ -42,10 +42,10 @@ class FigureAccounting {
   void add_histograms(const std::map<int, messages::Progress>& told);
 
   std::vector<std::string> networks_;
-  std::map<std::string, double> last_step_;         // means
-  std::map<std::string, Mean> figures_;             // of those, by name
+  std::map<std::string, double> last_step_;         // means over its micro-batches, by name
+  std::map<std::string, Mean> figures_;             // of last_step_ over this tick's steps, by name
   std::map<int, messages::UpdateFigures> updates_;  // sums over the workers, by network
-  std::vector<report::TickHistogram> histograms_;   // whole, in the order of their steps
+  std::vector<report::TickHistogram> histograms_;   // joined over the workers, in step order
 };
 
 }  // namespace gangway::coordinator

@@ -6,11 +6,11 @@
 namespace gangway::coordinator {
 namespace {
 
-// Two leases are out at a time, so a request takes effect after at most twice this.
+// At most two leases are granted ahead, so a request takes effect within twice this time.
 constexpr double kLeaseSeconds = 1.0;
 constexpr std::int64_t kMaxStepsPerLease = 1000;
 
-/// The first multiple of `interval` above `step`; `limit` when there is none below it.
+/// Returns the first multiple of `interval` above `step`; `limit` if none lies below `limit`.
 std::int64_t next_multiple(std::int64_t step, std::int64_t interval, std::int64_t limit) {
   if (interval <= 0) {
     return limit;
@@ -59,7 +59,7 @@ bool LeaseBook::is_due(std::int64_t fastest_done) const {
   if (is_held()) {
     return false;
   }
-  // At least one whole step ahead, however short the leases.
+  // Always grants at least one whole step ahead, however short the leases are.
   const std::int64_t ahead = std::max<std::int64_t>(2, previous_length_ / 2 + 1);
   return !last_granted_ && end_ - fastest_done < ahead;
 }
@@ -96,7 +96,7 @@ Lease LeaseBook::training_lease() const {
 }
 
 Lease LeaseBook::next() {
-  // A snapshot may lie behind an end that the user has since moved forward: it is saved, no more.
+  // A snapshot may lie past an end that the user has since moved forward: then only save.
   const bool is_past_end = end_ > plan_.total_steps;
   const bool is_over = stop_requested_ || is_past_end || (ends_early_ && end_ >= plan_.total_steps);
   Lease lease = is_over ? stop_lease() : training_lease();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which steps may run: cuts the job into leases and says when each is to be granted, so that no
-// step waits for the coordinator and a request (stop, checkpoint) takes effect within about two
-// seconds. Pure; driven by the Conductor.
+// Cuts the job into leases and says when to grant each. No step waits for the coordinator, and a
+// request (stop, checkpoint) takes effect within about two seconds. Pure; driven by the Conductor.
 #pragma once
 
 #include <array>
@@ -11,25 +10,25 @@
 
 namespace gangway::coordinator {
 
-/// The end saves. What an interval asks for within this share of itself before the end is left to
-/// that: 40 kimg in batches of 64 are 625 steps, 10 kimg 156, and steps 624 and 625 would be saved.
+/// No interval saves within this share of itself before the job's end, because the end saves.
+/// Example: 40 kimg in batches of 64 are 625 steps, 10 kimg 156; step 624 is not saved.
 inline constexpr double kShareLeftToTheEnd = 0.1;
 
 /// The job's milestones, in steps. An interval of 0 means never.
 struct LeasePlan {
   std::int64_t start_step = 0;
-  std::int64_t saved_step = 0;  ///< of the newest checkpoint; before start_step after a snapshot
+  std::int64_t saved_step = 0;  ///< of the newest checkpoint; < start_step after a snapshot
   std::int64_t total_steps = 0;
   std::int64_t tick_steps = 0;
   std::int64_t picture_steps = 0;
-  std::array<std::int64_t, 3> checkpoint_steps{};  ///< as JobSpec has them
+  std::array<std::int64_t, 3> checkpoint_steps{};  ///< as in JobSpec
 };
 
-/// Whether one of the intervals of checkpoints asks for the state of `step`.
+/// Whether one of the checkpoint intervals saves the state of `step`.
 [[nodiscard]] bool is_marked(std::int64_t step, const std::array<std::int64_t, 3>& intervals,
                              std::int64_t total_steps);
 
-/// The steps [begin, end), and what is to follow them. `begin == end`: only what follows.
+/// Permission to run the steps [begin, end), and the actions after them. begin == end: only these.
 struct Lease {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -43,33 +42,33 @@ class LeaseBook {
  public:
   explicit LeaseBook(const LeasePlan& plan);
 
-  /// The next lease is the last: it saves (unless the state at its end is being saved already) and
-  /// runs no step.
+  /// Makes the next lease the last: it runs no step and saves, unless the state at its end is
+  /// already being saved.
   void request_stop() { stop_requested_ = true; }
-  /// The next lease saves and runs no step, unless it is the last, which saves anyway.
+  /// Makes the next lease save and run no step, unless it is the last, which always saves.
   void request_checkpoint() { checkpoint_requested_ = true; }
-  /// @param median_seconds duration of a step; leases become about a second long.
+  /// Makes leases about a second long. @param median_seconds  duration of a step
   void set_step_seconds(double median_seconds);
 
-  /// No step is granted until the other is called; what is requested is.
+  /// Grants no step until resume() is called; requested saves and stops still happen.
   void pause() { paused_ = true; }
   void resume() { paused_ = false; }
-  /// Other milestones from here on.
+  /// Changes the intervals from the next lease on.
   void set_intervals(std::int64_t tick_steps, std::int64_t picture_steps,
                      const std::array<std::int64_t, 3>& checkpoint_steps);
-  /// No step from this one on is granted; nothing: all may be.
+  /// Grants no step from `step` on; nullopt: lifts that limit.
   void hold_at(std::optional<std::int64_t> step) { hold_at_ = step; }
-  /// The job ends here, and has not come further yet.
+  /// Ends the job at `total_steps`. @pre no step beyond it has been granted
   void end_at(std::int64_t total_steps) {
     plan_.total_steps = total_steps;
     ends_early_ = true;
   }
-  /// Whether all that may be granted is.
+  /// Whether a pause or hold_at() keeps back all further steps.
   [[nodiscard]] bool is_held() const {
     return !last_granted_ && (paused_ || (hold_at_ && end_ >= *hold_at_));
   }
 
-  /// The leases to grant now. @param fastest_done steps done by the worker that is furthest.
+  /// Returns the leases to grant now. @param fastest_done  steps done by the fastest worker
   [[nodiscard]] std::vector<Lease> grant(std::int64_t fastest_done);
 
   /// Steps granted so far.

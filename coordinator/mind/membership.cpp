@@ -126,7 +126,7 @@ void Membership::heartbeat(int rank, Pulse pulse, TimePoint now) {
   at(rank).heard = now;
   at(rank).pulse = pulse;
   if (pulse == Pulse::kBegins && at(rank).state == WorkerState::kJoined) {
-    loads(now);  // a slow file system is no dead worker
+    loads(now);  // a slow file system is not a dead worker
   }
 }
 
@@ -156,7 +156,7 @@ std::optional<Fault> Membership::check_start(TimePoint now) const {
   if (all_ready() || now - start_ < limits_.start) {
     return std::nullopt;
   }
-  constexpr int kNamed = 8;  // a status of a thousand names is none that anybody reads
+  constexpr int kNamed = 8;  // longer lists are unreadable
   std::string late;
   int first = 0;
   int count = 0;

@@ -7,7 +7,7 @@ namespace gangway::coordinator {
 namespace {
 
 constexpr double kMedians = 20.0;
-// What is worth a word: longer than a busy machine's hiccups.
+// Thresholds for a note: longer than short stalls of a busy machine.
 constexpr double kNotableMedians = 3.0;
 constexpr std::chrono::milliseconds kNotable{2000};
 // The first step loads libraries, tunes kernels and fills caches.

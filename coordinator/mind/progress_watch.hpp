@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who gets on: finds the rank for which all others wait when steps stop coming. Pure; owned by the
-// Conductor and used on the coordinator's event loop.
+// Finds the rank that blocks all others when steps stop arriving. Pure; owned by the Conductor and
+// used on the event loop's thread.
 #pragma once
 
 #include <algorithm>
@@ -17,41 +17,40 @@ namespace gangway::coordinator {
 
 class ProgressWatch {
  public:
-  /// @param floor  least silence that counts
+  /// @param floor  shortest silence that is a fault
   ProgressWatch(int num_workers, std::int64_t start_step, std::chrono::milliseconds floor);
 
-  /// `rank` has done `step` steps.
+  /// Records that `rank` has done `step` steps.
   void stepped(int rank, std::int64_t step, TimePoint now);
-  /// A lease that begins at `begin` is out: a worker that had nothing to do has not been silent for
-  /// long.
+  /// Records that a lease from `begin` was granted: silence of an idle worker counts from now.
   void granted(std::int64_t begin, TimePoint now);
-  /// A picture or a part of a checkpoint came: its writer was busy, and the others waited for it.
+  /// Records a picture or a checkpoint part: its writer was busy, and the other workers waited.
   void lively(TimePoint now);
-  /// `rank` has brought more of a checkpoint to its disk.
+  /// Records that `rank` has written more of a checkpoint to its disk.
   void wrote(int rank, TimePoint now) { since_[place(rank)] = now; }
-  /// The coordinator itself stood still for `gap`: that is nobody's silence.
+  /// Counts `gap`, in which the coordinator itself did not run, as silence of no worker.
   void forgive(std::chrono::steady_clock::duration gap, TimePoint now);
 
   struct Silence {
     int rank = 0;
-    std::int64_t step = 0;  ///< last done
+    std::int64_t step = 0;  ///< last step done
     double seconds = 0.0;
   };
-  /// How long a silence is a fault. @param median_step_seconds  0: no step is known yet, and the
-  /// first may take long
+  /// Returns the silence from which a worker is at fault.
+  /// @param median_step_seconds  0: no step is known yet, and the first may take long
   [[nodiscard]] std::chrono::milliseconds deadline(double median_step_seconds) const;
-  /// How long a silence is worth a word. Before the first step, none is.
+  /// Returns the silence from which a note is printed. Before the first step, no silence is.
   [[nodiscard]] std::chrono::milliseconds notable(double median_step_seconds) const;
-  /// The furthest behind of those whose silence lasts longer than `limit`.
-  /// @param extra  by rank: what it has beyond that, a disk to wait for, say; nothing: it is not
-  /// expected to get on
+  /// Returns the worker with the fewest steps among those silent for longer than `limit`.
+  /// @param extra  by rank: time allowed beyond `limit`, as for its disk; nothing: the worker is
+  /// not expected to make progress
   template <typename Extra>
   [[nodiscard]] std::optional<Silence> find(TimePoint now, std::chrono::milliseconds limit,
                                             Extra extra) const {
     std::optional<Silence> worst;
     for (std::size_t place = 0; place < since_.size(); ++place) {
       if (!since_[place] || now - since_of(place) < limit) {
-        continue;  // most of them, at most times
+        continue;  // the usual case
       }
       const int rank = static_cast<int>(place) + 1;
       const auto silence = now - since_of(place);
@@ -65,23 +64,23 @@ class ProgressWatch {
 
   /// Steps done by `rank`. @pre 1 <= rank <= num_workers
   [[nodiscard]] std::int64_t done(int rank) const { return done_[place(rank)]; }
-  /// Steps done by the one that is furthest ahead.
+  /// Steps done by the fastest worker.
   [[nodiscard]] std::int64_t fastest_done() const { return done_.greatest(); }
-  /// And by the one that is furthest behind.
+  /// Steps done by the slowest worker.
   [[nodiscard]] std::int64_t slowest_done() const { return done_.least(); }
 
  private:
   [[nodiscard]] static std::size_t place(int rank) { return static_cast<std::size_t>(rank - 1); }
-  /// @pre there is a sign of life
+  /// @pre since_[place] is set
   [[nodiscard]] TimePoint since_of(std::size_t place) const {
     return std::max(*since_[place], lively_);
   }
 
   std::chrono::milliseconds floor_;
   Standings<std::int64_t> done_;  ///< steps done, by rank
-  /// Last sign of life, or new steps after being idle; nothing: none yet.
+  /// Time of the last step or write, or of new work after being idle; nothing: none yet.
   std::vector<std::optional<TimePoint>> since_;
-  TimePoint lively_{};  ///< a sign of life of all that have given one
+  TimePoint lively_{};  ///< last sign of life that counts for all ranks in since_
 };
 
 }  // namespace gangway::coordinator

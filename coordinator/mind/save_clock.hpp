@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a checkpoint is to be asked for that no step is marked for: checkpoint.every_seconds, and
-// another try after a save that failed. Pure; driven by the Conductor.
+// Decides when to save at a step that no interval marks: after checkpoint.every_seconds, and after
+// a failed save. Pure; driven by the Conductor.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@ class SaveClock {
   static constexpr std::chrono::seconds kFirstPause{1};
   static constexpr std::chrono::seconds kLongestPause{64};
 
-  /// @param interval  zero: none is asked for by time
+  /// @param interval  between checkpoints; zero: none by time
   explicit SaveClock(std::chrono::milliseconds interval) : interval_(interval) {}
 
   void set_interval(std::chrono::milliseconds interval) { interval_ = interval; }
-  /// The job has begun, or a lease that saves went out.
+  /// Restarts the interval: the job has begun, or a lease that saves was granted.
   void granted(TimePoint now);
-  /// A save has failed: the next try comes after a pause that doubles with each failure in a row.
+  /// Schedules the next try after a pause that doubles with each failure in a row.
   void failed(int failures_in_a_row, TimePoint now);
-  /// Whether one is to be asked for, until it is granted.
-  /// @param until_end  until the job ends, which saves by itself: what the interval asks for
-  /// shortly before (kShareLeftToTheEnd) is left to that; nothing: unknown
+  /// Whether to request a checkpoint now. Stays true until granted() is called.
+  /// @param until_end  time to the job's end, which saves by itself. Shortly before it
+  /// (kShareLeftToTheEnd) the interval requests nothing. Nothing: unknown
   [[nodiscard]] bool is_due(TimePoint now,
                             std::optional<std::chrono::duration<double>> until_end = {}) const;
 

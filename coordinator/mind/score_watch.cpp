@@ -12,7 +12,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// The newest checkpoint whose score, or lack of one, is known; 0: none.
+/// Returns the newest step with a recorded score or a recorded lack of a score; 0: none.
 std::int64_t newest_scored(const Decisions& decisions) {
   std::int64_t newest = 0;
   for (const Decision& decision : decisions) {
@@ -23,12 +23,12 @@ std::int64_t newest_scored(const Decisions& decisions) {
   return newest;
 }
 
-/// The scores so far.
+/// State of the plateau rules after the recorded scores.
 struct Standing {
   std::optional<double> best;
   std::int64_t best_step = 0;
-  int without_better = 0;  ///< scores since
-  int since_lowered = 0;   ///< scores without a better one since rates were lowered last
+  int without_better = 0;  ///< scores since best_step
+  int since_lowered = 0;   ///< scores without a better one since the last lowering
 };
 
 Standing standing_of(const Decisions& decisions) {
@@ -72,7 +72,7 @@ std::int64_t ScorePlan::next(std::int64_t step) const {
   for (const std::int64_t interval : checkpoint_steps) {
     const std::int64_t candidate = interval > 0 ? (step / interval + 1) * interval : total_steps;
     if (candidate < first && counts(candidate)) {
-      first = candidate;  // where this one is too near to the end, so are those behind it
+      first = candidate;  // if this is too near to the end, so are later multiples
     }
   }
   return first;
@@ -141,9 +141,9 @@ std::vector<std::int64_t> ScoreWatch::unscored_steps(const Decisions& decisions,
   if (!plan_.is_any()) {
     return steps;
   }
-  // What lies before a branch is another run's.
+  // Checkpoints before a branch belong to another run.
   const std::int64_t known = std::max(newest_scored(decisions), origin_of(decisions));
-  // Where training waited for a score when it ended, the step that it waited at has none either.
+  // If training ended while it waited for a score, the step that it waited at has no score either.
   const std::int64_t newest = plan_.last_before(begin + 1);
   for (const std::int64_t step : {plan_.last_before(newest), newest}) {
     if (step > known) {

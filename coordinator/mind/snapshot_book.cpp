@@ -37,7 +37,7 @@ void SnapshotBook::copied(int worker, std::optional<std::int64_t> step,
 }
 
 void SnapshotBook::complete(const Newest& newest) {
-  // Each worker has all up to its newest, or had no room: then it names the next one.
+  // A worker without room for a snapshot names the next, so only equal newest steps are complete.
   if (newest.least() == newest.greatest()) {
     complete_ = std::max(complete_, newest.least());
   }

@@ -29,7 +29,7 @@ void add(std::vector<double>& sums, const std::vector<double>& more) {
   sums.resize(std::max(sums.size(), more.size()), 0.0);
   std::ranges::transform(more, sums, sums.begin(), std::plus());
 }
-/// All figures, whatever they are.
+/// Adds every figure of the struct.
 void add(messages::StepFigures& sums, const messages::StepFigures& more) {
   std::apply(
       [&more](auto&... sum) {
@@ -51,7 +51,7 @@ void add(std::vector<messages::PhaseExposure>& sums, const messages::PhaseExposu
   add(sum->by_bucket, more.by_bucket);
 }
 
-/// By micro-batch, the sums of what all workers have told of it, in the order of their ranks.
+/// Returns, by micro-batch, the sums over the workers, added in the order of their ranks.
 std::map<int, messages::MicrobatchLoss> joined(const std::map<int, messages::Progress>& told) {
   std::map<int, messages::MicrobatchLoss> sums;
   for (const auto& [rank, progress] : told) {
@@ -180,7 +180,7 @@ void TickAccounting::add_to_tick(int rank, const messages::Progress& step) {
   sum.progress.memory = step.memory;
   sum.progress.gauges = step.gauges;
   sum.progress.sent_bytes += step.sent_bytes;
-  // Every step names the newest: it counts when it is new, and when it is of this run.
+  // Every step reports the newest snapshot: count it only if it is new and of this run.
   const auto newest = newest_snapshots_.try_emplace(rank, plan_.start_step).first;
   if (step.snapshot > newest->second) {
     newest->second = *step.snapshot;
@@ -197,7 +197,7 @@ void TickAccounting::close_step(std::int64_t step, const OpenStep& open, TimePoi
         fmt::format("step {} came complete after step {} with {} of {} micro-batches", step,
                     steps_done_, open.losses.size(), plan_.microbatches));
   }
-  // Only now, so that it does not depend on who came first which step it is, and which loss.
+  // Checked only when all have reported, so that the order of arrival does not select step or loss.
   require_finite_losses(step, open);
   for (std::size_t network = 0; network < loss_sums_.size(); ++network) {
     double sum = 0.0;
@@ -329,7 +329,7 @@ report::WorkerParts TickAccounting::parts_of(int rank, const messages::StepFigur
   const auto steps = static_cast<double>(steps_in_tick_);
   report::WorkerParts parts{.rank = rank, .seconds = figures.parts};
   parts.seconds.resize(part_names_.size(), 0.0);
-  // Nobody was to work then: in a pause workers wait for their next lease.
+  // Workers that wait for a lease during a pause are not waiting for the coordinator.
   double& coordinator = parts.seconds[messages::index_of(StepPart::kCoordinator)];
   const double paused = std::min(coordinator, forgiven_seconds_);
   coordinator -= paused;
@@ -365,7 +365,7 @@ double TickAccounting::own_seconds(const report::WorkerParts& parts,
   return seconds > 0.0 ? seconds : tick.seconds_tick;
 }
 
-/// Those of the worker that waited most, so that they add up.
+/// Reports the exposures of the worker that waited most: figures of one worker add up.
 void TickAccounting::tell_exposures(report::Tick& tick) const {
   const auto worst = std::ranges::max_element(sums_, std::less(), [](const auto& entry) {
     return entry.second.progress.figures.exposed_seconds;

@@ -21,7 +21,7 @@ using messages::ArithmeticFact;
 
 constexpr std::string_view kBitsMember = "arithmetic";
 constexpr std::string_view kFactPrefix = "arithmetic.";
-/// A list of words, of which only those are told that one has and the other has not.
+/// Name of the fact that is a list of words; only words that differ are reported.
 constexpr std::string_view kFlags = "flags";
 
 std::set<std::string> words_of(const std::string& text) {
@@ -94,7 +94,7 @@ std::string differing_facts(const Arithmetic& one, const Arithmetic& other) {
   for (const std::string& name : names) {
     const std::string mine = value_in(here, name);
     const std::string others = value_in(there, name);
-    // An older Gangway knew less; a variable that is missing is not set.
+    // An older Gangway recorded fewer facts; a missing variable counts as not set.
     const bool is_known = is_variable(name) || (!mine.empty() && !others.empty());
     if (mine != others && is_known) {
       differences.push_back(name == kFlags

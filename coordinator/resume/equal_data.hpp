@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What people are told where two workers, or a run and its checkpoint, have other data. Pure; used
-// by the Conductor and in the texts of a start.
+// Messages for the user if two workers, or a run and its checkpoint, have different data. Pure;
+// used by the Conductor and resume/start_texts.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace gangway::coordinator {
 
-/// "cat/12.png or one between it and dog/1.png"; empty where nothing is known of the files.
+/// Returns "cat/12.png or one between it and dog/1.png"; empty if the files are unknown.
 [[nodiscard]] std::string first_difference(const DataFiles& one, const DataFiles& other);
 
-/// Why a job ends in which `one` worker has other data than `another`.
+/// Returns why a job ends if worker `one` has other data than worker `another`.
 [[nodiscard]] std::string other_data(const std::string& one, const std::string& another,
                                      const std::string& first_difference);
 
-/// A line where the data are others than those of the checkpoint, with some of the changed files;
-/// else empty. @param since  what `before` is of, if not a checkpoint
+/// Returns a warning with some changed files if the data differ from the checkpoint's; else empty.
+/// @param since  names the origin of `before`, if it is not a checkpoint
 [[nodiscard]] std::string data_warning(const checkpoint::Manifest& before,
                                        const messages::Ready& ready,
                                        std::string_view since = "the checkpoint was saved");

@@ -20,8 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A pinned one is somebody's: it keeps what it holds under a name that no start takes for a
-/// checkpoint of the run.
+/// Renames a pinned checkpoint. The user keeps it, and no start takes it for the run's.
 void set_aside(const checkpoint::CheckpointEntry& entry) {
   fs::path aside = entry.path;
   for (int number = 1; fs::exists(fs::symlink_status(aside)); ++number) {
@@ -36,7 +35,7 @@ void set_aside(const checkpoint::CheckpointEntry& entry) {
   (void)checkpoint::unpin_checkpoint(entry.path.parent_path(), entry.step);
 }
 
-/// The starts of another run count otherwise.
+/// Returns another run's decisions with their start numbers cleared, as these count differently.
 Decisions decisions_of_another(const checkpoint::Manifest& manifest) {
   Decisions decisions = decisions_in(manifest);
   for (Decision& decision : decisions) {

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kMostNamed = 5;
 
-/// Nothing where the key has no place in the job.
+/// Returns the key's value; nothing if the key does not apply to the job.
 std::optional<std::string> value_of(const Key& key, const JobSpec& spec) {
   return key.applies(spec) ? std::optional(key.weighty(spec)) : std::nullopt;
 }
 
-/// Why a key counts that changes no weight by itself.
+/// Returns why a key counts that does not change weights itself.
 std::string reason_of(const Key& key) {
   return key.changes_weights ? "" : ", where a schedule ends";
 }
@@ -30,16 +30,16 @@ std::string reason_of(const Key& key) {
 }  // namespace
 
 std::string job_changes(const JobSpec& before, const JobSpec& now, std::string_view section) {
-  // The rows of a library are others where it is loaded from elsewhere.
+  // Rows of a library differ if the library is loaded from another path.
   if (before.training.recipe->name != now.training.recipe->name ||
-      before.networks.size() != now.networks.size()) {  // the rest is about other networks
+      before.networks.size() != now.networks.size()) {  // other keys concern other networks
     return kRecipeKey.starts_with(section)
                ? fmt::format("{} {}, was {}", kRecipeKey, now.training.recipe->name,
                              before.training.recipe->name)
                : std::string();
   }
   std::vector<std::string> changes;
-  std::vector<std::string> gone;  // named last: of another optimiser, say
+  std::vector<std::string> gone;  // keys that no longer apply; named last
   for (const Key& key : key_table(*now.training.recipe)) {
     const bool counts = decides_weights(key, before) || decides_weights(key, now);
     if (key.is_variant || !counts || !key.path.starts_with(section)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What differs between the job of a checkpoint and the one that goes on from it, for a person.
-// Pure.
+// Describes the differences between a checkpoint's job and the job that resumes from it, for the
+// user. Pure.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace gangway::coordinator {
 
-/// "training.batch 64, was 128; data.source toy:ring8, was idx:faces": the keys that differ and
-/// decide about a weight of either job, in the key table's order, the first few of them. Never
-/// empty where the fingerprints of the jobs differ.
-/// @param section  only keys that begin with it, as "model."
+/// Returns the first few keys that differ and affect a weight of either job, in the key table's
+/// order: "training.batch 64, was 128; data.source toy:ring8, was idx:faces". Never empty if the
+/// jobs' fingerprints differ.
+/// @param section  prefix of the keys to compare, such as "model."
 [[nodiscard]] std::string job_changes(const JobSpec& before, const JobSpec& now,
                                       std::string_view section = {});
 

@@ -100,7 +100,7 @@ void ResumeChoice::refuse_checkpoint(const std::string& reason) {
                     : fmt::format("warn  {}; no older checkpoint is valid", reason));
 }
 
-/// Removes what an earlier trace left, unless the steps to be traced are over.
+/// Removes an earlier trace's files, unless the steps to be traced are over.
 void ResumeChoice::prepare_trace(std::int64_t step) {
   TraceSteps& trace = run_.trace;
   if (trace.empty()) {
@@ -112,7 +112,7 @@ void ResumeChoice::prepare_trace(std::int64_t step) {
     trace = {};
     return;
   }
-  std::error_code ignored;  // what stays is overwritten
+  std::error_code ignored;  // remaining files are overwritten
   fs::remove_all(run_.directory / kTraceFolder, ignored);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Chooses the state that a start begins with: the newest snapshot in the hosts' memory, else the
-// newest valid checkpoint, else none; and the next best, where one turns out damaged while the
-// workers load it. Called by the coordinator's event loop.
+// newest valid checkpoint, else a new state. Chooses again if workers find it damaged while
+// loading. Called by the coordinator's event loop.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace gangway::coordinator {
 
 class ResumeChoice {
  public:
-  /// Steps of the checkpoints whose scores a start from a step still needs (ScoreWatch).
+  /// Returns the steps of the checkpoints that still need a score (ScoreWatch).
   using UnscoredSteps = std::function<std::vector<std::int64_t>(std::int64_t step)>;
-  /// @param run  after find_start(); its `resume` changes where a checkpoint is refused
-  /// @param tell  receives what is damaged. All outlive this.
+  /// @param run  after find_start(); refuse_checkpoint() changes its `resume`
+  /// @param tell  receives reports of damage. All arguments must outlive this object.
   ResumeChoice(StartedRun& run, const StartOptions& options, Tell tell, UnscoredSteps unscored)
       : run_(run), options_(options), tell_(std::move(tell)), unscored_(std::move(unscored)) {}
 
-  /// @throws CheckpointError where nothing is left that can be begun with
+  /// @throws CheckpointError if no usable state is left
   [[nodiscard]] ResumePoint choose(const SnapshotInventory& inventory);
-  /// The checkpoint chosen last is damaged. @throws CheckpointError where it was named by the user.
+  /// Rejects the last choice as damaged. @throws CheckpointError if the user named it
   void refuse_checkpoint(const std::string& reason);
 
  private:
   [[nodiscard]] bool is_automatic() const;
-  /// Whether all that decisions behind `step` follow from is there: a snapshot may lie behind a
+  /// Whether every checkpoint that later decisions need exists. A snapshot may lie after a
   /// checkpoint that was to be scored and was never committed.
   [[nodiscard]] bool is_scorable(std::int64_t step) const;
   void prepare_trace(std::int64_t step);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the workers of one epoch begin with: their hosts' snapshots are collected, a state is
-// proposed, and where it cannot be loaded, another one. Pure; owned by the Conductor. Who chooses
-// looks at the disk, and is coordinator/resume/resume_choice.hpp.
+// Negotiates the state that the workers of one epoch begin with: collects their hosts' snapshots,
+// proposes a state, and proposes another if it cannot be loaded. Pure; owned by the Conductor. The
+// choice itself reads the disk: coordinator/resume/resume_choice.hpp.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,32 @@
 
 namespace gangway::coordinator {
 
-/// A state to begin with: neither checkpoint nor snapshot, then a new one.
+/// A state to begin with; without checkpoint and snapshot, a new state.
 struct ResumePoint {
   std::int64_t step = 0;        ///< steps done in it
-  std::int64_t saved_step = 0;  ///< of the newest valid checkpoint; `step` where there is none yet
+  std::int64_t saved_step = 0;  ///< of the newest valid checkpoint; `step` if none exists
   std::string checkpoint;       ///< absolute path
   std::optional<WholeSnapshot> snapshot;
   bool keeps_newer = false;      ///< messages::Begin::keeps_newer
-  std::int64_t first_tick = 1;   ///< index of the next
+  std::int64_t first_tick = 1;   ///< index of the next tick
   double earlier_seconds = 0.0;  ///< of earlier starts of the run
-  std::string line;              ///< for the user, once it is loaded; may be empty
+  std::string line;              ///< for the user, after loading; may be empty
 };
 
 class ResumeTalk {
  public:
   explicit ResumeTalk(int num_workers) : num_workers_(num_workers) {}
 
-  /// @return whether all workers have told: a state may be chosen.
+  /// Adds a worker's snapshots. @return whether all workers have reported: a state may be chosen
   [[nodiscard]] bool add(int worker, const messages::Inventory& inventory);
-  /// The proposal goes to all.
+  /// Returns the proposal, to be sent to all workers.
   [[nodiscard]] messages::Begin propose(const ResumePoint& point);
-  /// Part of the proposal is damaged; what lies on a damaged part's host is not proposed again.
+  /// Rejects a damaged part; snapshots on its host are not proposed again.
   /// @param mates  workers on the host of unloadable.holder, itself included
-  /// @return whether another is to be chosen: false, where that has happened already.
+  /// @return whether to choose another state; false if that has happened already
   [[nodiscard]] bool refuse(const messages::Unloadable& unloadable, const std::vector<int>& mates);
 
-  /// @return a line for the user, every two seconds.
+  /// Records loading progress. @return a line for the user, every two seconds
   [[nodiscard]] std::optional<std::string> loading(int worker, const messages::Loading& loading,
                                                    TimePoint now);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which parts of which snapshots lie on whose host, and the newest snapshot that can be put
-// together of them. Pure; driven by the Conductor, asked by whoever chooses the start.
+// Tracks which host holds which snapshot parts, and finds the newest snapshot that is complete.
+// Pure; driven by the Conductor, read by ResumeChoice.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace gangway::coordinator {
 
 using messages::WholeSnapshot;
 
-/// A part that nobody has.
+/// A snapshot part that no host holds.
 struct MissingPart {
   SnapshotId id;
   int part = 0;
@@ -24,19 +24,19 @@ struct MissingPart {
 
 class SnapshotInventory {
  public:
-  /// The host of worker `holder` of this start has the part that worker `part` took. Parts that no
-  /// layout has are left out.
+  /// Adds the part of old worker `part`, found on the host of this start's worker `holder`. Ignores
+  /// parts that no layout has.
   void add(int holder, const SnapshotId& id, int part);
-  /// What the host of `holder` has of it is damaged.
+  /// Removes a damaged part on the host of `holder`.
   void remove(int holder, const SnapshotId& id, int part);
-  /// The newest that is whole and that `is_wanted`; nothing where none is newer than `step`.
+  /// Returns the newest complete snapshot after `step` that `is_wanted` accepts, if any.
   [[nodiscard]] std::optional<WholeSnapshot> newest_after(
       std::int64_t step, const std::function<bool(const SnapshotId&)>& is_wanted = {}) const;
-  /// Of the newest there is a part of, if that is newer than `step` and not whole.
+  /// Returns a missing part of the newest snapshot, if that is after `step` and incomplete.
   [[nodiscard]] std::optional<MissingPart> missing_after(std::int64_t step) const;
 
  private:
-  std::map<SnapshotId, std::map<int, std::set<int>>> holders_;  // by part
+  std::map<SnapshotId, std::map<int, std::set<int>>> holders_;  // by part: workers on its hosts
 };
 
 }  // namespace gangway::coordinator

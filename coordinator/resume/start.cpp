@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A checkpoint named by the user: its own folder, or a run whose newest one is meant.
+/// Finds a checkpoint named by the user: `path` is its folder, or a run (means its newest).
 checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
   if (fs::is_directory(path / kCheckpointsFolder)) {
     auto found =
@@ -52,8 +52,8 @@ checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
   return {.path = fs::absolute(path), .step = step, .manifest = std::move(manifest)};
 }
 
-/// Going back behind the run's own checkpoints is never meant by a command given again.
-/// @throws CheckpointError
+/// Refuses a named checkpoint that is older than the run's newest: a repeated command never
+/// means it. @throws CheckpointError
 void require_newest(const checkpoint::Found& named, const std::string& typed, const fs::path& run) {
   for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
     if (entry.status == checkpoint::CheckpointStatus::kComplete && entry.step > named.step) {
@@ -65,7 +65,7 @@ void require_newest(const checkpoint::Found& named, const std::string& typed, co
   }
 }
 
-/// The newest of the run. One that leaves nothing to do is read whole: nobody else would.
+/// Finds the run's newest checkpoint. Verifies a finished run's whole: no worker will load it.
 std::optional<checkpoint::Found> newest_checkpoint(const StartedRun& run, const Tell& tell) {
   const fs::path folder = run.directory / kCheckpointsFolder;
   const Tell warn = [&tell](const std::string& line) { tell("warn  " + line); };
@@ -97,14 +97,14 @@ void choose_checkpoint(StartedRun& run, const StartOptions& options, const Tell&
   }
 }
 
-/// The job of a checkpoint, in words of the run that it lies in. @throws JobFileError
+/// Returns the job of a checkpoint, with its run's names and paths. @throws JobFileError
 JobSpec job_of(const checkpoint::Found& found) {
   return parse_job(found.manifest.job_yaml, found.path.filename().string(),
                    fs::absolute(found.path).parent_path().parent_path(),
                    found.path / checkpoint::kManifestName);
 }
 
-/// The keys that differ from those of the checkpoint's job, with both values.
+/// Returns the keys that differ from the checkpoint's job, with both values.
 std::string changes_since(const checkpoint::Found& found, const JobSpec& now,
                           std::string_view section = {}) {
   std::string changes;
@@ -116,13 +116,13 @@ std::string changes_since(const checkpoint::Found& found, const JobSpec& now,
   return changes.empty() ? "by the version of gangway" : changes;
 }
 
-/// A user's network or library whose file has changed is the user's to mend. @throws ConfigError
+/// Refuses a start if a user's network or library file has changed. @throws ConfigError
 void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
   JobSpec old;
   try {
     old = job_of(found);
   } catch (const JobFileError&) {
-    return;  // of another version: what differs is told as ever
+    return;  // of another version: other checks report differences
   }
   const HashedFile& library = now.model.library;
   if (!library.file.empty() && !old.model.library.file.empty() &&
@@ -146,7 +146,7 @@ void require_same_modules(const checkpoint::Found& found, const JobSpec& now) {
 }
 
 /// @throws CheckpointError when the checkpoint is of another model.
-/// Pools of images are tensors by micro-batch, filled by so many images a step.
+/// Refuses other image pools: their tensors depend on micro-batches and images per step.
 void require_same_pools(const checkpoint::Found& found, const JobSpec& spec) {
   if (!spec.training.recipe->has_pools) {
     return;
@@ -155,7 +155,7 @@ void require_same_pools(const checkpoint::Found& found, const JobSpec& spec) {
   try {
     old = job_of(found);
   } catch (const JobFileError&) {
-    return;  // of another version: what differs is told as ever
+    return;  // of another version: other checks report differences
   }
   for (const std::string_view key : {"training.pool", "training.microbatches", "training.batch"}) {
     const bool counts = spec.training.translation.pool > 0 || key == "training.pool";
@@ -188,12 +188,12 @@ void require_same_job(const checkpoint::Found& found, const StartedRun& run, con
   }
 }
 
-/// The snapshots of the job that ran here before are of no use to another one: said, where they are
-/// newer than what is begun with.
+/// Reports the previous job's snapshots if they are newer than this start's state, because this job
+/// cannot use them.
 void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
   const std::optional<JobSpec> old = job_in(run.directory / kJobFile);
   if (!old) {
-    return;  // it has not run yet, or in another version, or with networks that are gone
+    return;  // no earlier run, or of another version, or its networks are gone
   }
   const std::string fingerprint = job_fingerprint(*old);
   if (fingerprint == job_fingerprint(run.spec)) {
@@ -212,14 +212,14 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
   }
 }
 
-/// A run that goes on keeps what `numerics.precision: auto` stood for when it was begun.
+/// Keeps the precision that `numerics.precision: auto` meant when the run began.
 void settle_precision_of(StartedRun& run, const StartOptions& options, const Tell& tell) {
   std::optional<JobSpec> before;
   if (run.resume) {
     try {
       before = job_of(*run.resume);
     } catch (const JobFileError&) {
-      before = std::nullopt;  // of another version: what differs is told as ever
+      before = std::nullopt;  // of another version: other checks report differences
     }
   } else if (options.resume != "never") {
     before = job_in(run.directory / kJobFile);
@@ -230,8 +230,8 @@ void settle_precision_of(StartedRun& run, const StartOptions& options, const Tel
   }
 }
 
-/// Where all snapshots of this host lie behind a rollback or before a branch, they go: workers keep
-/// their newest one while they fill another, and that would be one of these for long.
+/// Removes this host's snapshots if all lie after a rollback or before a branch: a worker keeps its
+/// newest while it fills another, so one of these would stay for long.
 void drop_abandoned_snapshots(const StartedRun& run) {
   if (num_rollbacks(run.decisions) == 0 && !own_branch(run.decisions)) {
     return;
@@ -247,7 +247,7 @@ void drop_abandoned_snapshots(const StartedRun& run) {
   }
 }
 
-/// What was decided in earlier starts, and which checkpoints count after that.
+/// Loads earlier starts' decisions and drops the checkpoints that contradict them.
 void take_decisions(StartedRun& run, const Tell& tell) {
   run.decisions = decisions_of_run(run.directory);
   drop_abandoned(run.directory, run.decisions, tell);
@@ -255,7 +255,7 @@ void take_decisions(StartedRun& run, const Tell& tell) {
   run.end_step = last_step(run.spec, run.decisions);
 }
 
-/// A checkpoint of elsewhere brings its own decisions.
+/// Takes over the decisions of another run's checkpoint.
 void branch_off(StartedRun& run) {
   std::error_code ignored;
   if (!run.resume) {
@@ -278,11 +278,11 @@ void branch_off(StartedRun& run) {
     run.decisions = std::move(decisions);
     run.end_step = last_step(run.spec, run.decisions);
     drop_abandoned_snapshots(run);
-    fs::remove(run.directory / kWatchFile, ignored);  // of what it was before
+    fs::remove(run.directory / kWatchFile, ignored);  // memory of the earlier training
   }
 }
 
-/// The run ends where `checkpoint` was saved, by the decisions that had been taken until then.
+/// Ends the run at the step of `checkpoint` and takes over the decisions made until then.
 void repeat(StartedRun& run, const fs::path& checkpoint) {
   const checkpoint::Manifest manifest = checkpoint::read_manifest(checkpoint);
   Decisions decisions = repeated(run.decisions, manifest);
@@ -350,7 +350,7 @@ StartedRun open_job(const StartOptions& options, int num_workers) {
 }
 
 void find_start(StartedRun& run, const StartOptions& options, const Tell& tell) {
-  if (options.run_directory.empty()) {  // else `gangway run` has told them
+  if (options.run_directory.empty()) {  // else `gangway run` has printed them
     std::ranges::for_each(run.notes, [&](const std::string& note) { tell("note   " + note); });
   }
   checkpoint::remove_stale_temporaries(run.directory / kCheckpointsFolder);

@@ -69,7 +69,7 @@ std::optional<StateBefore> state_before(const StartedRun& run, std::int64_t step
   }
   StateBefore before{.manifest = {}, .since = "the run was started last"};
   before.manifest.step = step;
-  before.manifest.job_fingerprint = job_fingerprint(run.spec);  // snapshots of another are not read
+  before.manifest.job_fingerprint = job_fingerprint(run.spec);  // others' snapshots are not read
   before.manifest.data_fingerprint = run.start.data_fingerprint;
   before.manifest.created = run.start.data_read;
   before.manifest.software = run.start.software;
@@ -96,7 +96,7 @@ std::vector<std::string> change_warnings(const StateBefore& before, const Softwa
     lines.push_back(std::move(line));
   }
   if (then.empty()) {
-    return lines;  // of an older version
+    return lines;  // written by an older version
   }
   for (const std::string_view change : number_changes_since(then, job)) {
     lines.push_back(
@@ -108,7 +108,7 @@ std::vector<std::string> change_warnings(const StateBefore& before, const Softwa
   std::string arithmetic = arithmetic_warning(then, software, is_same_job);
   for (const auto& [name, version] : then) {
     const auto now = software.find(name);
-    const bool is_told = name == "libtorch" && !arithmetic.empty();  // it is a fact of that too
+    const bool is_told = name == "libtorch" && !arithmetic.empty();  // the arithmetic names it too
     if (name != kNumbersRevisionName && !is_told && !is_arithmetic(name) && now != software.end() &&
         now->second != version) {
       lines.push_back(

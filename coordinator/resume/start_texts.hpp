@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What people are told when all workers are ready: who they are, how large the networks, and what
-// has changed since a checkpoint. Pure; used by the RunRecorder.
+// Texts for the user when all workers are ready: placement, sizes of the networks, changes since a
+// checkpoint. Pure; used by the RunRecorder.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@
 
 namespace gangway::coordinator {
 
-/// "dcgan, 32 pixels, width 64, latent 100, 1 channel": what a checkpoint's tensors depend on.
+/// Names what shapes a model's tensors: "dcgan, 32 pixels, width 64, latent 100, 1 channel".
 [[nodiscard]] std::string describe_model(const ModelSpec& model);
 
-/// "generator 1066880 parameters, discriminator 661248".
+/// Returns "generator 1066880 parameters, discriminator 661248".
 [[nodiscard]] std::string parameter_counts(const JobSpec& job, const messages::Ready& ready);
 
-/// A line for each process, below their titles; no line break at the end.
+/// Returns the titles and a line for each process; no line break at the end.
 [[nodiscard]] std::string placement_table(const std::vector<PlacedRank>& ranks);
 
-/// The software and the data by which the state was computed that a start goes on from.
+/// Software and data that computed the state which the start resumes from.
 struct StateBefore {
   checkpoint::Manifest manifest;
-  std::string_view since;  ///< "the checkpoint was saved"
+  std::string_view since;  ///< for the texts, such as "the checkpoint was saved"
 };
 
-/// Of the state of `step`: its checkpoint, or of a snapshot the start before. Nothing: it is new.
+/// Describes the state of `step`: its checkpoint, or a snapshot's start. Nothing: it is new.
 [[nodiscard]] std::optional<StateBefore> state_before(const StartedRun& run, std::int64_t step);
 
-/// What a run's checkpoints say that their state was computed with.
+/// Returns the software that the run's checkpoints will record.
 [[nodiscard]] Software software_now(const messages::Ready& ready,
                                     const std::optional<StateBefore>& before);
 
-/// What differs from `before` and may change bits, a line each.
+/// Returns a line for each difference from `before` that may change bits.
 [[nodiscard]] std::vector<std::string> change_warnings(const StateBefore& before,
                                                        const Software& software,
                                                        const messages::Ready& ready,

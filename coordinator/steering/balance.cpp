@@ -10,7 +10,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// How long a step takes whose workers need so long for a micro-batch.
+/// Returns a step's duration. @param seconds  per micro-batch, by worker
 double busiest(const std::vector<double>& seconds, const std::vector<int>& shares) {
   double longest = 0.0;
   for (std::size_t worker = 0; worker < seconds.size(); ++worker) {
@@ -27,7 +27,7 @@ std::vector<double> each_seconds(const BalanceTick& tick, const std::vector<int>
   return seconds;
 }
 
-/// What `worker` takes, in the median of what the others do.
+/// Returns the time of `worker` divided by the other workers' median.
 double slowness_of(std::size_t worker, std::vector<double> seconds) {
   const double own = seconds[worker];
   seconds.erase(seconds.begin() + static_cast<std::ptrdiff_t>(worker));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a person may ask of a running job, and what it answers. Nothing of it changes a weight: it
-// takes effect at a lease's boundary. Plain values; taken in by Conductor::on_command.
+// Commands for a running job, and the answers. No command changes a weight; each takes effect at a
+// lease's boundary. Plain values; handled by Conductor::on_command.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +12,55 @@
 
 namespace gangway::coordinator {
 
-/// No more steps are granted, until a ResumeJob: what is granted already is still trained.
+/// Grants no more steps until a ResumeJob; steps already granted are still trained.
 struct PauseJob {};
 struct ResumeJob {};
-/// The state after the steps that are granted is saved.
+/// Saves the state after the granted steps.
 struct SaveCheckpoint {
-  bool pin = false;  ///< it stays until it is unpinned
+  bool pin = false;  ///< keep the checkpoint until it is unpinned
 };
-/// One of settable_keys().
+/// Sets one of settable_keys().
 struct SetKey {
   std::string key;    ///< "checkpoint.keep"
   std::string value;  ///< as in a job file
 };
-/// The steps [begin, end) are traced; `begin` 0: as soon as may be, for `end` steps.
+/// Traces the steps [begin, end); `begin` 0: as soon as possible, for `end` steps.
 struct TraceJob {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   TraceDetail detail{};
 };
-/// The state is saved, and the job goes on with the other workers.
+/// Saves the state; the job continues without the named workers.
 struct DrainWorkers {
-  std::string name;  ///< a host's, or a worker's rank
+  std::string name;  ///< of a host, or a worker's rank
 };
-/// The state is saved, and the job goes on with that many workers.
+/// Saves the state; the job continues with that number of workers.
 struct ResizeJob {
   int workers = 0;
 };
-/// Saves, and leaves: exit code 75.
+/// Saves the state and ends the job with exit code 75.
 struct StopJob {};
 
 using Order = std::variant<PauseJob, ResumeJob, SaveCheckpoint, SetKey, TraceJob, DrainWorkers,
                            ResizeJob, StopJob>;
 
-/// A command and its arguments, as steering.jsonl has them.
+/// Returns the command and its arguments as steering.jsonl records them.
 [[nodiscard]] SteeringEvent event_of(const Order& order);
 
 struct Command {
   Order order;
-  std::string who;  ///< "ann@node-a by unix:"
+  std::string who;  ///< author: "ann@node-a by unix:"
 };
 
 enum class Refusal {
   kNone,     ///< done, or about to be
-  kInvalid,  ///< what was asked can never be
-  kNotNow,   ///< not as the job stands
+  kInvalid,  ///< never possible
+  kNotNow,   ///< not possible in the job's present state
 };
 
 struct CommandAnswer {
   Refusal refusal = Refusal::kNone;
-  std::string text;       ///< one line: what follows, or why not and what to do
+  std::string text;       ///< one line: the effect, or the reason and remedy of a refusal
   std::int64_t step = 0;  ///< steps after which it takes effect
 };
 

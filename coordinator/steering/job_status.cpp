@@ -58,7 +58,7 @@ void mark_stragglers(std::vector<WorkerStatus>& workers) {
     all.push_back(worker.work_seconds_per_step);
   }
   std::ranges::sort(all);
-  const std::size_t middle = (all.size() - 1) / 2;  // of one fewer
+  const std::size_t middle = (all.size() - 1) / 2;  // the median of all but one
   for (WorkerStatus& worker : workers) {
     const auto place = static_cast<std::size_t>(
         std::ranges::lower_bound(all, worker.work_seconds_per_step) - all.begin());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// With which other workers, or other shares of the micro-batches, a job leaves to go on: a drain, a
-// resize, a balance. Pure; asked by the Conductor.
+// A change of workers or micro-batch shares for which a job ends and starts again: drain, resize,
+// balance. Pure; used by the Conductor.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,19 @@
 
 namespace gangway::coordinator {
 
-/// What the next start is to be like.
+/// Workers and shares of the next start.
 struct Resize {
   int workers = 0;
-  std::set<int> drained = {};    ///< ranks that have no successor
-  std::vector<int> shares = {};  ///< micro-batches of each worker; empty: as the job has them
+  std::set<int> drained = {};    ///< ranks without a successor
+  std::vector<int> shares = {};  ///< micro-batches of each worker; empty: by the job
   bool operator==(const Resize&) const = default;
 };
 
-/// "drained rank 2 at step 40: goes on without".
+/// Returns "drained rank 2 at step 40: goes on without".
 /// @param moment  "at step 40"
 [[nodiscard]] std::string leave_reason(const Resize& resize, const std::string& moment);
 
-/// Puts what the next start is to be like where `gangway run` reads it.
+/// Writes the resize into the status, where `gangway run` reads it.
 void tell(const std::optional<Resize>& resize, RunStatus& status);
 
 struct DrainableWorker {
@@ -33,14 +33,13 @@ struct DrainableWorker {
   std::string host;
 };
 
-/// The ranks on the host of that name, whole or up to its first dot, or else the rank of that
-/// number.
-/// @throws ConfigError, one line with the remedy, where there is none
+/// Returns the ranks on a host (full name, or up to its first dot), else the rank of that number.
+/// @throws ConfigError, one line with the remedy, if there is none
 [[nodiscard]] std::set<int> ranks_named(const std::string& name,
                                         const std::vector<DrainableWorker>& workers);
 
-/// @throws ConfigError, one line with the remedy, where the layout does not go with so many; shares
-/// do not count, they go with the number
+/// @throws ConfigError, one line with the remedy, if the layout cannot have so many workers;
+/// ignores shares, which change with the number
 void require_layout_with(int workers, const JobSpec& job);
 
 }  // namespace gangway::coordinator

@@ -29,7 +29,7 @@ const Key& settable(const JobSpec& job, const std::string& key) {
   return *std::ranges::find(table, key, &Key::path);
 }
 
-/// Whether scores at the job's own steps decide of learning rates or its end.
+/// Whether scores affect learning rates or the job's end.
 bool follows_scores(const JobSpec& job) {
   return job.checkpoint.early_stop > 0 || job.training.plateau.patience > 0;
 }
@@ -96,7 +96,7 @@ StandingOrders standing_orders(const JobSpec& job, const SteeringEvents& events)
       standing.is_paused = false;
     }
   }
-  // A key counts only while the job says of it what it said when it was set.
+  // A set key counts only while the job file still has the value that it had then.
   std::map<std::string, const SteeringEvent*> newest;
   for (const SteeringEvent& event : events) {
     if (event.command == "set" && event.arguments.contains("key")) {
@@ -109,7 +109,7 @@ StandingOrders standing_orders(const JobSpec& job, const SteeringEvents& events)
       if (said.contains("value") && said.contains("job") && said.at("job") == value_of(job, key)) {
         standing.job = with_key(standing.job, key, said.at("value"));
       }
-    } catch (const ConfigError&) {  // another job's: its own value counts
+    } catch (const ConfigError&) {  // set for another job: this job's value counts
     }
   }
   return standing;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which keys of a job may be set while it is trained: those that say how often something is shown
-// or saved, and what of it is kept. None changes a bit of what is trained. Pure.
+// The keys of a job that may be set while it trains: how often it shows or saves, and what it
+// keeps. No key changes a trained bit. Pure.
 #pragma once
 
 #include <array>
@@ -15,30 +15,30 @@
 
 namespace gangway::coordinator {
 
-/// In the order in which they are named to people.
+/// Returns the keys in the order shown to users.
 [[nodiscard]] const std::vector<std::string_view>& settable_keys();
 
-/// `job` with the key's new value. @throws ConfigError: one line with what may be set, or what is
-/// wrong with the value; also where something that changes weights depends on the key.
+/// Returns `job` with the key's new value. @throws ConfigError, one line, if the key may not be
+/// set, the value is wrong, or something that changes weights uses it
 [[nodiscard]] JobSpec with_key(const JobSpec& job, const std::string& key,
                                const std::string& value);
 
-/// Its value, as a job file has it. @throws ConfigError where it may not be set
+/// Returns the key's value as in a job file. @throws ConfigError if it may not be set
 [[nodiscard]] std::string value_of(const JobSpec& job, const std::string& key);
 
-/// What of a job may be set, as steps and times.
+/// The settable part of a job, as steps and times.
 struct SteeredPlan {
   std::int64_t tick_steps = 0;
   std::int64_t picture_steps = 0;
-  std::array<std::int64_t, 3> checkpoint_steps{};  ///< as JobSpec has them
+  std::array<std::int64_t, 3> checkpoint_steps{};  ///< as in JobSpec
   std::chrono::milliseconds save_interval{0};
   std::int64_t snapshot_steps = 0;
 };
 [[nodiscard]] SteeredPlan steered_plan(const JobSpec& job);
 
-/// What stands of what people asked of earlier starts.
+/// Commands of earlier starts that are still in force.
 struct StandingOrders {
-  JobSpec job;  ///< with what was set, where the job has not been given another value since
+  JobSpec job;  ///< with the keys set, unless the job file changed them since
   bool is_paused = false;
   double paused_since = 0;  ///< unix seconds
   std::string paused_by;

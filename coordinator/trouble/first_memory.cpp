@@ -11,7 +11,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// The first have all lazy regularisers, and what libraries allocate once.
+/// Number of first steps, which run all lazy regularisers and the libraries' one-time allocations.
 constexpr std::int64_t kSteps = 3;
 
 double left_to(std::uint64_t peak, std::uint64_t now) {
@@ -27,7 +27,7 @@ double FirstMemory::bytes_to_come(const Told& worker) const {
   }
   double sum = 0.0;
   for (const auto& [rank, other] : workers_) {
-    if (other.host == worker.host && !other.computes_on_gpu) {  // whose peak is of its GPU
+    if (other.host == worker.host && !other.computes_on_gpu) {  // a GPU worker's peak is GPU memory
       sum += left_to(other.figures.peak_bytes, other.figures.resident_bytes);
     }
   }

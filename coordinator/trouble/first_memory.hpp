@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a run's memory will be enough, by what its first steps have needed: sooner than ticks
-// tell, whose rule is memory-nearly-full (report/advice/machine_rules.cpp). Pure.
+// Predicts from the first steps whether a run's memory is enough, before the ticks' rule
+// memory-nearly-full can (report/advice/machine_rules.cpp). Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gangway::coordinator {
 
 class FirstMemory {
  public:
-  /// Of a worker, the newest.
+  /// A worker's newest report.
   struct Told {
     std::string host;
     messages::MemoryFigures figures;
@@ -23,21 +23,21 @@ class FirstMemory {
   };
 
   void tell(int rank, Told told) { workers_[rank] = std::move(told); }
-  /// All workers have done `steps` of this start. @param rung  what to try next, next_exact_rung()
-  /// @return one line, once, where more than nine tenths of a limit are in use with all workers of
-  /// its host at their peaks; else nothing
+  /// Checks the memory after all workers have done `steps` of this start.
+  /// @param rung  the next remedy, next_exact_rung()
+  /// @return one line, once, if a host's workers at their peaks use over nine tenths of a limit
   [[nodiscard]] std::string look(std::int64_t steps, const std::function<std::string()>& rung);
-  /// Ticks tell from here on.
+  /// Ends the checks, because ticks take over.
   void end() { is_over_ = true; }
   [[nodiscard]] bool is_over() const { return is_over_; }
 
  private:
-  /// What workers may take of its limit, besides what they have, to be at their peaks again:
-  /// pictures and snapshots were made in the first steps, or have their place.
+  /// Returns the bytes that workers under the same limit still need to reach their peaks again. The
+  /// peaks include pictures and snapshots, which the first steps made or reserved.
   [[nodiscard]] double bytes_to_come(const Told& worker) const;
 
   std::map<int, Told> workers_;  ///< by rank
-  std::int64_t looked_at_ = 0;   ///< steps
+  std::int64_t looked_at_ = 0;   ///< steps at the last check
   bool is_over_ = false;
 };
 

@@ -11,7 +11,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// With which there are some left.
+/// Returns a number of retries that leaves some.
 int more_retries(const DivergenceSpec& spec, const Decisions& decisions) {
   return std::max(num_rollbacks(decisions), spec.retries) + 3;
 }

@@ -10,7 +10,7 @@
 namespace gangway::coordinator {
 namespace {
 
-/// Of an even number the upper one: median_of() would move decisions of recorded runs.
+/// Of an even count the upper median, because median_of() would change recorded runs' decisions.
 double upper_median_of(const std::deque<double>& values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
@@ -75,7 +75,7 @@ std::optional<Trouble> TroubleWatch::beyond_bound(std::int64_t step, std::size_t
   if (beyond != kBeyondSteps) {
     return std::nullopt;
   }
-  // Of the first of them: nothing behind that is worth going back to.
+  // Reports the first of these steps, because the state after it is not worth going back to.
   return Trouble{step - kBeyondSteps + 1,
                  fmt::format("step {}: diverged: the {}'s loss is {:.4g}, and has been above {:g} "
                              "(training.divergence.loss_bound) for {} steps: nothing is learnt any "

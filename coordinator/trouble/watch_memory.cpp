@@ -11,10 +11,10 @@
 namespace gangway::coordinator {
 namespace {
 
-/// Where there is no number.
+/// Stands for a missing number.
 constexpr const char* kNone = "-";
 
-/// All bits of it.
+/// Formats a value exactly, with all its bits.
 std::string exact(double value) { return fmt::format("{:a}", value); }
 
 std::optional<double> number(const std::string& word) {
@@ -29,7 +29,7 @@ struct Line {
   SeenFigures seen;
 };
 
-/// "STEP FIRST SATURATED ALIKE BEYOND SIZE SIZE …"
+/// Parses "STEP FIRST SATURATED ALIKE BEYOND SIZE SIZE …".
 std::optional<Line> parse_line(const std::string& text) {
   std::istringstream words(text);
   Line line;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the TroubleWatch remembered at steps whose state a start may begin with, as a small file of
-// the run directory: with it trouble is found in the same step whether the job was killed before or
-// not. The Conductor fills it; the event loop writes it behind everything else, for what is missing
-// only begins anew. Pure.
+// Keeps the TroubleWatch's memory at possible start steps in a small file of the run directory.
+// With it a killed and resumed job finds trouble in the same step. Filled by the Conductor; the
+// event loop writes it after all other writes, because a missing memory only starts anew. Pure.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,17 @@ inline constexpr std::string_view kWatchFile = "watch.txt";
 
 class WatchMemory {
  public:
-  /// Steps that are remembered: the newest.
+  /// Number of newest steps that are kept.
   static constexpr std::size_t kMostSteps = 16;
 
-  /// What text() has written; nothing of what cannot be read.
+  /// Parses the output of text(); returns an empty memory if a line cannot be read.
   [[nodiscard]] static WatchMemory parse(std::string_view text);
 
   void keep(std::int64_t step, const std::vector<SeenFigures>& seen);
-  /// Training goes on from `step`: what was behind it is of no use.
+  /// Drops the memory of steps after `step`, from which training resumes.
   void begin_at(std::int64_t step);
   [[nodiscard]] std::optional<std::vector<SeenFigures>> at(std::int64_t step) const;
-  /// A line a step and network.
+  /// Returns a line for each step and network.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The newest Server-Sent Events of a run (WHATWG HTML, section 9.2), each made once and shared by
-// all who read. Bounded: whoever reads more slowly than they come skips what was dropped. Pure;
-// used on the page's thread.
+// Keeps the newest Server-Sent Events of a run (WHATWG HTML, section 9.2); all readers share each
+// event. Bounded: a slow reader skips dropped events. Pure; used on the page's thread.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace gangway::coordinator {
 
-/// What a message is worth once there is a newer one of its kind.
+/// Whether each event of a kind counts, or only the newest.
 enum class EventWorth { kEach, kNewestOnly };
 
 class EventRing {
@@ -25,24 +24,24 @@ class EventRing {
   };
   struct Message {
     std::uint64_t number = 0;                 ///< counts from 1
-    std::shared_ptr<const std::string> text;  ///< as it goes over the wire
+    std::shared_ptr<const std::string> text;  ///< as sent
   };
 
-  /// @param name  differs from start to start of a run: numbers of another one mean nothing
+  /// @param name  unique to a start of the run: event ids of another start are invalid
   explicit EventRing(std::string name) : EventRing(std::move(name), Limits()) {}
   EventRing(std::string name, Limits limits) : name_(std::move(name)), limits_(limits) {}
 
   /// @param data  one line
   void push(std::string_view type, std::string_view data, EventWorth worth);
 
-  /// The oldest that is newer than `number`.
+  /// Returns the oldest event newer than `number`.
   [[nodiscard]] std::optional<Message> after(std::uint64_t number) const;
-  /// Whether something of which each message counts, newer than `number`, is no longer there.
+  /// Whether an event of worth kEach, newer than `number`, was dropped.
   [[nodiscard]] bool has_dropped_after(std::uint64_t number) const { return dropped_ > number; }
-  /// From where somebody reads on: behind `last_id`, where that is an id of this ring.
+  /// Returns the number after which to continue; nothing if `last_id` is not of this ring.
   [[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view last_id) const;
-  /// From where somebody reads who has just fetched everything: with the newest of each kind of
-  /// which that alone counts.
+  /// Returns the number after which a reader with the full document continues: just before the
+  /// oldest kept event of worth kNewestOnly.
   [[nodiscard]] std::uint64_t before_newest() const;
 
  private:
@@ -58,7 +57,7 @@ class EventRing {
   std::deque<Entry> entries_;
   std::size_t bytes_ = 0;
   std::uint64_t last_ = 0;
-  std::uint64_t dropped_ = 0;  ///< newest of those of which each counts
+  std::uint64_t dropped_ = 0;  ///< newest dropped event of worth kEach
 };
 
 }  // namespace gangway::coordinator

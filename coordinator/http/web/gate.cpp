@@ -20,7 +20,7 @@ bool is_same_word(std::string_view a, std::string_view b) {
   });
 }
 
-/// The value of `name` in "a=1<separator>b=2".
+/// Returns the value of `name` in "a=1<separator>b=2".
 std::string_view value_in(std::string_view list, char separator, std::string_view name) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(separator), list.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who may look at a run over HTTP. Its owner on the coordinator's host may, and whoever shows the
-// run's read token; nobody else sees more than that the program lives. Pure.
+// Decides which HTTP clients may view a run: its owner on the coordinator's host, and clients with
+// the run's read token. Other clients only see that the program is alive. Pure.
 #pragma once
 
 #include <optional>
@@ -9,43 +9,43 @@
 
 namespace gangway::coordinator {
 
-/// Who has connected.
+/// Kind of client.
 enum class Peer {
-  kOwner,    ///< a process of the user who trains (or of root), on this host
-  kStranger  ///< anybody else, or nobody knows
+  kOwner,    ///< a process of the job's user (or of root) on this host
+  kStranger  ///< any other or unknown process
 };
 
-/// What of a request decides; views into it.
+/// The parts of a request that decide its admission; views into it.
 struct Credentials {
   std::string_view host;           ///< header Host
   std::string_view authorization;  ///< header Authorization
   std::string_view cookie;         ///< header Cookie
-  std::string_view query;          ///< behind the '?', without it
+  std::string_view query;          ///< text after the '?'
 };
 
 enum class Admission {
   kYes,
-  kYesByQuery,  ///< the token is in the address, where it is not to stay
+  kYesByQuery,  ///< admitted by a token in the address, which must not stay there
   kNoToken,
   kWrongToken,
-  kForeignHost  ///< a page of another site whose name was made to lead here (DNS rebinding)
+  kForeignHost  ///< another site's page whose name resolves to here (DNS rebinding)
 };
 
-/// Over what a browser may send the cookie.
+/// Channels over which a browser may send the cookie.
 enum class CookieCover { kAnything, kTlsAlone };
 
 class Gate {
  public:
   /// @param token  64 hexadecimal digits
-  /// @param cookie  name of the cookie of those who have shown it
-  /// @param session  its value, as long: browsers send cookies to every port of a host, so whoever
-  /// listens at another one may come to know it, and the token not
+  /// @param cookie  name of the cookie of clients that have sent the token
+  /// @param session  the cookie's value, as long as the token. A browser sends it to every port of
+  /// a host, so another server may learn it, but not the token
   Gate(std::string token, std::string cookie, std::string session)
       : token_(std::move(token)), cookie_(std::move(cookie)), session_(std::move(session)) {}
 
   [[nodiscard]] Admission admit(Peer peer, const Credentials& credentials) const;
-  /// Value of a Set-Cookie header: kept from scripts and from other sites, and where it came over
-  /// TLS from what goes in clear.
+  /// Returns a Set-Cookie header's value: hidden from scripts and other sites, and with kTlsAlone
+  /// not sent without TLS.
   [[nodiscard]] std::string set_cookie(CookieCover cover) const;
 
  private:
@@ -56,11 +56,11 @@ class Gate {
   std::string session_;
 };
 
-/// Whether a Host header names this machine as nobody outside can: "localhost", "127.…", "[::1]",
-/// with a port or without.
+/// Whether a Host header is a name of this machine that no other host can use: "localhost",
+/// "127.…", "[::1]", with or without a port.
 [[nodiscard]] bool is_local_host(std::string_view host);
 
-/// The value of `name` in "a=1&b=2"; no escapes: nothing that is asked for needs any.
+/// Returns the value of `name` in "a=1&b=2". Does not decode escapes: no request needs any.
 [[nodiscard]] std::string_view query_value(std::string_view query, std::string_view name);
 
 }  // namespace gangway::coordinator

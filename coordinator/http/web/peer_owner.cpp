@@ -17,7 +17,7 @@ using boost::asio::ip::tcp;
 
 constexpr std::string_view kEstablished = "01";  // include/net/tcp_states.h
 
-/// Fields of a line, which any number of spaces sets apart.
+/// Returns the fields of a line, separated by any number of spaces.
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
   while (true) {

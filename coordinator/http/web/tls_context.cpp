@@ -17,7 +17,7 @@ std::unique_ptr<ssl::context> tls_context(const std::string& certificate, const 
   auto context = std::make_unique<ssl::context>(ssl::context::tls_server);
   (void)SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   (void)SSL_CTX_set_options(context->native_handle(), SSL_OP_NO_RENEGOTIATION);
-  // Else OpenSSL asks for the word of a locked key at a terminal, where nobody may sit.
+  // Without this OpenSSL asks for a locked key's password on a terminal that may be unattended.
   context->set_password_callback([](std::size_t /*most*/, auto /*purpose*/) { return ""; });
   error_code error;
   context->use_certificate_chain(boost::asio::buffer(read_pem(certificate)), error);

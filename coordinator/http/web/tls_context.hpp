@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the page talks TLS: with the certificate and key that a job names. Made on the coordinator's
-// main thread, used on the page's.
+// Sets up the page's TLS with the job's certificate and key. Called on the coordinator's main
+// thread; the context is used on the page's.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace gangway::coordinator {
 
-/// TLS 1.2 or newer. Nothing is asked of a client: the run's token says who it is.
-/// @param certificate, key  PEM files, the certificate's chain behind it
-/// @throws ConfigError where they are not there, are no PEM, or do not belong together
+/// Returns a context for TLS 1.2 or newer. Clients need no certificate: the token admits them.
+/// @param certificate, key  PEM files; the certificate's chain follows it
+/// @throws ConfigError if they are missing, not PEM, or do not belong together
 [[nodiscard]] std::unique_ptr<boost::asio::ssl::context> tls_context(const std::string& certificate,
                                                                      const std::string& key);
 

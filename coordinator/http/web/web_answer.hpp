@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is asked over HTTP, and what is answered, as plain values. Used on the page's thread.
+// HTTP requests and answers as plain values. Used on the page's thread.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace gangway::coordinator {
 
-/// How a request came.
+/// Channel of a request.
 enum class Channel {
   kPlain,
   kTls,
-  kPlainBesideTls  ///< in clear, to a server that talks TLS
+  kPlainBesideTls  ///< without TLS, to a server that has TLS
 };
 
-/// A GET or HEAD whose syntax is right.
+/// A GET or HEAD with valid syntax.
 struct WebRequest {
   std::string path;   ///< "/pictures/reals.png"
-  std::string query;  ///< behind the '?', without it
-  std::string host;   ///< headers, empty where there is none
+  std::string query;  ///< text after the '?'
+  std::string host;   ///< headers from here on; empty if absent
   std::string authorization;
   std::string cookie;
   std::string if_none_match;
@@ -39,30 +39,30 @@ struct WebRequest {
   }
 };
 
-/// Shared by all to whom it is sent.
+/// Text that all its receivers share.
 using SharedText = std::shared_ptr<const std::string>;
 
 struct WebDocument {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   SharedText body;
-  std::string etag = {};  ///< quoted; empty: it is never the same again, and nobody keeps it
-  std::vector<std::pair<std::string, std::string>> headers = {};  ///< more of them
+  std::string etag = {};  ///< quoted; empty: must not be cached
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< additional headers
 };
 
-/// Server-Sent Events until somebody hangs up. The ring outlives the server.
+/// Server-Sent Events until the client disconnects. The ring outlives the server.
 struct WebEvents {
   const EventRing* ring = nullptr;
   std::uint64_t after = 0;
-  bool begins_anew = false;  ///< what came before `after` is not known to the reader
+  bool begins_anew = false;  ///< the reader lacks the events before `after`
 };
 
 using WebAnswer = std::variant<WebDocument, WebEvents>;
-/// May be called later, on the page's thread, once; never: the connection ends at its deadline.
+/// Call at most once, on the page's thread. Without a call the connection ends at its deadline.
 using Reply = std::function<void(WebAnswer)>;
 using WebHandler = std::function<void(const WebRequest&, Reply)>;
 
-/// One line of text, with its end.
+/// Returns an answer of one text line with its line break.
 [[nodiscard]] inline WebDocument plain_answer(int status, const std::string& line) {
   return {.status = status, .body = std::make_shared<const std::string>(line + "\n")};
 }

@@ -17,7 +17,7 @@ using boost::asio::ip::tcp;
 using boost::system::error_code;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kAcceptPause{100};  // where no descriptor is left
+constexpr std::chrono::milliseconds kAcceptPause{100};  // if no descriptor is left
 constexpr std::string_view kNoRoom =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nContent-Length: 0\r\n"
     "Connection: close\r\n\r\n";
@@ -39,7 +39,7 @@ WebServer::WebServer(boost::asio::io_context& io, const WebPlace& place, WebHand
       listen({host, place.port_before});
       return;
     } catch (const EnvironmentError&) {
-      acceptor_ = tcp::acceptor(io_);  // somebody else has it by now
+      acceptor_ = tcp::acceptor(io_);  // another process uses the port now
     }
   }
   listen({host, place.address.port});

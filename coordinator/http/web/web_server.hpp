@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A small HTTP/1.1 server (Boost.Beast reads what is asked): GET and HEAD, and Server-Sent Events.
-// It bounds what anybody may cost: connections, the length of a request, the time for asking and
-// for reading the answer. What is answered is the handler's matter.
+// A small HTTP/1.1 server (Boost.Beast parses requests): GET, HEAD and Server-Sent Events. Limits
+// each client's connections, request length, and the time for requests and answers. The handler
+// makes the answers.
 //
-// All of it happens on the one thread that runs the io_context; nothing waits there.
+// Runs on the one thread that runs the io_context; nothing blocks there.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,18 @@
 
 namespace gangway::coordinator {
 
-/// Where a WebServer listens, and how.
+/// Address and TLS of a WebServer.
 struct WebPlace {
   HttpAddress address;
-  std::uint16_t port_before = 0;  ///< taken where the address leaves the port open, and it is free
-  /// Outlives the server; null: all is in clear. Where there is one, what comes in clear is handed
-  /// on as such, and its answer is in clear.
+  std::uint16_t port_before = 0;  ///< used if the address names no port and this one is free
+  /// Must outlive the server; null: no TLS. With TLS, requests without it reach the handler as
+  /// kPlainBesideTls, and their answers are not encrypted.
   boost::asio::ssl::context* tls = nullptr;
 };
 
 class WebServer {
  public:
-  /// Listens. @throws EnvironmentError when it cannot.
+  /// Starts to listen. @throws EnvironmentError if it cannot
   WebServer(boost::asio::io_context& io, const WebPlace& place, WebHandler handler,
             WebLimits limits = {});
   ~WebServer();
@@ -44,9 +44,9 @@ class WebServer {
 
   void start();
   [[nodiscard]] std::uint16_t port() const;
-  /// The rings of events have something new.
+  /// Sends new events of the rings to their readers.
   void pump();
-  /// Takes nobody any more, and drops who does not read an event.
+  /// Stops accepting connections; those that exist stay open.
   void close();
 
   [[nodiscard]] std::size_t num_connections() const { return sessions_.size(); }
@@ -58,7 +58,7 @@ class WebServer {
   void listen(const boost::asio::ip::tcp::endpoint& endpoint);
   void accept();
   void welcome(boost::asio::ip::tcp::socket socket);
-  /// Whoever keeps a connection without asking anything, longest. @return whether there was one.
+  /// Drops the connection that has been idle longest. @return whether there was one
   bool drop_idlest();
   void sweep();
 
@@ -71,8 +71,8 @@ class WebServer {
   WebLimits limits_;
   std::uint64_t num_accepted_ = 0;
   std::uint64_t num_requests_ = 0;
-  std::uint64_t num_refused_ = 0;  ///< connections for which there was no room
-  /// By arrival; shared with the operations under way.
+  std::uint64_t num_refused_ = 0;  ///< connections refused for lack of room
+  /// By order of arrival; shared with the operations under way.
   std::map<std::uint64_t, std::shared_ptr<WebSession>> sessions_;
 };
 

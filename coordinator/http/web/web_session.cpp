@@ -22,15 +22,15 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using std::chrono::steady_clock;
 
-/// Type of the record that TLS begins with (RFC 8446, 5.1); no request in clear begins with it.
+/// Type of the first TLS record (RFC 8446, 5.1); a plain request never begins with this byte.
 constexpr unsigned char kTlsHandshake = 22;
-constexpr int kSendBufferBytes = 256 * 1024;  // of the kernel's, for each of many
+constexpr int kSendBufferBytes = 256 * 1024;  // kernel buffer of each connection
 constexpr int kBadRequest = 400;
 constexpr int kMethodNotAllowed = 405;
 constexpr int kHeaderTooLarge = 431;
 constexpr int kNotModified = 304;
 
-/// Nothing from elsewhere, nothing to elsewhere, no page around it, no guess at what a file is.
+/// Adds headers against foreign content, requests to other sites, framing and type guessing.
 void add_protection(http::fields& fields) {
   fields.set("Content-Security-Policy",
              "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -42,8 +42,8 @@ void add_protection(http::fields& fields) {
   fields.set("Referrer-Policy", "no-referrer");
 }
 
-/// The kernel writes down all connections of the host for this answer: only for who has asked
-/// something that is understood. Who has said by then that it says no more is a stranger.
+/// Returns the kind of client. Called only after a valid request, because the kernel lists all
+/// connections of the host for it. A client that has closed its side by then is a stranger.
 Peer peer_of(const boost::asio::ip::tcp::socket& socket) {
   const auto owner = peer_owner(socket);
   return owner && (*owner == ::geteuid() || *owner == 0) ? Peer::kOwner : Peer::kStranger;
@@ -76,7 +76,7 @@ void WebSession::start() {
   auto& socket = stream_.socket();
   socket.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
   socket.set_option(boost::asio::socket_base::send_buffer_size(kSendBufferBytes), ignored);
-  // A client that has vanished without a word acknowledges nothing.
+  // Detects a client that vanished without closing: it acknowledges nothing.
   const auto vanished = static_cast<unsigned int>(host_.limits.write.count());
   (void)::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &vanished,
                      sizeof(vanished));
@@ -257,8 +257,8 @@ void WebSession::stream(const WebEvents& events) {
   add_protection(response);
   response.set(http::field::cache_control, "no-store");
   response.set(http::field::content_type, "text/event-stream");
-  response.set("X-Accel-Buffering", "no");  // of a proxy in between
-  response.keep_alive(false);               // the end of the connection is that of the stream
+  response.set("X-Accel-Buffering", "no");  // for a proxy in between
+  response.keep_alive(false);               // the connection ends with the stream
   std::ostringstream head;
   head << response.base();
   head_ = head.str();

@@ -25,11 +25,11 @@ namespace gangway::coordinator {
 
 class WebSession : public std::enable_shared_from_this<WebSession> {
  public:
-  /// What it needs of the server, which outlives it.
+  /// The server's parts that a session uses; they outlive it.
   struct Host {
     const WebLimits& limits;
     const WebHandler& handler;
-    boost::asio::ssl::context* tls;  ///< null: all is in clear
+    boost::asio::ssl::context* tls;  ///< null: no TLS
     std::uint64_t& num_requests;
     std::function<void()> gone;
   };
@@ -37,22 +37,22 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   WebSession(boost::asio::ip::tcp::socket socket, Host host);
 
   void start();
-  /// Gives its descriptor back at once; what was under way ends.
+  /// Closes the descriptor at once and ends pending operations.
   void drop();
-  /// Its ring has something new.
+  /// Sends the ring's new events.
   void pump();
 
   [[nodiscard]] bool is_overdue(TimePoint now) const { return deadline_ && now >= *deadline_; }
   [[nodiscard]] bool is_stream() const { return events_.has_value(); }
-  /// Nothing was asked yet, or nothing again.
+  /// Whether no request is under way.
   [[nodiscard]] bool is_idle() const { return is_idle_; }
-  /// It has been idle from then on.
+  /// Time since when it is idle.
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
 
-  /// Tells by the first byte whether TLS is talked.
+  /// Detects TLS by the first byte.
   void listen_for_tls();
   void shake_hands();
   void read(std::chrono::milliseconds limit);
@@ -63,10 +63,10 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   void send(const WebDocument& document);
   void send_body(const SharedText& body);
   void stream(const WebEvents& events);
-  /// Somebody who only reads: one word, or the end, and it is over.
+  /// Ends an event stream when its client sends anything or closes.
   void watch_for_end();
   void send_event(const SharedText& text);
-  /// Lets the last answer arrive: closing with unread words in the socket would take it back.
+  /// Waits before closing, because closing with unread input would discard the last answer.
   void linger();
   void discard();
   void expect_within(std::chrono::milliseconds limit);
@@ -81,11 +81,11 @@ class WebSession : public std::enable_shared_from_this<WebSession> {
   bool is_head_ = false;
   bool keeps_alive_ = false;
   std::string if_none_match_;
-  std::optional<Peer> peer_;  ///< once it has asked something
+  std::optional<Peer> peer_;  ///< set after the first request
   Channel channel_ = Channel::kPlain;
-  std::string head_;                 ///< of the answer under way
-  SharedText sent_;                  ///< under way
-  std::optional<WebEvents> events_;  ///< its own place in them
+  std::string head_;                 ///< head of the answer under way
+  SharedText sent_;                  ///< text under way
+  std::optional<WebEvents> events_;  ///< this session's position in the events
   std::array<char, 512> ignored_{};
 };
 

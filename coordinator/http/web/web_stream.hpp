@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bytes of one connection of the WebServer, in clear or over TLS: what Beast and Asio read from
-// and write to. Used on the page's thread; it outlives what is under way on it.
+// The byte stream of one connection of the WebServer, plain or over TLS; Beast and Asio read and
+// write it. Used on the page's thread; must outlive its pending operations.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ class WebStream {
   [[nodiscard]] Socket& socket() { return socket_; }
   [[nodiscard]] const Socket& socket() const { return socket_; }
 
-  /// From here on all goes over TLS. @param handler  of (error)
+  /// Switches to TLS. @param handler  called with the error
   template <typename Handler>
   void async_shake_hands(boost::asio::ssl::context& context, Handler&& handler) {
     tls_.emplace(socket_, context);
@@ -50,8 +50,8 @@ class WebStream {
     }
   }
 
-  /// Says that nothing follows, so that nobody can cut an answer short unseen; what the other end
-  /// still says is no longer read from here. @param then  called once that is said
+  /// Sends TLS's end of data, so that a cut-off answer is detectable; later input is not read.
+  /// @param then  called after the end is sent
   template <typename Then>
   void async_end(Then then) {
     const auto end = [this, then = std::move(then)](const boost::system::error_code& /*error*/) {

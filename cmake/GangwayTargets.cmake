@@ -179,7 +179,7 @@ function(gangway_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
 endfunction()
 
-# gangway_open_to_libraries(program …): a library of the user's that it loads calls it back (docs/bring-your-own.md).
+# gangway_open_to_libraries(program …): a library of the user's that it loads calls it back (docs/python.md).
 function(gangway_open_to_libraries)
   set(names "${PROJECT_SOURCE_DIR}/cmake/exported_symbols.txt")
   foreach(program IN LISTS ARGN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Headers that a library of the user's may include (docs/bring-your-own.md). Their hash is the interface: a library that was
+# Headers that a library of the user's may include (docs/python.md). Their hash is the interface: a library that was
 # built against others is refused (cmake/WriteInterface.cmake, job/library/shared_library.hpp). What they include is here too.
 set(GANGWAY_INSTALLED_HEADERS
   base/errors.hpp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a network computes in fewer bits than it has weights (docs/precision.md): LibTorch's autocast
+// How a network computes in fewer bits than it has weights (docs/training.md): LibTorch's autocast
 // chooses operators, here is what turns it on, and off again where float32 is needed. Blocks ask
 // for the latter; gan/network.hpp does the former. Compute thread.
 #pragma once

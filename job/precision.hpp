@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In which numbers a network computes while it is trained (numerics.precision, docs/precision.md).
+// In which numbers a network computes while it is trained (numerics.precision, docs/training.md).
 // Its weights, gradients and moments are float32 in any of them. Pure.
 #pragma once
 

@@ -93,7 +93,7 @@ struct DataSpec {
   std::int64_t limit = 0;  ///< examples of the source that are trained on, the first ones; 0: all
   PairDirection direction = PairDirection::kAToB;
   AugmentSpec augment;
-  /// Whose class has the examples, where they are the user's Python (docs/own-data.md); `source` is
+  /// Whose class has the examples, where they are the user's Python (docs/python.md); `source` is
   /// "data.py:Faces" then.
   ModuleFile module;
   std::string python;          ///< layout.python, whose interpreter reads them
@@ -329,7 +329,7 @@ struct Job {
   [[nodiscard]] bool scales_losses() const;
   /// Whether networks or the step are the user's own Python (docs/python.md).
   [[nodiscard]] bool computes_in_python() const;
-  /// The same, or the data (docs/own-data.md).
+  /// The same, or the data (docs/python.md).
   [[nodiscard]] bool has_python() const { return computes_in_python() || data.module.is_python(); }
   /// Whether a network's updates wait for the norm of its gradient.
   [[nodiscard]] bool agrees_on_updates(NetworkId network) const {

@@ -13,10 +13,10 @@ namespace {
 
 struct CutNodes {
   std::vector<Node> nodes;
-  std::vector<int> origins;  ///< of each, the whole pass's node that it is a part of
+  std::vector<int> origins;  ///< by node: the node of the whole pass that it is a part of
 };
 
-/// A pass while its applications and penalties are cut.
+/// Builds the cut form of a pass.
 class CutPass {
  public:
   CutPass(const Pass& pass, const PerNetwork<NetworkCuts>& cuts) : pass_(pass), cuts_(cuts) {}
@@ -25,9 +25,9 @@ class CutPass {
 
  private:
   void add(const Application& application);
-  /// @param name  of what its parts make in the pass begins with it
+  /// @param name  prefix of the names of its parts' tensors in the pass
   void add(const Penalty& penalty, const std::string& name);
-  /// Its first two sweeps, up the chunks. @return by chunk, what flows into it from the one before
+  /// Adds its first two sweeps, up the chunks. @return by chunk, its tensors from the chunk before
   std::vector<std::vector<Input>> add_forwards(const Penalty& penalty, const std::string& name);
   [[nodiscard]] Penalty part_of(const Penalty& penalty, int chunk) const;
 
@@ -129,7 +129,7 @@ std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
          cuts.live[static_cast<std::size_t>(cuts.chunks[static_cast<std::size_t>(chunk)].end) -
                    1]) {
       const auto input = std::ranges::find(penalty.inputs, live, &Input::name);
-      // The penalised input goes through the chunks, as its gradient does. The rest is not needed.
+      // The penalised input goes through the chunks, as its gradient does. Other inputs need not.
       if (input != penalty.inputs.end() &&
           (input != penalty.inputs.begin() || !penalty.looks_inside.empty()) &&
           !cuts.is_made_by(static_cast<std::size_t>(chunk), live)) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Phases where networks are cut: each application of such a network becomes a row of applications
-// of its chunks, which take what the chunk before makes, and each penalty on it a row of parts, up
-// the chunks and down again. Which numbers come of it does not change.
-// No third party.
+// Rewrites phases for networks that are cut. An application becomes one application per chunk; each
+// takes the outputs of the chunk before. A penalty becomes parts that go up the chunks and down
+// again. The computed numbers stay equal. No third party.
 #pragma once
 
 #include <string>
@@ -14,33 +13,33 @@
 
 namespace gangway::pipeline {
 
-/// Where one network is cut.
+/// The cuts of one network.
 struct NetworkCuts {
-  std::vector<BlockRange> chunks = {BlockRange{}};  ///< in their order; one: it is whole
+  std::vector<BlockRange> chunks = {BlockRange{}};  ///< in network order; one: not cut
   /// By block, the tensors that flow out of it (job/layout/stage_cuts.hpp). Empty: not cut.
   std::vector<std::vector<std::string>> live = {};
-  /// By block, what it makes, which may have the name of what the network takes.
+  /// By block, the names of the tensors that it makes; they may equal names of network inputs.
   std::vector<std::vector<std::string>> made = {};
 
-  /// Whether `tensor`, where it flows out of the first chunks up to `chunk`, is what one of their
-  /// blocks makes.
+  /// Whether a block of the first chunks, up to `chunk`, makes `tensor`. If not, it is an input of
+  /// the network that flows through.
   [[nodiscard]] bool is_made_by(std::size_t chunk, const std::string& tensor) const;
-  /// The first chunk out of which `tensor` flows, or in which it ends; 0 where that is none.
+  /// The first chunk out of which `tensor` flows, or in which it ends; 0 if there is none.
   [[nodiscard]] int chunk_that_makes(const std::string& tensor) const;
 };
 
-/// By network, where `job`'s layout cuts it. @throws ConfigError as chunks_of
-/// (job/layout/stage_cuts.hpp)
+/// Returns the cuts of each network in `layout`, which is the job's. @throws ConfigError as
+/// chunks_of (job/layout/stage_cuts.hpp)
 [[nodiscard]] PerNetwork<NetworkCuts> cuts_of(const Job& job, const Layout& layout);
 
-/// Of each node of `pass` once that is cut, the node of `pass` that it is a part of.
+/// By node of the cut `pass`: the node of `pass` that it is a part of.
 [[nodiscard]] std::vector<int> origins_of(const Pass& pass, const PerNetwork<NetworkCuts>& cuts);
 
-/// `phases`, which are completed, with `cuts`, completed again; themselves where nothing is cut.
+/// Returns `phases` with `cuts`, completed again; `phases` if no network is cut. @pre completed
 ///
-/// What a chunk takes of the network's own inputs comes from where they are made, if no gradient
-/// goes back to them; else from the chunk before, so that the gradients of what several chunks take
-/// add up from the last to the first, as in a whole network.
+/// A chunk takes a network input from its maker if no gradient goes back to it. Otherwise it takes
+/// it from the chunk before, so that the chunks' gradients are added from the last chunk to the
+/// first, as in a whole network.
 [[nodiscard]] std::vector<Phase> cut_phases(const std::vector<Phase>& phases,
                                             const PerNetwork<NetworkCuts>& cuts);
 

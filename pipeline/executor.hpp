@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a list of instructions. An Operations object carries each one out: the worker's for
-// training, a clock's for simulation, a recorder's in tests.
+// Runs a list of instructions on an Operations object: a worker for training, a clock for
+// simulation, a recorder for tests.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ class Operations {
   virtual void perform(const Instruction& instruction) = 0;
 };
 
-/// Performs `schedule` in order. Compute thread; exceptions of an operation pass through.
+/// Runs `schedule` in order. Compute thread; exceptions of an operation pass through.
 inline void execute(const std::vector<Instruction>& schedule, Operations& operations) {
   for (const Instruction& instruction : schedule) {
     operations.perform(instruction);

@@ -22,7 +22,7 @@ std::vector<std::string> tensors_of(const std::vector<Input>& inputs) {
   return names;
 }
 
-/// The node that makes each tensor. Checks that every input was made before.
+/// Returns the node that makes each tensor. Checks that an earlier node makes every input.
 std::map<std::string, std::size_t> makers_of(const Pass& pass) {
   std::map<std::string, std::size_t> makers;
   for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
@@ -41,7 +41,7 @@ std::map<std::string, std::size_t> makers_of(const Pass& pass) {
   return makers;
 }
 
-/// Whether `node` is a part of a penalty: those take each other's gradients.
+/// Whether `node` is a part of a penalty. Such parts take each other's gradients.
 bool is_penalty_part(const Node& node) {
   const auto* penalty = std::get_if<Penalty>(&node);
   return penalty != nullptr && penalty->part;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pass as data: a small graph of named tensors over one micro-batch. A recipe (gan/recipes/)
-// makes it; schedules are made from it; the worker carries it out. No layout, no third party.
+// Describes a pass as a small graph of named tensors over one micro-batch. Made by a recipe
+// (gan/recipes/); schedules are made from it, and the worker runs it. No layout, no third party.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@
 
 namespace gangway::pipeline {
 
-/// Tensors of a pass, each under the name by which a network takes it.
+/// Connects a tensor of the pass to an input of a network.
 struct Input {
-  std::string name;    ///< of the network: "image"
-  std::string tensor;  ///< of the pass: "fake"
+  std::string name;    ///< the network's name for it: "image"
+  std::string tensor;  ///< the pass's name for it: "fake"
   bool operator==(const Input&) const = default;
 };
 
@@ -28,15 +28,15 @@ struct Draw {
     kNoise,       ///< standard normal [N, latent]
     kLabels,      ///< int64 [N], uniform over the job's classes
     kDataLabels,  ///< int64 [N], of random examples of the data
-    kMix,         ///< uniform in [0, 1), one an example: [N, 1, …]
+    kMix,         ///< uniform in [0, 1), one per example: [N, 1, …]
     kCodes,       ///< uniform in [-1, 1) [N, codes]
     kCategories,  ///< one-hot rows [N, categories]
     kTargets,     ///< for the logits of real images [N]: LabelSpec
   };
   Kind kind = Kind::kNoise;
   std::string output;
-  int stream = 0;  ///< draws of one kind in a pass differ by it
-  int share = 1;   ///< one in so many of a micro-batch's examples, but one at least
+  int stream = 0;  ///< distinguishes draws of one kind in a pass
+  int share = 1;   ///< draws for one in so many examples of a micro-batch, but for at least one
   bool operator==(const Draw&) const = default;
 };
 
@@ -47,24 +47,24 @@ struct Reals {
   bool operator==(const Reals&) const = default;
 };
 
-/// A statistic of a network as it was before this update, [1]. No gradient goes back through it.
+/// A network statistic before this update, [1]. No gradient goes back through it.
 struct Running {
   NetworkId network{};
   std::string statistic;  ///< Network::keep_mean
   std::string output;
-  int chunk = 0;  ///< that has it, of a network that is cut: the last
-  /// Of an adaptive augmentation's strength: as the update of this phase stores it.
+  int chunk = 0;  ///< the chunk that has the statistic; of a cut network the last
+  /// For an adaptive augmentation's strength: whether it is the value after this phase's update.
   bool is_moved = false;
   bool operator==(const Running&) const = default;
 };
 
-/// The job's style picture, the same for every micro-batch: a batch of one.
+/// The job's style picture, equal for every micro-batch: a batch of one.
 struct StylePicture {
   std::string output = "style";
   bool operator==(const StylePicture&) const = default;
 };
 
-/// A function of tensors without weights.
+/// A function of tensors, without weights.
 struct Join {
   std::string function;  ///< gan/losses/joins.hpp
   std::vector<std::string> inputs;
@@ -72,106 +72,104 @@ struct Join {
   bool operator==(const Join&) const = default;
 };
 
-/// The join of one tensor that is data to whatever takes it: no gradient goes back through it.
+/// The join that detaches one tensor: no gradient goes back through it.
 inline constexpr std::string_view kDetached = "detached";
 
-/// Images that were made, or in the place of some of them others that were made in earlier steps
-/// for the same micro-batch, which keeps some (Shrivastava et al., 2017, section 2.3). No gradient
-/// goes back through it.
+/// Generated images, some replaced by images of earlier steps for the same micro-batch, which keeps
+/// a few (Shrivastava et al., 2017, section 2.3). No gradient goes back through it.
 struct Pool {
-  std::string name;  ///< what is kept under one name is kept together
+  std::string name;  ///< pools of equal name share their kept images
   std::string input;
   std::string output;
   bool operator==(const Pool&) const = default;
 };
 
-/// Images as a discriminator is to see them: transformed at random, keyed by place and stream, as
-/// the job has it (training.augment). Gradients go through it.
+/// Images transformed at random for a discriminator as the job says (training.augment), keyed by
+/// place and stream. Gradients go through it.
 struct Augment {
-  NetworkId judge{};  ///< to which they are shown
+  NetworkId judge{};  ///< the discriminator
   std::string input;
   std::string output;
-  int stream = 0;             ///< as a draw's
-  std::string strength = {};  ///< [1]: the judge's statistic, where that adapts; empty: the job's
+  int stream = 0;             ///< as in Draw
+  std::string strength = {};  ///< [1]: the judge's statistic, if it adapts; empty: the job's value
   bool is_looked_through = false;  ///< by the pass's penalty
   bool operator==(const Augment&) const = default;
 };
 
-/// Of an application, the blocks that one chunk of a network that is cut has
-/// (pipeline/cut_phases.hpp).
+/// The blocks of an application that one chunk of a cut network runs (pipeline/cut_phases.hpp).
 struct ChunkPart {
   int chunk = 0;
   BlockRange blocks = {};
-  /// Names inside of the network of what flows out of it; those of the pass are its
-  /// application's levels. Empty of the last chunk, which makes the network's results.
+  /// The network's names of the chunk's outgoing tensors; `levels` has their names in the pass.
+  /// Empty for the last chunk, which makes the network's results.
   std::vector<std::string> live = {};
   bool operator==(const ChunkPart&) const = default;
 };
 
-/// A network's forward; whether weights and inputs have gradients follows from the phase.
+/// A network's forward. The phase decides whether weights and inputs have gradients.
 struct Application {
   NetworkId network{};
   std::vector<Input> inputs;
   std::string output;
-  int stream = 0;  ///< applications of a pass draw other random numbers inside where it differs
-  /// What it makes instead of `output`, where the network makes several tensors.
+  int stream = 0;  ///< distinguishes the random numbers of a pass's applications
+  /// Its outputs instead of `output`, if the network makes several tensors.
   std::vector<std::string> levels = {};
-  /// Of the network's statistics, the one that is given the mean of what it makes; empty: none.
+  /// The network statistic that receives the mean of its output; empty: none.
   std::string statistic = {};
-  /// The mean sign of its output is a statistic of the network's, by which augmentation adapts.
+  /// Whether the mean sign of its output is a network statistic, by which augmentation adapts.
   bool harvests_signs = false;
-  /// Of a network that is cut; nothing: all of it.
+  /// The chunk of a cut network; none: the whole network.
   std::optional<ChunkPart> part = {};
-  /// Of the job's own step (training.step), called instead of the network: what it makes depends on
-  /// the weights of all that its phase trains.
+  /// A method of the job's own step (training.step), called instead of the network. Its output
+  /// depends on the weights of all networks that its phase trains.
   std::string method = {};
-  std::vector<NetworkId> beside = {};  ///< other networks that the method looks at
+  std::vector<NetworkId> beside = {};  ///< other networks that the method reads
   bool operator==(const Application&) const = default;
 };
 
-/// A scalar that the phase makes smaller.
+/// A scalar that the phase minimises.
 struct Loss {
   std::string function;  ///< gan/losses/losses.hpp
   std::vector<std::string> inputs;
   double weight = 1.0;
-  std::optional<NetworkId> shown_with;  ///< the network whose loss it is part of where people read
+  std::optional<NetworkId> shown_with;  ///< the network whose displayed loss includes it
   bool operator==(const Loss&) const = default;
 };
 
-/// Of a penalty on a network that is cut, what is done with one chunk. Four sweeps go over the
-/// chunks (gan/losses/block_sweeps.hpp): two are nodes, the other two their backwards.
+/// One chunk's part of a penalty on a cut network. Four sweeps go over the chunks
+/// (gan/losses/block_sweeps.hpp): two are nodes, the other two their backwards.
 struct PenaltyPart {
   int chunk = 0;
   BlockRange blocks = {};
   bool goes_forward = false;  ///< sweep 1, and backward sweep 4
   bool goes_back = false;     ///< sweep 2, and backward sweep 3
-  bool is_measured = false;   ///< here is what the penalty looks at
-  /// Tensors of the pass that it makes, by their names in the network: what goes on forward, or
-  /// gradients that go back.
+  bool is_measured = false;   ///< whether the penalised tensor is in this chunk
+  /// The pass's tensors that it makes, by their names in the network: forward tensors, or gradients
+  /// that go back.
   std::vector<Input> makes = {};
-  std::string value = {};  ///< the penalty, [], for where it is shown; empty: nowhere, or not here
+  std::string value = {};  ///< the penalty, [], for display; empty: not shown, or not here
   bool operator==(const PenaltyPart&) const = default;
 };
 
-/// A loss on the gradient of a trained network's output with respect to one of its inputs, or to a
-/// tensor inside that the function knows.
+/// A loss on the gradient of a trained network's output with respect to one of its inputs, or to an
+/// inner tensor that the function knows.
 struct Penalty {
   NetworkId network{};
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
-  std::vector<Input> inputs;      ///< the first is the one looked at, unless one inside is
-  std::string looks_inside = {};  ///< at a tensor of this name, if not at an input
-  /// Whether at the images of which the pass's Augment made that input.
+  std::vector<Input> inputs;      ///< the first is penalised, unless `looks_inside` is set
+  std::string looks_inside = {};  ///< name of the penalised inner tensor; empty: an input
+  /// Whether it penalises the images from which the pass's Augment made that input.
   bool looks_through = false;
   ScheduleSpec schedule = {};            ///< of a factor on the weight
-  std::optional<NetworkId> shown_with;   ///< as a loss's
-  bool harvests = false;                 ///< a statistic of the network's
-  std::optional<PenaltyPart> part = {};  ///< of a network that is cut; nothing: all of it
+  std::optional<NetworkId> shown_with;   ///< as in Loss
+  bool harvests = false;                 ///< whether it gives a statistic of the network
+  std::optional<PenaltyPart> part = {};  ///< for a cut network; none: the whole network
   bool operator==(const Penalty&) const = default;
 };
 
-/// A scalar that is part of the loss that people read, beside a chunk that has the rest of it: the
-/// sum is that of one worker. No gradient goes back through it.
+/// A scalar added to a displayed loss on another chunk's worker, so that the sum equals a single
+/// worker's. No gradient goes back through it.
 struct Shown {
   NetworkId network{};
   int chunk = 0;
@@ -183,8 +181,8 @@ struct Shown {
 using Node = std::variant<Draw, Reals, Running, StylePicture, Join, Pool, Augment, Application,
                           Loss, Penalty, Shown>;
 
-/// What a pass begins with: the first nodes of a pass of an earlier phase are its own, and what
-/// they made in that phase's last repeat is taken, not made again.
+/// The reused beginning of a pass: its first nodes equal those of an earlier phase's pass, and take
+/// the results of that phase's last repeat.
 struct Recall {
   int phase = 0;
   int pass = 0;
@@ -192,28 +190,28 @@ struct Recall {
   bool operator==(const Recall&) const = default;
 };
 
-/// One forward and backward of a phase over one micro-batch: its nodes in an order in which each
-/// finds what it takes. Backward visits them in the opposite order, which is that of the sums where
-/// a tensor is taken by several.
+/// One forward and backward of a phase over one micro-batch. Each node follows its inputs. Backward
+/// visits the nodes in reverse, which is also the order in which gradients of a tensor with several
+/// takers are added.
 struct Pass {
   std::string name;  ///< "real", "gradient_penalty"
   std::vector<Node> nodes;
   std::optional<Recall> recall = {};
-  /// By node: whether a gradient of its output is wanted (gradient_flow); filled in by `completed`.
+  /// By node: whether its output needs a gradient (gradient_flow); filled in by `completed`.
   std::vector<bool> has_gradient = {};
   bool operator==(const Pass&) const = default;
 };
 
-/// By node, whether what it makes depends on the weights of a trained network, and a loss on it.
-/// @throws InvariantError naming a tensor that no earlier node makes, or that two make
+/// By node: whether its output depends on a trained network's weights, and a loss depends on it.
+/// @throws InvariantError naming a tensor that no earlier node makes, or that two nodes make
 [[nodiscard]] std::vector<bool> gradient_flow(const Pass& pass,
                                               const std::vector<NetworkId>& trained);
 
-/// Names of the tensors that a node takes, and of those that it makes.
+/// Names of the tensors that a node takes (inputs_of) and makes (outputs_of).
 [[nodiscard]] std::vector<std::string> inputs_of(const Node& node);
 [[nodiscard]] std::vector<std::string> outputs_of(const Node& node);
 
-/// Whether a gradient of one of the tensors that `application` of the pass takes is wanted.
+/// Whether a tensor that `application` takes needs a gradient.
 [[nodiscard]] bool wants_input_gradient(const Pass& pass, const Application& application);
 
 }  // namespace gangway::pipeline

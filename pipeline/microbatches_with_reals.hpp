@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose real examples a worker looks at where networks are apart. No third party.
+// Lists whose real examples a worker needs if networks are apart. No third party.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace gangway::pipeline {
 
-/// Micro-batches of which the worker looks at real examples in a repeat of the phase that takes new
-/// ones, in the order in which it asks for them first.
-/// @param list  its own of step 0, which has all phases
-/// @throws ConfigError where another phase looks at some that were not taken there, and a step
-/// takes several
+/// Returns the micro-batches whose real examples the worker reads in a repeat of the phase that
+/// takes new ones, in order of first use.
+/// @param list  the worker's own list of step 0, which has all phases
+/// @throws ConfigError if a step takes several batches and another phase reads real examples that
+/// the worker has not read there
 [[nodiscard]] std::vector<int> microbatches_with_reals(const PassShares& shares,
                                                        const std::vector<Instruction>& list);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Homes = std::vector<std::optional<Home>>;
 
-/// Of a node that belongs to a network; nothing of any other.
+/// Returns the place of a node that belongs to a network; none for other nodes.
 std::optional<Home> home_by_itself(const Node& node) {
   if (const auto* application = std::get_if<Application>(&node)) {
     return Home{application->network, application->part ? application->part->chunk : 0};
@@ -33,7 +33,7 @@ std::optional<Home> home_by_itself(const Node& node) {
   return std::nullopt;
 }
 
-/// Whether it looks at nothing, and its result is the same wherever it is made.
+/// Whether the node takes no tensor and gives the same result on every worker.
 bool is_source(const Node& node) {
   return std::holds_alternative<Draw>(node) || std::holds_alternative<Reals>(node) ||
          std::holds_alternative<StylePicture>(node);
@@ -48,7 +48,7 @@ bool takes(const Node& node, const std::string& tensor) {
   return std::ranges::count(inputs_of(node), tensor) > 0;
 }
 
-/// Beside the network that takes what is joined, so that only what is joined travels.
+/// Places a join on its taker's worker, so that only the joined tensor travels.
 void place_by_takers(const Pass& pass, Homes& homes) {
   for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
     const auto at = static_cast<std::size_t>(i);
@@ -63,7 +63,7 @@ void place_by_takers(const Pass& pass, Homes& homes) {
   }
 }
 
-/// Beside the last network that it looks at something of.
+/// Places a node at the last place from which it takes a tensor.
 void place_by_inputs(const Pass& pass, Homes& homes) {
   for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
     if (homes[i] || is_source(pass.nodes[i])) {
@@ -81,8 +81,8 @@ void place_by_inputs(const Pass& pass, Homes& homes) {
   }
 }
 
-/// A worker's gradients of a tensor travel as their sum: that is one worker's sum only where they
-/// come first in it, or are one.
+/// Checks that sums keep their bits. A worker sends its gradients of a tensor as their sum; that is
+/// part of one worker's sum only if they come first in it, or are a single gradient.
 void require_same_sums(const Phase& phase, const Pass& pass,
                        const std::vector<std::optional<int>>& owners) {
   for (int maker = 0; maker < static_cast<int>(pass.nodes.size()); ++maker) {
@@ -102,7 +102,7 @@ void require_same_sums(const Phase& phase, const Pass& pass,
   }
 }
 
-/// What `peer` takes of `maker`.
+/// Returns the outputs of `maker` that worker `taker_worker` takes; none if there are none.
 std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::optional<int>>& owners,
                                  int maker, int taker_worker, int peer) {
   const auto is_there = [&](int taker) {
@@ -131,7 +131,7 @@ std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::option
   return found;
 }
 
-/// How many of the pass's first nodes are made in one phase and taken in another.
+/// Returns how many of the pass's first nodes one phase makes and another takes.
 int recalled_nodes(const std::vector<Phase>& phases, int phase, int pass) {
   const Pass& self = phases[static_cast<std::size_t>(phase)].passes[static_cast<std::size_t>(pass)];
   return std::max(self.recall ? self.recall->nodes : 0, nodes_taken_up(phases, phase, pass));
@@ -146,7 +146,7 @@ PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owne
   }
   for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
     const auto at = static_cast<std::size_t>(i);
-    if (!owners[at]) {  // backwards: what a join of sources takes is needed with it
+    if (!owners[at]) {  // in reverse: a node of several workers is needed with its taker
       share.mine[at] = (share.takes_part && i < recalled) ||
                        std::ranges::any_of(takers_of(pass, i), [&](int taker) {
                          return share.mine[static_cast<std::size_t>(taker)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Computes one worker's share of a pass over one micro-batch where networks are apart: each node is
-// carried out where its network is, or beside what takes it; tensors that others take are sent, and
-// their gradients come back. No third party.
+// Computes one worker's share of a pass over one micro-batch if networks are apart. A node runs on
+// the worker of its network, or on a taker's worker. Workers send tensors that other workers take;
+// the tensors' gradients come back. No third party.
 #pragma once
 
 #include <algorithm>
@@ -17,58 +17,57 @@
 
 namespace gangway::pipeline {
 
-/// A node's tensors that one worker makes and another takes.
+/// The tensors of one node that one worker makes and another worker takes.
 struct Crossing {
-  int node = 0;               ///< that makes them
+  int node = 0;               ///< index of the node that makes them
   int peer = 0;               ///< the other worker
-  std::vector<int> outputs;   ///< of the node's, ascending: those that are taken
+  std::vector<int> outputs;   ///< indices of the node's outputs that are taken, ascending
   bool has_gradient = false;  ///< whether their gradient comes back
-  int last_taker = 0;         ///< the lowest node that gives one: with its backward it is whole
+  int last_taker = 0;         ///< lowest taker with a gradient; its backward completes the sum
   bool operator==(const Crossing&) const = default;
 };
 
 struct PassShare {
-  std::vector<bool> mine;  ///< by node; draws and real examples are made wherever they are taken
+  std::vector<bool> mine;  ///< by node; every worker that takes draws or real examples makes them
   std::vector<Crossing> sends;     ///< by node, then peer
   std::vector<Crossing> receives;  ///< by node
   bool takes_part = false;
 
   [[nodiscard]] bool crosses() const { return !sends.empty() || !receives.empty(); }
-  /// Of this pass over this micro-batch, in a schedule.
+  /// Number of instructions for this pass over this micro-batch.
   [[nodiscard]] int num_instructions(const Pass& pass) const;
 };
 
-/// A network, or of one that is cut a chunk.
+/// The place of a node: a network, or one chunk of a network that is cut.
 struct Home {
   NetworkId network{};
   int chunk = 0;
   bool operator==(const Home&) const = default;
 };
 
-/// By node, beside what it is carried out; nothing: wherever it is taken.
+/// By node, the place where it runs; none: on every worker that takes it.
 [[nodiscard]] std::vector<std::optional<Home>> homes_of(const Pass& pass);
 
-/// By node, the worker that carries it out for `microbatch`; nothing: each worker that needs it.
+/// By node, the worker that runs it for `microbatch`; none: each worker that needs it.
 [[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& layout,
                                                         int microbatch);
 [[nodiscard]] inline const Node& node_of(const Pass& pass, int node) {
   return pass.nodes[static_cast<std::size_t>(node)];
 }
-/// Nodes that take something of what `maker` makes, ascending.
+/// Nodes that take an output of `maker`, ascending.
 [[nodiscard]] std::vector<int> takers_of(const Pass& pass, int maker);
-/// Whether backward has an instruction for it.
+/// Whether the node has a backward instruction.
 [[nodiscard]] bool goes_back(const Pass& pass, int node);
-/// The first node that is a penalty on a network that is whole; as many as there are nodes, if none
-/// is.
+/// Index of the first penalty on a whole network; the number of nodes if there is none.
 [[nodiscard]] int first_penalty(const Pass& pass);
-/// Takers that give `maker` a gradient, in the order in which backward comes to them.
+/// Takers that give `maker` a gradient, in the order of their backwards.
 [[nodiscard]] std::vector<int> gradient_takers(const Pass& pass, int maker);
 
 /// The shares of one worker in all passes of a job. Immutable; any thread.
 class PassShares {
  public:
-  /// Borrows `phases`, which are completed.
-  /// @throws ConfigError where a recipe cannot be carried out so with the bits of one worker
+  /// Borrows `phases`. @pre they are completed
+  /// @throws ConfigError if this layout cannot run a recipe with the bits of one worker
   PassShares(const std::vector<Phase>& phases, Layout layout, int worker);
 
   [[nodiscard]] const PassShare& of(int phase, int pass, int microbatch) const {
@@ -79,7 +78,7 @@ class PassShares {
   [[nodiscard]] int worker() const { return worker_; }
   /// All micro-batches of this worker.
   [[nodiscard]] MicrobatchRange local() const { return layout_.range_of(worker_); }
-  /// Whether some worker does without some network, or a part of one.
+  /// Whether some worker lacks a network or a part of it.
   [[nodiscard]] bool are_apart() const { return layout_.is_apart(); }
   /// Sender and receiver of all tensors and gradients that this worker sends or receives.
   [[nodiscard]] std::set<std::pair<int, int>> edges() const;

@@ -8,13 +8,13 @@
 namespace gangway::pipeline {
 namespace {
 
-/// Whether `application` looks at the weights of `network`.
+/// Whether `application` reads the weights of `network`.
 bool is_applied(const Application& application, NetworkId network) {
   return application.network == network ||
          std::ranges::find(application.beside, network) != application.beside.end();
 }
 
-/// Whether `pass` leaves gradients in `network`. @pre its flow is known
+/// Whether `pass` gives gradients to `network`. @pre has_gradient is filled in
 bool gives_gradients(const Pass& pass, NetworkId network) {
   for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
     const auto* application = std::get_if<Application>(&pass.nodes[i]);
@@ -27,8 +27,8 @@ bool gives_gradients(const Pass& pass, NetworkId network) {
   return false;
 }
 
-/// @throws InvariantError where `pass` of `phase` does not begin as it says, or would again: what
-/// is kept is taken
+/// @throws InvariantError if the first nodes of `pass` differ from those it recalls, or either
+/// phase does not run exactly once a step
 void check_recall(const std::vector<Phase>& phases, const Phase& phase, const Pass& pass) {
   const auto& recall = pass.recall;
   if (!recall) {
@@ -116,7 +116,7 @@ int harvests_of(const Phase& phase, NetworkId network) {
 }
 
 double laziness_of(const std::vector<Phase>& phases, NetworkId network) {
-  double updates = 0.0;  // a step, but for the lazy ones
+  double updates = 0.0;  // per step, without phases of an interval above 1
   for (const Phase& phase : phases) {
     if (phase.interval == 1 && trains(phase, network)) {
       updates += phase.repeats;

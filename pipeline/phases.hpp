@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a step consists of, as data: phases, each with the networks it trains and the passes over a
-// micro-batch. Recipes (gan/recipes/) make them from a job; no layout, no third party.
+// Describes a training step as phases: each has the networks that it trains and its passes over a
+// micro-batch. Recipes (gan/recipes/) make them from a job. No layout, no third party.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,24 @@ struct Phase {
   int index = 0;     ///< position in the step: part of every random key; set by `completed`
   std::vector<NetworkId> networks;  ///< trained, in the order in which their exchanges begin
   int repeats = 1;                  ///< n_critic
-  int interval = 1;                 ///< run in every step divisible by it
-  bool agrees = false;              ///< on the norm of its gradient, before the update: it clips
-  /// Whether each repeat looks at new real examples; others look at those of the last that did.
+  int interval = 1;                 ///< runs in every step divisible by it
+  bool agrees = false;              ///< on the gradient's norm before the update, because it clips
+  /// Whether each repeat reads new real examples; if not, it reads those of the last that did.
   bool takes_reals = false;
-  int first_reals = 0;  ///< which of the step's batches of them its first repeat takes
-  /// Of the orthogonal regularisation of the weights that it trains, which no pass computes; 0:
-  /// none
+  int first_reals = 0;  ///< index of the step's batch of real examples for the first repeat
+  /// Weight of the orthogonal regularisation of the trained weights, which no pass has; 0: none
   double orthogonal_weight = 0.0;
-  /// The order in which their gradients are added into a micro-batch's leaf.
+  /// The passes, in the order in which their gradients are added into a micro-batch's leaf.
   std::vector<Pass> passes;
 };
 
-/// `phases` with all that follows from the rest filled in. @throws as gradient_flow
+/// Returns `phases` with all derived fields filled in. @throws as gradient_flow
 [[nodiscard]] std::vector<Phase> completed(std::vector<Phase> phases);
 
-/// Of the pass's first nodes, how many a later phase takes up as its last repeat made them.
+/// Returns how many first nodes of the pass a later phase reuses from the last repeat.
 [[nodiscard]] int nodes_taken_up(const std::vector<Phase>& phases, int phase, int pass);
 
-/// Names of the pools that passes ask for, each once, in their order.
+/// Names of the pools that passes use, without duplicates, in order of first use.
 [[nodiscard]] std::vector<std::string> pools_of(const std::vector<Phase>& phases);
 
 [[nodiscard]] bool trains(const Phase& phase, NetworkId network);
@@ -44,12 +43,12 @@ struct Phase {
   return step % phase.interval == 0;
 }
 
-/// How often a micro-batch's statistics of `network` are seen while `phase` trains it.
+/// How many statistics of `network` a micro-batch gives while `phase` trains the network.
 [[nodiscard]] int harvests_of(const Phase& phase, NetworkId network);
 
-/// n / (n + 1) for a network that is regularised in a phase of its own after every n updates, else
-/// 1: the factor of learning rate and moments' decay that undoes the additional update (StyleGAN2,
-/// app. B).
+/// Returns n / (n + 1) for a network that has an extra regularising update after every n updates,
+/// else 1. The factor on learning rate and moment decay undoes the extra update (StyleGAN2, app.
+/// B).
 [[nodiscard]] double laziness_of(const std::vector<Phase>& phases, NetworkId network);
 
 }  // namespace gangway::pipeline

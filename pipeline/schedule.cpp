@@ -11,11 +11,11 @@
 namespace gangway::pipeline {
 namespace {
 
-/// Puts an arming before each last backward of a network that its phase trains.
+/// Adds a kArm before the last backward of each network that its phase trains.
 std::vector<Instruction> armed(const std::vector<Phase>& phases,
                                const std::vector<Instruction>& list) {
   std::vector<Instruction> result;
-  std::set<NetworkId> waiting;  // from behind: for the backward before their exchange
+  std::set<NetworkId> waiting;  // in reverse: exchanges whose last backward is still to come
   for (auto one = list.rbegin(); one != list.rend(); ++one) {
     result.push_back(*one);
     if (one->operation == Operation::kReduce) {

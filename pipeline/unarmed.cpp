@@ -8,7 +8,7 @@
 namespace gangway::pipeline {
 namespace {
 
-/// Where in `schedule` the exchange of `reduce` begins.
+/// The index in `schedule` at which the exchange of `reduce` begins.
 std::size_t beginning_of(const Instruction& reduce, const std::vector<Instruction>& schedule) {
   const auto arm = std::ranges::find_if(schedule, [&](const Instruction& one) {
     return one.operation == Operation::kArm && one.network == reduce.network &&
@@ -29,7 +29,7 @@ bool is_alone(const Instruction& arm, const std::vector<Instruction>& schedule) 
 
 std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule, Armed kept) {
   std::vector<Instruction> result;
-  std::vector<std::vector<Instruction>> reduces;  // that follow one another, each with its await
+  std::vector<std::vector<Instruction>> reduces;  // consecutive reduces, each with its await
   const auto write_reduces = [&] {
     std::ranges::stable_sort(reduces, {}, [&](const std::vector<Instruction>& one) {
       return beginning_of(one.front(), schedule);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Schedules whose exchanges begin when all of a phase's gradients are complete: for steps that are
-// recorded. Before a graph is over, its device alone knows which gradients are complete. The host
-// can open an exchange before it launches the graph; one, as the next waits for that. No third
-// party.
+// Makes schedules for recorded steps: an exchange begins when all gradients of its phase are
+// complete. While a graph runs, only its device knows which gradients are complete. The host can
+// open only one exchange before it launches the graph, because the next waits for that one. No
+// third party.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,14 @@
 
 namespace gangway::pipeline {
 
-/// Which kArm stay.
+/// The kArm instructions that stay.
 enum class Armed {
   kNone,
-  kAlone,  ///< of phases that have one
+  kAlone,  ///< kArm of phases with a single exchange
 };
 
-/// `schedule` without kArm. The exchanges of a phase begin in the order in which they began there,
-/// so that a worker with the one schedule and a worker with the other pair the same ones.
+/// Returns `schedule` without kArm. A phase's exchanges keep the order of their kArm, so that
+/// workers with either schedule pair the same exchanges.
 [[nodiscard]] std::vector<Instruction> unarmed(const std::vector<Instruction>& schedule,
                                                Armed kept = Armed::kNone);
 

@@ -51,7 +51,7 @@ WireBytes wire_bytes_of(const JobSpec& job, NetworkId network) {
   constexpr double kFloat = 4.0;
   constexpr double kHalf = 2.0;
   const double rounded = job.networks[network].wire == WireFormat::kFp32 ? kFloat : kHalf;
-  // GPUs send weights whole (docs/nccl.md).
+  // GPUs send weights whole (docs/communication.md).
   return {rounded, job.numerics.device == DeviceKind::kCuda ? kFloat : rounded};
 }
 

@@ -58,7 +58,7 @@ struct WorkerMemory {
 };
 
 /// Of a worker that holds all networks. With layout.recompute it is no less here, to be on the safe
-/// side: how much less depends on which blocks have most (docs/recompute.md).
+/// side: how much less depends on which blocks have most (docs/memory.md).
 /// @param local  as above
 [[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
                                          const ArenaShare& share, int local);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The workers' traces as one file (docs/tracing.md). Each worker writes one event a line and says
+// The workers' traces as one file (docs/tuning.md). Each worker writes one event a line and says
 // what its times are counted from on the one clock of all, so that merging is copying lines. Called
 // by the coordinator.
 #pragma once

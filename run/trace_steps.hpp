@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which steps of a run are traced (docs/tracing.md): an option of the run, not of the job. Read by
+// Which steps of a run are traced (docs/tuning.md): an option of the run, not of the job. Read by
 // `gangway run` and by the coordinator, which tells the workers.
 #pragma once
 

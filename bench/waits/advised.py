@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Whether advice names what a job suffers from, and is worth what it says: each case has one real bottleneck, `gangway advise` is
-asked, its keys are taken, and the gain is set beside the bound that it gave (docs/advice.md).
+asked, its keys are taken, and the gain is set beside the bound that it gave (docs/tuning.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/advised.py [--rounds 3] [--only RULE]
 

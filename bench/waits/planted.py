@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether a wait of a quarter of a step shows as a quarter of a step, in the part where it belongs (docs/step-parts.md).
+"""Whether a wait of a quarter of a step shows as a quarter of a step, in the part where it belongs (docs/tuning.md).
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/planted.py [--rounds 3] [--only NAME] [--all]
 

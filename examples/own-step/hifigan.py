@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A vocoder after HiFi-GAN (Kong et al., 2020): sound from mel spectrograms, judged at several periods and scales; on synthetic tones.
-Nothing here knows how many workers there are (docs/own-step.md, docs/own-data.md)."""
+Nothing here knows how many workers there are (docs/own-step.md, docs/python.md)."""
 import math
 
 import gangway

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A TorchScript file as a network of a job (docs/bring-your-own.md):
+"""A TorchScript file as a network of a job (docs/python.md):
 
     model:
       generator: {python: torchscript.py:Loaded, file: /home/me/generator.pt}

@@ -19,7 +19,7 @@ namespace gangway::data {
                                                     std::uint64_t seed,
                                                     ContentsCheck* check = nullptr);
 
-/// Examples that are the user's Python (docs/own-data.md). @pre spec.module.is_python()
+/// Examples that are the user's Python (docs/python.md). @pre spec.module.is_python()
 /// @throws ConfigError, EnvironmentError
 [[nodiscard]] std::unique_ptr<Dataset> open_python_data(const DataSpec& spec,
                                                         const ModelSpec& model, std::uint64_t seed,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The header for a user's own family of models: rows for job files, and blocks and losses of
-// their own (docs/bring-your-own.md, examples/own-family/). Installed. The rows are
+// their own (docs/python.md, examples/own-family/). Installed. The rows are
 // read in every program; the blocks are made where networks are, compute thread.
 #pragma once
 

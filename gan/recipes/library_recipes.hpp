@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a step of a recipe of a user's library consists of (docs/bring-your-own.md). Installed. Its
+// What a step of a recipe of a user's library consists of (docs/python.md). Installed. Its
 // row, with the networks that it trains, is in job/library/library_rows.hpp. Pure.
 #pragma once
 

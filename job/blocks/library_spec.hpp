@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A block of a kind that a user's library defines, as a value (docs/bring-your-own.md). Pure.
+// A block of a kind that a user's library defines, as a value (docs/python.md). Pure.
 #pragma once
 
 #include <map>

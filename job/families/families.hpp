@@ -61,7 +61,7 @@ inline constexpr std::string_view kOwnFamily = "own";
 /// Its name in job files of the time when networks were TorchScript files. Fingerprints keep it, so
 /// runs of that time with networks in Python resume.
 inline constexpr std::string_view kOwnFamilyBefore = "torchscript";
-/// Of a job whose networks are all the user's (docs/bring-your-own.md): it makes images of any size
+/// Of a job whose networks are all the user's (docs/python.md): it makes images of any size
 /// and has no architecture of its own, so it is not in the table.
 [[nodiscard]] const ModelFamily* own_family();
 

@@ -40,7 +40,7 @@ file, or both on the command line, is an error.
 
 **What changes the numbers.** Keys marked * never change a weight: two jobs that differ in those alone train to the
 same bits. All others belong to the job's fingerprint, which a checkpoint carries. `training.kimg` is marked too; only
-where a schedule ends at it does it count (docs/schedules.md).
+where a schedule ends at it does it count (docs/training.md).
 
 **What is checked.** Everything, before anything starts, and all problems are listed at once with line and column.
 )";

@@ -181,7 +181,7 @@ void add_augmentation_keys(std::vector<Key>& keys) {
   Key policy = later(choice_key(
       {"training.augment.policy", "",
        "How pictures, real and generated, are transformed before the discriminator sees them: ada "
-       "(Karras et al., 2020), diffaugment (Zhao et al., 2020; docs/augmentation.md)"},
+       "(Karras et al., 2020), diffaugment (Zhao et al., 2020; docs/training.md)"},
       [](auto& job) -> auto& { return job.training.augment.policy; }));
   policy.why_refused = refuse_unless_augmentable;
   keys.push_back(std::move(policy));

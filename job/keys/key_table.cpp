@@ -38,7 +38,7 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
   keys.push_back(later(precision_key(
       {"numerics.precision", "",
        "Numbers that networks compute in while they are trained; weights stay fp32; auto: bf16 "
-       "where the machine multiplies it (docs/precision.md)"},
+       "where the machine multiplies it (docs/training.md)"},
       recipe)));
   keys.push_back(choice_key(
       {"numerics.device", "",
@@ -56,7 +56,8 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
       [](auto& job) -> auto& { return job.numerics.kernels; })));
   keys.push_back(later(for_gpus(choice_key(
       {"numerics.cuda_graph", "",
-       "Whether a GPU is given recorded steps where nothing speaks against it (docs/nccl.md); on: "
+       "Whether a GPU is given recorded steps where nothing speaks against it "
+       "(docs/communication.md); on: "
        "say what does; overlap: that, and gradients leave while the rest of their step is "
        "computed; "
        "branches: that, and up to four micro-batches are computed at once"},
@@ -94,7 +95,7 @@ void add_layout(Keys& keys) {
   keys.push_back(later(choice_key(
       {"layout.recompute", "",
        "Whether a network's activations, or those of a chunk, are made again for backward instead "
-       "of kept (docs/recompute.md)"},
+       "of kept (docs/memory.md)"},
       &LayoutChoice::recompute)));
   keys.push_back(choice_key(
       {"layout.transport", "",

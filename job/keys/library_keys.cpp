@@ -116,8 +116,7 @@ Key recipe_key(KeyText text) {
 void add_library_keys(std::vector<Key>& keys) {
   add_hashed_file_keys(
       keys,
-      {std::string(kLibraryKey), "",
-       "Families and recipes of your own, in C++ (docs/bring-your-own.md)"},
+      {std::string(kLibraryKey), "", "Families and recipes of your own, in C++ (docs/python.md)"},
       "a shared library built against Gangway's headers",
       [](auto& job) -> auto& { return job.model.library; });
 }

@@ -230,7 +230,7 @@ void add_source_keys(std::vector<Key>& keys) {
   Key source = text_key(
       {"data.source", "",
        "Where the real examples come from; pictures: docs/pictures.md; a Python class, "
-       "data.py:Faces, with arguments as a network's: docs/own-data.md"},
+       "data.py:Faces, with arguments as a network's: docs/python.md"},
       [](auto& job) -> auto& { return job.data.source; },
       "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, toy:ring8, toy:grid25, "
       "pack:DIR; of two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist, "

@@ -254,7 +254,7 @@ void add_module(Keys& keys, const std::string& network, NetworkId id) {
                    "with arguments {{python: nets.py:Net, width: 64}} (docs/python.md)",
                    network)},
       "; TorchScript files are no networks any more: load it in a Python class "
-      "(examples/python/torchscript.py, docs/bring-your-own.md)",
+      "(examples/python/torchscript.py, docs/python.md)",
       [id](auto& job) -> auto& { return job.networks[id].module; });
 }
 

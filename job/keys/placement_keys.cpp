@@ -138,7 +138,7 @@ void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys) {
     Key key =
         make_key({"layout." + networks[id].name, "",
                   fmt::format("Workers that hold the {}, as in [0, 2], or hosts whose workers "
-                              "do, as in [node-a]; auto: all (docs/networks-apart.md)",
+                              "do, as in [node-a]; auto: all (docs/pipeline-stages.md)",
                               networks[id].name)},
                  "auto or list of whole numbers or names", "workers from 0, ascending, or hosts");
     key.changes_weights = false;

@@ -51,7 +51,7 @@ constexpr std::array kScheduleWords{
                  .field = &ScheduleSpec::warmup_from,
                  .bounds = kZeroToOne},
     ScheduleWord{.name = "decay",
-                 .description = "How the learning rate goes on (docs/schedules.md)",
+                 .description = "How the learning rate goes on (docs/training.md)",
                  .field = &ScheduleSpec::decay,
                  .is_old = true},
     ScheduleWord{.name = "start_kimg",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A layout as a value: which workers hold which network, or which chunk of it, the micro-batches
 // for which they apply it, and how they carry their lists out. Networks may be placed apart
-// (docs/networks-apart.md) and cut (docs/pipeline-stages.md). The coordinator resolves it once and
+// (docs/pipeline-stages.md) and cut (docs/pipeline-stages.md). The coordinator resolves it once and
 // sends it to all workers, which read no other. Pure.
 #pragma once
 

@@ -131,7 +131,7 @@ SharedLibrary open_blocks(const fs::path& library, std::string_view torch) {
   if (!is_library_there(file)) {
     throw ConfigError(
         fmt::format("{}: No such file, and {} needs it for what computes; gangway_add_library() "
-                    "of CMake makes both: keep them side by side (docs/bring-your-own.md)",
+                    "of CMake makes both: keep them side by side (docs/python.md)",
                     file.string(), library.filename().string()));
   }
   return SharedLibrary(file, torch);

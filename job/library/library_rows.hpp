@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a user's library adds to the tables of Gangway: families of models and recipes, as values.
-// Installed for users who write one (docs/bring-your-own.md); called wherever a job file is read,
+// Installed for users who write one (docs/python.md); called wherever a job file is read,
 // any thread.
 #pragma once
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 /// dynamic linker: that would run the code, and stop at names that another version does not have.
 constexpr std::string_view kMark = "gangway-library-interface ";
 constexpr std::string_view kAdvice =
-    "build it again against this installation (find_package(Gangway), docs/bring-your-own.md)";
+    "build it again against this installation (find_package(Gangway), docs/python.md)";
 
 struct Interface {
   std::string_view headers;
@@ -35,7 +35,7 @@ Interface interface_in(const std::string& bytes, const fs::path& file) {
   if (mark == std::string::npos) {
     throw ConfigError(
         fmt::format("{}: is no library for Gangway: gangway_add_library() of CMake makes one "
-                    "(docs/bring-your-own.md)",
+                    "(docs/python.md)",
                     file.string()));
   }
   const std::size_t begin = mark + kMark.size();
@@ -95,7 +95,7 @@ SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
     throw ConfigError(
         fmt::format("{}: cannot be loaded: {}; its rows may use no LibTorch, all of it what the "
                     "installed headers declare and what it is linked with "
-                    "(docs/bring-your-own.md)",
+                    "(docs/python.md)",
                     file.string(), linker_complaint(file_)));
   }
 }
@@ -105,9 +105,8 @@ void* SharedLibrary::find(const char* name) const { return ::dlsym(handle_, name
 void* SharedLibrary::require(const char* name) const {
   void* found = find(name);
   if (found == nullptr) {
-    throw ConfigError(
-        fmt::format("{}: has no {}(); its library has to define it (docs/bring-your-own.md)",
-                    file_.string(), name));
+    throw ConfigError(fmt::format("{}: has no {}(); its library has to define it (docs/python.md)",
+                                  file_.string(), name));
   }
   return found;
 }

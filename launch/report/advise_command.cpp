@@ -92,7 +92,7 @@ void add_advise_command(CLI::App& app, CommandLine& line) {
       ->type_name("RUN");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   command->add_flag("--json", options->as_json, "The same for programs");
-  command->footer("docs/advice.md has the rules.\nExample:\n  gangway advise first");
+  command->footer("docs/tuning.md has the rules.\nExample:\n  gangway advise first");
   command->callback([options, &line] { line.action = [options] { return advise(*options); }; });
 }
 

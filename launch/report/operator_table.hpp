@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which operators a trace spent its time in: `gangway trace RUN --top 20`. What counts and adds is
-// pure; the files are those of docs/tracing.md.
+// pure; the files are those of docs/tuning.md.
 #pragma once
 
 #include <cstddef>

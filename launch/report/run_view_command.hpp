@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway run-view RUN`, hidden: a run directory as one document (docs/run-page.md), for tools in
+// `gangway run-view RUN`, hidden: a run directory as one document (docs/control.md), for tools in
 // Python.
 #pragma once
 

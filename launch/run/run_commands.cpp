@@ -19,7 +19,7 @@ constexpr const char* kOverridesHelp =
 
 constexpr const char* kTraceHelp =
     "Steps to trace, as 100:110, or 100:110,shapes,memory,kernels: leaves trace/trace.json in the "
-    "run directory (docs/tracing.md)";
+    "run directory (docs/tuning.md)";
 
 void add_resume(CLI::App& command, std::string& resume) {
   command

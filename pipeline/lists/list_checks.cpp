@@ -19,7 +19,7 @@ namespace {
 
 using Lists = std::vector<std::vector<Instruction>>;
 
-/// Finds what is wrong with the lists of one step.
+/// Finds the faults in the lists of one step.
 class ListCheck {
  public:
   ListCheck(const Lists& lists, const std::vector<Phase>& phases, const Layout& layout,
@@ -48,7 +48,7 @@ class ListCheck {
     return lists_[static_cast<std::size_t>(worker)];
   }
   [[nodiscard]] bool is_added_later(const Instruction& at) const;
-  /// By phase and repeat of the step, of those that train `network`.
+  /// By phase and repeat of the step: the updates of `network`.
   [[nodiscard]] std::vector<std::pair<int, int>> updates_of(NetworkId network,
                                                             std::int64_t step) const;
 
@@ -107,8 +107,8 @@ void ListCheck::check_work(std::int64_t step) {
   const auto work_of = [](const Instruction& at) {
     return Work{at.operation, at.phase, at.repeat, at.pass, at.microbatch, at.node};
   };
-  std::set<Work> halves;  // of backwards, whose weights' gradients are still to come
-  std::map<Work, std::pair<int, Instruction>> open;  // how often it is still to be done
+  std::set<Work> halves;  // backwards with weight gradients still to come
+  std::map<Work, std::pair<int, Instruction>> open;  // how often it must still be done
   const int microbatches = layout_.begin()->ranges.back().end;
   for (const Instruction& at :
        one_stage_schedule(phases_, {0, microbatches}, step, Overlap::kNone)) {
@@ -146,13 +146,13 @@ void ListCheck::check_work(std::int64_t step) {
   }
 }
 
-/// What a worker's list has come to in the order of its instructions.
+/// A worker's progress through its list: tensors and gradients that it has so far.
 class ListCheck::Progress {
  public:
   Progress(const std::vector<Phase>& phases, const Layout& layout, int worker)
       : phases_(phases), layout_(layout), worker_(worker) {}
 
-  /// Whether all is there that `at` takes something of.
+  /// Whether all inputs of `at` are there.
   [[nodiscard]] bool allows(const Instruction& at) {
     if (!enter(at)) {
       return false;
@@ -188,7 +188,7 @@ class ListCheck::Progress {
   [[nodiscard]] static Place place_of(const Instruction& at, int node) {
     return {at.phase, at.repeat, at.pass, at.microbatch, node};
   }
-  /// Whether there is such a node, as far as one is meant.
+  /// Selects the instruction's pass. Returns false if its pass, micro-batch or node does not exist.
   [[nodiscard]] bool enter(const Instruction& at) {
     const std::vector<Pass>& passes = phases_[static_cast<std::size_t>(at.phase)].passes;
     const int microbatches = layout_.begin()->ranges.back().end;
@@ -211,7 +211,7 @@ class ListCheck::Progress {
     const std::optional<int> owner = owners_[static_cast<std::size_t>(node)];
     return owner && *owner != worker_;
   }
-  /// What no instruction makes is made when it is taken, of what it takes itself.
+  /// Whether the node's output is there. A node without instruction runs when its output is taken.
   [[nodiscard]] bool is_there(const Instruction& at, int node) const {
     return is_elsewhere(node) || is_instruction(node) ? made_.contains(place_of(at, node))
                                                       : makers_are_there(at, node);
@@ -245,9 +245,9 @@ class ListCheck::Progress {
   std::tuple<int, int, int> entered_{-1, -1, -1};
   const Pass* pass_ = nullptr;
   std::vector<std::optional<int>> owners_;  // by node of the pass
-  std::set<Place> made_;                    // here, or received
+  std::set<Place> made_;                    // made here or received
   std::set<Place> back_;
-  std::set<std::pair<Place, int>> given_;  // gradients of it, by worker
+  std::set<std::pair<Place, int>> given_;  // gradients received for it, by worker
 };
 
 void ListCheck::check_order(int worker) {
@@ -272,13 +272,13 @@ std::vector<std::pair<int, int>> ListCheck::updates_of(NetworkId network, std::i
   return updates;
 }
 
-/// Of a penalty that is cut, what the third sweep makes is added with the fourth
+/// Whether the gradient is added later: a cut penalty adds the third sweep's with the fourth
 /// (gan/losses/block_sweeps.hpp).
 bool ListCheck::is_added_later(const Instruction& at) const {
   const std::vector<Pass>& passes = phases_[static_cast<std::size_t>(at.phase)].passes;
   if (std::cmp_greater_equal(at.pass, passes.size()) ||
       std::cmp_greater_equal(at.node, passes[static_cast<std::size_t>(at.pass)].nodes.size())) {
-    return false;  // check_work says so
+    return false;  // check_work reports it
   }
   const auto* penalty =
       std::get_if<Penalty>(&node_of(passes[static_cast<std::size_t>(at.pass)], at.node));
@@ -288,7 +288,7 @@ bool ListCheck::is_added_later(const Instruction& at) const {
 void ListCheck::check_leaves(int worker, std::int64_t step) {
   std::map<NetworkId, std::tuple<int, int, int>> open;  // phase, repeat and micro-batch
   std::map<NetworkId, int> closed;
-  std::map<NetworkId, std::tuple<int, int, int>> last;  // as open, of the leaf closed last
+  std::map<NetworkId, std::tuple<int, int, int>> last;  // of the leaf closed last, as `open`
   for (const Instruction& at : list(worker)) {
     const std::tuple place(at.phase, at.repeat, at.microbatch);
     const auto leaf = open.find(at.network);
@@ -322,7 +322,7 @@ void ListCheck::check_leaves(int worker, std::int64_t step) {
 }
 
 void ListCheck::check_updates(int worker, std::int64_t step) {
-  std::vector<std::tuple<int, int, NetworkId>> wanted;  // in the one order of all workers
+  std::vector<std::tuple<int, int, NetworkId>> wanted;  // in all workers' common order
   for (const Phase& phase : phases_) {
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
       for (const NetworkId network : phase.networks) {

@@ -11,7 +11,7 @@ namespace {
 
 using Item = BackwardStation::Item;
 
-/// Of what the phase trains by its network and chunk, of anything else by itself.
+/// Groups the items of a trained network by network and chunk; other items stand alone.
 struct Key {
   bool is_trained = false;
   Home home;
@@ -22,7 +22,7 @@ struct Key {
   bool operator<(const Key& other) const { return ordered() < other.ordered(); }
 };
 
-/// Whether backward from the node gives a gradient to what another node has made.
+/// Whether the node's backward gives a gradient to another node's output.
 bool gives_gradient_on(const Pass& pass, int node) {
   for (int maker = 0; maker < node; ++maker) {
     if (pass.has_gradient[static_cast<std::size_t>(maker)] &&
@@ -33,11 +33,11 @@ bool gives_gradient_on(const Pass& pass, int node) {
   return false;
 }
 
-/// Which of the stations of a phase waits for which.
+/// Records which of a phase's stations must come before which.
 class StationGraph {
  public:
   StationGraph(const Phase& phase, const Layout& layout);
-  /// Those that wait for one another joined, and all in order.
+  /// Returns all stations in order. Stations that wait for each other are joined.
   [[nodiscard]] std::vector<BackwardStation> ordered() const;
 
  private:
@@ -47,9 +47,9 @@ class StationGraph {
   };
   [[nodiscard]] std::size_t station_of(const Item& item) const { return stations_.at(item); }
   void find_items(const Phase& phase);
-  /// Gradients of what a node makes come from its takers, through joins.
+  /// Orders a maker's backward after those of its takers, through joins.
   void add_gradients(const Pass& pass, int index);
-  /// One worker goes back through a pass from its end.
+  /// Orders the backwards of one worker in a pass from its last node to its first.
   void add_workers(const Phase& phase, int index, const Layout& layout);
   void add_edge(std::size_t from, std::size_t to) {
     before_[from][to] = before_[from][to] || from != to;
@@ -61,8 +61,8 @@ class StationGraph {
   std::vector<std::vector<bool>> before_;  // [a][b]: a comes before b
 };
 
-/// Of what trains: a part of a penalty that only goes back leaves its gradients to the chunk's
-/// other part, and needs no leaf.
+/// Returns the item's key. A penalty part that only goes back has no leaf, because the chunk's
+/// other part adds its gradients.
 Key key_of(const Phase& phase, const Item& item) {
   const pipeline::Node& node =
       phase.passes[static_cast<std::size_t>(item.pass)].nodes[static_cast<std::size_t>(item.node)];

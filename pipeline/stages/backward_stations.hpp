@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In which order the backwards of a phase come where networks are cut
-// (pipeline/stages/stage_schedule.hpp). No third party.
+// Orders the backwards of a phase for networks that are cut (pipeline/stages/stage_schedule.hpp).
+// No third party.
 #pragma once
 
 #include <compare>
@@ -10,26 +10,26 @@
 
 namespace gangway::pipeline {
 
-/// What of a phase's backwards belongs together: all of one chunk that the phase trains, which has
-/// one leaf open at a time, or one application of a chunk that it does not train.
+/// A group of a phase's backwards: all of one trained chunk, with one leaf open at a time, or one
+/// application of a chunk that is not trained.
 struct BackwardStation {
   struct Item {
     int pass = 0;
     int node = 0;
     auto operator<=>(const Item&) const = default;
   };
-  std::vector<Home> trained;  ///< whose leaves are opened for it; more than one where each waits
-                              ///< for another's
+  std::vector<Home> trained;  ///< chunks whose leaves it opens; several if they wait for
+                              ///< each other
   std::vector<Item> items;    ///< by pass, then from the last node to the first
-  /// Whether gradients of weights come apart from those of inputs (docs/pipeline-stages.md).
+  /// Whether weight gradients are computed apart from input gradients (docs/pipeline-stages.md).
   bool is_split = false;
 };
 
-/// Whether all of its backwards give gradients on, behind which those of weights can come:
-/// penalties have theirs together.
+/// Whether all its backwards give gradients to another node, so that weight gradients can come
+/// later. Penalties compute both together.
 [[nodiscard]] bool can_be_split(const Phase& phase, const BackwardStation& station);
 
-/// In an order in which each finds what the others give it.
+/// Returns the phase's stations in an order in which each station's gradients come before it.
 [[nodiscard]] std::vector<BackwardStation> backward_stations(const Phase& phase,
                                                              const Layout& layout);
 

@@ -16,16 +16,16 @@
 namespace gangway::pipeline {
 namespace {
 
-// A tensor's way to the next worker, in forwards. Real ways are shorter; but where work is uneven,
-// a worker that is scheduled to take it at once would wait for it.
+// A tensor's transfer time, in forwards. Real transfers are shorter. With uneven work, a worker
+// scheduled to take a tensor at once would wait for it.
 constexpr double kJourney = 1.0;
 
-/// Of what a worker could begin, the first is what it begins.
+/// A task that a worker can begin; the worker begins the least by key().
 struct Turn {
   StagePiece piece;
-  int place = 0;  // of its micro-batch among those that follow one another
+  int place = 0;  // the micro-batch's position in its worker's order
   int task = 0;
-  /// Of a meeting, the how manieth that could begin: others wait there.
+  /// For a meeting, its rank among the meetings that could begin, because other workers wait there.
   int meeting = std::numeric_limits<int>::max();
   [[nodiscard]] auto key() const {
     return std::tuple(meeting, piece.unit, piece.kind, place, piece.microbatch, piece.pass,
@@ -34,8 +34,8 @@ struct Turn {
   bool operator<(const Turn& other) const { return key() < other.key(); }
 };
 
-/// Where several share a network's micro-batches, each one's first come first, then each one's
-/// second: all of them have work soonest.
+/// Returns the micro-batch's position. If several workers share a network's micro-batches, each
+/// one's first come first, then each one's second, so that all workers get work early.
 int place_of(int microbatch, const Layout& layout) {
   int place = microbatch;
   for (const NetworkGroup& group : layout) {
@@ -48,24 +48,24 @@ int place_of(int microbatch, const Layout& layout) {
   return place;
 }
 
-/// One course that a graph's work can take: each worker does the next piece that is ready.
+/// Simulates the graph's work: each worker runs its next ready piece.
 class Course {
  public:
   Course(PieceGraph graph, const Layout& layout);
-  /// Once.
+  /// Runs the simulation. Call it once.
   [[nodiscard]] std::vector<std::vector<StagePiece>> run();
 
  private:
   [[nodiscard]] PieceTask& at(int task) { return graph_.tasks[static_cast<std::size_t>(task)]; }
   void is_over(int task);
-  /// One of the things that it needs is there.
+  /// Meets one dependency of the task.
   void is_nearer(int task);
-  /// It needs nothing any more.
+  /// Handles a task without unmet dependencies.
   void is_free(int task);
-  /// It is its worker's turn when that comes to it.
+  /// Adds the tasks to their workers' ready pieces.
   void take_turns(const std::vector<int>& tasks, int meeting);
 
-  /// A piece is over, or a tensor has arrived at its worker.
+  /// The end of a piece, or the arrival of a tensor at its worker.
   struct Event {
     double time = 0.0;
     int task = 0;
@@ -79,7 +79,7 @@ class Course {
   std::vector<int> places_;                     // by micro-batch
   std::vector<std::set<Turn>> ready_;           // by worker
   std::vector<std::vector<StagePiece>> order_;  // by worker
-  int num_meetings_ = 0;                        // that could begin so far
+  int num_meetings_ = 0;                        // meetings that could begin so far
   double now_ = 0.0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
@@ -140,7 +140,7 @@ void Course::is_free(int task) {
 }
 
 std::vector<std::vector<StagePiece>> Course::run() {
-  std::vector<int> begins;  // all at once: what they bring about is not among them
+  std::vector<int> begins;  // collected first, because is_free lets others become ready
   for (int task = 0; task < static_cast<int>(graph_.tasks.size()); ++task) {
     if (at(task).missing == 0) {
       begins.push_back(task);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Orders the pieces of a step on workers of networks that are cut, with small bubbles: a worker
-// that would wait in one phase goes ahead with forwards of the next. No third party.
+// Orders the pieces of a step on workers of cut networks with small bubbles: instead of waiting in
+// one phase, a worker runs forwards of the next. No third party.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace gangway::pipeline {
 
-/// By worker, all of its pieces, each behind its inputs; pieces of `units[i + 1]` that need no
-/// update of `units[i]` may come before that one's end. Assumes equal times of all pieces. Every
+/// Returns the pieces of each worker, each after its inputs. Pieces of `units[i + 1]` that need no
+/// update of `units[i]` may come before the end of `units[i]`. Assumes fixed times of pieces. Every
 /// worker gets the same result.
 [[nodiscard]] std::vector<std::vector<StagePiece>> fill_order(const Layout& layout,
                                                               const std::vector<StageUnit>& units,

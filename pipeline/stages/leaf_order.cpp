@@ -7,15 +7,15 @@
 namespace gangway::pipeline {
 namespace {
 
-/// Nodes before this one need nothing of other workers.
+/// Returns the first node that needs a tensor of another worker; earlier nodes need none.
 int first_received(const PassShare& share) {
   return share.receives.empty() ? static_cast<int>(share.mine.size()) : share.receives.front().node;
 }
 
-/// Each receiver's first micro-batch, then each one's second: all of them have work soonest.
+/// Orders each receiver's first micro-batch before each one's second, so that all get work early.
 std::vector<int> order_ahead(const PassShares& shares, const Phase& phase) {
-  std::map<int, int> place;  // among those of one receiver
-  std::map<int, int> sent;   // to each
+  std::map<int, int> place;  // rank among the micro-batches of one receiver
+  std::map<int, int> sent;   // micro-batches of each receiver
   std::vector<int> order;
   for (int microbatch = shares.local().begin; microbatch < shares.local().end; ++microbatch) {
     order.push_back(microbatch);
@@ -30,8 +30,8 @@ std::vector<int> order_ahead(const PassShares& shares, const Phase& phase) {
   return order;
 }
 
-/// How many nodes of the pass are carried out ahead: what others wait for, and where this worker
-/// waits for others, what it can do meanwhile.
+/// Returns how many nodes of the pass run before the leaf: nodes that other workers wait for, or
+/// nodes that this worker can run while it waits for others.
 int end_ahead(const PassShares& shares, const Phase& phase, int pass, int microbatch) {
   bool waits = false;
   for (int other = 0; other < static_cast<int>(phase.passes.size()); ++other) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In which order a worker does its pieces of a step where no network is cut: leaf after leaf. No
-// third party.
+// Orders a worker's pieces of a step if no network is cut: leaf after leaf. No third party.
 #pragma once
 
 #include <vector>
@@ -9,9 +8,9 @@
 
 namespace gangway::pipeline {
 
-/// Where networks are apart, forwards whose outputs other workers need come ahead of the leaves,
-/// for all micro-batches of the unit. So do forwards without remote inputs, where this worker would
-/// wait otherwise.
+/// If networks are apart, forwards whose outputs other workers need come before the leaves, for all
+/// micro-batches of the unit. So do forwards without remote inputs, if this worker would wait
+/// otherwise.
 [[nodiscard]] std::vector<StagePiece> leaf_order(const PassShares& shares,
                                                  const std::vector<StageUnit>& units);
 

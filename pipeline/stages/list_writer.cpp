@@ -151,7 +151,7 @@ void ListWriter::write_forward(const Pass& pass, int node) {
 void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
   receive_until(static_cast<int>(pass.nodes.size()));
   PassProgress& now = progress();
-  // Tensors that are made behind it are not needed any more.
+  // Backward no longer needs tensors made after this node.
   while (!now.wanted.empty() &&
          std::ranges::any_of(now.wanted, [&](const Crossing& one) { return one.node >= node; })) {
     cross(Operation::kReceiveGradient, now.wanted.front());
@@ -172,12 +172,12 @@ void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
     list_.back().part = part;
   }
   std::erase(now.backwards, node);
-  // What joins and losses before the next one give, needs no other instruction.
+  // Sends gradients that joins and losses before the next backward give without an instruction.
   send_behind(now.backwards.empty() ? 0 : now.backwards.front() + 1);
 }
 
 void ListWriter::write_leaf(const Phase& phase) {
-  std::vector<Home> trained;  // whole: no network is cut
+  std::vector<Home> trained;  // whole networks, because no network is cut
   for (const NetworkId network : phase.networks) {
     trained.push_back({.network = network});
   }

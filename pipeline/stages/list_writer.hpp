@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Writes a worker's list of a step piece by piece, in whatever order they come: each with what it
-// receives before it and sends behind it, at last each unit's updates. An instruction that looks at
-// a network's weights comes behind the wait for them, where an exchange is under way. No third
-// party.
+// Writes a worker's list of a step from pieces in any order. It adds the receives before a piece,
+// the sends after it, and each unit's updates at its end. An instruction that reads a network's
+// weights comes after the wait for them while an exchange is under way. No third party.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +19,22 @@ namespace gangway::pipeline {
 
 class ListWriter {
  public:
-  /// @param shares  of the worker; outlives this
-  /// @param units   of the step; outlive this
+  /// @param shares  of the worker; outlives this object
+  /// @param units   of the step; outlive this object
   ListWriter(const PassShares& shares, const std::vector<StageUnit>& units, Overlap overlap);
 
-  /// Pieces that are others' leave nothing. @pre of each unit the end comes last
+  /// Writes nothing for other workers' pieces. @pre a unit's kEnd is its last piece
   void write(const StagePiece& piece);
   [[nodiscard]] std::vector<Instruction> take() { return std::move(list_); }
 
  private:
-  /// Of a pass over a micro-batch, how far its list has come.
+  /// The progress of the list in one pass over one micro-batch.
   struct PassProgress {
-    int forward = 0;               // nodes before this one are behind it
-    std::size_t received = 0;      // of the share's receives
-    std::vector<Crossing> wanted;  // gradients that are still to come, the last taker first
-    std::vector<Crossing> owed;    // and to be sent, likewise
-    std::vector<int> backwards;    // own nodes that are still to go back, descending
+    int forward = 0;               // nodes before this one are written
+    std::size_t received = 0;      // number of the share's receives written
+    std::vector<Crossing> wanted;  // gradients to receive, the last taker first
+    std::vector<Crossing> owed;    // gradients to send, the last taker first
+    std::vector<int> backwards;    // own nodes without backward yet, descending
   };
 
   struct UnitProgress {
@@ -48,38 +47,38 @@ class ListWriter {
   }
   [[nodiscard]] PassProgress& progress() { return now_->passes.at({at_.pass, at_.microbatch}); }
   [[nodiscard]] bool has_leaf(const Home& home) const;
-  /// An instruction that looks at the network's weights or writes to its gradients.
+  /// Adds an instruction that reads the network's weights or writes its gradients.
   void use(Operation operation, NetworkId network);
   void await(NetworkId network);
-  /// Whether an exchange is. What the step before has left is unknown, so it is awaited at first
-  /// use.
+  /// Whether an exchange of the network is under way. With kAcross it begins as true, because the
+  /// step before may have left one.
   bool& under_way(NetworkId network) {
     return under_way_.try_emplace(network, overlap_ == Overlap::kAcross).first->second;
   }
   void add(Operation operation, NetworkId network);
-  /// Of the pass at hand, to or from the crossing's peer.
+  /// Adds a send or receive of the current pass, with the crossing's peer.
   void cross(Operation operation, const Crossing& crossing);
-  /// What follows is of `unit`.
+  /// Makes `unit` the current unit.
   void turn_to(UnitProgress& unit);
   void begin(const StageUnit& unit);
-  /// Node `node` of the pass at hand, and what has to come before it.
+  /// Writes node `node` of the current pass, and the receives and waits that it needs.
   void write_forward(const Pass& pass, int node);
-  /// What of the micro-batch at hand no piece has gone ahead with, in one leaf of each network.
+  /// Writes the current micro-batch's remaining nodes, in one leaf of each network.
   void write_leaf(const Phase& phase);
-  /// Of the micro-batch at hand.
+  /// Writes a station for the current micro-batch.
   void write_station(const Phase& phase, const BackwardStation& station);
-  /// Of one that is split: what others wait for, and the rest.
+  /// Write a split station: the input gradients that other workers wait for, then the rest.
   void write_inputs(const Phase& phase, const BackwardStation& station);
   void write_weights(const Phase& phase, const BackwardStation& station);
-  /// Opens or closes leaves of what is trained, this worker's.
+  /// Opens or closes this worker's leaves of the `trained` chunks.
   void write_leaves(Operation operation, const std::vector<Home>& trained);
   void write_backward(const Pass& pass, int node, BackwardPart part = BackwardPart::kWhole);
   void receive_until(int node);
-  /// What is made on the way to `node`, and itself, may look at statistics, which an update
-  /// changes.
+  /// Awaits every network whose statistics a node up to `node` reads, because an update changes
+  /// statistics.
   void await_looked_at(const Pass& pass, int node);
   void end(UnitProgress& unit);
-  /// What crosses of the pass at hand behind this worker's last backward, if it has one.
+  /// Writes the current pass's sends and receives that are left after its last backward.
   void write_rest(const Pass& pass);
   void write_updates(const Phase& phase);
 
@@ -87,8 +86,8 @@ class ListWriter {
   MicrobatchRange local_;
   Overlap overlap_;
   std::vector<Instruction> list_;
-  Instruction at_;                       // what the next instructions have in common
-  std::map<NetworkId, bool> under_way_;  // as far as the step has come to them
+  Instruction at_;                       // common fields of the next instructions
+  std::map<NetworkId, bool> under_way_;  // up to the current point of the step
   std::vector<UnitProgress> units_;
   UnitProgress* now_ = nullptr;
 };

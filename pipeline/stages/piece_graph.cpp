@@ -12,7 +12,7 @@
 namespace gangway::pipeline {
 namespace {
 
-/// Networks at whose weights or statistics the node looks.
+/// Returns the network whose weights or statistics the node reads.
 std::optional<NetworkId> looked_at(const Node& node) {
   if (const auto* application = std::get_if<Application>(&node)) {
     return application->network;
@@ -29,10 +29,9 @@ std::optional<NetworkId> looked_at(const Node& node) {
   return std::nullopt;
 }
 
-// How long things take: a chunk's forward is one, its backward to inputs another, and that to its
-// weights a third.
+// Assumed times: a chunk's forward takes 1, its backward to inputs 1, its backward to weights 1.
 constexpr double kForward = 1.0;
-constexpr double kSweeps = 2.0;  // of a penalty: there, and as long back
+constexpr double kSweeps = 2.0;  // of a penalty, forward; as long backward
 
 double forward_time(const Node& node) {
   return std::holds_alternative<Application>(node) ? kForward
@@ -47,13 +46,13 @@ double backward_time(const Phase& phase, const Node& node) {
   return (penalty != nullptr ? kSweeps : kForward) * (trains(phase, network) ? 2.0 : 1.0);
 }
 
-/// What is asked of a pass again and again.
+/// Facts of a pass that are needed repeatedly.
 struct PassFacts {
   const Pass* graph = nullptr;
-  int end = 0;    ///< of what goes forward by itself
-  int ahead = 0;  ///< of what may come before its unit's turn
+  int end = 0;    ///< of the nodes with forward pieces
+  int ahead = 0;  ///< of the nodes that may run before the updates of the unit before
   std::vector<std::vector<std::optional<int>>> owners = {};  ///< by micro-batch and node
-  std::vector<std::vector<int>> takers = {};  ///< by node: those that take something of it
+  std::vector<std::vector<int>> takers = {};  ///< by node: the nodes that take an output of it
 };
 
 PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph,
@@ -69,7 +68,7 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
   return facts;
 }
 
-/// Builds the graph.
+/// Builds the PieceGraph.
 class Builder {
  public:
   Builder(const Layout& layout, const std::vector<StageUnit>& units, const PieceOptions& options);
@@ -91,29 +90,29 @@ class Builder {
     at(other).then.push_back(task);
     ++at(task).missing;
   }
-  /// The end of the unit on the worker; before the first there is nothing to need.
+  /// Makes `task` depend on the unit's end on the worker. No effect for a negative unit.
   void needs_end(int task, int unit, int worker) {
     if (unit >= 0) {
       needs(task, ends_.at({unit, worker}));
     }
   }
-  /// Those that the units before `unit` have left.
+  /// Makes `task` depend on the network's last update before `unit`.
   void needs_weights(int task, int unit, NetworkId network);
   void add_ends(int unit);
   void add_forwards(int unit, int microbatch, int pass);
   void add_forward(int unit, int microbatch, int pass, int node);
   void add_stations(int unit, int microbatch);
-  /// Going back through those before that it would be one too many beside.
+  /// Makes `task` depend on the backwards that keep the worker within `in_flight`.
   void needs_room(int task, int worker);
-  /// Tasks of a station, by worker, of those that have work in it.
+  /// The tasks of a station, by worker with work in it.
   struct StationTasks {
-    std::map<int, int> awaited;  ///< all of it, or where it is split what others wait for
-    std::map<int, int> weights;  ///< where it is, the rest
+    std::map<int, int> awaited;  ///< all work; of a split station the input gradients
+    std::map<int, int> weights;  ///< weight gradients of a split station
   };
   [[nodiscard]] StationTasks add_station(int unit, int microbatch, int index,
                                          const BackwardStation& station);
   void add_meeting(const std::map<int, int>& by_worker);
-  /// One of its tasks, behind the one before it of the kind.
+  /// Adds one task of a station, after the station's task for the micro-batch before.
   int add_station_task(const StagePiece& piece, int worker);
 
   const Layout& layout_;
@@ -124,11 +123,11 @@ class Builder {
   std::map<std::pair<int, int>, int> ends_;                   // by unit and worker
   std::map<std::pair<int, NetworkId>, int> updates_;          // by unit
   std::map<std::tuple<int, int, int, int>, int> forwards_;    // by unit, micro-batch, pass, node
-  std::map<std::tuple<int, int, int, int>, int> last_;        // of those, worker for node
+  std::map<std::tuple<int, int, int, int>, int> last_;        // the latest, by worker for node
   std::map<std::tuple<int, int, int>, std::vector<int>> of_;  // by unit, micro-batch, worker
-  /// By unit, kind, station and worker: the last.
+  /// The last task, by unit, kind, station and worker.
   std::map<std::tuple<int, StagePiece::Kind, int, int>, int> stations_;
-  /// By worker, of each micro-batch of each unit that it keeps something of, what it goes back by.
+  /// By worker: the backward tasks of each unit and micro-batch that it takes part in.
   std::map<int, std::vector<std::vector<int>>> backwards_;
 };
 
@@ -162,7 +161,7 @@ void Builder::add_ends(int unit) {
     needs_end(end, unit - 1, worker);
   }
   for (const NetworkId network : phase(unit).networks) {
-    // Of all workers that hold a part of the network: they may have to agree on its norm.
+    // The update needs all workers of the network, because they may have to agree on its norm.
     const int update = updates_[{unit, network}] = add(-1, {});
     const std::vector<int>& workers = layout_[network].workers;
     for (const int worker : std::set(workers.begin(), workers.end())) {
@@ -204,7 +203,7 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
   needs_room(task, worker);
   needs(ends_.at({unit, worker}), task);
   for (int maker = 0; maker < node; ++maker) {
-    // Whatever it takes of others for later nodes is received before this one, too.
+    // The worker receives tensors in node order, so those for later nodes come before this one too.
     const auto owner = owners[static_cast<std::size_t>(maker)];
     if (owner && *owner != worker &&
         std::ranges::any_of(of.takers[static_cast<std::size_t>(maker)], [&](int taker) {
@@ -213,16 +212,16 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
       needs(task, forwards_.at({unit, microbatch, pass, maker}));
     }
   }
-  // Where new weights are awaited at once what is ahead comes before its unit's end: it cannot wait
-  // for room that comes behind that.
+  // If new weights are awaited at once, a forward ahead comes before its unit's end. It must not
+  // wait for room that becomes free after that end.
   const bool may_be_ahead = node < of.ahead && !(options_.awaits_at_once && options_.in_flight > 0);
   needs_end(task, may_be_ahead ? unit - 2 : unit - 1, worker);
   if (may_be_ahead) {
     for (const int other : of_[{unit - 1, microbatch, worker}]) {
-      needs(task, other);  // what it recalls may be among them
+      needs(task, other);  // it may recall their results
     }
     if (options_.awaits_at_once) {
-      needs(ends_.at({unit - 1, worker}), task);  // behind that, others might wait for it in vain
+      needs(ends_.at({unit - 1, worker}), task);  // a worker might wait forever behind it
     }
   }
   for (int before = 0; before <= node; ++before) {

@@ -30,7 +30,7 @@ std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, Sta
   return units;
 }
 
-/// Node after node, then station after station, each for one micro-batch after the other.
+/// Orders node after node, then station after station, each over all micro-batches.
 Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
   const MicrobatchRange local = shares.local();
   Pieces pieces;
@@ -56,7 +56,7 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
   return pieces;
 }
 
-/// By worker that `shares` has one of, all of one job, its pieces in the order that the job chose.
+/// Returns the pieces of each worker of `shares`, all of one job, in the job's chosen order.
 std::vector<Pieces> ordered(const std::vector<const PassShares*>& shares,
                             const std::vector<StageUnit>& units) {
   const Layout& layout = shares.front()->layout();
@@ -97,7 +97,7 @@ std::vector<std::vector<Instruction>> schedules(const std::vector<const PassShar
   return lists;
 }
 
-/// All networks on one worker, for these micro-batches.
+/// Returns the layout with all networks on one worker, for these micro-batches.
 Layout whole(const std::vector<Phase>& phases, MicrobatchRange local) {
   std::size_t networks = 0;
   for (const Phase& phase : phases) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A worker's lists of a training's steps: each is made once, steps differ only by the phases that
-// run in them. Compute thread.
+// Caches a worker's lists over the steps of a training. Steps differ only by the phases that run in
+// them, so each list is made once. Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace gangway::pipeline {
 
 class StepSchedules {
  public:
-  /// @param shares  outlives this
+  /// @param shares  outlives this object
   explicit StepSchedules(const PassShares& shares) : shares_(shares) {}
 
-  /// As step_schedule(); stays where it is.
+  /// Returns step_schedule(); the reference stays valid.
   [[nodiscard]] const std::vector<Instruction>& of(std::int64_t step) {
     std::vector<bool> running;
     for (const Phase& phase : shares_.phases()) {
@@ -31,7 +31,7 @@ class StepSchedules {
 
  private:
   const PassShares& shares_;
-  std::map<std::vector<bool>, std::vector<Instruction>> known_;  // by phase: whether it runs
+  std::map<std::vector<bool>, std::vector<Instruction>> known_;  // key: by phase, whether it runs
 };
 
 }  // namespace gangway::pipeline

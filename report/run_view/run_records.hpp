@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The small records of a run directory as JSON: parts of RunView's document (docs/run-page.md).
+// The small records of a run directory as JSON: parts of RunView's document (docs/control.md).
 // What is missing or damaged is left out: a run that failed in its first second has a page too. Any
 // thread.
 #pragma once

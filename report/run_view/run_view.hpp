@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run directory's records as one document, for pages and reports: docs/run-page.md describes it.
+// A run directory's records as one document, for pages and reports: docs/control.md describes it.
 //
 // Called by `gangway run-view` and by the server of a running job's page; the latter keeps a
 // RunView, which reads only what has come since. One thread each; other processes may write to the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One step of a traced run, as a page draws it: what each worker's threads did, side by side. Reads
-// trace/trace.json (docs/tracing.md) line by line. Any thread.
+// trace/trace.json (docs/tuning.md) line by line. Any thread.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a step's time goes, part by part, over the run and by worker: docs/step-parts.md.
+// Where a step's time goes, part by part, over the run and by worker: docs/tuning.md.
 import { h, s } from "./dom.js";
 import { createChart } from "./chart.js";
 import { formatName, formatPercent, formatSeconds } from "./format.js";

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Data that are the user's Python, read by processes of real workers: docs/own-data.md, tried. Needs PyTorch.
+"""Data that are the user's Python, read by processes of real workers: docs/python.md, tried. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin own_data.py [unittest arguments]
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An installed Gangway, and a family of the user's own built against it: examples/own-family/, as docs/bring-your-own.md
+"""An installed Gangway, and a family of the user's own built against it: examples/own-family/, as docs/python.md
 tells it. Everything here runs from the prefix; nothing is told where the build folder is.
 
     GANGWAY_BIN=build/release/bin own_family.py [unittest arguments]

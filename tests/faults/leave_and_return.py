@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Trainings that are asked to save or to leave, are hurried, lose a worker, and go on with others: the digest is that of a
-training that nobody disturbed (docs/fault-matrix.md).
+training that nobody disturbed (docs/going-on.md).
 
     GANGWAY_BIN=build/release/bin DISK_FAULTS_LIBRARY=build/release/tests/libdisk_faults.so leave_and_return.py [unittest arguments]
 """

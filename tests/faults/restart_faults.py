@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Run directories in which somebody has moved, mixed, linked and left things: the next start goes on from the newest checkpoint
-that is whole, to the digest of an undisturbed training, and says in one line what it passed over (docs/fault-matrix.md).
+that is whole, to the digest of an undisturbed training, and says in one line what it passed over (docs/going-on.md).
 
     GANGWAY_BIN=build/release/bin restart_faults.py [unittest arguments]
 """

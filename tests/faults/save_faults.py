@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Disks that fill up, fail, refuse, crawl and hang while a GAN is trained: training goes on to the same digest, the last good
-checkpoint stays, the user reads one line, and saving works again as soon as it can (docs/fault-matrix.md).
+checkpoint stays, the user reads one line, and saving works again as soon as it can (docs/going-on.md).
 
     GANGWAY_BIN=build/release/bin DISK_FAULTS_LIBRARY=build/release/tests/libdisk_faults.so save_faults.py [unittest arguments]
 """

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What people do in their first hour, by random choices of a seed: own pictures, typos, Ctrl-C at any moment and the same
 command again, a full disk, no network, export. Each ends in a result or one clear line with the right exit code; nothing
-hangs, nobody reads a traceback, and nothing is left behind (docs/first-hour.md).
+hangs, nobody reads a traceback, and nothing is left behind (docs/cluster-tests.md).
 
     GANGWAY_BIN=build/release/bin first_hour.py [--seed N] [--seeds COUNT] [--only STEP] [--list]
 

@@ -159,7 +159,7 @@ TEST_F(ModuleFiles, AreNoTorchScript) {
   const auto refusal = [](const std::string& key, const std::string& file) {
     return "model." + key + ": expected FILE.py:CLASS, such as nets.py:Generator, not '" + file +
            "'; TorchScript files are no networks any more: load it in a Python class "
-           "(examples/python/torchscript.py, docs/bring-your-own.md)";
+           "(examples/python/torchscript.py, docs/python.md)";
   };
   EXPECT_THAT(problems_of("model: {family: dcgan, width: 8, discriminator: d.pt}\n"),
               ElementsAre("job.yaml:1:34: " + refusal("discriminator", "d.pt")));

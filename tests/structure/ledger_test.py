@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The ledger counts what it says, refuses what grows, and takes a raise that names what it is for and what left."""
+import tempfile
 import unittest
+from pathlib import Path
 
 import ledger
+import plain_text
 
 CLASS = """
 /// struct Comment { int a; };
@@ -59,6 +62,15 @@ class Ledger(unittest.TestCase):
         text = "| what | at most | raised by |\n|---|---|---|\n| a | 5 | +2 for x, and y left |\n| gone | 4 | |\n| b | 3 | |\n"
         self.assertEqual("| what | at most | raised by |\n|---|---|---|\n| a | 6 | |\n| b | 3 | |\n",
                          ledger.lowered(text, {"a": 6, "b": 9}))
+
+    def test_counts_what_makes_a_page_hard_to_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            page.write_text("# A page\n\nA worker sends. " + "One " * 36 + "\nline" * 6 + f"\n| a | {'c' * 201} |\n|---|---|\n\n"
+                            "```\n" + "code " * 40 + "\n```\n\nNobody reads `whoever` [who](whom.md).\n")
+            counts = plain_text.counts_of_page(page)
+            self.assertEqual({"sentences over 35 words": 1, "table cells over 200 characters": 1, "paragraphs over 6 lines": 1,
+                              "vague subjects": 2}, {name: counts[name] for name in list(counts)[3:]})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A micro-batch of examples that are the user's Python (docs/own-data.md): tensors of any type and
+// A micro-batch of examples that are the user's Python (docs/python.md): tensors of any type and
 // rank, by their names. Values.
 #pragma once
 

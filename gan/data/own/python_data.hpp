@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Examples that are the user's Python (docs/own-data.md), read by processes of its interpreter.
+// Examples that are the user's Python (docs/python.md), read by processes of its interpreter.
 // Made by open_python_data; any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads examples of a data set that is the user's Python (docs/own-data.md), in a process of its own: begun by
+"""Reads examples of a data set that is the user's Python (docs/python.md), in a process of its own: begun by
 gan/data/own/reader_process.cpp, behind python/sources.py and share/python/gangway/examples.py. Requests come on one pipe and are answered on another, a line of JSON
 each; tensors lie in memory that both have. It ends when nobody is left to ask it."""
 import contextlib

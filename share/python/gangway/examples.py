@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a micro-batch of a data set that is the user's Python is made of (docs/own-data.md). Used by the processes that read it for
+"""What a micro-batch of a data set that is the user's Python is made of (docs/python.md). Used by the processes that read it for
 workers (gan/data/own/reader.py) and by the reference of a step. PyTorch is looked for where the user has loaded it."""
 import random
 import sys

@@ -126,7 +126,7 @@ class Pack:
 
 
 class Own:
-    """Examples that are the user's Python (docs/own-data.md), read here and not by processes. As gan/data/own/."""
+    """Examples that are the user's Python (docs/python.md), read here and not by processes. As gan/data/own/."""
 
     def __init__(self, run: Path, job: dict, trusts: bool):
         call, find, arguments = load.class_of(run, job["data"]["source"], job["data"]["source_hash"], trusts)

@@ -166,7 +166,7 @@ def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, sta
     if isinstance(named, dict) or ".py:" in named:
         return _python(run, job, name, statistics, trusts)
     if named != "none":
-        raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/bring-your-own.md)")
+        raise Failed(f"model.{name}: {named}: TorchScript files are no networks any more (docs/python.md)")
     return _built_in(job, name, {one: checkpoint.tensor(f"{name}/{one}").shape for one in parameters})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of the job that change while it is trained, as functions of the real images shown (docs/schedules.md)."""
+"""Numbers of the job that change while it is trained, as functions of the real images shown (docs/training.md)."""
 import math
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Follows a run's stats.jsonl and hands each tick to Weights & Biases or MLflow, once (docs/export-metrics.md). It needs the client's own
+"""Follows a run's stats.jsonl and hands each tick to Weights & Biases or MLflow, once (docs/metrics.md). It needs the client's own
 package. What was sent, and under which id, stands in RUN/export-wandb.json or RUN/export-mlflow.json: a run that goes on goes on
 there, too."""
 import fcntl
@@ -205,7 +205,7 @@ def command(words: list[str]) -> None:
     parser = Parser("export-metrics", "Hand a run's metrics to Weights & Biases or MLflow, as they come",
                     "Example:\n  gangway export-metrics fashion-mnist --to wandb\n"
                     "It follows the run to its end, needs the tracker's own package, and sends nothing twice.\n"
-                    "docs/export-metrics.md says more.")
+                    "docs/metrics.md says more.")
     parser.add_run()
     parser.add_argument("--to", choices=TRACKERS, required=True, help="tracker of experiments")
     parser.add_argument("--project", default="gangway", metavar="NAME", help="project of W&B, experiment of MLflow (%(default)s)")

@@ -202,7 +202,7 @@ def command(words: list[str]) -> None:
     parser = Parser("find-lr", "Find a learning rate: a short training in which it rises until a loss explodes",
                     "Examples:\n  gangway find-lr examples/ring8.yaml\n"
                     "  gangway find-lr examples/fashion-mnist.yaml --network discriminator -o lr.png\n"
-                    "It trains in a temporary folder and leaves nothing of that. docs/schedules.md says how to read what it prints.")
+                    "It trains in a temporary folder and leaves nothing of that. docs/training.md says how to read what it prints.")
     parser.add_job()
     parser.add_argument("--network", help="network whose rate rises, while the others keep theirs; default: all rise together")
     parser.add_argument("--from", type=float, default=1e-6, dest="first", metavar="LR", help="rate of the first steps (%(default)s)")

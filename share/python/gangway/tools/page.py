@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pages of HTML, one file each: that of runs (docs/run-page.md), and what other pages need."""
+"""Pages of HTML, one file each: that of runs (docs/control.md), and what other pages need."""
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run directory as one document (docs/run-page.md), as pages without a server carry it. Main thread."""
+"""A run directory as one document (docs/control.md), as pages without a server carry it. Main thread."""
 import base64
 import json
 import time

@@ -25,7 +25,7 @@ class TrialRun(NamedTuple):
     """Of a run's steps behind the warm-up."""
     steps: int               # of the whole run
     seconds: float           # of a step, mean
-    parts: dict[str, float]  # of it, of the slowest worker, or of its GPU (docs/step-parts.md)
+    parts: dict[str, float]  # of it, of the slowest worker, or of its GPU (docs/tuning.md)
     numbers: dict[str, float] = {}  # means of all that ticks tell
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which job is worth a first try on a set of pictures, a machine and a time. Each choice comes with its reason; docs/init-job.md has them
+"""Which job is worth a first try on a set of pictures, a machine and a time. Each choice comes with its reason; docs/commands.md has them
 as a table."""
 import json
 import math
@@ -26,7 +26,7 @@ BATCH = 64
 SMALL, LARGE = 32, 64      # pixels: what dcgan has
 WORTH_LARGE = 48           # pixels: below, twice the side shows nothing more
 FEW = 500                  # pictures
-ENOUGH_PICTURES = 20_000   # with fewer the discriminator learns them by heart (docs/augmentation.md)
+ENOUGH_PICTURES = 20_000   # with fewer the discriminator learns them by heart (docs/training.md)
 ENOUGH_OF_A_LABEL = 50     # with fewer of a label its pictures are those of all others
 MOST_LABELS = 100
 ENOUGH_FOR_A_SCORE = 200   # `gangway evaluate` compares two halves of the pictures
@@ -69,7 +69,7 @@ class Advice:
 
     @property
     def kimg_to_see(self) -> int:
-        """Thousand pictures after which something can be told (docs/init-job.md)."""
+        """Thousand pictures after which something can be told (docs/commands.md)."""
         return 40 if self.resolution <= SMALL else 100
 
 
@@ -147,7 +147,7 @@ def set_length(advice: Advice, wishes: Wishes, images_per_second: float) -> None
 
 def guess_note(advice: Advice, wishes: Wishes) -> str:
     """For the user of a job that no trial has measured."""
-    images_per_second = 800 if advice.resolution <= SMALL else 200  # in colour, augmented, width 32 (docs/init-job.md)
+    images_per_second = 800 if advice.resolution <= SMALL else 200  # in colour, augmented, width 32 (docs/commands.md)
     return (f"training.kimg={advice.kimg:g} is a guess, for no trial was made: on two quiet cores it takes some "
             f"{math.ceil(advice.kimg * 1000 / images_per_second / 60)} minutes, whatever --minutes says ({wishes.minutes:g}); without "
             "--no-trial it follows from them")

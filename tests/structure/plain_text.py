@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Counts what makes pages and comments hard to read. tests/structure/ledger.py holds the sums to its table.
+
+    plain_text.py [PAGE ...]   prints the counts of each page (default: all), its longest sentences with their lines, and
+                               the counts of the comments by folder
+
+A sentence has at most 35 words, half of them at most 16; a table cell 200 characters; a paragraph 6 lines. Pages and comments
+name their subject: no "whoever", "nobody", "somebody". Generated pages are not counted. No third-party package.
+"""
+import re
+import statistics
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATED = {"job-file.md"}
+FOLDERS = ("base", "bench", "checkpoint", "comm", "coordinator", "gan", "job", "launch", "pipeline", "plan", "python", "report", "run",
+           "share", "worker")
+COMMENT = {".hpp": "//", ".cpp": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".js": "//"}
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9(x])")
+VAGUE = re.compile(r"\b(who|whom|whoever|nobody|somebody)\b", re.IGNORECASE)
+MOST_WORDS, MOST_IN_CELL, MOST_LINES = 35, 200, 6
+LONGEST = 10  # sentences that are printed
+
+
+def pages():
+    return sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")])
+
+
+def blocks_of(page):
+    """Yields (first line's number, lines) of each paragraph, list item and table row outside of code."""
+    block, first, in_code = [], 0, False
+    for number, line in enumerate([*page.read_text().splitlines(), ""], 1):
+        starts = re.match(r"\s*([-*]|\d+\.) |\||#", line)
+        if line.lstrip().startswith("```") or not line.strip() or starts or in_code:
+            if block:
+                yield first, block
+            block = []
+            in_code ^= line.lstrip().startswith("```")
+        if line.strip() and not in_code and not line.lstrip().startswith("```"):
+            first = number if not block else first
+            block.append(line)
+    assert not in_code, f"{page}: a code block has no end"
+
+
+def cells_of(lines):
+    """A table row's cells; of anything else its whole text."""
+    text = " ".join(lines)
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", text)] if lines[0].lstrip().startswith("|") else [text]
+
+
+def plain(text):
+    """Without code, links' targets and marks."""
+    text = re.sub(r"`[^`]*`", "x", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return re.sub(r"[*_\[\]|#>]", " ", text)
+
+
+def sentences_of(page):
+    """(line, words) of each sentence of prose and tables."""
+    for number, lines in blocks_of(page):
+        for cell in cells_of(lines):
+            for sentence in SENTENCE_END.split(plain(cell)):
+                if len(words := sentence.split()) > 1:
+                    yield number, words
+
+
+def counts_of_page(page):
+    lengths = [len(words) for _, words in sentences_of(page)]
+    blocks = list(blocks_of(page))
+    cells = [cell for _, lines in blocks if lines[0].lstrip().startswith("|") for cell in cells_of(lines)]
+    return {"bytes": page.stat().st_size, "sentences": len(lengths), "median words": statistics.median(lengths or [0]),
+            f"sentences over {MOST_WORDS} words": sum(length > MOST_WORDS for length in lengths),
+            f"table cells over {MOST_IN_CELL} characters": sum(len(cell) > MOST_IN_CELL for cell in cells),
+            f"paragraphs over {MOST_LINES} lines": sum(len(lines) > MOST_LINES for _, lines in blocks),
+            "vague subjects": sum(len(VAGUE.findall(plain(" ".join(lines)))) for _, lines in blocks)}
+
+
+def vague_comments(folder):
+    """How often comments below it leave their subject vague."""
+    count = 0
+    for source in (ROOT / folder).rglob("*"):
+        if source.suffix in COMMENT and source.is_file():
+            mark = COMMENT[source.suffix]
+            for line in source.read_text(errors="replace").splitlines():
+                found = re.search(rf"(?:^|\s){mark}+[/<]*\s(.*)$", line)
+                count += len(VAGUE.findall(found[1])) if found else 0
+    return count
+
+
+def ledger_counts():
+    """{row: count} for tests/structure/ledger.py."""
+    counted = [counts_of_page(page) for page in pages() if page.name not in GENERATED]
+    rows = {"pages in docs/": len(list((ROOT / "docs").glob("*.md")))}
+    for name in (f"sentences over {MOST_WORDS} words", f"table cells over {MOST_IN_CELL} characters",
+                 f"paragraphs over {MOST_LINES} lines", "vague subjects"):
+        rows[f"pages, {name}"] = sum(counts[name] for counts in counted)
+    rows["comments, vague subjects"] = sum(map(vague_comments, FOLDERS))
+    return rows
+
+
+def main(arguments):
+    chosen = [Path(name).resolve() for name in arguments] or [page for page in pages() if page.name not in GENERATED]
+    for page in chosen:
+        print(page.relative_to(ROOT), *(f"{name}: {count:g};" for name, count in counts_of_page(page).items()))
+        long = sorted(((len(words), number, words) for number, words in sentences_of(page) if len(words) > MOST_WORDS), reverse=True)
+        for length, number, words in long[:LONGEST] if arguments else []:
+            print(f"  {page.name}:{number}: {length} words: {' '.join(words[:12])} …")
+    if not arguments:
+        print(*(f"{folder}/: {vague_comments(folder)} vague comments" for folder in FOLDERS), sep="\n")
+        print(*(f"{row}: {count:,}" for row, count in ledger_counts().items()), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -12,18 +12,18 @@
 namespace gangway::comm {
 namespace {
 
-// Between polls for messages while compute works: 1 Gbit/s brings 12 KB in this time, which a
-// socket's buffer holds; a poll costs about a fiftieth of it.
+// Sleep between polls for messages while compute works: 1 Gbit/s delivers 12 KB in this time, which
+// a socket's buffer holds; a poll costs about a fiftieth of it.
 constexpr std::chrono::microseconds kBetweenPolls{100};
-// The same while compute waits. Polling without sleep was slower: the kernel's half of TCP, and the
-// workers that still compute, need the core (two hosts on two cores: 755 against 950 Mbit/s).
+// The same while compute waits. Polling without sleep was slower because the kernel's TCP work and
+// the workers still computing need the core (two hosts, two cores: 755 against 950 Mbit/s).
 constexpr std::chrono::microseconds kBetweenEagerPolls{25};
-// Between two pumps of a lane whose exchanges move: where cores are shared, MPI gives them up each
-// time that it finds nothing, and has them back a time slice later.
+// Time between two pumps while exchanges progress. On shared cores an MPI poll that finds nothing
+// yields the core, and the lane gets it back a time slice later.
 constexpr std::chrono::microseconds kBetweenPumps{500};
-// The bell wakes at once; this is for what rings no bell (control messages, a deadline).
+// Longest sleep on the bell: control messages and deadlines ring no bell.
 constexpr std::chrono::microseconds kBellPatience{500};
-// Who has had nothing to do for so long, in a pause perhaps, looks for messages so much less often.
+// After kIdleFor without work, the lane's idle period grows by the factor kLongerIdle.
 constexpr std::chrono::seconds kIdleFor{2};
 constexpr int kLongerIdle = 20;
 
@@ -57,8 +57,8 @@ void Lane::attach(Exchange& exchange) {
 void Lane::detach(Exchange& exchange) noexcept {
   try {
     wait(submit([this, &exchange] { std::erase(exchanges_, &exchange); }));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the failure has been told to those who waited
-    // With its first failure the lane let go of all exchanges.
+  } catch (...) {  // NOLINT(bugprone-empty-catch): wait() reports the lane's failure to its callers
+    // At its first failure the lane dropped all exchanges.
   }
 }
 
@@ -86,7 +86,7 @@ void Lane::stop_listening() noexcept {
       host_ = nullptr;
       core_ = Core::kShared;
     }));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): with its first failure it stopped
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the lane stopped listening when it failed
   }
 }
 
@@ -148,7 +148,7 @@ void Lane::run(const std::stop_token& stop) {
     const auto begin = std::chrono::steady_clock::now();
     const bool ran = run_task();
     const bool moved = advance_exchanges() || ran;
-    // Also where it is never idle: that must not silence the control messages.
+    // The pump also runs while the lane is busy, so that control messages are not starved.
     const auto now = std::chrono::steady_clock::now();
     if (ran || !moved || now - pumped >= kBetweenPumps) {
       attempt(pump_);
@@ -159,7 +159,7 @@ void Lane::run(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       finished_changed_.notify_all();
     } else {
-      // What looked for something and found nothing has waited for it, the pump too: it polls MPI.
+      // A poll without result counts as waiting; so does the pump, because it polls MPI.
       const std::size_t awaited = static_cast<std::size_t>(part_of(most_needed()));
       const auto looked = std::chrono::steady_clock::now() - begin;
       ledger_.move(static_cast<std::size_t>(LanePart::kWork), awaited, looked.count());
@@ -224,7 +224,7 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell,
     if (is_called()) {
       return;
     }
-    hears_ = host_;  // who calls from now on rings, and the bell is no longer the one just read
+    hears_ = host_;  // later calls to rouse() ring and change the bell from the value read
     lock.unlock();
     host_->wait_for_bell(bell, kBellPatience);
     lock.lock();
@@ -240,7 +240,7 @@ void Lane::attempt(const Body& body) {
     body();
   } catch (...) {
     const MutexLock lock(mutex_);
-    if (failure_ == nullptr) {  // later ones are mostly consequences of the first
+    if (failure_ == nullptr) {  // later failures mostly follow from the first
       failure_ = std::current_exception();
     }
     exchanges_.clear();

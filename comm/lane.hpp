@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The one thread of a worker that communicates. It drives the exchanges attached to it, which go on
-// by themselves once begun, runs the tasks submitted to it in order, and pumps the control messages
-// that share its thread. The compute thread waits here for what it needs.
+// Runs a worker's one communication thread: it drives the attached exchanges, runs submitted tasks
+// in order, and calls the pump for control messages. Called by the compute thread, which waits here
+// for results. No LibTorch.
 //
-// How it waits: where the lane shares a core with those who compute, it sleeps between polls, until
-// the bell of its host rings or for some tens of microseconds; where it owns a core, it polls
-// without sleep.
+// If the lane shares a core with compute threads, it sleeps between polls: until the host's bell
+// rings, or for tens of microseconds. If the lane owns a core, it polls without sleep.
 #pragma once
 
 #include <atomic>
@@ -24,39 +23,39 @@
 
 namespace gangway::comm {
 
-/// Something that makes progress when it is polled. Lane thread, but for `waits_for`.
+/// An operation that makes progress when the lane polls it. Lane thread, except `needs`.
 class Exchange {
  public:
-  /// What it needs next.
+  /// What the exchange waits for.
   enum class Need {
-    kNothing,   ///< nothing has begun
-    kCompute,   ///< something from this worker's compute thread, which wakes the lane
+    kNothing,   ///< no operation is in progress
+    kCompute,   ///< a call from this worker's compute thread, which wakes the lane
     kHost,      ///< a worker of this host, which rings the bell
     kMessages,  ///< a message: only polling shows it
   };
   virtual ~Exchange() = default;
   /// Any thread.
   [[nodiscard]] virtual Need needs() const = 0;
-  /// Does what can be done now. True if that was something. @throws CommError
+  /// Does all work that does not block. Returns true if it did any. @throws CommError
   virtual bool advance() = 0;
 };
 
-/// Something that goes on where the exchanges leave room for it. Lane thread.
+/// Low-priority work that the lane polls after the exchanges. Lane thread.
 class Background {
  public:
   virtual ~Background() = default;
-  /// Does what can be done now. True if that was something. @throws CommError
-  /// @param is_quiet  no exchange waits for anybody: messages are in nobody's way
+  /// Does all work that does not block. Returns true if it did any. @throws CommError
+  /// @param is_quiet  no exchange waits for a worker, so extra messages delay no exchange
   virtual bool advance(bool is_quiet) = 0;
 };
 
-/// What a lane's time goes to.
+/// The lane's activities, by which its time is counted.
 enum class LanePart : std::size_t {
   kWork,      ///< sums, packs, publishes, runs tasks
   kUpdate,    ///< updates weights
-  kIdle,      ///< has nothing to do, or waits for the compute thread
-  kWorkers,   ///< waits for a worker of its host, by sleeping or by looking again
-  kMessages,  ///< waits for messages, likewise
+  kIdle,      ///< has no work, or waits for the compute thread
+  kWorkers,   ///< waits for a worker of its host, asleep or polling
+  kMessages,  ///< waits for messages, asleep or polling
 };
 
 class Lane {
@@ -66,40 +65,40 @@ class Lane {
   /// Whether a core is left for the lane beside the compute threads of its host.
   enum class Core { kShared, kOwn };
 
-  /// @param pump  called now and then on the lane's thread, at least every `idle_period` where
-  /// there is nothing to do, and less often where there was nothing for some seconds
+  /// @param pump  called on the lane's thread at least every `idle_period` while the lane is idle,
+  /// and less often after some idle seconds
   explicit Lane(Task pump, std::chrono::microseconds idle_period = std::chrono::microseconds(500));
-  /// Ends after the round in hand; tasks not begun are dropped.
+  /// Stops after the current loop iteration; drops tasks that have not begun.
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  /// From now on the lane drives `exchange`. Neither may end before the lane does or `detach`.
+  /// Makes the lane drive `exchange`, which must outlive the lane or be detached.
   void attach(Exchange& exchange);
-  /// Returns when the lane has let go of `exchange`.
+  /// Returns when the lane no longer uses `exchange`.
   void detach(Exchange& exchange) noexcept;
-  /// The same for what goes on behind the exchanges.
+  /// Makes the lane poll `background` after the exchanges; same lifetime rule.
   void attach(Background& background);
   void detach(Background& background) noexcept;
-  /// From now on the bell of `host` wakes the lane where an exchange needs its workers. `host`
-  /// outlives the lane or that it stops listening.
+  /// Lets the bell of `host` wake the lane while an exchange waits for a worker of the host. `host`
+  /// must live until stop_listening or the lane's end.
   void listen_to(const HostGroup& host, Core core);
   void stop_listening() noexcept;
 
   /// Any thread. Never waits.
   Ticket submit(Task task);
-  /// Waits until the task of `ticket` and all before it have ended. Rethrows the first failure of
-  /// any task or exchange: after one, nothing further runs.
+  /// Waits until the task of `ticket` and all earlier ones have ended. Rethrows the first failure
+  /// of any task or exchange; after it, no task or exchange runs.
   void wait(Ticket ticket);
   /// Waits until `exchange` needs nothing. Rethrows as above.
   void wait(const Exchange& exchange);
-  /// Waits until `condition`, which an exchange makes true as it moves. Rethrows as above.
+  /// Waits until `condition` holds; an exchange's progress makes it true. Rethrows as above.
   void wait_until(const std::function<bool()>& condition);
-  /// Whether the compute thread is in wait(): it does not hang in something else. Any thread.
+  /// Whether the compute thread is inside wait(), and so does not hang elsewhere. Any thread.
   [[nodiscard]] bool is_awaited() const { return compute_waits_; }
-  /// Of its thread, by LanePart.
+  /// The time of the lane's thread, by LanePart.
   [[nodiscard]] const TimeLedger& ledger() const { return ledger_; }
-  /// Has the lane look again soon; any thread. Allocates nothing.
+  /// Makes the lane poll soon. Any thread; allocates nothing.
   void wake();
 
  private:
@@ -108,11 +107,11 @@ class Lane {
   bool advance_exchanges();
   [[nodiscard]] Exchange::Need most_needed() const;
   void rest(const std::stop_token& stop, std::uint32_t bell, std::chrono::microseconds idle_period);
-  /// Whether there is something to do that no exchange shows.
+  /// Whether a task or a wake() is pending, which no exchange shows.
   [[nodiscard]] bool is_called() const GANGWAY_REQUIRES(mutex_);
   /// Ends a sleep of the lane.
   void rouse() GANGWAY_REQUIRES(mutex_);
-  /// Runs `body` and keeps its exception if it is the lane's first. False: it failed.
+  /// Runs `body`. If it throws, keeps the lane's first exception and drops all exchanges.
   template <typename Body>
   void attempt(const Body& body);
   template <typename Condition>
@@ -133,7 +132,7 @@ class Lane {
   Ticket submitted_ GANGWAY_GUARDED_BY(mutex_) = 0;
   Ticket finished_ GANGWAY_GUARDED_BY(mutex_) = 0;
   bool woken_ GANGWAY_GUARDED_BY(mutex_) = false;
-  const HostGroup* hears_ GANGWAY_GUARDED_BY(mutex_) = nullptr;  // on whose bell the lane sleeps
+  const HostGroup* hears_ GANGWAY_GUARDED_BY(mutex_) = nullptr;  // sleeps on its bell
   std::exception_ptr failure_ GANGWAY_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of the above
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One block of floats under an ArenaLayout. Pages that are never touched are never resident, so an
-// arena of which a worker uses only its slices (moments, averages) costs only those.
+// Owns one block of floats under an ArenaLayout. Untouched pages are never resident, so moments and
+// averages, of which a worker uses only its slices, cost only those slices.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace gangway::comm {
 
-/// Zeroed, page-aligned floats. Movable; not thread-safe by itself.
+/// Zeroed, page-aligned floats. Movable; not thread-safe.
 class Arena {
  public:
-  /// Takes over a mapping of at least `elements` floats, which it unmaps at its end.
+  /// Takes ownership of a mapping of at least `elements` floats; the destructor unmaps it.
   [[nodiscard]] static Arena adopt(void* mapping, std::size_t elements) {
     return {static_cast<float*>(mapping), elements};
   }

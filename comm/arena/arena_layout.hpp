@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where each tensor of a network lies inside one flat block of floats. Weights, gradients, moments
-// and averages of a network all use one layout, so that "elements [a, b)" means the same
-// everywhere. Immutable; any thread.
+// Assigns each tensor of a network its place in one flat block of floats. Weights, gradients,
+// moments and averages of a network share one layout, so "elements [a, b)" means the same in each.
+// Immutable; any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace gangway::comm {
 
-/// Tensors start at multiples of this: vector bodies and scalar tails round differently
-/// (docs/numerics.md).
+/// Tensors start at multiples of this many elements because vector bodies and scalar tails round
+/// differently (docs/numerics.md).
 inline constexpr std::size_t kTensorAlignment = 64;
 /// Norms are sums over blocks of this many elements; slices of owners are made of whole blocks
 /// (docs/numerics.md).
@@ -41,18 +41,18 @@ class ArenaLayout {
   struct Tensor {
     std::string name;
     std::size_t elements = 0;
-    /// Of the network: what belongs to different ones shares no kBlockElements, so that a network
-    /// may be cut between any two of them and no sum notices.
+    /// The tensor's block of the network. Tensors of different network blocks share no block of
+    /// kBlockElements, so a pipeline cut between network blocks changes no sum.
     std::size_t network_block = 0;
   };
 
-  /// Lays out `parameters` in module order, then `statistics`: values that are folded over the
-  /// micro-batches like gradients but updated by an average instead of the optimiser (BatchNorm).
+  /// Lays out `parameters` in module order, then `statistics`: values that are summed over the
+  /// micro-batches like gradients, but updated by an average instead of the optimiser (BatchNorm).
   ArenaLayout(std::span<const Tensor> parameters, std::span<const Tensor> statistics);
 
   [[nodiscard]] const std::vector<ArenaEntry>& parameters() const { return parameters_; }
   [[nodiscard]] const std::vector<ArenaEntry>& statistics() const { return statistics_; }
-  /// Whole blocks that hold the parameters; padding included.
+  /// The whole blocks that hold the parameters, padding included.
   [[nodiscard]] ElementRange parameter_range() const { return {0, statistics_begin_}; }
   [[nodiscard]] ElementRange statistics_range() const { return {statistics_begin_, size_}; }
   /// Elements of an arena: a multiple of kBlockElements.

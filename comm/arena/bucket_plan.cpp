@@ -10,14 +10,14 @@
 namespace gangway::comm {
 namespace {
 
-// How many times as large as the first bucket the others are.
+// Size of a bucket in relation to the first one, which is smaller.
 constexpr std::size_t kShares = 4;
 
 /// Cuts `range` into about `target` buckets, from its end.
 void add_buckets(ElementRange range, std::size_t target, std::vector<ElementRange>& buckets) {
   const std::size_t blocks = range.size() / kBlockElements;
   const std::size_t count = std::max<std::size_t>(1, std::min({target, blocks, kMaxBuckets}));
-  // The bucket at the end is the smallest: it leaves first, and the sooner the better.
+  // The last bucket is the smallest, so that the first message leaves early.
   const std::size_t shares = kShares * (count - 1) + 1;
   const auto cut = [&](std::size_t i) {
     return i == count ? blocks : blocks * kShares * i / shares;

@@ -11,7 +11,7 @@ namespace {
 #if defined(__x86_64__)
 
 bool has_instructions() {
-  // All CPUs with AVX2 have F16C, a name that not every compiler knows here.
+  // All CPUs with AVX2 have F16C, and not every compiler knows the name "f16c" here.
   return __builtin_cpu_supports("avx2") != 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The two 16-bit floats: bfloat16, the upper half of a float, and IEEE 754's binary16. To the
-// nearest, ties to even; an infinity stays one, a NaN stays a (quiet) NaN with its upper bits.
-// Without branches, so that loops over them are vectorised. Used by comm/arena/wire_format.cpp.
-// Pure.
+// Converts floats to and from bfloat16 (the upper half of a float) and IEEE 754 binary16. Rounds to
+// nearest, ties to even; an infinity stays an infinity, a NaN a quiet NaN with its upper bits.
+// Branch-free, so that compilers vectorise loops over it. Called by comm/arena/wire_format.cpp.
+// Pure; any thread.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace gangway::comm {
 
-/// A conditional that compilers do not turn into a jump over the arithmetic of either side.
+/// Selects `first` or `second` by mask, which compilers do not turn into a branch.
 [[nodiscard]] inline std::uint32_t chosen(bool is_first, std::uint32_t first,
                                           std::uint32_t second) {
   const std::uint32_t mask = 0U - static_cast<std::uint32_t>(is_first);
@@ -23,7 +23,7 @@ namespace gangway::comm {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
   const std::uint32_t not_a_number = (bits >> 16U) | 0x40U;
-  // Signed comparisons: the oldest vector units know no others.
+  // Signed comparisons, because the oldest vector units have no unsigned ones.
   const auto magnitude = static_cast<std::int32_t>(bits & 0x7FFF'FFFFU);
   return static_cast<std::uint16_t>(magnitude > 0x7F80'0000 ? not_a_number : rounded);
 }
@@ -36,7 +36,7 @@ namespace gangway::comm {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rest = bits & 0x7FFF'FFFFU;
   const auto magnitude = static_cast<std::int32_t>(rest);
-  // Below 2^-14: adding 1/2 moves the last bit of a denormal half to that of the sum, which rounds.
+  // Below 2^-14: adding 1/2 aligns the half's last bit with the sum's last bit, so the sum rounds.
   const std::uint32_t denormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5F) - 0x3F00'0000U;
   const std::uint32_t normal = (rest - (112U << 23U) + 0xFFFU + ((rest >> 13U) & 1U)) >> 13U;
@@ -49,7 +49,7 @@ namespace gangway::comm {
 
 [[nodiscard]] inline float of_fp16(std::uint16_t bits) {
   const std::uint32_t rest = bits & 0x7FFFU;
-  // Denormals too: scaling is exact.
+  // Denormals too, because scaling by a power of two is exact.
   const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest << 13U) * 0x1p112F);
   const std::uint32_t quiet = static_cast<std::int32_t>(rest) > 0x7C00 ? 0x40'0000U : 0U;
   const std::uint32_t other = 0x7F80'0000U | (rest << 13U) | quiet;
@@ -58,14 +58,14 @@ namespace gangway::comm {
                               sign);
 }
 
-/// Which way fp16 is converted: by the CPU's own instructions, where it has them, or by integers.
-/// The bits are the same.
+/// How fp16 is converted: by the CPU's own instructions, or by integer arithmetic. Both give the
+/// same bits.
 enum class Halves { kPortable, kNative };
-/// kNative where this CPU can.
+/// kNative if this CPU has the instructions.
 [[nodiscard]] Halves fastest_halves();
 
-/// halves[i] = fp16 of values[i] * factor, a power of two.
-/// @pre equal sizes, a multiple of 8; kNative only where fastest_halves() is
+/// halves[i] = fp16 of values[i] * factor. @pre `factor` is a power of two; equal sizes, a multiple
+/// of 8; kNative only if fastest_halves() returns it
 void to_fp16(std::span<const float> values, float factor, std::span<std::uint16_t> halves,
              Halves way);
 /// values[i] = halves[i] * factor. @pre as to_fp16

@@ -10,12 +10,12 @@
 namespace gangway::comm {
 namespace {
 
-// Floats a scratch row: a few rows stay in the first-level cache.
+// Floats per scratch row: a few rows fit the first-level cache.
 constexpr std::size_t kChunk = 2048;
-// Rows: one a level of the tree over the most micro-batches a job may have (2^16).
+// Scratch rows, one per level of the tree over the most micro-batches of a job (2^16).
 constexpr std::size_t kMaxDepth = 18;
 
-/// Element-wise; `out` may be one of the two.
+/// Adds element by element; `out` may alias `left` or `right`.
 void add(const float* left, const float* right, float scale, float* out, std::size_t elements) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < elements; ++i) {
@@ -23,8 +23,8 @@ void add(const float* left, const float* right, float scale, float* out, std::si
   }
 }
 
-/// Takes the summand of exactly `node` from the front of `rest`. Nothing: its children are there.
-/// @throws InvariantError if neither is.
+/// Removes the summand that is exactly `node` from the front of `rest`. Returns null if `rest`
+/// starts with a descendant of `node`. @throws InvariantError if it starts with neither.
 const float* take_whole(MicrobatchRange node, std::span<const TreeSummand>& rest) {
   if (rest.empty() || rest.front().microbatches.begin != node.begin ||
       rest.front().microbatches.end > node.end) {
@@ -39,8 +39,8 @@ const float* take_whole(MicrobatchRange node, std::span<const TreeSummand>& rest
   return values;
 }
 
-/// Sums the subtree `node` for `count` elements from `offset`, using `scratch` rows, the sum in the
-/// first. Returns where the sum is: a summand that needs no addition stays where it lies.
+/// Sums the subtree `node` for `count` elements from `offset`. Returns the sum's address: `scratch`
+/// (first row), or the summand itself if no addition is needed.
 const float* sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, std::size_t offset,
                       std::size_t count, float* scratch) {
   if (const float* const whole = take_whole(node, rest)) {
@@ -53,7 +53,7 @@ const float* sum_node(MicrobatchRange node, std::span<const TreeSummand>& rest, 
   return scratch;
 }
 
-/// The same for the root, scaled, into `out`.
+/// Writes the root's scaled sum to `out`.
 void sum_root(MicrobatchRange root, std::span<const TreeSummand>& rest, std::size_t offset,
               float scale, std::span<float> out, float* scratch) {
   if (const float* const whole = take_whole(root, rest)) {
@@ -99,7 +99,7 @@ void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float
 }
 
 double block_sum_of_squares(const float* block) {
-  // Eight fixed lanes: vector units can be used, and the order is the same on every machine.
+  // Eight fixed lanes: vector units apply, and the order is equal on every machine.
   std::array<double, 8> lanes{};
   for (std::size_t i = 0; i < kBlockElements; i += lanes.size()) {
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {

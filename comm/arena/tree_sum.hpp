@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the reduction on plain floats: pairwise sums in tree order, and sums of squares
-// by fixed blocks.
+// Does the reduction's arithmetic on plain floats: pairwise sums in tree order, and sums of squares
+// by fixed blocks. Called by comm/reduce. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ namespace gangway::comm {
 /// target[i] += addend[i]. Element-wise, so the bits do not depend on how a range is cut.
 void add_in_place(float* target, const float* addend, std::size_t elements);
 
-/// One summand of tree_sum: the sum of a whole subtree, from its first needed element on.
+/// One summand of tree_sum: the sum of a whole subtree.
 struct TreeSummand {
   MicrobatchRange microbatches;
   const float* values = nullptr;
 };
 
-/// Those of `summands`, which ascend, that belong to the subtree `root`.
+/// The part of `summands` that belongs to the subtree `root`. @pre `summands` ascend
 [[nodiscard]] std::span<const TreeSummand> within(MicrobatchRange root,
                                                   std::span<const TreeSummand> summands);
 
-/// out[i] = scale * (sum of the summands' values[offset + i] in tree order over the subtree
-/// `root`). Allocates nothing.
+/// out[i] = scale * (sum of the summands' values[offset + i], in tree order over `root`).
+/// Allocates nothing.
 /// @pre the summands, in ascending order, are whole subtrees that cover `root` exactly.
 /// @throws InvariantError if they do not.
 void tree_sum(std::span<const TreeSummand> summands, MicrobatchRange root, float scale,

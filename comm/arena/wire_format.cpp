@@ -14,7 +14,7 @@ using Block = std::array<float, kBlockElements>;
 
 constexpr std::uint32_t kMagnitude = 0x7FFF'FFFFU;
 constexpr std::uint32_t kInfinity = 0x7F80'0000U;
-// The largest finite value of an fp16 block comes to lie in [2^14, 2^15).
+// The largest finite value of an fp16 block is scaled to [2^14, 2^15).
 constexpr int kTopExponent = 14;
 // The powers of two whose inverses are normal floats too.
 constexpr int kLeastPower = -126;
@@ -54,13 +54,13 @@ void decode_block(WireFormat format, const std::uint16_t* wire, float* block) {
     }
     return;
   }
-  // Whatever a peer sends is some float.
+  // Clamped, because a faulty peer may send any power.
   const int power = std::clamp<int>(static_cast<std::int16_t>(wire[0]), kLeastPower, kMostPower);
   from_fp16({wire + 1, kBlockElements}, power_of_two(power), {block, kBlockElements},
             fastest_halves());
 }
 
-/// An infinity or NaN that was sent is not sent again.
+/// Zeroes an infinity or NaN, which must not be sent twice.
 float finite_or_zero(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const bool is_finite =

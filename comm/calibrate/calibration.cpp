@@ -16,8 +16,8 @@ namespace gangway::comm {
 namespace {
 
 constexpr int kVersion = 1;
-// A reduction in shared memory reads gradients where they are and has one result for all, so that a
-// copy flatters messages; nor may one hiccup of a busy machine at the start decide.
+// Messages must be clearly faster because a copy overstates their advantage: a reduction in shared
+// memory reads gradients in place. The margin also absorbs a hiccup of a busy machine.
 constexpr double kClearly = 0.5;
 constexpr std::array<std::pair<PathKind, const char*>, 3> kNames{
     {{PathKind::kSharedMemory, "shared memory"},
@@ -45,7 +45,7 @@ PathKind path_named(const std::string& name) {
   return found->first;
 }
 
-/// Seconds of both at the largest size that both have; zeros where there is none.
+/// Returns the seconds of `a` and `b` at the largest size measured for both; zeros if none.
 std::pair<double, double> at_largest_common(const PathFigures& a, const PathFigures& b) {
   for (auto mine = a.points.rbegin(); mine != a.points.rend(); ++mine) {
     const auto theirs = std::ranges::find(b.points, mine->bytes, &PathPoint::bytes);

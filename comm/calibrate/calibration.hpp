@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the paths between workers were found to cost at the start of a run, and the transport that
-// follows from it. All workers hold the same numbers, so they choose alike; the numbers are kept in
-// the run directory and used again when the run goes on. The choice decides the speed only. Pure.
+// Holds the measured costs of the paths between workers, and chooses the transport from them. All
+// workers hold equal numbers, so they choose alike. The run directory keeps them for a resumed run.
+// The choice changes the speed only. Called by comm/calibrate/calibrator.hpp. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace gangway::comm {
 
-/// A way from one worker's memory to another's.
+/// A path from one worker's memory to another worker's.
 enum class PathKind { kSharedMemory, kMessagesWithinHost, kMessagesBetweenHosts };
 
-/// "shared memory".
+/// The path's name for people, such as "shared memory".
 [[nodiscard]] const char* path_name(PathKind path);
 
 struct PathPoint {
   std::uint64_t bytes = 0;
-  double seconds = 0.0;  ///< until they are in the other worker's memory; the best of some tries
+  double seconds = 0.0;  ///< until they are in the other worker's memory; best of several tries
   bool operator==(const PathPoint&) const = default;
 };
 
-/// Points ascend by size. Latency is what the smallest takes, bandwidth follows from the largest.
+/// One path's points, ascending by size. The smallest gives the latency, the largest the bandwidth.
 struct PathFigures {
   PathKind path = PathKind::kSharedMemory;
   std::vector<PathPoint> points;
@@ -38,26 +38,26 @@ struct PathFigures {
 };
 
 struct Calibration {
-  std::vector<PathFigures> paths;  ///< a path that cannot be used is not there
+  std::vector<PathFigures> paths;  ///< only the paths that can be used
   bool operator==(const Calibration&) const = default;
 };
 
-/// Which paths there could be between workers on `machines` (by worker, equal where memory could be
-/// shared).
+/// Returns the paths that may exist between the workers.
+/// @param machines  by worker; equal values: the workers may share memory
 [[nodiscard]] std::vector<PathKind> possible_paths(const std::vector<int>& machines);
 
-/// What `layout.transport: auto` means: shared memory within hosts, unless messages bring the
-/// largest size that both were measured at in less than half the time; else messages alone.
+/// Resolves `layout.transport: auto`: shared memory within hosts, unless messages took less than
+/// half its time at the largest size measured for both; then messages alone.
 [[nodiscard]] TransportKind choose_transport(const Calibration& calibration,
                                              const std::vector<int>& machines);
 
-/// "shm (shared memory 1.2 us, 14.3 GB/s; messages within a host 3.1 us, 6.5 GB/s)".
+/// Text: "shm (shared memory 1.2 us, 14.3 GB/s; messages within a host 3.1 us, 6.5 GB/s)".
 [[nodiscard]] std::string describe(const Calibration& calibration,
                                    const std::vector<int>& machines);
 
-/// As calibration.json; `chosen` is in it for people.
+/// Returns the text of calibration.json. It includes `chosen` only for people to read.
 [[nodiscard]] std::string to_json(const Calibration& calibration, TransportKind chosen);
-/// @throws ConfigError where `text` is no such file, naming the remedy.
+/// @throws ConfigError, naming the remedy, if `text` is not such a file.
 [[nodiscard]] Calibration parse_calibration(std::string_view text);
 
 }  // namespace gangway::comm

@@ -20,11 +20,11 @@ namespace gangway::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Pair = std::pair<int, int>;  ///< who measures, and with whom
+using Pair = std::pair<int, int>;  ///< the worker that measures, and its peer
 
 constexpr std::array<std::uint64_t, 4> kSizes{4096, 65536, 1U << 20U, 4U << 20U};
 constexpr int kTries = 5;
-constexpr int kFlagRoundTrips = 20;  // of a flag
+constexpr int kFlagRoundTrips = 20;  // of one flag
 constexpr const char* kWhat = "measuring the paths between workers";
 
 double seconds_since(Clock::time_point begin) {
@@ -51,7 +51,7 @@ std::optional<Pair> pair_between(const std::vector<int>& machines) {
   return std::nullopt;
 }
 
-/// Whether tries of the next size fit into the rest of the budget, judged by the last size.
+/// Whether the tries of the next size fit the remaining budget, estimated from the last size.
 bool fits(const std::vector<PathPoint>& points, std::uint64_t bytes, double rest) {
   if (points.empty()) {
     return true;
@@ -60,7 +60,7 @@ bool fits(const std::vector<PathPoint>& points, std::uint64_t bytes, double rest
   return points.back().seconds * growth * 2.0 * kTries < rest;
 }
 
-/// The side that measures: sends a message, gets it back, and counts half.
+/// Runs on the measuring worker: sends a message, gets it back, and records half the time.
 std::vector<PathPoint> measure_messages(Talk& talk, int peer, std::chrono::milliseconds budget) {
   std::vector<PathPoint> points;
   std::vector<std::byte> buffer(kSizes.back());
@@ -95,7 +95,7 @@ void answer_messages(Talk& talk, int peer) {
   }
 }
 
-/// Two workers of a host and memory of the second one. Nothing: the host cannot share it.
+/// Two workers of a host, and memory of the second. Holds no value if the host cannot share memory.
 struct SharedPair {
   HostMemory host;
   Arena memory;
@@ -154,7 +154,7 @@ std::vector<PathPoint> read_shared_memory(HostGroup& group) {
   return points;
 }
 
-/// Both of the pair. Points only at the one that measures; none where memory cannot be shared.
+/// Called by both workers of the pair. Only `pair.first` gets points; none without shared memory.
 std::vector<PathPoint> measure_shared_memory(Transport& transport, Talk& talk, const Pair& pair,
                                              const std::string& token) {
   const bool reads = transport.worker() == pair.first;
@@ -181,7 +181,7 @@ void add_path(Calibration& calibration, PathKind path, std::vector<PathPoint> po
   }
 }
 
-/// The part of this worker; complete at worker 0.
+/// Runs this worker's part of the measurements; the result is complete at worker 0.
 Calibration measure(Transport& transport, Talk& talk, const CalibratorSetup& setup) {
   const int me = transport.worker();
   Calibration found;
@@ -213,7 +213,7 @@ Calibration measure(Transport& transport, Talk& talk, const CalibratorSetup& set
   return found;
 }
 
-/// A path that a record lacks may be there by now, or was never possible where it was made.
+/// Whether the record has every possible path. Shared memory may lack, as the host may refuse it.
 bool serves(const std::optional<Calibration>& recorded, const std::vector<int>& machines) {
   return recorded && std::ranges::all_of(possible_paths(machines), [&](PathKind path) {
            return path == PathKind::kSharedMemory ||
@@ -237,7 +237,7 @@ Calibration calibrate(Transport& transport, const CalibratorSetup& setup) {
     talk.send_number(peer, is_known ? 0 : 1);
   }
   const Calibration calibration = is_known ? *setup.recorded : measure(transport, talk, setup);
-  // Through the text also for worker 0: all choose by the very same numbers.
+  // Worker 0 parses the text too, so that all workers choose by equal numbers.
   const std::string text = to_json(calibration, TransportKind::kAuto);
   for (int peer = 1; peer < transport.num_workers(); ++peer) {
     talk.send_text(peer, text);

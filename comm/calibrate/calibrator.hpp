@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Measures the paths between workers at the start of a run: some tens of messages between one pair
-// within a host and one between hosts, copies from shared memory, well below a second in all.
-// Lane thread.
+// Measures the paths between workers at the start of a run, in well below a second: some tens of
+// messages between one pair within a host and one pair between hosts, and copies from shared
+// memory. Lane thread.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 namespace gangway::comm {
 
 struct CalibratorSetup {
-  std::vector<int> machines;              ///< by worker: equal where memory could be shared
-  std::string token;                      ///< names the memory that is shared for the moment
-  std::optional<Calibration> recorded{};  ///< worker 0's; used where it has all possible paths
+  std::vector<int> machines;              ///< by worker; equal values: memory may be shared
+  std::string token;                      ///< names the temporary shared memory
+  std::optional<Calibration> recorded{};  ///< worker 0's; used if it has all possible paths
   std::chrono::milliseconds budget{300};  ///< of each path
 };
 
-/// Every worker calls it. Returns worker 0's numbers, recorded or new: equal on all workers. A host
-/// that cannot share memory leaves that path out.
+/// Returns worker 0's numbers, recorded or new, equal on all workers. Every worker calls it. Omits
+/// the shared-memory path if the host cannot share memory.
 /// @throws CommError naming a silent worker.
 [[nodiscard]] Calibration calibrate(Transport& transport, const CalibratorSetup& setup);
 

@@ -22,7 +22,7 @@ constexpr int kTableVersion = 1;
 Calibration figures_in(const std::string& text) {
   try {
     return parse_calibration(text);
-  } catch (const ConfigError&) {  // it speaks of a run's file
+  } catch (const ConfigError&) {  // its message speaks of a run's file
     refuse(fmt::format("{} are no figures of a link", text));
   }
 }
@@ -30,7 +30,7 @@ Calibration figures_in(const std::string& text) {
 }  // namespace
 
 std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int num_hosts) {
-  // One stays, the others go round; with an odd number whoever meets the last place rests.
+  // Host 0 stays, the others rotate. With an odd number, the host opposite the empty place rests.
   const int places = num_hosts + num_hosts % 2;
   std::vector<std::vector<std::pair<int, int>>> rounds;
   for (int round = 0; round + 1 < places; ++round) {

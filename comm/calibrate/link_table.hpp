@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the links of several hosts were found to cost, every pair of them and each host inside: for
-// plans. Pure.
+// Holds the measured costs of the links between several hosts, each pair and each host inside, for
+// planning. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace gangway::comm {
 
-/// Of two hosts, by their place in the table, the lower first; of one host inside where both are
-/// the same.
+/// The figures of the link between hosts `a` and `b`, indices into LinkTable::hosts, a <= b.
+/// a == b: the link between workers of one host.
 struct HostLink {
   int a = 0;
   int b = 0;
@@ -27,15 +27,15 @@ struct LinkTable {
   bool operator==(const LinkTable&) const = default;
 };
 
-/// What a program that measures prints before its table.
+/// The prefix that a measuring program prints before its table.
 inline constexpr std::string_view kLinksWord = "gangway-links ";
 
-/// Who measures with whom: in each round every host with one other at most, and after all rounds
-/// each with every other (the circle method of round-robin tournaments).
+/// Returns the pairs of hosts to measure in each round. A host is in at most one pair a round; all
+/// rounds together contain every pair (circle method of round-robin tournaments).
 [[nodiscard]] std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int num_hosts);
 
 [[nodiscard]] std::string to_json(const LinkTable& table);
-/// @throws ConfigError where `text` is no such table
+/// @throws ConfigError if `text` is not such a table
 [[nodiscard]] LinkTable parse_link_table(std::string_view text);
 
 }  // namespace gangway::comm

@@ -14,7 +14,7 @@
 namespace gangway::comm {
 namespace {
 
-/// By host, its workers.
+/// The workers of each host.
 std::vector<std::vector<int>> workers_of_hosts(const std::vector<int>& machines) {
   std::vector<std::vector<int>> hosts;
   std::vector<int> seen;
@@ -31,7 +31,7 @@ std::vector<std::vector<int>> workers_of_hosts(const std::vector<int>& machines)
   return hosts;
 }
 
-/// Both call it, and both have the figures.
+/// Measures one pair of hosts. Workers `a` and `b` both call it; both get the figures.
 Calibration measure_pair(Transport& transport, const LinkSetup& setup, int a, int b) {
   GroupTransport pair(transport, {a, b});
   const auto machine_of = [&](int worker) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages that are waited for at once, while nothing else is under way. Lane thread.
+// Sends and receives messages synchronously, while no other exchange is under way. Lane thread.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace gangway::comm {
 
-/// Every call may throw a CommError that names the peer, after kStartDeadline.
+/// Blocking messages. Each call throws a CommError naming the peer after kStartDeadline.
 class Talk {
  public:
-  /// @param what  it is for, a literal
+  /// @param what  the purpose, for error messages; a literal
   Talk(Transport& transport, const char* what) : transport_(transport), what_(what) {}
 
   void send(int peer, std::span<const std::byte> bytes) {

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(kMaxSummands == kMostDeviceSums, "what jobs are refused for is what kernels take");
 
-/// Walks the tree in postfix order and notes additions at the summand after which they happen.
+/// Walks the tree in postfix order and records each addition at the summand that triggers it.
 class Compiler {
  public:
   explicit Compiler(std::span<const MicrobatchRange> rest) : rest_(rest) {}
@@ -45,7 +45,7 @@ class Compiler {
  private:
   void take() {
     rest_ = rest_.subspan(1);
-    // What has been summed so far waits, except that the newest sum stays at hand.
+    // Earlier sums wait on the stack; the newest sum stays in a register.
     program_.depth = std::max(program_.depth, height_);
     if (program_.depth > kMaxSumDepth) {
       throw InvariantError(

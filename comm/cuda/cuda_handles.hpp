@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Owners of CUDA's handles and the check of its calls.
+// Owns CUDA's handles and checks the results of its calls. No LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace gangway::comm {
 
-/// @throws EnvironmentError naming `what` unless `result` is success.
+/// @throws EnvironmentError naming `what` unless `result` is cudaSuccess.
 inline void check(cudaError_t result, const char* what) {
   if (result != cudaSuccess) {
     throw EnvironmentError(fmt::format("{}: {}; check the device and its driver with nvidia-smi",
@@ -41,7 +41,7 @@ struct CudaMemoryTraits {
 };
 using CudaMemory = UniqueHandle<CudaMemoryTraits>;
 
-/// Page-locked memory of the host, which a device copies from and to by itself.
+/// Page-locked host memory, which the device reads and writes by DMA.
 struct PinnedMemoryTraits {
   using type = void*;
   static type null() noexcept { return nullptr; }
@@ -63,8 +63,8 @@ struct CudaGraphExecTraits {
 };
 using CudaGraphExec = UniqueHandle<CudaGraphExecTraits>;
 
-/// A stream that does not wait for the default stream, at the device's highest priority: its
-/// kernels are few and small, and everything waits for them.
+/// Makes a stream that does not wait for the default stream, at the device's highest priority:
+/// its kernels are few and small, and the whole step waits for them.
 [[nodiscard]] inline CudaStream make_priority_stream() {
   int lowest = 0;
   int highest = 0;
@@ -75,29 +75,29 @@ using CudaGraphExec = UniqueHandle<CudaGraphExecTraits>;
   return CudaStream(stream);
 }
 
-/// An event for ordering streams: no timestamps.
+/// Makes an event that orders streams and records no time.
 [[nodiscard]] inline CudaEvent make_event() {
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
   return CudaEvent(event);
 }
 
-/// An event whose time can be compared with another's.
+/// Makes an event that records its time.
 [[nodiscard]] inline CudaEvent make_timed_event() {
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDefault), "making an event");
   return CudaEvent(event);
 }
 
-/// Whether what is put on `stream` becomes part of a graph.
+/// Whether work enqueued on `stream` becomes part of a graph.
 [[nodiscard]] inline bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Records `event` on `stream`. Where that is captured the event is a node of the graph, which each
-/// launch records, for streams that are not captured.
+/// Records `event` on `stream`. While `stream` is captured, the record becomes a graph node, and
+/// streams outside the graph can wait for it after each launch.
 inline void record_in_graph(cudaEvent_t event, cudaStream_t stream, const char* what) {
   check(cudaEventRecordWithFlags(
             event, stream, is_capturing(stream) ? cudaEventRecordExternal : cudaEventRecordDefault),

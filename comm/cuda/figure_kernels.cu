@@ -10,7 +10,7 @@ namespace gangway::comm {
 namespace {
 
 constexpr int kDifferenceThreads = 256;
-constexpr std::int64_t kMostDifferenceBlocks = 2048;  // the kernel strides over what is beyond
+constexpr std::int64_t kMostDifferenceBlocks = 2048;  // the kernel strides over the rest
 constexpr int kCountThreads = 512;
 
 __global__ void difference_kernel(const float* from, float* values, std::int64_t elements) {
@@ -21,7 +21,7 @@ __global__ void difference_kernel(const float* from, float* values, std::int64_t
   }
 }
 
-/// What one thread has seen.
+/// Statistics of the values that one thread has read.
 struct Seen {
   unsigned int total;
   float least;
@@ -38,7 +38,7 @@ __device__ Seen joined(const Seen& a, const Seen& b) {
           a.sum_of_squares + b.sum_of_squares};
 }
 
-/// Counts are integers, which may be added in any order; sums are added by halves.
+/// Integer counts may be added in any order; sums are added by halves, in a fixed order.
 __global__ void count_kernel(const float* values, std::int64_t elements, ValueCounts* counts) {
   __shared__ unsigned int buckets[ValueCounts::kBuckets];
   __shared__ Seen seen[kCountThreads];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What people are shown of updates on a CUDA device, a few times a thousand images. All
-// asynchronous, ordered by `stream`, with every order of additions fixed. The thread that launches
-// updates calls them; its current device owns the memory.
+// Computes the figures of updates for display on a CUDA device, a few times per thousand images.
+// All calls are asynchronous, ordered by `stream`, and fix the order of additions. Called by the
+// thread that launches updates; its current device owns the memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,14 +10,14 @@
 
 namespace gangway::comm {
 
-/// CUDA loads a kernel when it is first asked about it, and may wait for all that is on the device
-/// then: from now on no launch of those that show updates does.
+/// Loads the kernels of displayed updates, so that no later launch stalls. CUDA loads a kernel at
+/// its first use, and may then wait for all work on the device.
 void load_figure_kernels();
 
-/// values[i] = from[i] - values[i]. @throws EnvironmentError when a launch fails; so do the others
+/// values[i] = from[i] - values[i]. @throws EnvironmentError if a launch fails, as launch_count.
 void launch_difference(const float* from, float* values, std::int64_t elements,
                        cudaStream_t stream);
-/// Adds `values` to `counts`. By one block of threads: a millisecond or so for a million values.
+/// Adds `values` to `counts` with one thread block: about a millisecond for a million values.
 void launch_count(const float* values, std::int64_t elements, ValueCounts* counts,
                   cudaStream_t stream);
 

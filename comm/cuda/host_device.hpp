@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Marks a function that both compilers build, so that its arithmetic is tested without a GPU.
+// Marks a function that both compilers build, so that tests check its arithmetic without a GPU.
 #pragma once
 
 #ifndef GANGWAY_HOST_DEVICE

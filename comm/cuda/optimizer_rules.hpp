@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The optimisers of job/optimizers.hpp as arithmetic on one element, the same source for CPU and
-// GPU, with the bits of gan/optimizer.hpp on CPUs with FMA. Only IEEE operations, fused
-// multiply-adds written out and contraction off, so both compilers give the same bits. Included by
-// .cpp and .cu files.
+// Computes the optimisers of job/optimizers.hpp on one element. CPU and GPU share the source, with
+// the bits of gan/optimizer.hpp on CPUs with FMA. Both compilers give equal bits because it uses
+// only IEEE operations, explicit fused multiply-adds, and no contraction. Included by .cpp and .cu
+// files.
 //
-// A rule is the numbers of one update, all floats, and
+// A rule holds the numbers of one update, all floats, and has these members:
 //
-//   kNumMoments                          as in the table
-//   static Rule of(settings, update)     host: @param update  its number, from 1 on
+//   kNumMoments                          the number of moments, as in the table
+//   static Rule of(settings, update)     host: @param update  the update's number, from 1 on
 //   update(gradient, weight, moments)    both: changes one weight and its kNumMoments moments
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace gangway::comm {
 
-/// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019) in the order of operations of
-/// LibTorch 2.11's fused CPU kernel as built with FMA.
+/// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019), in the order of operations
+/// of LibTorch 2.11's fused CPU kernel built with FMA.
 struct AdamRule {
   static constexpr std::size_t kNumMoments = num_moments(OptimizerKind::kAdam);
 
@@ -61,7 +61,7 @@ struct AdamRule {
     if (weight_factor != 1.0F) {
       weight = weight * weight_factor;
     }
-    // Linear interpolation from the nearer end, as at::lerp does.
+    // Interpolate from the nearer end, as at::lerp does.
     const float to_gradient = gradient - first;
     first = first_share < 0.5F ? fmaf(first_share, to_gradient, first)
                                : fmaf(first_share - 1.0F, to_gradient, gradient);
@@ -103,8 +103,8 @@ struct RmspropRule {
   }
 };
 
-/// Gradient descent with momentum (Sutskever et al., 2013, eq. 1, with the rate outside, as PyTorch
-/// has it).
+/// Gradient descent with momentum (Sutskever et al., 2013, eq. 1, with the learning rate outside,
+/// as in PyTorch).
 struct SgdRule {
   static constexpr std::size_t kNumMoments = num_moments(OptimizerKind::kSgd);
 
@@ -160,7 +160,7 @@ struct LionRule {
   }
 };
 
-/// Calls `body` with the rule of `kind`, its numbers not set yet: what counts is its type.
+/// Calls `body` with a default-made rule of `kind`; only its type matters.
 template <typename Body>
 void with_rule(OptimizerKind kind, const Body& body) {
   switch (kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fused update of one element and the loads of its summands: what the kernels and the host
-// references share. Included by .cpp and .cu files.
+// Updates one element and loads its summands: the code that kernels and host references share.
+// Included by .cpp and .cu files.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ GANGWAY_HOST_DEVICE inline float load_element(const void* values, WireType type,
              : decode(static_cast<const std::uint16_t*>(values)[index], type);
 }
 
-/// One statistic.
+/// Updates one BatchNorm statistic.
 GANGWAY_HOST_DEVICE inline void update_statistic(const UpdateConstants& c, float mean,
                                                  float& running) {
   if (c.statistics_share != 0.0F) {
@@ -33,7 +33,7 @@ GANGWAY_HOST_DEVICE inline void update_statistic(const UpdateConstants& c, float
   }
 }
 
-/// Rounds `value`, with what earlier roundings took, and keeps what this one takes.
+/// Rounds value + residual, and stores the rounding error in `residual`.
 GANGWAY_HOST_DEVICE inline std::uint16_t encode_element(float value, float* residual,
                                                         WireType type) {
   if (residual == nullptr) {
@@ -45,8 +45,8 @@ GANGWAY_HOST_DEVICE inline std::uint16_t encode_element(float value, float* resi
   return sent;
 }
 
-/// What a gradient of this norm is multiplied by, as comm/reduce/reducer.cpp has it.
-/// @param clip_norm  0: it is not clipped
+/// Returns the factor for a gradient of this norm, as in comm/reduce/reducer.cpp.
+/// @param clip_norm  0: no clipping
 GANGWAY_HOST_DEVICE inline float clip_factor(double squared_norm, double clip_norm,
                                              double unscale) {
   const double factor = clip_norm > 0.0 ? clip_norm / (sqrt(squared_norm) * unscale + 1e-6) : 1.0;

@@ -10,12 +10,12 @@
 namespace gangway::comm {
 namespace {
 
-constexpr int kThreads = 128;              // a block; bounds the shared memory of waiting sums
-constexpr std::int64_t kMaxBlocks = 2048;  // the kernels stride over what is beyond
-constexpr std::int64_t kBlock = 4096;      // kBlockElements, whose header is C++20
+constexpr int kThreads = 128;              // per block; bounds the shared memory of waiting sums
+constexpr std::int64_t kMaxBlocks = 2048;  // the kernels stride over the rest
+constexpr std::int64_t kBlock = 4096;      // kBlockElements, whose header needs C++20
 constexpr int kLanes = 8;                  // of block_sum_of_squares
 
-/// Four neighbouring elements: one 16-byte access of fp32.
+/// Four neighbouring elements: one 16-byte access in fp32.
 struct alignas(16) Pack {
   float lane[4];
 };
@@ -66,7 +66,7 @@ __device__ std::int64_t first_index() {
 
 __device__ std::int64_t index_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
-/// Every thread keeps its waiting sums in its own column of the shared memory.
+/// Computes the mean. Each thread keeps its waiting sums in its own column of shared memory.
 __device__ Pack mean_of(const SumProgram& program, const SliceSummands& summands, float scale,
                         std::int64_t pack, Pack* shared) {
   Pack mean = run_sum_program<Pack>(program, SummandLoad{summands, pack}, shared + threadIdx.x,
@@ -77,7 +77,7 @@ __device__ Pack mean_of(const SumProgram& program, const SliceSummands& summands
   return mean;
 }
 
-/// Four parameters and their moments.
+/// Updates four parameters and their moments.
 template <typename Rule>
 __device__ void update_parameters(const Rule& rule, const SliceUpdate& update, float clip,
                                   std::int64_t pack, const Pack& mean, Pack& weight) {
@@ -156,7 +156,7 @@ __global__ void sum_kernel(const __grid_constant__ SliceSum sum) {
   }
 }
 
-/// Eight threads a block, one a lane of comm/arena/tree_sum.hpp's block_sum_of_squares.
+/// Runs eight threads per block, one per lane of comm/arena/tree_sum.hpp's block_sum_of_squares.
 __global__ void block_squares_kernel(const float* values, std::int64_t num_blocks,
                                      double* squares) {
   const std::int64_t block = first_index() / kLanes;
@@ -178,8 +178,8 @@ __global__ void block_squares_kernel(const float* values, std::int64_t num_block
   }
 }
 
-/// Pairwise sum by halving, in one thread block. At depth floor(log2 n) every node of the halving
-/// tree over n values has one or two of them.
+/// Computes the pairwise sum by halving, in one thread block. At depth floor(log2 n), each node of
+/// the halving tree over n values has one or two values.
 __global__ void clip_kernel(const __grid_constant__ ClipDecision decision, double* scratch) {
   int depth = 0;
   while ((std::int64_t{2} << depth) <= decision.num_blocks) {

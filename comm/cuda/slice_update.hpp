@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the fused update of one slice is to do, and a plain host reference of it. Pointers are
-// device memory for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the reference.
-// Included by .cpp and .cu files.
+// Describes the fused update of one slice, with plain host references. Pointers are device memory
+// for the kernels (comm/cuda/slice_kernels.hpp) and host memory for the references. Included by
+// .cpp and .cu files.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace gangway::comm {
 
-/// How a value is stored on the wire. Everything but kFloat32 is declared inexact.
+/// The element type on the wire. All but kFloat32 are declared inexact.
 enum class WireType : std::uint8_t { kFloat32, kBfloat16, kFloat16 };
 
 [[nodiscard]] inline std::size_t bytes_of(WireType type) {
   return type == WireType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t);
 }
 
-/// The summands of one slice in the order of their program; slices start at whole blocks, so every
-/// pointer is aligned to 16 bytes at least.
+/// The summands of one slice in the order of their program. Slices start at whole blocks, so every
+/// pointer is aligned to at least 16 bytes.
 struct SliceSummands {
   // NOLINTBEGIN(modernize-avoid-c-arrays): kernels cannot call std::array's operators
   const void* values[kMaxSummands] = {};
@@ -30,24 +30,24 @@ struct SliceSummands {
   // NOLINTEND(modernize-avoid-c-arrays)
 };
 
-/// Tree sum, scale, clip, the optimiser on parameters, running average on statistics, then the
-/// weight average on both.
+/// One slice's update: tree sum, scale, clip, optimiser on parameters, running average on
+/// statistics, then the weight average on both.
 struct SliceUpdate {
   SumProgram program;
   SliceSummands summands;
   std::int64_t elements = 0;            ///< a multiple of 4
-  std::int64_t parameter_elements = 0;  ///< so many from the front are parameters; multiple of 4
+  std::int64_t parameter_elements = 0;  ///< parameters, at the front; a multiple of 4
   float scale = 1.0F;                   ///< applied to every sum: 1 / M
-  const float* clip_scale = nullptr;    ///< applied to parameters' means after that; null: none
-  const int* is_skipped = nullptr;      ///< not 0: all stays as it is; null: it never does
+  const float* clip_scale = nullptr;    ///< then applied to parameters' means; null: no clipping
+  const int* is_skipped = nullptr;      ///< not 0: the update changes nothing; null: never skipped
   const UpdateConstants* constants = nullptr;
-  OptimizerKind optimizer = OptimizerKind::kAdam;  ///< whose rule `constants` have
-  float* weights = nullptr;          ///< of the slice's first element, as are the others
+  OptimizerKind optimizer = OptimizerKind::kAdam;  ///< the rule stored in `constants`
+  float* weights = nullptr;          ///< at the slice's first element, as are the pointers below
   float* moments[kMaxMoments] = {};  // NOLINT(modernize-avoid-c-arrays): for device code
-  float* average = nullptr;          ///< null: the network keeps none
+  float* average = nullptr;          ///< null: the network has no weight average
 };
 
-/// Tree sum and scale alone, where a decision needs all gradients before any update.
+/// Tree sum and scale without update, for a decision that needs all gradients first.
 struct SliceSum {
   SumProgram program;
   SliceSummands summands;
@@ -56,19 +56,19 @@ struct SliceSum {
   float* out = nullptr;
 };
 
-/// What becomes of a network's update, from the block sums of squares of all of it.
+/// The decision to clip or skip a network's update, from the sums of squares of all its blocks.
 struct ClipDecision {
-  const double* squares = nullptr;  ///< one a block, in block order
+  const double* squares = nullptr;  ///< one per block, in block order
   std::int64_t num_blocks = 0;
-  double clip_norm = 0.0;                      ///< 0: it is not clipped
-  const UpdateConstants* constants = nullptr;  ///< with its `unscale`; null: of 1
+  double clip_norm = 0.0;                      ///< 0: no clipping
+  const UpdateConstants* constants = nullptr;  ///< gives `unscale`; null: 1
   double* squared_norm = nullptr;              ///< out: pairwise sum of `squares`
   float* clip_scale = nullptr;  ///< out: unscale * min(1, clip_norm / (unscale * norm + 1e-6))
-  int* is_skipped = nullptr;    ///< out: whether the norm is not finite; null: nobody skips
+  int* is_skipped = nullptr;    ///< out: whether the norm is not finite; null: no skipping
 };
 
-/// Rounds gradients for the wire. `residual`, where not null, is added before rounding and keeps
-/// what rounding took away (error feedback: Seide et al., 2014; Karimireddy et al., 2019).
+/// Rounds gradients for the wire. If `residual` is not null, it is added before rounding and then
+/// holds the rounding error (error feedback: Seide et al., 2014; Karimireddy et al., 2019).
 struct WireEncoding {
   const float* values = nullptr;
   float* residual = nullptr;
@@ -77,14 +77,14 @@ struct WireEncoding {
   std::int64_t elements = 0;  ///< a multiple of 4
 };
 
-/// Host references of the kernels: same results in every bit. Any thread.
+/// Host references of the kernels: equal results in every bit. Any thread.
 void update_slice_on_host(const SliceUpdate& update);
 void mean_on_host(const SliceUpdate& update, float* out);
 void sum_slice_on_host(const SliceSum& sum);
 void decide_clip_on_host(const ClipDecision& decision);
 void encode_on_host(const WireEncoding& encoding);
 
-/// @param statistics_momentum  of the running averages
+/// @param statistics_momentum  momentum of the running averages
 [[nodiscard]] UpdateConstants update_constants(const UpdatePlan& plan, double statistics_momentum);
 
 }  // namespace gangway::comm

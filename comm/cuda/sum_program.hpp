@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The order of additions of one tree sum (comm/arena/reduction_tree.hpp), flattened into a small
-// program that a CUDA kernel takes as an argument. Plain data: included by .cpp and .cu files.
+// Flattens one tree sum's order of additions (comm/arena/reduction_tree.hpp) into a small program,
+// which a CUDA kernel takes as an argument. Plain data: included by .cpp and .cu files.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace gangway::comm {
 
-/// Summands of one slice: the partials of all workers. More of them do not fit a kernel's
-/// arguments: reduce node by node instead.
+/// Most summands of one slice: the partials of all workers. More do not fit a kernel's arguments;
+/// reduce node by node instead.
 inline constexpr int kMaxSummands = 128;
-/// Sums that wait for their right sibling; enough for trees over 65,536 micro-batches.
+/// Most sums that wait for their right sibling; enough for trees over 65,536 micro-batches.
 inline constexpr int kMaxSumDepth = 16;
 
-/// Postfix: summand 0 is taken; then each next summand is taken and the `merges[i]` topmost waiting
-/// sums are added to it, the older one on the left.
+/// Postfix program: takes summand 0, then each next summand i, to which it adds the `merges[i]`
+/// topmost waiting sums, the older operand on the left.
 struct SumProgram {
   std::int32_t num_summands = 0;
-  std::int32_t depth = 0;  ///< most sums that wait at a time, kMaxSumDepth at most
+  std::int32_t depth = 0;  ///< most sums that wait at a time; at most kMaxSumDepth
   // NOLINTNEXTLINE(modernize-avoid-c-arrays): kernels cannot call std::array's operators
   std::uint8_t merges[kMaxSummands] = {};
 };
 
-/// Runs `program`: `load(i)` is summand i, `waiting` has room for program.depth values at distances
-/// of `stride`. Value needs operator+. @pre program.num_summands >= 1.
+/// Runs `program`. `load(i)` returns summand i; `waiting` has room for program.depth values, each
+/// `stride` apart. Value needs operator+. @pre program.num_summands >= 1.
 template <typename Value, typename Load>
 GANGWAY_HOST_DEVICE Value run_sum_program(const SumProgram& program, const Load& load,
                                           Value* waiting, int stride) {

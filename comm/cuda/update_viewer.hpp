@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who sees what an NcclReducer's updates do, on the stream that makes them: what it puts there lies
-// before and behind them. Lane thread, which launches.
+// Observes an NcclReducer's updates. Its work runs on the reducer's stream, before and after each
+// update. Called by NcclReducer on the lane thread.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,11 +13,11 @@ namespace gangway::comm {
 class UpdateViewer {
  public:
   virtual ~UpdateViewer() = default;
-  /// `update`, of `range` of the network, is launched on `stream` next.
+  /// Called before `update`, of elements `range` of the network, is launched on `stream`.
   virtual void before_update(const SliceUpdate& update, ElementRange range,
                              cudaStream_t stream) = 0;
   virtual void after_update(const SliceUpdate& update, ElementRange range, cudaStream_t stream) = 0;
-  /// All updates of the phase were launched.
+  /// Called after all updates of the phase were launched.
   virtual void all_updated(cudaStream_t stream) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How often values come to lie where, counted on a device, by the buckets of
-// base/numbers/histogram.hpp. Included by .cpp and .cu files.
+// Counts values on a device by the buckets of base/numbers/histogram.hpp. Included by .cpp and .cu
+// files.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gangway::comm {
 
-/// Of zeroed memory: of no values.
+/// A histogram with its sums; zeroed memory is the empty histogram.
 struct ValueCounts {
   static constexpr int kLowestOctave = -40;
   static constexpr int kBucketsPerSide = 4 * 80;
@@ -17,13 +17,13 @@ struct ValueCounts {
 
   unsigned int counts[kBuckets];  // NOLINT(modernize-avoid-c-arrays): for device code
   unsigned int total;
-  float least;  ///< of those counted, as the others below
+  float least;  ///< smallest value counted
   float most;
   double sum;
   double sum_of_squares;
 };
 
-/// Of a number that is not a NaN, as Histogram::bucket_of has it.
+/// Returns the bucket of a value, as Histogram::bucket_of does. @pre `value` is not a NaN
 GANGWAY_HOST_DEVICE inline int bucket_of(float value) {
   constexpr std::uint32_t kSignBit = 0x80000000U;
   constexpr int kFirstCell = 4 * (127 + ValueCounts::kLowestOctave);
@@ -35,7 +35,7 @@ GANGWAY_HOST_DEVICE inline int bucket_of(float value) {
                                 : ValueCounts::kBucketsPerSide + outwards;
 }
 
-/// A host reference of launch_count; the sums are added in another order.
+/// Host reference of launch_count; it adds the sums in another order.
 void count_on_host(const float* values, std::int64_t elements, ValueCounts& counts);
 
 }  // namespace gangway::comm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which workers share a host: found once, before anything is allocated, by exchanging what each
-// sees of its machine. Lane thread.
+// Finds which workers share a host by exchanging their machine identities. Called once, before
+// shared memory is allocated. Lane thread.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace gangway::comm {
 
-/// Every worker calls it with its own `identity` (shared_memory_identity()). Returns, by worker,
-/// the first worker with the same identity: equal on all workers.
+/// Returns, by worker, the first worker with the same identity; equal on all workers. Every worker
+/// calls it with its own `identity` (shared_memory_identity()).
 /// @throws CommError naming a silent worker.
 [[nodiscard]] std::vector<int> agree_on_hosts(Transport& transport, std::uint64_t identity,
                                               std::chrono::milliseconds timeout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One word of every worker, known to all; also how all wait for one another. Lane thread.
+// Gives every worker's word to all workers; also serves as a barrier. Lane thread.
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,9 @@
 
 namespace gangway::comm {
 
-/// Every worker calls it with its own `word`; returns all of them by worker, equal on all. Nobody
-/// returns before all have called.
-/// @param what  is talked about, for messages. @throws CommError naming a silent worker.
+/// Returns the words of all workers, by worker; equal on all. Every worker calls it with its own
+/// `word`. Returns after all workers have called.
+/// @param what  the subject, for messages. @throws CommError naming a silent worker.
 [[nodiscard]] std::vector<std::uint64_t> exchange_words(Transport& transport, std::uint64_t word,
                                                         const char* what,
                                                         std::chrono::milliseconds timeout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a worker's sums of gradients lie, and who adds them: its CPU in the memory of its host, or
-// its device in its own memory. Compute thread; used by comm/reduce/partial_stack.hpp.
+// Allocates and adds a worker's gradient sums: on the CPU in host memory, or on the GPU in device
+// memory. Called by comm/reduce/partial_stack.hpp on the compute thread.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace gangway::comm {
 class GradientMemory {
  public:
   virtual ~GradientMemory() = default;
-  /// Room that lives as long as this object. @throws EnvironmentError where there is none.
+  /// Returns memory that lives as long as this object. @throws EnvironmentError if it is exhausted.
   [[nodiscard]] virtual float* allocate(std::size_t elements) = 0;
-  /// The others are done in the order of the calls; they need not be done when they return.
+  /// Zeroes `values`. `clear` and `add` run in the order of calls, and may run after they return.
   virtual void clear(float* values, std::size_t elements) = 0;
-  /// to[i] = to[i] + from[i], each rounded once.
+  /// to[i] = to[i] + from[i], rounded once.
   virtual void add(float* to, const float* from, std::size_t elements) = 0;
 };
 
-/// In memory that the other workers of the host may read. Done when its calls return; `add` may be
-/// called by the lane's thread as well.
+/// Allocates in memory that the host's other workers may read. Calls are synchronous; the lane's
+/// thread may call `add` too.
 class HostGradientMemory final : public GradientMemory {
  public:
-  /// @pre `host` lives while anything is allocated
+  /// @pre `host` outlives the allocations
   explicit HostGradientMemory(HostMemory& host) : host_(host) {}
   [[nodiscard]] float* allocate(std::size_t elements) override;
   void clear(float* values, std::size_t elements) override;

@@ -24,7 +24,7 @@ HostGroup HostGroup::among(const std::vector<int>& workers) const {
   for (std::size_t name = 0; name < workers.size(); ++name) {
     const auto found = std::ranges::find(names_, workers[name]);
     if (found == names_.end()) {
-      continue;  // of another host
+      continue;  // on another host
     }
     const std::size_t place = places_[static_cast<std::size_t>(found - names_.begin())];
     if (place == view_->position) {
@@ -51,7 +51,7 @@ void HostGroup::publish(std::size_t flag, std::uint64_t value) {
 
 void HostGroup::ring() const {
   view_->bell->fetch_add(1, std::memory_order_seq_cst);
-  // Whoever counts itself in after this sees the new bell and does not sleep.
+  // A waiter counted after this load sees the new bell and does not sleep.
   if (view_->waiters->load(std::memory_order_seq_cst) > 0) {
     futex_wake_all(*view_->bell);
   }

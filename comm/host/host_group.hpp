@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The workers of one host, who have met (comm/host/host_memory.hpp): what the others have
-// allocated, and flags that say how far each has come. Used by the lane's thread.
+// Connects the workers of one host: each reads the others' allocations, and flags that show each
+// worker's progress. Made by comm/host/host_memory.hpp; used by the lane's thread.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ struct HostView;
 class HostGroup {
  public:
   explicit HostGroup(HostView view);
-  /// As those of `workers` see it who are of this host, each called by its place in `workers`;
-  /// they alone are asked for flags. Borrows nothing: the memory lives as long as one of the two.
-  /// @pre the own one is among them
+  /// Returns the group of those `workers` that run on this host, numbered by place in `workers`.
+  /// Only they are asked for flags. The memory lives as long as either group.
+  /// @pre `workers` contains this worker
   [[nodiscard]] HostGroup among(const std::vector<int>& workers) const;
   HostGroup(HostGroup&&) noexcept;
   HostGroup& operator=(HostGroup&&) = delete;
@@ -27,26 +27,26 @@ class HostGroup {
   HostGroup(const HostGroup&) = delete;
   HostGroup& operator=(const HostGroup&) = delete;
 
-  /// Worker indices, ascending, the own one among them.
+  /// Worker indices, ascending; includes this worker.
   [[nodiscard]] const std::vector<int>& members() const;
   [[nodiscard]] std::size_t size() const { return members().size(); }
-  /// Place of this worker in members().
+  /// This worker's place in members().
   [[nodiscard]] std::size_t position() const;
-  /// What `member` (a position) allocated as its `index`-th own memory; read-only for the others.
+  /// Memory `index` among `member`'s own allocations; read-only for the others.
   [[nodiscard]] const float* own_memory(std::size_t member, std::size_t index) const;
 
-  /// Sets an own flag and wakes the others' lanes; what was written before is visible to whoever
-  /// sees it. Values of one flag only grow.
+  /// Sets this worker's flag and wakes the host's lanes. A worker that sees the flag also sees all
+  /// earlier writes. @pre a flag's values only grow
   void publish(std::size_t flag, std::uint64_t value);
   [[nodiscard]] std::uint64_t published(std::size_t member, std::size_t flag) const;
   /// Whether every member's `flag` is at least `value`.
   [[nodiscard]] bool all_published(std::size_t flag, std::uint64_t value) const;
-  /// The first member (a worker index) whose `flag` is below `value`; -1: none.
+  /// The first member (a worker index) whose `flag` is below `value`; -1 if none.
   [[nodiscard]] int first_below(std::size_t flag, std::uint64_t value) const;
 
-  /// A number that changes with every publish of any member: read it, look at the flags, then wait.
+  /// Changes with every publish of any member: read it, check the flags, then wait_for_bell.
   [[nodiscard]] std::uint32_t bell() const;
-  /// Changes it without a publish: ends every wait_for_bell of the host.
+  /// Changes the bell without a publish, which ends every wait_for_bell on the host.
   void ring() const;
   /// Sleeps until bell() differs from `seen` or `limit` has passed.
   void wait_for_bell(std::uint32_t seen, std::chrono::microseconds limit) const;
@@ -54,9 +54,9 @@ class HostGroup {
  private:
   explicit HostGroup(std::shared_ptr<HostView> view) : view_(std::move(view)) {}
 
-  std::shared_ptr<HostView> view_;   // of all workers of the host: a group's views share it
+  std::shared_ptr<HostView> view_;   // of all workers of the host; shared with groups of `among`
   std::vector<int> names_;           // by member
-  std::vector<std::size_t> places_;  // by member, in the view
+  std::vector<std::size_t> places_;  // by member: index into the view
   std::size_t position_ = 0;
 };
 

@@ -39,7 +39,7 @@ Arena adopted(MappedMemory memory) {
 struct HostMemory::State {
   Setup setup;
   HostView view;
-  std::vector<SharedSegment> names;  // of what this worker has made, until all have mapped it
+  std::vector<SharedSegment> names;  // own segments' names, until all members have mapped them
   std::uint64_t num_shared = 0;
 
   explicit State(Setup given);
@@ -85,7 +85,7 @@ HostMemory::State::State(Setup given) : setup(std::move(given)) {
 
 void HostMemory::State::start_control() {
   const std::size_t bytes = control_bytes(setup.num_flags);
-  // The mapping outlives the claim on the name; a lone worker needs neither file nor name.
+  // The mapping outlives the name. A lone worker needs neither file nor name.
   self().control_memory = is_alone() ? map_private(bytes) : make("control", bytes);
   Control* control = static_cast<Control*>(self().control_memory.get().data);
   control->magic = kMagic;
@@ -98,7 +98,7 @@ MappedMemory HostMemory::State::make(std::string_view what, std::size_t bytes) {
   return names.emplace_back(path(setup.worker, what), bytes).map();
 }
 
-/// A member that waits under another epoch explains its silence better than the time that passed.
+/// Finds a member that waits under another epoch, because that explains its silence.
 std::optional<std::int64_t> HostMemory::State::other_epoch_of(int worker) const {
   const std::string start = fmt::format("{}{}-", kSegmentPrefix, setup.token);
   const std::string end = fmt::format("-w{}-control", worker);
@@ -275,7 +275,7 @@ HostGroup HostMemory::connect(std::uint64_t fingerprint, const Deadline& deadlin
     state->report(kAllocated);
     state->open_controls(deadline);
     state->await_progress(kAllocated, deadline);
-    state->report(kSeenAll);  // who finds a difference now leaves nobody behind who cannot see it
+    state->report(kSeenAll);  // before any comparison throws, so that every member sees it
     state->await_progress(kSeenAll, deadline);
     state->compare_controls();
     for (std::size_t m = 0; m < view.members.size(); ++m) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The memory that the workers of one host share, while it is laid out: gradients are born in a
-// worker's own segment, which the others only read; the weights of the host lie in one segment, in
-// which each worker writes what it answers for. When all is laid out the workers meet, and a
-// HostMemory becomes a HostGroup. Every epoch has new segments, so that a worker that was given up
-// can touch nothing that is still in use.
+// Allocates the memory that the workers of one host share. Gradients lie in each worker's own
+// segment, which the others only read. The host's weights lie in one segment, in which each worker
+// writes its slices. After allocation the workers meet, and a HostMemory becomes a HostGroup. Every
+// epoch has new segments, so a worker that was given up cannot touch memory in use.
 //
-// A worker that is alone on its host, or whose job says so, has private memory; nothing else
-// changes. Compute thread.
+// A worker alone on its host, or with sharing turned off in the job, has private memory; the
+// interface is the same. Compute thread.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +25,17 @@ namespace gangway::comm {
 class HostMemory {
  public:
   struct Setup {
-    std::vector<int> members;  ///< worker indices, ascending, the own one among them
-    int worker = 0;            ///< own index
+    std::vector<int> members;  ///< worker indices, ascending; includes `worker`
+    int worker = 0;            ///< this worker's index
     std::int64_t epoch = 0;
     std::string token = {};  ///< names the segments: letters and digits, equal on all members, of
                              ///< this start of the run alone; unused by a lone worker
-    std::size_t num_flags = 0;                              ///< a member
-    std::filesystem::path directory = kSharedMemoryFolder;  ///< of the segments
+    std::size_t num_flags = 0;                              ///< per member
+    std::filesystem::path directory = kSharedMemoryFolder;  ///< where the segments lie
   };
 
   explicit HostMemory(Setup setup);
-  /// Of a worker that shares nothing.
+  /// Makes private memory for a worker that shares none.
   [[nodiscard]] static HostMemory alone(int worker, std::size_t num_flags);
   HostMemory(HostMemory&&) noexcept;
   HostMemory& operator=(HostMemory&&) = delete;
@@ -44,20 +43,19 @@ class HostMemory {
   HostMemory& operator=(const HostMemory&) = delete;
   ~HostMemory();
 
-  /// Memory that this worker alone writes and the others may read. All members allocate in the same
-  /// order; sizes may differ.
-  /// @throws EnvironmentError where shared memory is too small, naming what is needed and free.
+  /// Allocates memory that only this worker writes and the others may read. All members allocate in
+  /// the same order; sizes may differ.
+  /// @throws EnvironmentError if shared memory is too small, naming the needed and free bytes.
   [[nodiscard]] Arena allocate_own(std::size_t elements);
-  /// Own allocations so far: the index of the next.
+  /// Number of own allocations so far, which is the index of the next.
   [[nodiscard]] std::size_t num_own() const;
-  /// Memory of the host: the same pages for every member, zeroed. Equal sizes, same order.
+  /// Allocates zeroed memory of the host, the same pages for all members: equal sizes, same order.
   [[nodiscard]] Arena allocate_shared(std::size_t elements, const Deadline& deadline);
 
-  /// Maps what the others allocated, waits until all have done so, and removes the names: from then
-  /// on nothing is left behind, whoever dies. What was allocated here outlives both.
-  /// @param fingerprint  of what lies in the memory (plan hash): must be equal on all members
-  /// @throws CommError naming the member that is silent, of another epoch, or of another
-  /// fingerprint.
+  /// Maps the others' allocations and waits until all members have done so. Then removes the names
+  /// of the segments, so that a later crash leaves no files. The Arenas allocated here stay valid.
+  /// @param fingerprint  of the memory's content (plan hash); must be equal on all members
+  /// @throws CommError naming the member that is silent, or has another epoch or fingerprint.
   [[nodiscard]] HostGroup connect(std::uint64_t fingerprint, const Deadline& deadline) &&;
 
  private:

@@ -14,16 +14,16 @@
 
 namespace gangway::comm {
 
-/// What a worker says of its streams to and from one other. Its own alone to write.
+/// One worker's record of its streams to and from one peer. Only that worker writes it.
 struct alignas(kCacheLine) HostStreams::Entry {
-  std::int32_t worker;   // the other
-  std::uint64_t offset;  // of the ring to it, from the directory
+  std::int32_t worker;   // the peer
+  std::uint64_t offset;  // of the ring to the peer, from the directory
   std::uint64_t capacity;
-  alignas(kCacheLine) std::atomic<std::uint64_t> written;  // to it, since the start: bytes
-  alignas(kCacheLine) std::atomic<std::uint64_t> taken;    // of what it wrote: bytes
+  alignas(kCacheLine) std::atomic<std::uint64_t> written;  // bytes sent to the peer since the start
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken;    // bytes received from the peer
 };
 
-/// At the start of a worker's memory; the entries follow, then the rings.
+/// Lies at the start of a worker's memory; the entries follow, then the rings.
 struct alignas(kCacheLine) HostStreams::Directory {
   std::uint64_t num_entries;
 
@@ -43,8 +43,8 @@ struct alignas(kCacheLine) HostStreams::Directory {
 
 namespace {
 
-/// Calls `copy(place in the ring, place in the piece, bytes)` for the stretches of a piece that
-/// begins `position` bytes after the stream did: two, where the ring's end is amid it.
+/// Calls `copy(place in the ring, place in the piece, bytes)` for each contiguous stretch of a
+/// piece that begins at stream byte `position`: two if the piece wraps around the ring's end.
 template <typename Copy>
 void for_each_stretch(std::size_t capacity, std::uint64_t position, std::size_t bytes,
                       const Copy& copy) {
@@ -114,7 +114,7 @@ HostStreams::HostStreams(StreamMemory& own, const HostGroup& group) : group_(gro
 std::size_t HostStreams::write(int worker, std::span<const std::byte> bytes) {
   const Ends& ends = ends_.at(worker);
   const std::uint64_t written = ends.own->written.load(std::memory_order_relaxed);
-  // What the other has taken it has copied: its place may be written again.
+  // Bytes that the peer has taken may be overwritten.
   const std::uint64_t under_way = written - ends.other->taken.load(std::memory_order_acquire);
   const std::size_t count = std::min(bytes.size(), ends.out.size() - under_way);
   if (count == 0) {

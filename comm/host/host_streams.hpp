@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Streams of bytes between workers of one host, one for each ordered pair that asks for it: a ring
-// in the sender's own memory, which the receiver reads and nobody else writes. Room for them is
-// laid out with the rest of the host's memory (comm/host/host_memory.hpp), and so leaves nothing
-// behind. Laid out and met on the compute thread, used by the lane's. Used by
-// comm/tensors/tensor_channel.hpp.
+// Streams bytes between two workers of one host through a ring, one per ordered pair. The ring lies
+// in the sender's own memory; only the sender writes it, the receiver reads it. Allocated with the
+// host's memory (comm/host/host_memory.hpp), so a crash leaves no files. Made on the compute
+// thread, used on the lane's. Called by comm/tensors/tensor_channel.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +17,17 @@
 
 namespace gangway::comm {
 
-/// Of one stream. What is longer goes through it piece by piece, so that this decides how often two
-/// lanes wake each other: docs/measurements.md.
+/// Capacity of one stream. Longer tensors pass piece by piece, so it sets how often two lanes wake
+/// each other: docs/measurements.md.
 inline constexpr std::size_t kStreamBytes = std::size_t{1} << 20U;
 
-/// The rings of the streams that one worker sends, before the host's workers have met.
+/// The rings for this worker's sends, before the host's workers have met.
 class StreamMemory {
  public:
-  /// @param peers  workers of the host to which this one sends and from which it receives,
-  ///               ascending; the others name this one likewise
+  /// @param peers  workers of the host with a stream to and from this worker, ascending; each peer
+  ///               names this worker too
   /// @pre all workers of the host make theirs, at the same place among their allocations
-  /// @throws EnvironmentError where shared memory is too small, naming what is needed and free
+  /// @throws EnvironmentError if shared memory is too small, naming the needed and free bytes
   StreamMemory(HostMemory& memory, const std::vector<int>& peers,
                std::size_t capacity = kStreamBytes);
 
@@ -40,25 +39,25 @@ class StreamMemory {
 
 class HostStreams {
  public:
-  /// @param own, group  outlive this
-  /// @throws InvariantError where two workers do not name each other
+  /// @param own, group  outlive this object
+  /// @throws InvariantError if two workers do not name each other
   HostStreams(StreamMemory& own, const HostGroup& group);
 
-  /// Whether there is a stream to `worker`, and one from it. Any thread.
+  /// Whether there are streams to and from `worker`. Any thread.
   [[nodiscard]] bool reach(int worker) const { return ends_.contains(worker); }
-  /// Writes as much as there is room for, and returns how many bytes. Never waits.
+  /// Writes as many bytes as the ring has room for, and returns their number. Never waits.
   /// @pre reach(worker)
   [[nodiscard]] std::size_t write(int worker, std::span<const std::byte> bytes);
-  /// Takes as much as is there, at most bytes.size(), and returns how many bytes.
+  /// Reads the bytes that are available, at most bytes.size(), and returns their number.
   /// @pre reach(worker)
   [[nodiscard]] std::size_t read(int worker, std::span<std::byte> bytes);
-  /// Wakes the lanes of the host, to see what was written, and what has room again.
+  /// Wakes the host's lanes to read new bytes or to use new room.
   void ring() const { group_.get().ring(); }
 
  private:
   struct Entry;
   struct Directory;
-  /// Of the streams to and from one worker.
+  /// The streams to and from one worker.
   struct Ends {
     Entry* own = nullptr;
     const Entry* other = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a process sees of its host's workers: filled by comm/host/host_memory.cpp, used by
+// One process's view of its host's workers. Filled by comm/host/host_memory.cpp, used by
 // comm/host/host_group.cpp.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace gangway::comm {
 struct HostView {
   struct Member {
     MappedMemory control_memory;
-    Control* control = nullptr;  // read-only unless it is the own or the first member's
+    Control* control = nullptr;  // read-only except this worker's and the first member's
     std::vector<MappedMemory> own_memory;
     std::vector<const float*> own;
   };
-  std::vector<int> workers;  // ascending, as the members
+  std::vector<int> workers;  // ascending; same order as `members`
   std::vector<Member> members;
-  std::size_t position = 0;                       // of the own one
+  std::size_t position = 0;                       // of this worker
   std::atomic<std::uint32_t>* bell = nullptr;     // of the first member
-  std::atomic<std::uint32_t>* waiters = nullptr;  // the same
+  std::atomic<std::uint32_t>* waiters = nullptr;  // of the first member
 };
 
 }  // namespace gangway::comm

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the workers of a host tell each other through memory, and how they sleep on it: the part of
-// comm/host/host_group.cpp that is laid out in shared memory. Every field that changes after the
-// start is atomic.
+// Lays out the shared memory through which a host's workers signal each other, and sleeps on it.
+// Every field that changes after the start is atomic. Called by comm/host/host_group.cpp.
 #pragma once
 
 #include <array>
@@ -19,17 +18,17 @@
 namespace gangway::comm {
 
 inline constexpr std::uint64_t kMagic = 0x3153594157474e47;  // "GNGWAYS1": this layout
-inline constexpr std::size_t kMostAllocations = 64;          // own ones of a member
+inline constexpr std::size_t kMostAllocations = 64;          // most own allocations of a member
 inline constexpr std::size_t kCacheLine = 64;
 
-/// How far a member has come. Only grows.
+/// A member's progress through the meeting. Only grows.
 enum Progress : std::uint32_t { kMade = 0, kAllocated = 1, kSeenAll = 2, kMappedAll = 3 };
 
 struct alignas(kCacheLine) Flag {
   std::atomic<std::uint64_t> value;
 };
-/// At the start of a member's control segment; as many flags follow as all have agreed on. Read by
-/// the others; the bell of the first member is written by all.
+/// The start of a member's control segment, followed by the agreed number of flags. Other members
+/// read it; all members write the first member's bell.
 struct alignas(kCacheLine) Control {
   std::atomic<std::uint32_t> progress;  // everything up to the bell is valid from kAllocated on
   std::int32_t worker;
@@ -53,8 +52,8 @@ inline std::size_t control_bytes(std::size_t num_flags) {
   return sizeof(Control) + num_flags * sizeof(Flag);
 }
 
-/// Sleeps while `word` is `seen`, no longer than `limit`; may return earlier for no reason.
-/// Not FUTEX_PRIVATE: the word is known by another address in another process.
+/// Sleeps while `word` equals `seen`, at most for `limit`; may wake early. Not FUTEX_PRIVATE,
+/// because each process maps the word at another address.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
                        std::chrono::microseconds limit) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);

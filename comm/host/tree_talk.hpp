@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all members of a group tell one of them, and what that one tells all, over a binomial tree:
-// two messages a member, and log2 of their number one after another. Used by the lane's thread.
+// Gathers all members' data at one member, or sends one member's data to all, over a binomial tree:
+// two messages per member, log2 of their number in sequence. Used by the lane's thread.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@ namespace gangway::comm {
 
 class TreeTalk {
  public:
-  /// @param peers  of `transport`, the own one among them; the first is told by all, and tells all.
-  /// Equal on all members
+  /// @param peers  workers of `transport`, equal on all members, including this one. The first is
+  /// the root: it gathers and tells
   TreeTalk(Transport& transport, std::vector<int> peers);
-  /// Among all workers of `transport`.
+  /// Makes the tree over all workers of `transport`.
   explicit TreeTalk(Transport& transport);
 
   [[nodiscard]] bool is_first() const { return place_ == 0; }
-  /// Brings the members' parts of `all` to the first. The part of the member at place p, by
-  /// `begins` [n + 1], goes from begins[p] to begins[p + 1]; elsewhere only parts of those further
-  /// down the tree come in. Both stay until `advance` has said that it is over.
+  /// Gathers the members' parts at the first. The part of the member at place p is the bytes
+  /// [begins[p], begins[p + 1]) of `all`; other members receive only their subtree's parts.
+  /// Both spans must stay valid until `advance` returns true.
   void gather(MessageTag tag, std::span<std::byte> all, std::span<const std::size_t> begins);
-  /// Brings `what` of the first to all. @pre nothing is under way
+  /// Sends `what` of the first member to all. @pre no gather or tell is under way
   void tell(MessageTag tag, std::span<std::byte> what);
   /// @return whether this member has done its part. @throws CommError as Transport::done
   [[nodiscard]] bool advance();
-  /// Waits for that. @param what  is talked about. @throws CommError naming a silent worker
+  /// Waits until `advance` is true. @param what  for messages. @throws CommError naming a worker
   void finish(const Deadline& deadline, std::string_view what);
-  /// What is still on its way.
+  /// Requests that are not done.
   [[nodiscard]] std::span<const PendingRequest> pending() const { return pending_; }
 
  private:
@@ -43,15 +43,15 @@ class TreeTalk {
   template <typename Visit>
   void for_children(const Visit& visit) const;
   [[nodiscard]] std::size_t parent() const { return place_ & (place_ - 1); }
-  /// Behind the last place that is below `place` in the tree.
+  /// The place after the last place in the subtree of `place`.
   [[nodiscard]] std::size_t end_below(std::size_t place) const;
 
   Transport& transport_;
   std::vector<int> peers_;  // by place
   std::size_t place_ = 0;
   MessageTag tag_;
-  std::span<const std::byte> to_parent_;    // when the children's parts are there
-  std::span<const std::byte> to_children_;  // when the parent's word is there
+  std::span<const std::byte> to_parent_;    // sent when the children's parts have arrived
+  std::span<const std::byte> to_children_;  // sent when the parent's data has arrived
   std::vector<PendingRequest> pending_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The check of NCCL's calls.
+// Checks the results of NCCL's calls.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 
 namespace gangway::comm {
 
-/// @throws CommError naming `what` unless `result` is success or, for a non-blocking communicator,
-/// still in progress.
+/// @throws CommError naming `what` unless `result` is ncclSuccess, or ncclInProgress, which a
+/// non-blocking communicator returns.
 inline void check(ncclResult_t result, const char* what) {
   if (result != ncclSuccess && result != ncclInProgress) {
     throw CommError(fmt::format("{}: {}; NCCL_DEBUG=WARN makes NCCL say more", what,

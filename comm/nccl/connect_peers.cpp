@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kWhat = "connecting with the other workers over NCCL";
 
-/// Sends a number to each worker that `sends_to`, and receives one from each that `hears`.
+/// Sends a number to each worker for which `sends_to`, and receives one for which `hears`.
 void exchange_numbers(NcclSession& session, const std::function<bool(int)>& sends_to,
                       const std::function<bool(int)>& hears) {
   const auto workers = static_cast<std::size_t>(session.num_workers());
@@ -32,7 +32,7 @@ void exchange_numbers(NcclSession& session, const std::function<bool(int)>& send
     }
   });
   session.watch(session.stream(), kWhat);
-  const bool is_drained = session.drain();  // before the memory goes
+  const bool is_drained = session.drain();  // before `memory` is freed
   session.throw_if_failed();
   if (!is_drained) {
     throw CommError(kWhat);

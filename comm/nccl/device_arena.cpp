@@ -10,7 +10,7 @@
 namespace gangway::comm {
 namespace {
 
-/// The driver is not linked with: machines that only build have none.
+/// Resolved at run time, because build machines have no driver to link with.
 struct Driver {
   decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
   decltype(&cuMemAddressReserve) reserve = nullptr;
@@ -24,7 +24,7 @@ struct Driver {
 
 template <typename Function>
 void find(Function& function, const char* name) {
-  constexpr unsigned int kSince = 12'000;  // these calls are as they were in CUDA 12.0
+  constexpr unsigned int kSince = 12'000;  // these calls have their CUDA 12.0 signatures
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
   check(cudaGetDriverEntryPointByVersion(name, &found, kSince, cudaEnableDefault, &result),
@@ -74,7 +74,7 @@ CUmemAllocationProp on_current_device() {
   return properties;
 }
 
-/// Of what memory comes in, in bytes.
+/// The driver's allocation unit, in bytes.
 std::size_t granule() {
   const CUmemAllocationProp properties = on_current_device();
   std::size_t bytes = 0;
@@ -106,7 +106,7 @@ DeviceArena::DeviceArena(std::size_t elements, std::span<const ElementRange> hel
   Block reserved{.bytes = bytes};
   require(driver().reserve(&reserved.address, bytes, 0, 0, 0), "reserving addresses", bytes);
   addresses_.reset(reserved);
-  std::size_t mapped = 0;  // up to there
+  std::size_t mapped = 0;  // elements are mapped up to this byte
   for (std::size_t copy = 0; copy < copies; ++copy) {
     for (const ElementRange& range : held) {
       const std::size_t first = (copy * elements + range.begin) * sizeof(float) / unit * unit;
@@ -118,7 +118,7 @@ DeviceArena::DeviceArena(std::size_t elements, std::span<const ElementRange> hel
       }
     }
   }
-  // No other stream is ordered behind the default one.
+  // Streams other than the default stream are not ordered after cudaMemset.
   check(cudaStreamSynchronize(nullptr), "zeroing device memory");
 }
 
@@ -127,7 +127,7 @@ void DeviceArena::map(Block block) {
   CUmemGenericAllocationHandle memory{};
   require(driver().create(&memory, block.bytes, &properties, 0), "allocating", block.bytes);
   const CUresult mapped = driver().map(block.address, block.bytes, 0, memory, 0);
-  (void)driver().release(memory);  // lives as long as it is mapped
+  (void)driver().release(memory);  // the mapping keeps it alive
   require(mapped, "mapping device memory", block.bytes);
   mappings_.emplace_back(block);
   const CUmemAccessDesc access{.location = properties.location,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Arenas in device memory of which a worker holds only a part: places are those of the whole arena,
-// and memory is there for what is held (CUDA driver API, "Virtual Memory Management"). Whoever
-// touches the rest fails, as with any address that is nobody's.
+// Allocates arenas in device memory of which a worker holds only parts. Offsets are those of the
+// whole arena; only the held ranges are backed by memory (CUDA driver API, "Virtual Memory
+// Management"). An access to another range is an invalid address.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace gangway::comm {
 class DeviceArena {
  public:
   DeviceArena() = default;
-  /// Zeroed memory on the current device for `held` of an arena of so many float32, `copies` of it
-  /// in a row; `held` ascends. @throws EnvironmentError when it is exhausted.
+  /// Allocates zeroed memory on the current device for the ranges `held`, ascending, of an arena of
+  /// `elements` float32, `copies` times in a row. @throws EnvironmentError if memory is exhausted.
   DeviceArena(std::size_t elements, std::span<const ElementRange> held, std::size_t copies = 1);
 
-  /// Of the whole arena's first element, whether or not that is held; null: of no arena.
+  /// The address of the arena's element 0, held or not; null for a default-made arena.
   [[nodiscard]] float* data() const;
   [[nodiscard]] explicit operator bool() const { return data() != nullptr; }
-  /// What NCCL can be given to register: all of it, or nothing where only parts are there.
+  /// The memory to register with NCCL: the whole arena, or empty if only parts are held.
   [[nodiscard]] std::span<float> registrable() const;
 
  private:
@@ -48,7 +48,7 @@ class DeviceArena {
   void map(Block block);
 
   std::size_t elements_ = 0;
-  NcclMemory whole_;  // where all is held, which NCCL transfers without copies
+  NcclMemory whole_;  // used if the whole arena is held; NCCL transfers it without copies
   UniqueHandle<AddressTraits> addresses_;
   std::vector<UniqueHandle<MappingTraits>> mappings_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In which order the buckets of one network are launched: always that of the plan, whatever order
-// their gradients become ready in, because NCCL pairs operations by their order. Pure.
+// Orders the launches of one network's buckets: always the plan's order, whatever order their
+// gradients become ready in, because NCCL pairs operations by order. Thread-safe as marked below.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,19 @@ class LaunchOrder {
 
   // --- compute thread ---
 
-  /// Starts a phase: no bucket is ready. @throws InvariantError if the last one is not launched.
+  /// Starts a phase with no bucket ready. @throws InvariantError unless the last phase is launched.
   void open();
   [[nodiscard]] bool is_ready(std::size_t bucket) const {
     return ready_[bucket].load(std::memory_order_relaxed);
   }
-  /// What the launching thread needs for `bucket` is in place. @pre a phase is open
+  /// Marks the inputs of `bucket` as in place. @pre a phase is open
   void ready(std::size_t bucket) { ready_[bucket].store(true, std::memory_order_release); }
 
   // --- launching thread ---
 
-  /// The next bucket to be launched, if it is ready.
+  /// The next bucket to launch, if it is ready.
   [[nodiscard]] std::optional<std::size_t> next() const;
-  /// `next` lies on its stream.
+  /// Marks the bucket of `next` as launched.
   void launched() { launched_.fetch_add(1, std::memory_order_release); }
 
   // --- any thread ---

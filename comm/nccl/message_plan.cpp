@@ -16,12 +16,12 @@ namespace {
 using Bucket = MessagePlan::Bucket;
 using Source = MessagePlan::Source;
 
-/// A partial of a worker of the host, or a sum of another host.
+/// A partial of a worker of this host, or a sum of another host.
 struct Summand {
   MicrobatchRange microbatches;
-  int peer = 0;  ///< whose partial it is, or who sends the sum
+  int peer = 0;  ///< owner of the partial, or sender of the sum
   Source::From from = Source::From::kOwn;
-  std::size_t partial = 0;  ///< index among the peer's
+  std::size_t partial = 0;  ///< index among the peer's partials or sums
 };
 
 std::vector<int> each_its_own(int num_workers) {
@@ -36,7 +36,7 @@ std::vector<MicrobatchRange> microbatches_of(const std::vector<Summand>& summand
   return subtrees;
 }
 
-/// What a worker sends and receives, bucket by bucket.
+/// Writes one worker's sends and receives, bucket by bucket.
 class Writer {
  public:
   Writer(const BucketPlan& plan, const std::vector<MicrobatchRange>& ranges, int num_microbatches,
@@ -84,7 +84,7 @@ class Writer {
     Bucket bucket{.slice = plan_.slice(index, worker_)};
     add_own_slice(bucket);
     add_host_sums(index, bucket);
-    // A worker's subtrees ascend, so its partials do too: the order in which it sends them.
+    // A worker's subtrees ascend, so its partials arrive in ascending order.
     std::ranges::stable_sort(bucket.host_receives, {}, &MessagePlan::Receive::peer);
     std::ranges::stable_sort(bucket.receives, {}, &MessagePlan::Receive::peer);
     add_host_sends(index, bucket);
@@ -152,7 +152,7 @@ class Writer {
       if (peer == worker_) {
         continue;
       }
-      std::vector<int> owners = served;  // as it takes them: its own slice first
+      std::vector<int> owners = served;  // in the peer's receive order: its own slice first
       owners.insert(owners.begin(), peer);
       for (const int owner : owners) {
         const ElementRange theirs = plan_.slice(index, owner);
@@ -194,8 +194,8 @@ class Writer {
   int worker_;
   ReductionRoutes own_;
   std::size_t num_own_ = 0;                                  // partials
-  std::vector<Summand> partials_;                            // of the host
-  std::vector<Summand> summands_;                            // of own slices
+  std::vector<Summand> partials_;                            // of the host's workers
+  std::vector<Summand> summands_;                            // of this worker's slices
   std::vector<std::pair<int, std::vector<int>>> served_by_;  // by worker of the host
   std::size_t own_received_ = 0;
   std::size_t shared_begin_ = 0;

@@ -20,7 +20,7 @@ NcclMemory allocate_nccl_memory(std::size_t bytes) {
   }
   NcclMemory owned(memory);
   check(cudaMemset(memory, 0, wanted), "zeroing device memory");
-  // No other stream is ordered behind the default one.
+  // Streams other than the default stream are not ordered after cudaMemset.
   check(cudaStreamSynchronize(nullptr), "zeroing device memory");
   return owned;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Device memory that NCCL can transfer from and to without copies. The memory outlives sessions;
-// each epoch registers it anew.
+// Allocates device memory that NCCL transfers without copies. The memory outlives sessions; each
+// epoch registers it again.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct NcclMemoryTraits {
 };
 using NcclMemory = UniqueHandle<NcclMemoryTraits>;
 
-/// Zeroed memory on the current device. @throws EnvironmentError when it is exhausted.
+/// Allocates zeroed memory on the current device. @throws EnvironmentError if it is exhausted.
 [[nodiscard]] NcclMemory allocate_nccl_memory(std::size_t bytes);
 
-/// A registration with one session, which outlives it.
+/// Registers memory with one session, which outlives the registration.
 class NcclRegistration {
  public:
   NcclRegistration(NcclSession& session, void* memory, std::size_t bytes)

@@ -28,7 +28,7 @@ std::byte* bytes_at(const NcclMemory& memory, std::size_t offset) {
   return static_cast<std::byte*>(memory.get()) + offset;
 }
 
-/// Null where there is no memory.
+/// Returns null if there is no memory.
 float* floats_at(const NcclMemory& memory, std::size_t element) {
   return memory ? static_cast<float*>(memory.get()) + element : nullptr;
 }
@@ -68,7 +68,7 @@ void NcclReducer::allocate() {
   const std::size_t elements = setup_.layout->size();
   const bool rounds = setup_.wire != WireType::kFloat32;
   const auto allocate_registered = [&](NcclMemory& memory, std::size_t bytes) {
-    if (bytes > 0) {  // NCCL takes megabytes for each
+    if (bytes > 0) {  // each allocation takes megabytes in NCCL
       memory = allocate_nccl_memory(bytes);
       registrations_.push_back(std::make_unique<NcclRegistration>(session_, memory.get(), bytes));
     }
@@ -162,10 +162,10 @@ void NcclReducer::set_up_sums() {
       update.moments[i] = setup_.moments[i] + range.begin;
     }
     if (mean_) {
-      // The sum has been made already, by `sum` or by NCCL.
+      // `sum` or NCCL has already made the sum.
       update.program = running_sum_program(1);
       update.summands = {.values = {sum.out}};
-      // ncclAvg has divided by the number of workers.
+      // ncclAvg has already divided by the number of workers.
       update.scale = setup_.order == NcclOrder::kExact
                          ? 1.0F
                          : share * static_cast<float>(session_.num_workers());
@@ -205,7 +205,7 @@ bool NcclReducer::advance() {
   }
   bool launched = false;
   while (const std::optional<std::size_t> bucket = launches_.next()) {
-    check(cudaSetDevice(session_.device()), setup_.network);  // of the lane's thread
+    check(cudaSetDevice(session_.device()), setup_.network);  // the lane thread's current device
     launch_bucket(*bucket);
     launches_.launched();
     launched = true;
@@ -330,7 +330,7 @@ void NcclReducer::all_reduce(std::size_t bucket) {
     check(ncclAllReduce(own.out, own.out, static_cast<std::size_t>(own.elements), ncclFloat32,
                         ncclAvg, communicator, session_.stream()),
           "averaging gradients");
-    // As a ring does it: each worker sends all parts but one twice.
+    // As in a ring: each worker sends all parts but one twice.
     const auto workers = static_cast<std::size_t>(session_.num_workers());
     session_.count_sent(2 * (workers - 1) * static_cast<std::size_t>(own.elements) * sizeof(float) /
                         workers);
@@ -376,7 +376,7 @@ void NcclReducer::exchange_weights(const WeightMessages& sends, const WeightMess
 void NcclReducer::await(cudaStream_t stream) { await_bucket(events_.size() - 1, stream); }
 
 void NcclReducer::await_bucket(std::size_t bucket, cudaStream_t stream) {
-  // Where updates wait for the norm, all weights are launched with the last bucket.
+  // If updates wait for the norm, all weights are launched with the last bucket.
   const std::size_t needed = agrees() ? events_.size() : bucket + 1;
   if (launches_.num_launched() < needed) {
     throw InvariantError(

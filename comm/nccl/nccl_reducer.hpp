@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The reduction of one network on CUDA devices. Exact: partials of each bucket travel by grouped
-// send and receive to the owners of its slices, between hosts as the sums of a host
-// (comm/nccl/message_plan.hpp), one fused kernel adds them in tree order and updates the slice, and
-// the new weights travel back. All by streams and events: no thread waits for the GPU.
+// Reduces one network on CUDA devices. In exact order, partials of each bucket travel by grouped
+// sends and receives to the owners of its slices, between hosts as host sums
+// (comm/nccl/message_plan.hpp). One fused kernel adds them in tree order and updates the slice, and
+// the new weights travel back. Streams and events order all work: no thread waits for the GPU.
 //
-//   prepare(constants, compute)     compute thread; in front of a captured graph, not in it
-//   open()                          compute thread: no bucket is ready
-//   bucket_ready(bucket, compute)   the thread of the hook: the bucket's last gradient lies on
-//                                   `compute`, and nothing behind it needs the bucket's old weights
-//   record_ready(bucket, compute)   the same where `compute` is captured: in each launch of the
-//   graph bucket_played(bucket)           compute thread: the graph is launched all_ready(compute)
-//   compute thread: whatever did not fire travels as it is advance()                       lane,
-//   after any of the above: launches what is next and ready await(compute)                  compute
-//   thread, when the lane has launched all: what follows on
-//                                   `compute` sees the new weights
+//   prepare(constants, compute)    compute thread, before a captured graph and not in it
+//   open()                         compute thread: starts a phase, no bucket is ready
+//   bucket_ready(bucket, compute)  hook's thread: the bucket's last gradient lies on `compute`, and
+//                                  no later work there needs the bucket's old weights
+//   record_ready(bucket, compute)  the same while `compute` is captured, for each graph launch
+//   bucket_played(bucket)          compute thread: the graph is launched
+//   all_ready(compute)             compute thread: marks the remaining buckets as ready
+//   advance()                      lane, after any of the above: launches the next ready buckets
+//   await(compute)                 compute thread, after the lane has launched all: later work on
+//                                  `compute` sees the new weights
 //
-// One lane launches for all networks, and a phase is launched whole before the next is opened: the
-// same order on every worker, whatever the timing.
+// One lane launches for all networks, and launches a phase whole before the next is opened. So the
+// order is equal on every worker.
 #pragma once
 
 #include <cstdint>
@@ -34,51 +34,50 @@
 
 namespace gangway::comm {
 
-/// kExact: the job's tree, the same bits on any layout. kNcclOrder, declared inexact: the mean by
-/// ncclAllReduce in an order of NCCL's own; every worker updates every weight.
+/// kExact: the job's tree, equal bits on any layout. kNcclOrder, declared inexact: ncclAllReduce
+/// makes the mean in NCCL's order, and every worker updates every weight.
 enum class NcclOrder : std::uint8_t { kExact, kNcclOrder };
 
 class NcclReducer final : public Exchange {
  public:
   struct Setup {
     const char* network = "";             ///< a literal, for messages
-    const ArenaLayout* layout = nullptr;  ///< outlives the reducer, as does plan
+    const ArenaLayout* layout = nullptr;  ///< layout and plan outlive the reducer
     const BucketPlan* plan = nullptr;
     std::vector<MicrobatchRange> ranges;  ///< of every worker
-    std::vector<int> hosts = {};          ///< by worker: equal on one host; empty: each its own
+    std::vector<int> hosts = {};          ///< by worker; equal values: one host; empty: a host each
     int num_microbatches = 1;
     NcclOrder order = NcclOrder::kExact;
-    /// Of sums between hosts; 16 bits are declared inexact.
+    /// The type of sums between hosts; 16 bits are declared inexact.
     WireType wire = WireType::kFloat32;
     double clip_norm = 0.0;   ///< global norm; 0: no clipping
-    bool tells_norm = false;  ///< squared_norm() without clipping, too
-    /// Losses may be scaled, as the constants say; where the norm is not finite all workers skip
-    /// the update.
+    bool tells_norm = false;  ///< computes squared_norm() also without clipping
+    /// Whether losses may be scaled (UpdateConstants::unscale); if the norm is then not finite, all
+    /// workers skip the update.
     bool skips = false;
-    /// Device memory of the layout's size each, valid as long as the reducer; weights and partials
-    /// travel without copies where they are registered with the session
-    /// (comm/nccl/nccl_memory.hpp).
+    /// Device memory, each of the layout's size; outlives the reducer. Weights and partials that
+    /// are registered with the session (comm/nccl/nccl_memory.hpp) travel without copies.
     float* weights = nullptr;
     OptimizerKind optimizer = OptimizerKind::kAdam;
     PerMoment<float*> moments = {};
-    float* average = nullptr;            ///< null: the network keeps none
+    float* average = nullptr;            ///< null: the network has no weight average
     std::vector<const float*> partials;  ///< sums of the own whole subtrees, left to right
-    /// Where the session's workers share one chunk of a network that is clipped: all who hold some
-    /// of it, and agree on its norm.
+    /// For clipping a network that is cut into chunks: the workers of all chunks, which agree on
+    /// its norm. The reducer's own session then holds one chunk.
     struct Whole {
-      NcclSession* session = nullptr;  ///< for this alone; null: the others have no part of it
-      /// By their numbers among all workers; outlives the reducer.
+      NcclSession* session = nullptr;  ///< used only for this; null: this session holds all
+      /// Slices by index among all workers; outlives the reducer.
       const BucketPlan* plan = nullptr;
-      std::vector<int> workers = {};  ///< these numbers, by place in the session
+      std::vector<int> workers = {};  ///< index among all workers, by place in `session`
     };
     Whole whole = {};
-    UpdateViewer* viewer = nullptr;  ///< outlives the reducer; null: nobody sees updates
+    UpdateViewer* viewer = nullptr;  ///< outlives the reducer; null: no viewer
   };
 
-  /// @throws InvariantError if the setup is not that of the session's workers or asks for what
-  /// NCCL's own order cannot do.
+  /// @throws InvariantError if the setup does not match the session's workers, or NCCL's own order
+  /// cannot do what it asks for.
   NcclReducer(NcclSession& session, Setup setup);
-  /// Waits for what is launched: freeing its memory waits for no stream.
+  /// Waits for launched work because freeing the memory waits for no stream.
   ~NcclReducer() override {
     (void)session_.drain();
     if (setup_.whole.session != nullptr) {
@@ -90,18 +89,18 @@ class NcclReducer final : public Exchange {
 
   // --- compute thread ---
 
-  /// Gives the next update its numbers, in the order of `stream`. @pre `stream` has awaited the
-  /// last
+  /// Sets the constants of the next update, ordered by `stream`. @pre `stream` has awaited the last
+  /// update
   void prepare(const UpdateConstants& constants, cudaStream_t stream);
   void open() { launches_.open(); }
-  /// Any order; a second time changes nothing.
+  /// Marks `bucket` as ready. Any order; a second call has no effect.
   void bucket_ready(std::size_t bucket, cudaStream_t compute);
-  /// Of a graph that is captured; where none is, what is put there is to be compared with one.
+  /// For a graph under capture; without capture, for a comparison with a graph.
   void record_ready(std::size_t bucket, cudaStream_t compute) {
     record_in_graph(events_[bucket].gradients.get(), compute, setup_.network);
   }
-  /// Copies on the session's stream what `from` is when the graph that was launched last has come
-  /// to where `bucket` is ready. Device memory.
+  /// Copies `from` to `to` on the session's stream once the last launched graph has made `bucket`
+  /// ready. Device memory.
   void copy_when_ready(std::size_t bucket, const float* from, float* to, std::size_t elements) {
     check(cudaStreamWaitEvent(session_.stream(), events_[bucket].gradients.get(), 0),
           setup_.network);
@@ -109,25 +108,25 @@ class NcclReducer final : public Exchange {
                           session_.stream()),
           setup_.network);
   }
-  /// @pre the graph was launched since open(); a second time changes nothing
+  /// @pre the graph was launched since open(). A second call has no effect
   void bucket_played(std::size_t bucket) { launches_.ready(bucket); }
-  /// Returns how many buckets had not been said to be ready.
+  /// Marks all buckets as ready. Returns how many were not marked before.
   std::size_t all_ready(cudaStream_t compute);
-  /// @throws InvariantError if the lane has not launched the weights that are awaited.
+  /// @throws InvariantError if the lane has not launched the awaited weights.
   void await(cudaStream_t stream);
   void await_bucket(std::size_t bucket, cudaStream_t stream);
-  /// Waits on the host for what lies on the session's stream. @throws CommError
+  /// Waits on the host for all work on the session's stream. @throws CommError
   void synchronise();
 
-  /// Device memory with the squared norm of the last update's mean gradient; null where updates do
-  /// not wait for it.
+  /// Device memory with the squared norm of the last update's mean gradient; null if updates do not
+  /// wait for it.
   [[nodiscard]] const double* squared_norm() const;
-  /// Device memory: whether the last update was skipped; null where none is.
+  /// Device memory: whether the last update was skipped; null if updates are never skipped.
   [[nodiscard]] const int* is_skipped() const;
 
   // --- lane ---
 
-  /// Never messages: those are the GPU's business.
+  /// Never kMessages because the GPU waits for messages, not the lane.
   [[nodiscard]] Need needs() const override {
     return launches_.all_launched() ? Need::kNothing : Need::kCompute;
   }
@@ -138,7 +137,7 @@ class NcclReducer final : public Exchange {
     CudaEvent gradients;
     CudaEvent weights;
   };
-  /// The few values that live on the device; in device memory.
+  /// The few values in device memory.
   struct Scalars {
     UpdateConstants constants;
     float clip_scale;
@@ -146,9 +145,9 @@ class NcclReducer final : public Exchange {
     int is_skipped;
   };
 
-  /// Whether updates wait until all know the norm of the mean gradient.
+  /// Whether updates wait until all workers know the mean gradient's norm.
   [[nodiscard]] bool agrees() const { return scales() || setup_.tells_norm; }
-  /// Whether the mean gradient is multiplied by what the norm says.
+  /// Whether the norm scales the mean gradient.
   [[nodiscard]] bool scales() const { return setup_.clip_norm > 0.0 || setup_.skips; }
   void allocate();
   void set_up_sums();
@@ -157,7 +156,7 @@ class NcclReducer final : public Exchange {
   void all_reduce(std::size_t bucket);
   void launch_bucket(std::size_t bucket);
   void decide_clip();
-  /// All workers that hold some of the network come to know the squares of all.
+  /// Sends the squares of all blocks to all workers that hold some of the network.
   void share_squares();
   void update_and_share(std::size_t bucket);
   void enqueue_partials(std::size_t bucket, ncclComm_t communicator);
@@ -166,12 +165,12 @@ class NcclReducer final : public Exchange {
   void exchange_weights(const WeightMessages& sends, const WeightMessages& receives);
   void enqueue_squares(ncclComm_t communicator);
   [[nodiscard]] SliceSummands summands(std::size_t bucket) const;
-  /// What `sources` are in `elements` of the arena.
+  /// The summands of `sources`, for `elements` of the arena.
   [[nodiscard]] SliceSummands summands(const std::vector<MessagePlan::Source>& sources,
                                        ElementRange elements) const;
-  /// Where what is sent lies, before it is rounded.
+  /// The sum to send, before rounding.
   [[nodiscard]] const float* values_of(const MessagePlan::SumSend& send) const;
-  /// What this worker updates of a bucket.
+  /// The part of the bucket that this worker updates.
   [[nodiscard]] ElementRange updated(std::size_t bucket) const;
   [[nodiscard]] ElementRange blocks_of(ElementRange elements) const;
   [[nodiscard]] std::byte* encoded(std::size_t sum, std::size_t element) const;
@@ -182,17 +181,17 @@ class NcclReducer final : public Exchange {
   MessagePlan messages_;
   LaunchOrder launches_;
   std::vector<BucketEvents> events_;
-  std::vector<SliceSum> sums_;        // by bucket; where sums are needed apart from updates
+  std::vector<SliceSum> sums_;        // by bucket; if sums are separate from updates
   std::vector<SliceUpdate> updates_;  // by bucket
   // By MessagePlan's offsets:
-  NcclMemory host_received_;  // partials of the own host's others
-  NcclMemory host_sums_;      // of the own host, for others
+  NcclMemory host_received_;  // partials of this host's other workers
+  NcclMemory host_sums_;      // this host's sums for other hosts
   NcclMemory received_;       // sums of other hosts, in the wire's type
-  // Arena-sized, by the host's sums, where the wire is not kFloat32:
-  NcclMemory encoded_;   // the sums in its type
-  NcclMemory residual_;  // what rounding took from them
-  NcclMemory mean_;      // arena-sized; where sums are needed apart from updates
-  NcclMemory squares_;   // clipping: a double a block, then as many of scratch
+  // Arena-sized, one per host sum, if the wire is not kFloat32:
+  NcclMemory encoded_;   // the sums in the wire's type
+  NcclMemory residual_;  // rounding errors of the sums
+  NcclMemory mean_;      // arena-sized; if sums are separate from updates
+  NcclMemory squares_;   // for the norm: a double per block, then equal scratch
   CudaEvent squares_made_;
   CudaEvent squares_shared_;
   CudaMemory scalars_;

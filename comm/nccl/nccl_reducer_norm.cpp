@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the workers of an NcclReducer come to know the norm of the mean gradient before anybody
-// updates.
+// The part of NcclReducer that computes the mean gradient's norm on all workers before any update.
 #include "comm/cuda/slice_kernels.hpp"
 #include "comm/nccl/check_nccl.hpp"
 #include "comm/nccl/nccl_reducer.hpp"

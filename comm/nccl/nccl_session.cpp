@@ -23,7 +23,7 @@ ncclConfig_t config_of(const NcclSession::Setup& setup) {
 
 }  // namespace
 
-/// The session's threads. That which aborts is let go when NCCL does not come back: it then owns
+/// The session's threads. If NCCL does not return, the aborting thread is detached; it then owns
 /// the state alone, and the process is about to end.
 class NcclSession::Threads {
  public:
@@ -103,7 +103,7 @@ void NcclSession::group(const char* what, const std::function<void(ncclComm_t)>&
     try {
       enqueue(state_->communicator.get());
     } catch (const std::exception& failure) {
-      (void)ncclGroupEnd();  // NCCL counts the starts of a thread
+      (void)ncclGroupEnd();  // NCCL counts group starts per thread
       state_->fail(fmt::format("{}: {}: {}", state_->who(), what, failure.what()));
       throw;
     }
@@ -154,7 +154,7 @@ void NcclSession::note_inputs(cudaEvent_t ready) {
   if (!state_->inputs) {
     state_->inputs = make_event();
   }
-  // On a stream of its own: on the session's an exchange before may wait for a peer that is gone.
+  // On a separate stream, because on the session's an earlier exchange may wait for a lost peer.
   check(cudaStreamWaitEvent(state_->before.get(), ready, 0), kWhat);
   check(cudaEventRecord(state_->inputs.get(), state_->before.get()), kWhat);
   state_->has_inputs = true;
@@ -189,7 +189,7 @@ bool NcclSession::drain() noexcept {
     return false;
   }
   try {
-    watch(state_->stream.get(), "what it had begun");  // which others may never end
+    watch(state_->stream.get(), "what it had begun");  // peers may never complete it
   } catch (const std::exception&) {
     return false;
   }

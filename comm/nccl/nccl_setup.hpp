@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How an NcclSession is set up.
+// The settings of an NcclSession.
 #pragma once
 
 #include <chrono>
@@ -9,21 +9,20 @@
 
 namespace gangway::comm {
 
-/// kNonBlocking: no call of NCCL can hang its caller; in NCCL 2.28 each group then costs the
-/// start of a thread. kBlocking: groups are launched by the caller, which can hang until the
-/// watchdog aborts.
+/// kNonBlocking: NCCL calls never hang the caller, but in NCCL 2.28 each group starts a thread.
+/// kBlocking: the caller launches groups, and may hang until the watchdog aborts.
 enum class NcclCalls { kNonBlocking, kBlocking };
 
 struct NcclSetup {
   ncclUniqueId id{};
   int worker = 0;
   int num_workers = 1;
-  std::vector<int> group = {};  ///< numbers among all workers, where these are not all of them
+  std::vector<int> group = {};  ///< indices among all workers, if these are not all
   int device = 0;
-  int max_ctas = 8;  ///< of NCCL's kernels: the backward pass beside them keeps its multiprocessors
+  int max_ctas = 8;  ///< of NCCL's kernels; leaves multiprocessors to the backward pass
   NcclCalls calls = NcclCalls::kNonBlocking;
   std::chrono::milliseconds timeout{60'000};  ///< of launches and operations
-  /// Of initialisation, in which libraries of gigabytes may still come from a disk.
+  /// Timeout of initialisation, during which gigabytes of libraries may load from disk.
   std::chrono::milliseconds meeting_timeout{120'000};
   std::chrono::milliseconds abort_timeout{10'000};
 };

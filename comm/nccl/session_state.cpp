@@ -11,10 +11,10 @@
 namespace gangway::comm {
 namespace {
 
-/// How often the watchdog looks: a fraction of any useful deadline, too seldom to be felt.
+/// The watchdog's period: a fraction of any useful deadline, and too long to cost noticeable time.
 constexpr std::chrono::milliseconds kWatchPeriod{20};
 /// How long the aborting thread waits for the launching thread to leave NCCL. After that it aborts
-/// all the same: that is what frees a caller that hangs.
+/// anyway, because only an abort frees a caller that hangs.
 constexpr std::chrono::milliseconds kPatience{1000};
 
 }  // namespace
@@ -81,7 +81,7 @@ void NcclState::settle(ncclResult_t result, const char* what, std::chrono::milli
     std::this_thread::yield();
     const MutexLock lock(calls);
     if (!communicator) {
-      continue;  // aborted meanwhile: the failure says why
+      continue;  // aborted in the meantime; `failure` has the reason
     }
     require(ncclCommGetAsyncError(communicator.get(), &result), what);
     require(result, what);
@@ -100,7 +100,7 @@ void NcclState::note_end() {
 }
 
 NcclState::Handles NcclState::take_handles() {
-  // Without the lock after that time: the launching thread hangs in a call and has read the handle.
+  // After kPatience it goes on without the lock: the launching thread hangs in a call into NCCL.
   const bool is_locked = try_lock_calls(kPatience);
   Handles taken{.graphs = std::move(graphs), .communicator = std::move(communicator)};
   if (is_locked) {
@@ -119,15 +119,15 @@ void NcclState::abort_when_told() {
     }
   }
   Handles doomed = take_handles();
-  // ncclCommAbort waits for the end of graphs. One that is under way ends when the abort stops it.
+  // ncclCommAbort waits for graphs to end. The abort stops a graph that is running.
   doomed.graphs.clear();
-  doomed.communicator.reset();  // ncclCommAbort: nobody waits for it here
+  doomed.communicator.reset();  // ncclCommAbort may block; no other thread waits for it
   note_end();
 }
 
 void NcclState::watch_until(const std::stop_token& stop) {
   (void)cudaSetDevice(setup.device);
-  // Looking at an event is forbidden while any thread captures, unless a thread says that it knows.
+  // cudaEventQuery is forbidden while any thread captures, unless this thread's mode is relaxed.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
   while (!stop.stop_requested() && !failed) {
@@ -180,7 +180,7 @@ void NcclState::poll_watches() {
 
 void NcclState::poll_error() {
   if (!calls.try_lock()) {
-    return;  // the launching thread is in a call, and looks at its result itself
+    return;  // the launching thread is in a call and checks its result
   }
   const MutexLock lock(calls, std::adopt_lock);
   if (!communicator) {

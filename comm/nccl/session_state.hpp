@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the threads of an NcclSession share: the launching thread, the watchdog and the thread that
-// aborts. Private to comm/nccl/nccl_session.cpp.
+// Holds the state shared by an NcclSession's threads: the launching thread, the watchdog and the
+// aborting thread. Private to comm/nccl/nccl_session.cpp.
 #pragma once
 
 #include <atomic>
@@ -31,27 +31,27 @@ class NcclState {
  public:
   explicit NcclState(const NcclSetup& given) : setup(given) {}
 
-  /// Whether a failure is that a peer did not do its part.
+  /// Whether this worker or a silent peer caused a failure.
   enum class Fault { kOwn, kPeers };
-  /// Notes the first failure and has the communicator aborted. Any thread; never waits.
+  /// Records the first failure and triggers the abort. Any thread; never waits.
   void fail(const std::string& reason, Fault fault = Fault::kOwn);
-  /// @throws CommError with the first failure, if there is one; PeerError where it is known whose.
+  /// @throws CommError with the first failure, if any; PeerError if the peer at fault is known.
   void throw_if_failed();
-  /// Waits until `result` of a call on the communicator is no longer "in progress".
+  /// Waits until `result` of a call on the communicator is no longer ncclInProgress.
   /// @throws CommError naming `what`; the communicator is then being aborted.
   void settle(ncclResult_t result, const char* what, std::chrono::milliseconds timeout);
-  /// @throws CommError as above, with NCCL's own words, unless the call succeeded or goes on.
+  /// @throws CommError as above, with NCCL's message, unless the call succeeded or is in progress.
   void require(ncclResult_t result, const char* what);
-  /// Waits until the communicator is gone. False: it is not within the deadline.
+  /// Waits until the communicator is gone. Returns false if it takes longer than `timeout`.
   [[nodiscard]] bool wait_gone(std::chrono::milliseconds timeout);
-  /// The communicator has ended in good order: the threads may end.
+  /// Records the communicator's end, so that the threads may end.
   void note_end();
   [[nodiscard]] std::string who() const;
-  /// Whom a worker of two accuses that waits in vain, by its number among all.
+  /// The peer, by its index among all workers, in a session of two workers; none in larger ones.
   [[nodiscard]] std::optional<int> other() const;
 
-  /// Takes `calls`; false: gave up after `patience`. By trying: the thread sanitizer of GCC 12 does
-  /// not see a lock with a steady deadline, and a wall clock may be set meanwhile.
+  /// Locks `calls`; returns false after `patience`. Polls because GCC 12's thread sanitizer misses
+  /// a lock with a steady deadline, and a wall clock may be changed meanwhile.
   [[nodiscard]] bool try_lock_calls(std::chrono::milliseconds patience) GANGWAY_TRIES(calls) {
     constexpr std::chrono::microseconds kPause{200};
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -63,24 +63,24 @@ class NcclState {
     return is_locked;
   }
 
-  /// Bodies of the two threads.
+  /// The bodies of the aborting thread and of the watchdog.
   void abort_when_told();
   void watch_until(const std::stop_token& stop);
 
   struct Watch {
     CudaEvent event;
-    CudaEvent inputs;  ///< the deadline begins behind it, where it counts
+    CudaEvent inputs;  ///< if used, the deadline starts after this event
     bool waits_for_inputs = false;
-    std::optional<Deadline> deadline;  ///< none: free for use
+    std::optional<Deadline> deadline;  ///< none: the entry is free
     const char* what = "";
   };
 
   const NcclSetup setup;
   CudaStream stream;
-  CudaStream before;  ///< on which exchanges' inputs are waited for
-  Mutex calls;        // of every call on the two handles below
+  CudaStream before;  ///< the stream that waits for the exchanges' inputs
+  Mutex calls;        // held during every call on the two handles below
   NcclComm communicator GANGWAY_GUARDED_BY(calls);
-  /// With operations of the communicator, which outlives them.
+  /// Graphs with operations of the communicator, which outlives them.
   std::vector<CudaGraphExec> graphs GANGWAY_GUARDED_BY(calls);
   std::atomic<bool> failed = false;
   std::atomic<std::uint64_t> bytes_sent = 0;
@@ -89,11 +89,11 @@ class NcclState {
   std::condition_variable_any changed;
   std::string failure GANGWAY_GUARDED_BY(mutex);
   Fault fault GANGWAY_GUARDED_BY(mutex) = Fault::kOwn;
-  /// No communicator any more, or none yet to be aborted.
+  /// True if there is no communicator, or none to abort yet.
   bool ended GANGWAY_GUARDED_BY(mutex) = false;
   std::vector<Watch> watches GANGWAY_GUARDED_BY(mutex);
-  CudaEvent inputs;         ///< of the next watch; the launching thread's
-  bool has_inputs = false;  ///< whether it has been recorded since the last one
+  CudaEvent inputs;         ///< of the next watch; launching thread only
+  bool has_inputs = false;  ///< whether it was recorded since the last watch
 
  private:
   struct Handles {

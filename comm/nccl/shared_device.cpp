@@ -20,7 +20,7 @@ namespace {
 
 std::uint64_t hash_of(const std::string& text) { return XXH3_64bits(text.data(), text.size()); }
 
-/// Of the machine, whatever containers it is divided into.
+/// Identifies the machine, across its containers.
 std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

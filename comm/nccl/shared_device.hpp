@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers that share a GPU. NCCL refuses two ranks of one host on one device, but takes them for
-// ranks of two hosts where their NCCL_HOSTID differs; between two hosts it uses neither NVLink nor
-// shared memory, so that only those who must pretend. Lane thread, before NCCL's first call.
+// Assigns GPUs to workers, and lets workers share a GPU. NCCL refuses two ranks of one host on one
+// device, unless their NCCL_HOSTIDs differ. Between two hosts NCCL uses neither NVLink nor shared
+// memory, so only the further workers of a GPU get another host. Lane thread, before NCCL.
 #pragma once
 
 #include <chrono>
@@ -15,34 +15,33 @@
 
 namespace gangway::comm {
 
-/// The PCI address of a device of this process, as "0000:65:00.0": what NCCL and the driver tell
-/// devices apart by. Indices are no use: each process counts those that it sees. Any thread.
-/// @throws CommError where there is no such device.
+/// Returns the PCI address of a device of this process, such as "0000:65:00.0", which identifies it
+/// across processes. Device indices do not: each process counts its visible devices. Any thread.
+/// @throws CommError if there is no such device.
 [[nodiscard]] std::string bus_of(int device);
 
-/// By worker, the place of its device in its own list: the one that fewest workers have. Workers
-/// that see fewest devices choose first, then the first workers: so no two share a device that one
-/// of them could leave, whatever part of a machine each sees (srun --gpu-bind).
-/// @param seen  by worker, the devices that it sees; equal words are one device. @pre none is empty
+/// Returns, by worker, its device's index in its own list: the device with the fewest workers.
+/// Workers that see the fewest devices choose first, then by worker index. So two workers share a
+/// device only if neither could avoid it, whatever devices each sees (srun --gpu-bind).
+/// @param seen  by worker: its devices; equal words: one device. @pre no list is empty
 [[nodiscard]] std::vector<int> dealt_devices(const std::vector<std::vector<std::uint64_t>>& seen);
 
-/// The device that `worker` computes on, of `num_devices` that it sees. Every worker calls it.
-/// @param exchange  gives the words of all workers, by worker
-/// @throws CommError as `exchange`
+/// Returns the device for `worker`, of the `num_devices` that it sees. Every worker calls it.
+/// @param exchange  returns the words of all workers, by worker
+/// @throws CommError as `exchange` does
 [[nodiscard]] int own_device(
     int num_devices, int worker,
     const std::function<std::vector<std::uint64_t>(std::uint64_t)>& exchange);
 
 struct DeviceSharing {
-  /// For NCCL_HOSTID. None for the first worker of each device: these are one host, whatever number
-  /// of devices each process sees. The second workers of the devices of a machine are another host,
-  /// and so on.
+  /// The value of NCCL_HOSTID. None for the first worker of each device: they form one host. The
+  /// second workers of a machine's devices form another host, and so on.
   std::optional<std::string> pretended_host = {};
-  bool is_any_shared = false;  ///< whether any two workers share one: equal on all
+  bool is_any_shared = false;  ///< whether any two workers share a device: equal on all
 };
 
-/// Every worker calls it with the device that it computes on.
-/// @throws CommError naming a silent worker; EnvironmentError where there is no such device.
+/// Finds shared devices. Every worker calls it with its device.
+/// @throws CommError naming a silent worker; EnvironmentError if there is no such device.
 [[nodiscard]] DeviceSharing find_device_sharing(Transport& transport, int device,
                                                 std::chrono::milliseconds timeout);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kSending = "sending a tensor to another worker";
 constexpr const char* kReceiving = "receiving a tensor from another worker";
-/// In a session of an edge.
+/// The workers in the session of an edge.
 constexpr int kSender = 0;
 constexpr int kReceiver = 1;
 
@@ -64,7 +64,7 @@ TensorEdges::Ticket TensorEdges::submit(Direction direction, Edge edge, Memory m
 }
 
 void TensorEdges::await(Ticket ticket) {
-  // An event that is not recorded yet holds up nobody.
+  // Wait for the launch, because waiting for an event that is not recorded has no effect.
   lane_.wait_until([this, ticket] {
     const MutexLock lock(mutex_);
     return launched_.contains(ticket);
@@ -78,7 +78,7 @@ void TensorEdges::await(Ticket ticket) {
   awaited_.push_back(std::move(coming));
   if (awaited_.size() > kMostAhead) {
     lane_.wait_until([&before = *awaited_.front()] {
-      return cudaEventQuery(before.get()) != cudaErrorNotReady;  // the lane reports what failed
+      return cudaEventQuery(before.get()) != cudaErrorNotReady;  // the lane reports a failure
     });
     awaited_.pop_front();
   }
@@ -119,7 +119,7 @@ bool TensorEdges::launch_next() {
   const Memory& memory = operation.memory;
   const bool sends = operation.direction == Direction::kSend;
   const char* const what = sends ? kSending : kReceiving;
-  check(cudaSetDevice(session.device()), what);  // of the lane's thread
+  check(cudaSetDevice(session.device()), what);  // the lane thread's current device
   check(cudaStreamWaitEvent(session.stream(), operation.before.get(), 0), what);
   session.group(what, [&](ncclComm_t communicator) {
     check(sends ? ncclSend(memory.bytes, memory.size, ncclInt8, kReceiver, communicator,

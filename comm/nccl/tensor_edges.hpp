@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Tensors from device to device, between this worker and others, each way between two of them over
-// a communicator and a stream of its own: a receive that waits for its sender holds up nothing but
-// what comes behind it from there. NCCL pairs the n-th send of an edge with its n-th receive, so
-// that both ends name the tensors of an edge in one order; sizes they know beforehand.
+// Moves tensors between this worker's GPU and others. Each direction between two workers (an edge)
+// has its own communicator and stream, so a waiting receive delays only later tensors of its edge.
+// NCCL pairs the n-th send of an edge with its n-th receive, so both ends must name an edge's
+// tensors in one order. Both know the sizes beforehand.
 //
-//   send      compute | ready      edge: wait until it is ready | ncclSend | done: memory let go of
-//   receive   compute | free       edge: wait until it is free  | ncclRecv | done
-//   await     compute: wait until it is done
+//   send      compute | ready      edge: wait for `ready` | ncclSend | done: memory is released
+//   receive   compute | free       edge: wait for `free`  | ncclRecv | done
+//   await     compute: wait for `done`
 //
-// The lane launches in the order in which it was asked. No launch waits for another worker: the
-// edges were connected before (comm/nccl/connect_peers.hpp).
+// The lane launches in the order of the calls. No launch waits for another worker, because
+// comm/nccl/connect_peers.hpp has connected the edges before.
 #pragma once
 
 #include <atomic>
@@ -29,16 +29,16 @@ namespace gangway::comm {
 
 class TensorEdges final : public Exchange {
  public:
-  /// From whom to whom, by their numbers among all workers.
+  /// Sender and receiver, as indices among all workers.
   using Edge = std::pair<int, int>;
   struct Setup {
     int worker = 0;
-    /// By edge of this worker; in each session the sender is worker 0, the receiver worker 1.
-    /// Outlive this.
+    /// This worker's edges. In each session the sender is worker 0, the receiver worker 1.
+    /// Sessions outlive this object.
     std::map<Edge, NcclSession*> sessions = {};
-    cudaStream_t compute = nullptr;  ///< outlives this
+    cudaStream_t compute = nullptr;  ///< outlives this object
   };
-  /// Device memory of a tensor, and what keeps it alive.
+  /// A tensor's device memory and its owner, which keeps it alive.
   struct Memory {
     void* bytes = nullptr;
     std::size_t size = 0;  ///< not 0
@@ -47,26 +47,25 @@ class TensorEdges final : public Exchange {
   using Ticket = std::uint64_t;
   static constexpr std::size_t kMostAhead = 2;
 
-  /// @param lane  to which this is attached; outlives it
+  /// @param lane  drives this object; outlives it
   TensorEdges(Lane& lane, Setup setup);
-  /// Waits for what is launched, unless a session has failed.
+  /// Waits for launched operations, unless a session has failed.
   ~TensorEdges() override;
   TensorEdges(const TensorEdges&) = delete;
   TensorEdges& operator=(const TensorEdges&) = delete;
 
   // --- compute thread ---
 
-  /// What the compute stream has made of it by now goes to `peer`. Never waits.
+  /// Sends `memory` to `peer` after the compute stream's work so far. Never waits.
   void send(int peer, Memory memory);
-  /// What comes next from `peer` goes there, when the compute stream has done what it was asked for
-  /// by now. Never waits.
+  /// Receives the next tensor from `peer` into `memory`, after the compute stream's work so far.
+  /// Never waits.
   [[nodiscard]] Ticket receive(int peer, Memory memory);
-  /// Has the compute stream wait until it is there; waits itself until it is launched, and until
-  /// the tensor is there that was awaited kMostAhead before: a host that ran further ahead of its
-  /// device would have memory for what backwards of micro-batches need that are not computed yet.
-  /// Once.
+  /// Makes the compute stream wait for the tensor. Call it once per ticket. Blocks until the
+  /// receive is launched, and the tensor awaited kMostAhead calls earlier has arrived. This bounds
+  /// memory: a host further ahead of its GPU would allocate for later backward passes.
   void await(Ticket ticket);
-  /// Until all that was sent has left.
+  /// Waits until all sends have left.
   void finish_sending();
 
   // --- lane ---
@@ -83,26 +82,26 @@ class TensorEdges final : public Exchange {
     Direction direction = Direction::kSend;
     NcclSession* session = nullptr;
     Memory memory;
-    CudaEvent before;                 // on the compute stream
-    std::shared_ptr<CudaEvent> done;  // on the edge's; shared with who awaits it
+    CudaEvent before;                 // recorded on the compute stream
+    std::shared_ptr<CudaEvent> done;  // recorded on the edge's stream; shared with await()
   };
 
   Ticket submit(Direction direction, Edge edge, Memory memory);
   bool launch_next();
-  /// Lets go of the memory of what is done.
+  /// Releases the memory of finished operations.
   bool let_go();
 
   Lane& lane_;
   Setup setup_;
-  std::atomic<int> num_under_way_ = 0;              // asked for and not over, awaited or not
+  std::atomic<int> num_under_way_ = 0;              // operations not finished, awaited or not
   Ticket next_ = 0;                                 // compute thread
   std::deque<std::shared_ptr<CudaEvent>> awaited_;  // compute thread; the last kMostAhead
   Mutex mutex_;
   std::deque<Operation> asked_ GANGWAY_GUARDED_BY(mutex_);
-  /// Of receives that are not yet awaited.
+  /// Launched receives that are not awaited yet.
   std::map<Ticket, std::shared_ptr<CudaEvent>> launched_ GANGWAY_GUARDED_BY(mutex_);
   int num_unsent_ GANGWAY_GUARDED_BY(mutex_) = 0;
-  std::list<Operation> in_flight_;  // lane
+  std::list<Operation> in_flight_;  // lane thread
 };
 
 }  // namespace gangway::comm

@@ -9,7 +9,7 @@
 namespace gangway::comm {
 namespace {
 
-/// A tag that no reduction and no gather uses: the last network, bucket and part.
+/// A tag that no reduction and no gather uses: network 3, and the last bucket and part.
 MessageTag unique_id_tag(std::int64_t epoch) {
   return {.epoch = epoch, .network = 3, .kind = MessageKind::kGather, .bucket = 127, .part = 63};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the workers of an epoch find each other for NCCL: worker 0 makes the unique id, the messages
-// of the job's other transport carry it. Lane thread.
+// Distributes NCCL's unique id, which worker 0 makes, to the workers of an epoch over the job's
+// message transport. Lane thread.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace gangway::comm {
 
-/// Every worker of the transport's epoch calls it; all return the same id.
-/// @throws CommError naming the silent worker; EnvironmentError where NCCL finds no network.
+/// Returns the id, equal on all workers. Every worker of the transport's epoch calls it.
+/// @throws CommError naming the silent worker; EnvironmentError if NCCL finds no network.
 [[nodiscard]] ncclUniqueId agree_on_unique_id(Transport& transport,
                                               std::chrono::milliseconds timeout);
 

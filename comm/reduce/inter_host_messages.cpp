@@ -9,13 +9,12 @@
 namespace gangway::comm {
 namespace {
 
-// Buckets whose sums are on their way to other hosts at a time. All at once they would share the
-// link and arrive together at the end; one after another, the first come back as new weights while
-// the last still go.
+// Buckets whose sums are in transit to other hosts at a time. If all were in transit, they would
+// share the link and arrive together at the end. In sequence, the first buckets' new weights come
+// back while the last buckets' sums still leave.
 constexpr std::size_t kBucketsInFlight = 2;
 
-/// The transport copies what it carries while it is called: that is the messages' time, until the
-/// end of the scope.
+/// Counts the scope's time as messages, because the transport copies data inside its calls.
 PartScope carrying() { return PartScope(static_cast<std::size_t>(LanePart::kMessages)); }
 
 bool poll_pending(Transport& transport, std::vector<PendingRequest>& pending) {
@@ -59,7 +58,7 @@ InterHostMessages::InterHostMessages(Transport& transport, Setup setup)
   if (setup_.wire != WireFormat::kFp32 && !routes_.delegates.empty()) {
     rounding_.emplace(setup_.wire, arena, routes_);
   }
-  // What an exchange needs, so that none allocates.
+  // Reserve an exchange's memory, so that no exchange allocates.
   for (Bucket& bucket : buckets_) {
     bucket.sums_in.reserve(routes_.incoming.size());
     bucket.weights_in.reserve(routes_.served.size());
@@ -75,7 +74,7 @@ MessageTag InterHostMessages::tag(MessageKind kind, std::size_t bucket, std::siz
 
 void InterHostMessages::begin() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    // Posted before anybody can send: what comes early lands where it belongs.
+    // Receive before any worker can send, so that early messages arrive in place.
     const ElementRange mine = own_slice(i);
     for (std::size_t k = 0; k < routes_.incoming.size() && !mine.empty(); ++k) {
       const ReductionRoutes::Incoming& incoming = routes_.incoming[k];

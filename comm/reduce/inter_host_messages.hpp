@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What travels between hosts in the reduction of one network: sums of whole subtrees to the owners
-// of slices, new weights back (comm/reduce/reduction_routes.hpp says who sends what). Made by a
-// Reducer, which says when; lane thread only. No heap allocation once made.
+// Moves one network's data between hosts: sums of whole subtrees to the slices' owners, and new
+// weights back (comm/reduce/reduction_routes.hpp defines the routes). Called by Reducer on the lane
+// thread. Allocates no heap memory after construction.
 //
-// In fp32 both travel as they are, from and to where they lie. In bf16 and fp16
-// (comm/arena/wire_format.hpp) sums are rounded by their sender, who keeps what was lost for its
-// next sum; of the weights travels the way from the old ones, which the owner's own host then goes
-// too: so all have the same weights, and the owner keeps how far those are from what the updater
-// made of them.
+// In fp32, sums and weights are sent unchanged and without a copy. In bf16 and fp16
+// (comm/arena/wire_format.hpp) the sender rounds a sum and adds the rounding error to its next sum.
+// Instead of weights it sends their rounded change, and the owner's host applies the same rounded
+// change, so all workers have equal weights. The owner keeps the rounding error of its weights.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +25,15 @@
 
 namespace gangway::comm {
 
-/// Most elements that are summed and updated in one go: a quarter of a megabyte, some tens of
-/// microseconds, so that messages keep moving in between.
+/// Most elements that are summed and updated in one call: a quarter of a megabyte, some tens of
+/// microseconds, so that messages progress in between.
 inline constexpr std::size_t kPieceElements = 16 * kBlockElements;
 
 class InterHostMessages {
  public:
   struct Setup {
-    int network = 0;                          ///< for tags
-    const BucketPlan* plan = nullptr;         ///< all pointers outlive this
+    int network = 0;                          ///< for message tags
+    const BucketPlan* plan = nullptr;         ///< all pointers outlive this object
     const ReductionRoutes* routes = nullptr;  ///< of this worker
     Arena* weights = nullptr;                 ///< shared by the workers of the host
     WireFormat wire = WireFormat::kFp32;
@@ -42,40 +41,40 @@ class InterHostMessages {
   };
   InterHostMessages(Transport& transport, Setup setup);
 
-  /// The other hosts' sums, ascending within a host; in the own slices only.
+  /// The other hosts' sums, ascending within a host; valid only in this worker's slices.
   [[nodiscard]] const std::vector<TreeSummand>& sums() const { return sums_; }
 
-  /// Begins an exchange. @pre the one before is over
+  /// Begins an exchange. @pre the previous exchange is over
   void begin();
-  /// Whether few enough sums are on their way that those of another bucket may follow.
+  /// Whether the sums of another bucket may be sent, as few enough are in transit.
   [[nodiscard]] bool may_send_sums() const;
-  /// Adds up and sends the host's sums of a bucket to the owners that this worker serves.
-  /// @pre the partials of all workers of the host are final there
+  /// Computes and sends the host's sums of a bucket to the owners that this worker serves.
+  /// @pre the partials of all workers of the host are final for this bucket
   void send_sums(std::size_t bucket);
-  /// Whether all sums for the own slice have come.
+  /// Whether all sums for this worker's slice have arrived.
   [[nodiscard]] bool sums_are_here(std::size_t bucket);
-  /// Makes `piece`, whole blocks, of the sums readable. @pre it lies in an own slice whose sums are
-  /// here
+  /// Decodes the sums in `piece`, which consists of whole blocks. @pre `piece` lies in an own slice
+  /// whose sums have arrived
   void unpack_sums(ElementRange piece);
 
-  /// To be called around the updater's work on `piece`, whole blocks of an own slice, at most
-  /// kPieceElements: before, so that it goes on from what it made last time, after, so that the
-  /// weights are those that everybody arrives at.
+  /// Call them before and after the updater's work on `piece`: whole blocks of an own slice, up to
+  /// kPieceElements. `before_update` restores the updater's own weights; `after_update` stores the
+  /// rounded weights that every worker computes.
   void before_update(ElementRange piece);
   void after_update(ElementRange piece);
-  /// Sends the new weights of the own slice to the other hosts. @pre all of it is updated
+  /// Sends the slice's new weights to the other hosts. @pre the whole slice is updated
   void send_weights(std::size_t bucket);
-  /// From now on new weights of the owners that this worker serves may come.
+  /// Starts receiving the new weights of the owners that this worker serves.
   void expect_weights(std::size_t bucket);
-  /// Whether they all have come, and are in place. @pre the host's workers need the old ones no
-  /// more
+  /// Whether these weights have all arrived; then stores them. @pre no worker of the host reads the
+  /// old weights any more
   [[nodiscard]] bool weights_are_here(std::size_t bucket);
 
-  /// True if something that was being sent has left.
+  /// Returns true if a send has completed.
   bool poll_sends();
-  /// A worker to which something is still being sent; -1: none.
+  /// The receiver of a send that is not complete; -1 if none.
   [[nodiscard]] int send_under_way() const;
-  /// What has not come yet of what is expected now.
+  /// Receives of `bucket` that are not complete.
   [[nodiscard]] std::span<const PendingRequest> sums_in(std::size_t bucket) const {
     return buckets_[bucket].sums_in;
   }
@@ -89,16 +88,16 @@ class InterHostMessages {
     std::vector<PendingRequest> weights_in;
     bool weights_added = true;
   };
-  /// What bf16 and fp16 need beside the values themselves.
+  /// The buffers that bf16 and fp16 need besides the values.
   struct Rounding {
     Rounding(WireFormat format, std::size_t elements, const ReductionRoutes& routes);
-    std::vector<WireArena> sums_out;  // one a host sum; slices of the owners served
-    std::vector<Arena> lost_sums;     // likewise: what their rounding lost
-    std::vector<WireArena> sums_in;   // one a routes.incoming; own slices
+    std::vector<WireArena> sums_out;  // one per host sum; slices of the owners served
+    std::vector<Arena> lost_sums;     // one per host sum: its rounding error
+    std::vector<WireArena> sums_in;   // one per routes.incoming; own slices
     WireArena weights_out;            // own slices
-    Arena lost_weights;               // own slices: what the updater made less what everybody has
+    Arena lost_weights;               // own slices: the updater's weights minus the rounded weights
     WireArena weights_in;             // slices of the owners served
-    std::vector<float> base;          // the weights that everybody had, of one piece
+    std::vector<float> base;          // of one piece: the weights before the update
   };
 
   [[nodiscard]] MessageTag tag(MessageKind kind, std::size_t bucket, std::size_t part) const;
@@ -110,11 +109,11 @@ class InterHostMessages {
   Setup setup_;
   const ReductionRoutes& routes_;
   std::vector<Bucket> buckets_;
-  std::vector<Arena> staged_;            // own host's sums, one a subtree; none when alone
-  std::vector<const float*> host_sums_;  // what is sent: staged, or the own partials
-  std::vector<Arena> received_;          // one a routes_.incoming; own slices only are touched
+  std::vector<Arena> staged_;            // own host's sums, one per subtree; none if alone
+  std::vector<const float*> host_sums_;  // the data to send: staged, or the own partials
+  std::vector<Arena> received_;          // one per routes_.incoming; only own slices are touched
   std::vector<TreeSummand> sums_;
-  std::optional<Rounding> rounding_;      // none in fp32 and where there is one host
+  std::optional<Rounding> rounding_;      // none in fp32 and with one host
   std::vector<PendingRequest> sums_out_;  // of a few buckets at a time
   std::vector<PendingRequest> weights_out_;
 };

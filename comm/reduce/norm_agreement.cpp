@@ -49,7 +49,7 @@ double NormAgreement::sum() {
   const double* told = told_.data();
   for (const int worker : members_.workers) {
     for (std::size_t bucket = 0; bucket < members_.plan->num_buckets(); ++bucket) {
-      // A slice of statistics alone begins past the end of the squares.
+      // A slice of only statistics begins past the end of the squares.
       if (const ElementRange blocks = blocks_of(bucket, worker); !blocks.empty()) {
         const std::size_t count = blocks.size() / kBlockElements;
         std::copy_n(told, count, squares_.data() + blocks.begin / kBlockElements);

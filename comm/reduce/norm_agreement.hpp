@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How the workers come to know the norm of the whole mean gradient, of which each has only its
-// slices: over a tree every worker tells the first the sums of squares of its blocks, which adds up
-// all of them in one order and tells all. Of a network that is cut those who hold its other chunks
-// are among them. Made by a Reducer; lane thread only.
+// Computes the norm of the whole mean gradient on all workers, of which each has only its slices.
+// Over a tree the first worker gathers the sums of squares of all blocks, adds them in a fixed
+// order, and sends the result to all. If a network is cut into chunks, the workers of all its
+// chunks take part. Called by Reducer on the lane thread.
 #pragma once
 
 #include <cstddef>
@@ -19,35 +19,35 @@ namespace gangway::comm {
 
 class NormAgreement {
  public:
-  /// Who agrees, and what of the network each of them has. All pointers outlive the agreement.
+  /// The workers that agree, and their slices of the network. All pointers outlive the agreement.
   struct Members {
     Transport* transport = nullptr;
-    const BucketPlan* plan = nullptr;  ///< by worker of `transport`
-    std::vector<int> workers = {};     ///< of `transport`, equal lists; the own one is among them
+    const BucketPlan* plan = nullptr;  ///< slices by worker of `transport`
+    std::vector<int> workers = {};     ///< in `transport`, equal on all; includes this worker
   };
-  /// All members begin with equal layouts and plans. @param network  for tags
+  /// All members pass equal layouts and plans. @param network  for message tags
   NormAgreement(Members members, const ArenaLayout& layout, int network);
 
   void begin();
-  /// Tells of the own slices of `mean`, which hold their final values. Once.
+  /// Sends the squares of this worker's slices of `mean`, which are final. Call it once.
   void offer(const Arena& mean);
   [[nodiscard]] bool is_offered() const { return offered_; }
-  /// True when this call has learned the norm. @pre offered
+  /// Returns true if this call has learned the norm. @pre is_offered()
   [[nodiscard]] bool advance();
   [[nodiscard]] bool is_known() const { return known_; }
-  /// Squared norm of the parameters' mean gradient, summed by blocks (docs/numerics.md). @pre known
+  /// Squared norm of the parameters' mean gradient, summed by blocks (docs/numerics.md).
   [[nodiscard]] double squared_norm() const { return squared_norm_; }
-  /// What is still on its way.
+  /// Requests that are not done.
   [[nodiscard]] std::span<const PendingRequest> pending() const { return tree_.pending(); }
-  /// By which people know the first member that is waited for. @pre something is on its way
+  /// The index among all workers of the first member awaited. @pre pending() is not empty
   [[nodiscard]] int awaited() const {
     return members_.transport->number_of(pending().front().peer);
   }
 
  private:
-  /// Blocks of parameters in the slice.
+  /// The slice's blocks that hold parameters.
   [[nodiscard]] ElementRange blocks_of(std::size_t bucket, int worker) const;
-  /// @pre all members' squares are there
+  /// @pre all members' squares have arrived
   [[nodiscard]] double sum();
   [[nodiscard]] MessageTag tag() const;
 

@@ -86,7 +86,7 @@ void PartialStack::push(int microbatch) {
   ++depth_;
   const std::size_t merges = merges_[leaf_++];
   if (leaf_ == merges_.size()) {
-    return;  // folded range by range
+    return;  // `fold` merges the last leaf
   }
   for (std::size_t i = 0; i < merges; ++i, --depth_) {
     for (const ElementRange& part : parts_) {
@@ -96,7 +96,7 @@ void PartialStack::push(int microbatch) {
 }
 
 void PartialStack::fold(ElementRange range) {
-  // Siblings join from the top of the stack, which the last leaf is.
+  // Siblings merge from the top of the stack, which is the last leaf.
   if (merges_.empty()) {
     return;  // a worker without micro-batches
   }

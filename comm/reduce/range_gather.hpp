@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Collects what is spread over the owners of slices (moments, averages) at the workers that need it
-// whole: at one writer a tensor for a checkpoint, at worker 0 for pictures. Lane thread only.
+// Gathers data spread over the owners of slices (moments, averages) at the workers that need it
+// whole: at one writer per tensor for a checkpoint, at worker 0 for pictures. Lane thread only.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ namespace gangway::comm {
 
 struct GatherRequest {
   int network = 0;
-  int part = 0;  ///< distinguishes the arenas gathered in one go
+  int part = 0;  ///< distinguishes the arenas of one gather
   const BucketPlan* plan = nullptr;
-  Arena* arena = nullptr;            ///< own slices valid before; wanted[own worker] valid after
+  Arena* arena = nullptr;            ///< before: own slices valid; after: also wanted[own worker]
   std::vector<ElementRange> wanted;  ///< by worker; need not be aligned
   std::chrono::milliseconds timeout{60'000};
 };

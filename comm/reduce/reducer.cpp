@@ -13,7 +13,7 @@
 namespace gangway::comm {
 namespace {
 
-// The two stages of a bucket that the workers of a host tell each other.
+// The two stages of a bucket that a host's workers publish to each other.
 constexpr std::size_t kPartialsThere = 0;
 constexpr std::size_t kWeightsThere = 1;
 
@@ -40,7 +40,7 @@ std::vector<int> first_numbers(int count) {
   return numbers;
 }
 
-/// With all that follows from the rest filled in.
+/// Returns `setup` with its default fields filled in.
 Reducer::Setup completed(Reducer::Setup setup, Transport& transport) {
   const int num_workers = transport.num_workers();
   if (setup.hosts.empty()) {
@@ -140,7 +140,7 @@ bool Reducer::advance() {
   if (opened_.load(std::memory_order_acquire) != exchange_) {
     begin();
     moved = true;
-  } else if (!in_hand_) {  // not needs(): `open` changes that before it is done
+  } else if (!in_hand_) {  // not needs(): `open` changes it before it is done
     return false;
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
@@ -226,8 +226,8 @@ bool Reducer::forward(std::size_t index) {
 }
 
 std::span<float> Reducer::mean_of(ElementRange piece) {
-  // Where no update waits for the norm, each piece is updated before the next is summed: one place,
-  // which stays in the cache, serves all.
+  // If no update waits for the norm, each piece is updated before the next is summed. One buffer,
+  // which stays in the cache, then serves all pieces.
   return agreement_.is_needed ? mean_.range(piece) : mean_.range({0, piece.size()});
 }
 
@@ -312,15 +312,14 @@ void Reducer::decide() {
   }
   double scale = unscale;
   if (agreement_.clip_norm > 0.0) {
-    // The usual clipping by global norm (Pascanu et al., 2013), the floor as in PyTorch's
-    // clip_grad_norm_.
+    // Clip by global norm (Pascanu et al., 2013), with the epsilon of PyTorch's clip_grad_norm_.
     scale *= std::min(1.0, agreement_.clip_norm / (agreed_norm_ + 1e-6));
   }
   scale_ = static_cast<float>(scale);
 }
 
 bool Reducer::all_done() const {
-  // A worker that owns no slice can have all weights before it knows the norm.
+  // A worker without a slice can have all weights before it knows the norm.
   return !awaits_norm() && messages_.send_under_way() < 0 &&
          std::ranges::all_of(buckets_, &Bucket::done);
 }
@@ -345,7 +344,7 @@ void Reducer::set_need() {
 
 void Reducer::check_deadline() {
   if (!std::ranges::all_of(buckets_, &Bucket::left)) {
-    last_progress_ = Clock::now();  // the others wait for this worker
+    last_progress_ = Clock::now();  // the other workers wait for this worker
     return;
   }
   const auto waited = Clock::now() - last_progress_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The direct, exact reduction of one network: each worker owns a slice of every bucket, takes the
-// others' partials for it, adds them in tree order, updates its slice and gives the new weights to
-// all. The bytes are those of a ring all-reduce, the order is fixed, and the optimiser is sharded
-// for free (ZeRO-1, arXiv 1910.02054). Within a host partials and weights are shared memory,
-// between hosts they are messages (comm/reduce/reduction_routes.hpp).
+// Reduces one network exactly and directly. Each worker owns a slice of every bucket: it takes the
+// others' partials, adds them in tree order, updates the slice, and sends the new weights to all.
+// It moves the bytes of a ring all-reduce in a fixed order, and shards the optimiser (ZeRO-1, arXiv
+// 1910.02054). Partials and weights are shared memory within a host, and messages between hosts
+// (comm/reduce/reduction_routes.hpp). No LibTorch.
 //
-// The compute thread opens an exchange, says which buckets are complete, and later waits on the
-// lane for the new weights; in between the lane carries each bucket through its states on its own.
-// A bucket's weights may change as soon as every worker has said that it is complete: nobody needs
-// the old ones any more (docs/numerics.md).
+// The compute thread opens an exchange, marks complete buckets, and later waits on the lane for the
+// new weights. Meanwhile the lane advances each bucket through its states. A bucket's weights may
+// change once every worker has marked it, because no worker then needs the old ones
+// (docs/numerics.md).
 #pragma once
 
 #include <atomic>
@@ -35,19 +35,18 @@
 
 namespace gangway::comm {
 
-/// Turns reduced gradients into new weights, for the slices that this worker owns.
+/// Updates the weights of this worker's slices from reduced gradients.
 class SliceUpdater {
  public:
   virtual ~SliceUpdater() = default;
-  /// @param range  elements of the arena, multiples of kBlockElements; may reach into the
-  /// statistics
+  /// @param range  elements of the arena, multiples of kBlockElements; may include statistics
   /// @param mean   range.size() values: the mean over the micro-batches
   virtual void update(ElementRange range, std::span<const float> mean) = 0;
-  /// In the place of `update` of each piece, where all have agreed that the gradient is not finite.
+  /// Called instead of `update` for each piece if the agreement finds that the norm is not finite.
   virtual void skip(ElementRange range, std::span<const float> mean);
 };
 
-/// Flags that one network needs in its host group.
+/// Number of flags of one network in its host group.
 inline constexpr std::size_t kFlagsPerNetwork = 2 * kMaxBuckets;
 
 class Reducer final : public Exchange {
@@ -55,7 +54,7 @@ class Reducer final : public Exchange {
   using Clock = std::chrono::steady_clock;
 
   struct Setup {
-    int network = 0;                      ///< for tags and flags
+    int network = 0;                      ///< for message tags and flags
     const ArenaLayout* layout = nullptr;  ///< all pointers outlive the reducer
     const BucketPlan* plan = nullptr;
     Arena* weights = nullptr;  ///< shared by the workers of the host
@@ -63,41 +62,41 @@ class Reducer final : public Exchange {
     PartialStack* partials = nullptr;
     HostGroup* host = nullptr;
     std::vector<MicrobatchRange> ranges;  ///< of every worker
-    std::vector<int> hosts = {};          ///< by worker: equal on one host; empty: each its own
+    std::vector<int> hosts = {};          ///< by worker; equal values: one host; empty: a host each
     int num_microbatches = 1;
     WireFormat wire = WireFormat::kFp32;  ///< between hosts
     std::chrono::milliseconds timeout{60'000};
-    /// Called once an exchange, on the lane's thread, when a quarter of the timeout has passed
-    /// without progress.
+    /// Called on the lane's thread, once per exchange at most, when a quarter of the timeout has
+    /// passed without progress.
     std::function<void(const std::string&)> on_stall = {};
     LaneTrace* trace = nullptr;  ///< of the lane's thread
-    /// Who agrees on the norm, where these workers have only a part of the network; empty: they.
+    /// The workers that agree on the norm if these hold only a part; empty: these workers.
     NormAgreement::Members norm = {};
   };
 
-  /// @throws InvariantError if plan, ranges or group are not those of the transport's workers and
-  /// all micro-batches.
+  /// @throws InvariantError if plan, ranges or group do not match the transport's workers and all
+  /// micro-batches.
   Reducer(Transport& transport, Setup setup);
 
   // --- compute thread ---
 
-  /// Begins an exchange. @pre the one before is over
-  /// @param agreement  where one is needed, no update is made before the gradient's norm is known
+  /// Begins an exchange. @pre the previous exchange is over
+  /// @param agreement  if it is needed, no update starts before the gradient's norm is known
   void open(const Agreement& agreement = {});
-  /// All that `bucket` holds is final: it may leave. Any order; a second time changes nothing.
+  /// Marks `bucket` as final, so that it may leave. Any order; a second call has no effect.
   void bucket_ready(std::size_t bucket);
-  /// Everything is final. Returns how many buckets had not been said to be.
+  /// Marks all buckets as final. Returns how many were not marked before.
   std::size_t all_ready();
 
-  /// When the buckets of the last exchange had their new weights. @pre it is over
+  /// The times at which the last exchange's buckets had their new weights. @pre it is over
   [[nodiscard]] std::span<const Clock::time_point> finished_at() const { return finished_at_; }
   /// Squared norm of the last exchange's mean gradient, parameters only, summed by blocks
-  /// (docs/numerics.md), still scaled as the losses were. @pre it is over and needed an agreement
+  /// (docs/numerics.md), with the loss scale. @pre the exchange is over and needed an agreement
   [[nodiscard]] double squared_norm() const { return norm_.squared_norm(); }
-  /// Whether its updates were skipped. @pre it is over
+  /// Whether the last exchange skipped its updates. @pre it is over
   [[nodiscard]] bool was_skipped() const { return skips_; }
-  /// Norm of the mean gradient, before clipping, the same on all workers. @pre it is over, and
-  /// there was an agreement
+  /// Norm of the mean gradient before clipping, equal on all workers. @pre the exchange is over and
+  /// needed an agreement
   [[nodiscard]] double agreed_norm() const { return agreed_norm_; }
 
   // --- lane ---
@@ -106,14 +105,14 @@ class Reducer final : public Exchange {
   bool advance() override;
 
  private:
-  /// A bucket's way through an exchange.
+  /// A bucket's progress through an exchange.
   struct Bucket {
-    bool left = false;       ///< own partials folded and offered
-    bool forwarded = false;  ///< own host's sums are on their way to other hosts
+    bool left = false;       ///< own partials folded and published
+    bool forwarded = false;  ///< own host's sums are in transit to other hosts
     std::size_t summed = 0;  ///< elements of the own slice
     std::size_t updated = 0;
-    bool offered = false;  ///< the new weights of all that this worker answers for are in place
-    bool done = false;     ///< and all other workers'
+    bool offered = false;  ///< all new weights that this worker writes are in place
+    bool done = false;     ///< the new weights of all workers are in place
   };
   void begin();
   bool advance_bucket(std::size_t index);
@@ -127,12 +126,12 @@ class Reducer final : public Exchange {
   bool update(std::size_t index);
   bool offer(std::size_t index);
   bool advance_agreement();
-  /// What follows from the norm.
+  /// Sets scale and skip from the norm.
   void decide();
   [[nodiscard]] bool all_done() const;
   void check_deadline();
-  /// The peer that the exchange is blocked on, by its number in the world, and for what; -1 if
-  /// there are several.
+  /// The worker that blocks the exchange, by its index among all workers, and the missing data. -1:
+  /// no worker is known.
   struct Missing {
     int worker = -1;
     std::string what;
@@ -142,10 +141,10 @@ class Reducer final : public Exchange {
   [[nodiscard]] ElementRange own_slice(std::size_t bucket) const {
     return setup_.plan->slice(bucket, transport_.worker());
   }
-  /// Whether nothing may be updated because the norm is not known yet.
+  /// Whether updates must wait because the norm is not known yet.
   [[nodiscard]] bool awaits_norm() const { return agreement_.is_needed && !norm_.is_known(); }
   [[nodiscard]] std::size_t flag(std::size_t stage, std::size_t bucket) const;
-  /// Partials of the workers of the own host, ascending.
+  /// Partials of this host's workers, ascending.
   [[nodiscard]] std::vector<TreeSummand> host_partials() const;
 
   Transport& transport_;
@@ -160,13 +159,13 @@ class Reducer final : public Exchange {
   Agreement agreement_;
 
   // Lane thread.
-  std::uint64_t exchange_ = 0;  // number of the one in hand; also the value of its flags
+  std::uint64_t exchange_ = 0;  // number of the current exchange; also its flags' value
   bool in_hand_ = false;
   std::vector<Bucket> buckets_;
   std::vector<TreeSummand> sources_;  // the host's partials and the other hosts' sums, ascending
   Arena mean_;                        // of one piece, or of all own slices
   NormAgreement norm_;
-  float scale_ = 1.0F;  // of the parameters' gradient
+  float scale_ = 1.0F;  // factor of the parameters' gradient
   bool skips_ = false;
   double agreed_norm_ = 0.0;
   std::vector<Clock::time_point> finished_at_;

@@ -6,7 +6,7 @@
 namespace gangway::comm {
 namespace {
 
-/// Each host once, in the order of its first worker.
+/// Returns each host once, in the order of its first worker.
 std::vector<int> distinct(const std::vector<int>& hosts) {
   std::vector<int> found;
   for (const int host : hosts) {
@@ -17,7 +17,7 @@ std::vector<int> distinct(const std::vector<int>& hosts) {
   return found;
 }
 
-/// The fewest whole subtrees that hold what `members` hold, ascending.
+/// Returns the fewest whole subtrees of the `members`' micro-batches, ascending.
 std::vector<MicrobatchRange> subtrees_of(const std::vector<int>& members,
                                          const std::vector<MicrobatchRange>& ranges,
                                          int num_microbatches) {
@@ -49,7 +49,7 @@ std::size_t place_of(int worker, const std::vector<int>& members) {
   return static_cast<std::size_t>(std::ranges::find(members, worker) - members.begin());
 }
 
-/// Which worker of `members` deals with `owner`, the `place`-th of its own host.
+/// Returns the worker of `members` that serves `owner`, the `place`-th worker of its own host.
 int delegate_for(std::size_t place, const std::vector<int>& members) {
   return members[place % members.size()];
 }

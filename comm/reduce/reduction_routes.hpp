@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Who sends what to whom in the reduction of one network, by workers and hosts. Within a host
-// nothing is sent: memory is shared. Between hosts each host sends the sums of its whole subtrees
-// once, whatever its number of workers: one of them, the *delegate*, adds up its host's partials
-// for an owner elsewhere, sends them, and receives that owner's new weights for all of its host. A
-// worker that is alone on its host is its own delegate; with one host there is none. Pure; any
-// thread.
+// Computes the routes of one network's reduction between workers and hosts. Within a host data is
+// shared memory, so no message is sent. Each host sends the sums of its whole subtrees once,
+// whatever its number of workers. For each owner elsewhere one of its workers, the *delegate*, sums
+// the host's partials, sends them, and receives the owner's new weights for the host. A worker
+// alone on its host is its own delegate; with one host there are no delegates. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +16,33 @@
 namespace gangway::comm {
 
 struct ReductionRoutes {
-  /// A sum that comes from another host for the own slices.
+  /// A sum from another host for this worker's slices.
   struct Incoming {
     int peer = 0;  ///< the delegate that sends it
     MicrobatchRange microbatches;
-    std::size_t part = 0;  ///< number among the sums of that host
+    std::size_t part = 0;  ///< index among that host's sums
   };
 
-  std::vector<int> host_members;               ///< workers of the own host, ascending
-  std::vector<MicrobatchRange> host_subtrees;  ///< whose sums the own host sends
-  std::vector<int> served;  ///< owners elsewhere that this worker is delegate for
+  std::vector<int> host_members;               ///< workers of this worker's host, ascending
+  std::vector<MicrobatchRange> host_subtrees;  ///< the subtrees whose sums this host sends
+  std::vector<int> served;  ///< owners on other hosts that this worker is delegate for
   std::vector<Incoming> incoming;
-  std::vector<int> delegates;  ///< this worker's on every other host: they take its new weights
+  std::vector<int> delegates;  ///< this worker's on every other host; receive its new weights
 };
 
 /// The workers of `host`, ascending.
 /// @param hosts  by worker: a number that is equal for workers of one host
 [[nodiscard]] std::vector<int> workers_of(int host, const std::vector<int>& hosts);
 
-/// @param hosts   as above
-/// @param ranges  by worker
+/// Computes the routes of `worker`. @param hosts  as above
+/// @param ranges  by worker: its micro-batches
 [[nodiscard]] ReductionRoutes routes_of(int worker, const std::vector<int>& hosts,
                                         const std::vector<MicrobatchRange>& ranges,
                                         int num_microbatches);
 
-/// Payload that the host of `worker` sends to other hosts in one reduction: for each owner
-/// elsewhere its slices, once a subtree of the host; for each slice of its own the weights, once
-/// another host.
+/// Payload bytes that the host of `worker` sends to other hosts in one reduction. It sends each
+/// other owner's slices once per subtree of this host, and its own slices' weights once per other
+/// host.
 [[nodiscard]] std::uint64_t bytes_between_hosts(const BucketPlan& plan, int worker,
                                                 const std::vector<int>& hosts,
                                                 const std::vector<MicrobatchRange>& ranges,

@@ -14,10 +14,10 @@
 namespace gangway::comm {
 namespace {
 
-// A megabyte: small enough to share one large tensor among the workers of a host.
+// One megabyte: small enough to split one large tensor among the workers of a host.
 constexpr std::size_t kMostElements = 64 * kBlockElements;
 
-/// Workers by memory, both ascending.
+/// Returns the workers of each memory; both ascending.
 std::vector<std::vector<int>> replicas_of(const std::vector<int>& hosts) {
   std::map<int, std::vector<int>> by_host;
   for (std::size_t worker = 0; worker < hosts.size(); ++worker) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Whether the replicas of one network's weights, one a host, still hold the same bits. The workers
-// of a host share the hashing; all hashes go to all workers, over a tree, so that all know at once.
-// The compute thread only hashes; the talk and the comparison are the lane's. No heap allocation
-// once made.
+// Checks that the replicas of one network's weights, one per host, hold the same bits. The workers
+// of a host share the hashing. A tree sends all hashes to all workers, so all detect a difference
+// at once. The compute thread hashes; the lane exchanges and compares. Allocates no heap memory
+// after construction.
 #pragma once
 
 #include <atomic>
@@ -23,36 +23,35 @@ namespace gangway::comm {
 class ReplicaCheck final : public Exchange {
  public:
   struct Setup {
-    int network = 0;                      ///< for tags
+    int network = 0;                      ///< for message tags
     const ArenaLayout* layout = nullptr;  ///< both pointers outlive the check
     const Arena* weights = nullptr;
-    std::vector<int> hosts;  ///< by worker: equal where the weights are one memory
+    std::vector<int> hosts;  ///< by worker; equal values: the weights are one memory
     std::chrono::milliseconds timeout{60'000};
-    std::vector<ElementRange> parts = {};  ///< of the arena that are compared; empty: all
+    std::vector<ElementRange> parts = {};  ///< of the arena to compare; empty: all
   };
   ReplicaCheck(Transport& transport, Setup setup);
 
   /// Whether there is more than one replica.
   [[nodiscard]] bool is_needed() const { return replicas_.size() > 1; }
 
-  /// Hashes this worker's share of the weights, and has the lane compare. Compute thread; every
-  /// worker calls it with equal `step`. @pre the check before is over, and nobody writes the
-  /// weights until this returns
+  /// Hashes this worker's share of the weights and starts the lane's comparison. Compute thread;
+  /// every worker calls it with equal `step`. @pre the previous check is over, and no thread writes
+  /// the weights until this returns
   void begin(std::int64_t step);
 
   [[nodiscard]] Need needs() const override { return need_.load(std::memory_order_acquire); }
-  /// @throws InvariantError naming step, tensor and the workers whose bits are not the others';
+  /// @throws InvariantError naming step, tensor and the workers whose bits differ from the others;
   /// CommError naming a silent worker.
   bool advance() override;
 
  private:
-  /// A tensor, or a part of a large one.
+  /// A tensor, or a part of a large tensor.
   struct Piece {
     std::size_t tensor = 0;  // index into names_
     ElementRange range;
   };
-  /// What a worker hashes, and where its hashes are in hashes_: first the step, then a hash a
-  /// piece.
+  /// The pieces that a worker hashes. hashes_ holds at `begin` the step, then one hash per piece.
   struct Share {
     std::vector<std::size_t> pieces;
     std::size_t begin = 0;
@@ -60,7 +59,7 @@ class ReplicaCheck final : public Exchange {
   };
   void make_pieces();
   void make_shares();
-  /// @throws CommError
+  /// @throws CommError if the deadline has passed
   void require_time() const;
   void compare() const;
   [[nodiscard]] std::string difference(std::size_t piece) const;
@@ -72,8 +71,8 @@ class ReplicaCheck final : public Exchange {
   std::vector<std::string> names_;
   std::vector<Piece> pieces_;
   std::vector<Share> shares_;                    // by worker
-  std::vector<std::vector<int>> replicas_;       // workers of each
-  std::vector<std::uint64_t> hashes_;            // of all workers' shares
+  std::vector<std::vector<int>> replicas_;       // workers of each replica
+  std::vector<std::uint64_t> hashes_;            // all workers' shares
   std::vector<std::vector<std::size_t>> where_;  // by replica and piece: index into hashes_
 
   std::atomic<Need> need_ = Need::kNothing;

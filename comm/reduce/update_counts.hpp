@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many updates a network has had, and what follows from how they went: its loss scale. Equal on
-// all workers, for it follows from what they agree on; part of the state. Pure.
+// Counts a network's updates and derives its loss scale. Equal on all workers because it follows
+// from what they agree on. Part of the checkpoint. Pure; any thread.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 namespace gangway::comm {
 
 struct UpdateCounts {
-  std::int64_t updates = 0;         ///< made; what the optimiser and the average count
-  std::int64_t skipped = 0;         ///< not made, because a gradient was not finite
+  std::int64_t updates = 0;         ///< made; counted by the optimiser and the average
+  std::int64_t skipped = 0;         ///< skipped because a gradient was not finite
   std::int64_t scale_exponent = 0;  ///< losses are multiplied by 2^this before backward
-  std::int64_t unbroken = 0;        ///< updates since the scale was changed, or an update skipped
-  std::int64_t in_a_row = 0;        ///< of those that were skipped, the last ones
+  std::int64_t unbroken = 0;        ///< updates since the last scale change or skip
+  std::int64_t in_a_row = 0;        ///< consecutive skips up to now
   bool operator==(const UpdateCounts&) const = default;
 };
 
@@ -26,13 +26,13 @@ struct LossScaling {
   static constexpr std::int64_t kUpdatesToGrow = 2000;
 };
 
-/// `counts` after an update. @param is_scaled  whether the network has a loss scale
-/// @param used  exponent of the scale that the losses had: the network's, or a smaller one of
+/// Returns `counts` after an update. @param is_scaled  whether the network has a loss scale
+/// @param used  exponent of the scale that the losses had: the network's own, or a smaller one of
 ///   another network of the phase
 [[nodiscard]] inline UpdateCounts updated(UpdateCounts counts, bool is_scaled, std::int64_t used) {
   ++counts.updates;
   counts.in_a_row = 0;
-  // One that was not tried does not grow.
+  // Only the network's own scale, when used, counts towards growth.
   if (is_scaled && used == counts.scale_exponent &&
       ++counts.unbroken == LossScaling::kUpdatesToGrow) {
     counts.scale_exponent = std::min(counts.scale_exponent + 1, LossScaling::kMostExponent);
@@ -41,7 +41,7 @@ struct LossScaling {
   return counts;
 }
 
-/// `counts` after one that was skipped.
+/// Returns `counts` after a skipped update.
 [[nodiscard]] inline UpdateCounts skipped(UpdateCounts counts, bool is_scaled, std::int64_t used) {
   ++counts.skipped;
   ++counts.in_a_row;

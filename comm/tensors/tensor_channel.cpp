@@ -139,7 +139,7 @@ void TensorChannel::check_deadline() {
   if (!wait->key) {
     const bool is_shared = streams_ && streams_->num_unsent() > 0;
     if (!is_shared && messages_.num_unsent() == 0) {
-      return;  // compute is about to see it
+      return;  // the compute thread is about to notice
     }
     wait->peer = is_shared ? streams_->awaited_taker() : messages_.awaited_taker();
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Tensors between workers, one at a time, in the midst of a step: what one network makes and
-// another, elsewhere, takes, and its gradient back. A send never waits, and a receive finds its
-// tensor by its key, in whatever order they come. Knows shapes and bytes, and no LibTorch.
+// Moves tensors between workers during a step: one network's outputs to the worker of the next, and
+// gradients back. A send never waits; a receive finds its tensor by key, in any order of arrival.
+// Called by the pipeline's compute thread. No LibTorch; knows shapes and bytes only.
 //
-// Between workers that share memory they go through it, between others as messages, before which
-// gradients leave room.
+// Uses shared memory between workers of one host, and messages otherwise. Gradients leave room for
+// those messages (Transport::bound_bulk).
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,9 @@
 
 namespace gangway::comm {
 
-/// Of gradients and weights on their way to one worker while there are tensors to be sent: what a
-/// tensor may find before it in MPI, beside what the kernel has taken. 1 Gbit/s carries it in a
-/// millisecond; docs/measurements.md says what more and less do.
+/// Bytes of gradients and weights in MPI for one worker while tensors are sent, beside the bytes in
+/// the kernel. A tensor may wait behind them. 1 Gbit/s carries them in a millisecond;
+/// docs/measurements.md compares other sizes.
 inline constexpr std::size_t kBulkBesideTensors = 2 * kMostSegmentBytes;
 
 class TensorChannel final : public Exchange {
@@ -39,11 +39,11 @@ class TensorChannel final : public Exchange {
   struct Setup {
     std::chrono::milliseconds timeout{60'000};
     std::function<void(const std::string&)> on_stall = {};  ///< lane thread
-    HostStreams* streams = nullptr;  ///< with workers of this host; outlives the channel; or null
-    std::size_t bulk_window = kBulkBesideTensors;  ///< 0: tensors go behind all that was sent
+    HostStreams* streams = nullptr;  ///< to this host's workers; outlives the channel; or null
+    std::size_t bulk_window = kBulkBesideTensors;  ///< 0: tensors wait behind all earlier messages
     std::size_t most_joined = kMostJoinedBytes;    ///< of TensorMessages; equal on all workers
   };
-  /// @param transport  of all workers; outlives this, as the lane does, to which it is attached
+  /// @param transport  of all workers. `transport` and `lane` outlive this object
   TensorChannel(Transport& transport, Lane& lane, Setup setup);
   ~TensorChannel() override;
   TensorChannel(const TensorChannel&) = delete;
@@ -51,14 +51,14 @@ class TensorChannel final : public Exchange {
 
   // --- compute thread ---
 
-  /// `count` more tensors will come from `peer`: only announced ones are listened for.
+  /// Announces `count` more tensors from `peer`; the lane receives only announced tensors.
   void expect(int peer, int count);
-  /// Never waits. @param owner  keeps `bytes` alive and unchanged until they have left
+  /// Never waits. @param owner  keeps `bytes` alive and unchanged until they are sent
   void send(int peer, const TensorKey& key, const TensorShape& shape,
             std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
-  /// Waits for it. @throws CommError naming `peer` where it does not come in time
+  /// Waits for the tensor. @throws CommError naming `peer` if it does not arrive in time
   [[nodiscard]] ReceivedTensor receive(int peer, const TensorKey& key);
-  /// Until all that was sent has left. @throws CommError naming who does not take it in time
+  /// Waits until all sends have left. @throws CommError naming the worker that does not receive
   void finish_sending();
 
   // --- lane ---
@@ -67,11 +67,11 @@ class TensorChannel final : public Exchange {
   bool advance() override;
 
  private:
-  /// What compute waits for.
+  /// The compute thread's wait.
   struct Wait {
     int peer = 0;
-    std::optional<TensorKey> key = {};  ///< nothing: that what was sent has left
-    Clock::time_point since;            ///< of a send, when anything moved last
+    std::optional<TensorKey> key = {};  ///< none: waits until all sends have left
+    Clock::time_point since;            ///< start; of a send wait, the latest progress
   };
 
   [[nodiscard]] bool is_shared(int peer) const { return streams_ && setup_.streams->reach(peer); }
@@ -79,13 +79,13 @@ class TensorChannel final : public Exchange {
   [[nodiscard]] Need need_of(int peer) const {
     return is_shared(peer) ? Need::kHost : Need::kMessages;
   }
-  /// Has the lane look after `peer`.
+  /// Makes the lane poll `peer`'s path.
   void call_for(int peer) GANGWAY_REQUIRES(mutex_);
   void take_over();
   void arrived(int peer, const TensorKey& key, ReceivedTensor tensor);
   void check_deadline();
   [[nodiscard]] std::string describe(const Wait& wait, double seconds) const;
-  /// After a round that `moved` something or not.
+  /// Updates the need and the counts. @param moved  whether this poll made progress
   void settle(bool moved);
 
   Transport& transport_;

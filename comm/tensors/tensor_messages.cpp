@@ -14,7 +14,7 @@ void TensorMessages::send(OutgoingTensor tensor) {
   };
   const std::span<const std::byte> header = std::as_bytes(std::span(&one.tensor.header, 1));
   if (!is_joined(one.tensor.header.shape)) {
-    start(header);  // a deque does not move what it has
+    start(header);  // the header's address stays valid because a deque moves no element
     start(one.tensor.bytes);
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors as messages. A small one is in its header's message; a larger one's elements are a
-// message of their own, from where they lie to where they will. Lane thread.
+// Sends tensors as messages. A small tensor shares its header's message. A larger tensor's elements
+// are a second message, without a copy. Lane thread.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 
 namespace gangway::comm {
 
-/// The most bytes of elements that go in their header's message: what one segment holds, for a
-/// second message costs more than copying that much (docs/measurements.md).
+/// Most element bytes that share the header's message: one segment, because a second message costs
+/// more than copying that much (docs/measurements.md).
 inline constexpr std::size_t kMostJoinedBytes = kMostSegmentBytes - sizeof(TensorHeader);
 
 class TensorMessages final : public TensorWay {
  public:
-  /// @param transport    of all workers; outlives this
+  /// @param transport    of all workers; outlives this object
   /// @param most_joined  equal on all workers, at most kMostJoinedBytes
   explicit TensorMessages(Transport& transport, std::size_t most_joined = kMostJoinedBytes)
       : transport_(transport), most_joined_(most_joined) {}
@@ -37,15 +37,15 @@ class TensorMessages final : public TensorWay {
  private:
   struct Outgoing {
     OutgoingTensor tensor;
-    std::vector<std::byte> joined = {};  // header and elements of a small one
+    std::vector<std::byte> joined = {};  // header and elements of a small tensor
     std::vector<PendingRequest> requests = {};
   };
-  /// What comes from one worker.
+  /// The receive state for one peer.
   struct Incoming {
     int expected = 0;
     std::optional<RequestId> request;
-    bool is_elements = false;       // `request` is for
-    std::vector<std::byte> joined;  // where the header comes, and the elements of a small one
+    bool is_elements = false;       // whether `request` is for the second message
+    std::vector<std::byte> joined;  // receives the header, and a small tensor's elements
     TensorHeader header;
     ReceivedTensor tensor;
   };
@@ -57,7 +57,7 @@ class TensorMessages final : public TensorWay {
     return shape.bytes <= most_joined_;
   }
   bool advance_receives(int peer, Incoming& incoming, const Arrived& arrived);
-  /// The first message of a tensor is here. True: it was all of it.
+  /// Handles a tensor's first message. Returns true if the tensor is complete.
   [[nodiscard]] bool take_first(int peer, Incoming& incoming);
 
   Transport& transport_;

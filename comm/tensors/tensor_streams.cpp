@@ -9,7 +9,7 @@ namespace gangway::comm {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(TensorHeader);
-// What is copied before the other lane is woken: it copies while this one goes on.
+// Bytes copied before waking the other lane, which copies them out while this lane goes on.
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
 
 template <typename Byte>
@@ -79,7 +79,7 @@ bool TensorStreams::advance_receives(int peer, Incoming& incoming, const Arrived
       incoming.taken += streams_.read(peer, piece_of(elements, incoming.taken - kHeader));
     }
     if (incoming.taken > before) {
-      streams_.ring();  // there is room again
+      streams_.ring();  // the sender has room again
       moved = true;
     }
     if (incoming.taken >= kHeader && incoming.taken == kHeader + bytes) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tensors between workers of one host, through its memory: copied into a ring by the sender's lane
-// and out of it by the receiver's, piece by piece where a tensor is longer than the ring. What
-// finds no room waits here, behind what goes to the same worker and before nothing else. Lane
-// thread.
+// Sends tensors between workers of one host through a ring in shared memory. The sender's lane
+// copies in, the receiver's lane copies out; longer tensors go piece by piece. A tensor without
+// room waits in the queue of its peer and delays no other peer. Lane thread.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +15,8 @@ namespace gangway::comm {
 
 class TensorStreams final : public TensorWay {
  public:
-  /// @param streams  outlives this
-  /// @param worker   own index
+  /// @param streams  outlives this object
+  /// @param worker   this worker's index
   TensorStreams(HostStreams& streams, int worker) : streams_(streams), worker_(worker) {}
 
   void send(OutgoingTensor tensor) override;
@@ -30,12 +29,12 @@ class TensorStreams final : public TensorWay {
  private:
   struct Outgoing {
     OutgoingTensor tensor;
-    std::size_t written = 0;  // of header and elements
+    std::size_t written = 0;  // bytes of header and elements
   };
-  /// What comes from one worker.
+  /// The receive state for one peer.
   struct Incoming {
     int expected = 0;
-    std::size_t taken = 0;  // of header and elements of the one that comes now
+    std::size_t taken = 0;  // bytes of header and elements of the current tensor
     TensorHeader header;
     ReceivedTensor tensor;
   };

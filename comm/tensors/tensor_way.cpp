@@ -12,7 +12,7 @@
 namespace gangway::comm {
 namespace {
 
-/// As LibTorch's own allocations: kernels choose by alignment.
+/// Equals LibTorch's allocator's alignment, because its kernels choose by alignment.
 constexpr std::size_t kTensorAlignment = 64;
 
 std::shared_ptr<std::byte> aligned_memory(std::size_t bytes) {

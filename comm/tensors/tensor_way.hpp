@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A way on which tensors go from worker to worker, in one stream each way: a header that says what
-// follows, then its elements. Messages (comm/tensors/tensor_messages.hpp) and the memory of a host
-// (comm/tensors/tensor_streams.hpp) are ways; comm/tensors/tensor_channel.hpp takes for each worker
-// the one that there is. Lane thread.
+// The interface of a path for tensors between workers: one stream each way, of headers followed by
+// elements. Implemented by comm/tensors/tensor_messages.hpp (messages) and
+// comm/tensors/tensor_streams.hpp (shared memory). Called by comm/tensors/tensor_channel.hpp, which
+// chooses a path per worker. Lane thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct OutgoingTensor {
   int peer = 0;
   TensorHeader header;
   std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive and unchanged until they have left
+  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive and unchanged until they are sent
 };
 
 struct ReceivedTensor {
@@ -26,8 +26,8 @@ struct ReceivedTensor {
   std::shared_ptr<std::byte> memory;  ///< shape.bytes, aligned to 64
 };
 
-/// For a tensor that `peer` announces to `worker`.
-/// @throws PeerError where no such tensor can be
+/// Allocates memory for a tensor that `peer` announces to `worker`.
+/// @throws PeerError if no tensor can have this shape
 [[nodiscard]] ReceivedTensor room_for(const TensorShape& shape, int worker, int peer);
 
 class TensorWay {
@@ -37,15 +37,15 @@ class TensorWay {
 
   /// Never waits.
   virtual void send(OutgoingTensor tensor) = 0;
-  /// `count` more tensors will come from `peer`: only announced ones are listened for.
+  /// Announces `count` more tensors from `peer`; only announced tensors are received.
   virtual void expect(int peer, int count) = 0;
-  /// Does what can be done now. True if that was something. @throws CommError
+  /// Does all work that does not block. Returns true if it did any. @throws CommError
   virtual bool advance(const Arrived& arrived) = 0;
-  /// Tensors that have not left, or not wholly.
+  /// Tensors that are not completely sent.
   [[nodiscard]] virtual std::size_t num_unsent() const = 0;
-  /// Where one of them goes. @pre there is one
+  /// The receiver of an unsent tensor. @pre num_unsent() > 0
   [[nodiscard]] virtual int awaited_taker() const = 0;
-  /// Whether an announced tensor has not come.
+  /// Whether an announced tensor has not arrived.
   [[nodiscard]] virtual bool listens() const = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace gangway::comm {
 namespace {
 
-/// What goes before the bytes of a message.
+/// Precedes the bytes of each message.
 struct StreamHeader {
   std::uint64_t is_message = 0;  // 0: the stream ends
   std::uint64_t bytes = 0;
@@ -35,7 +35,7 @@ class Outgoing {
   [[nodiscard]] bool has_ended() const { return has_ended_; }
   [[nodiscard]] int peer() const { return peer_; }
 
-  /// True if something went on.
+  /// Does all work that does not block. Returns true if it made progress.
   bool advance() {
     if (!poll(header_sent_) || !poll(bytes_sent_)) {
       return false;
@@ -55,7 +55,7 @@ class Outgoing {
   }
 
  private:
-  /// Whether nothing is open any more.
+  /// Returns true if `request` is absent or done.
   bool poll(std::optional<RequestId>& request) {
     if (request && transport_.done(*request)) {
       request.reset();
@@ -109,11 +109,11 @@ class Incoming {
   int peer_;
   StreamHeader header_;
   std::optional<RequestId> request_;
-  bool is_inside_ = false;  // the header is here, its bytes are on their way
+  bool is_inside_ = false;  // the header has arrived, the bytes have not
   bool has_ended_ = false;
 };
 
-/// Lets all that have not ended go on. True if any did.
+/// Advances every stream that has not ended. Returns true if any made progress.
 template <typename Stream>
 bool advance_all(std::vector<Stream>& streams) {
   bool any = false;

@@ -18,7 +18,7 @@ std::int64_t now() {
       .count();
 }
 
-/// One side's part of the round trips.
+/// Runs one side of the round trips.
 class Pings {
  public:
   Pings(Transport& transport, int peer, std::chrono::milliseconds timeout)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far the clocks of two hosts are apart, so that their traces can be laid over one another.
+// Measures the offset between two hosts' clocks, so that their traces can be merged. Lane thread.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace gangway::comm {
 
 struct ClockOffset {
   std::int64_t nanoseconds = 0;  ///< own steady clock + this = worker 0's
-  std::int64_t error = 0;        ///< at most wrong by this
+  std::int64_t error = 0;        ///< largest error of `nanoseconds`
 };
 
-/// Called by all workers at once, on the lane's thread. As NTP does it (RFC 5905): a few round
-/// trips to worker 0, of which the shortest counts; half of it bounds the error. Zero on worker 0's
-/// own host, whose processes share the clock.
-/// @param hosts  by worker: equal on one host
-/// @throws CommError when worker 0 or a peer is silent for `timeout`
+/// Measures as NTP does (RFC 5905): a few round trips to worker 0, of which the shortest counts;
+/// half of it bounds the error. All workers call it at once, on the lane's thread. Returns zero on
+/// worker 0's host, whose processes share the clock.
+/// @param hosts  by worker; equal values: one host
+/// @throws CommError if worker 0 or a peer is silent for `timeout`
 [[nodiscard]] ClockOffset offset_to_first_worker(Transport& transport, std::span<const int> hosts,
                                                  std::chrono::milliseconds timeout);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A point in monotonic time after which a wait is an error.
+// A point in monotonic time after which a wait fails.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A sub-communicator: `Transport` over a subset of the workers, numbered from 0 within it. Used by
-// the lane's thread only.
+// A sub-communicator: a `Transport` over a subset of the workers, numbered from 0. Lane thread
+// only.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@ namespace gangway::comm {
 
 class GroupTransport final : public Transport {
  public:
-  /// @param inner    of all workers; outlives this
-  /// @param workers  of `inner`, ascending, the own one among them
+  /// @param inner    of all workers; outlives this object
+  /// @param workers  indices in `inner`, ascending, including this worker
   GroupTransport(Transport& inner, std::vector<int> workers);
 
   [[nodiscard]] int worker() const override { return own_; }

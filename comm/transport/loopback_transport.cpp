@@ -34,7 +34,7 @@ RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
     auto& queue = hub_.in_flight_[{worker_, peer, tag.packed()}];
     LoopbackHub::Clock::time_point arrival = LoopbackHub::Clock::now() + fate.delay;
     if (!queue.empty()) {
-      arrival = std::max(arrival, queue.back().arrival);  // equal tags do not overtake
+      arrival = std::max(arrival, queue.back().arrival);  // messages of one tag keep their order
     }
     queue.push_back({{bytes.begin(), bytes.end()}, arrival});
     hub_.changed_.notify_all();
@@ -59,7 +59,7 @@ bool LoopbackTransport::done(RequestId request) {
     return true;
   }
   const Receive receive = found->second;
-  // Receives of one wire are served in the order they were started, like MPI's.
+  // Receives of one wire complete in the order they were started, as in MPI.
   for (auto earlier = receives_.begin(); earlier != found; ++earlier) {
     if (earlier->second.peer == receive.peer &&
         earlier->second.tag.packed() == receive.tag.packed()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranks as threads of one process, for tests of everything above the transport: delay, loss and
-// death can be injected.
+// Runs ranks as threads of one process, for tests above the transport. Tests can inject delay, loss
+// and death.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace gangway::comm {
 class LoopbackHub {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What happens to one message on its way.
+  /// The delay or loss of one message.
   struct Fate {
     std::chrono::microseconds delay{0};
     bool lost = false;
@@ -33,7 +33,7 @@ class LoopbackHub {
   [[nodiscard]] int num_workers() const { return num_workers_; }
   /// Decides the fate of every later message; called with the hub locked.
   void inject(Injector injector);
-  /// From now on operations of and with `worker` fail, as after SIGKILL.
+  /// Makes all later operations of and with `worker` fail, as after SIGKILL.
   void kill(int worker);
 
  private:
@@ -81,7 +81,7 @@ class LoopbackTransport final : public Transport {
   int worker_;
   std::int64_t epoch_;
   RequestId next_request_ = 1;
-  std::map<RequestId, Receive> receives_;  // sends are done when they are started
+  std::map<RequestId, Receive> receives_;  // sends complete at once
 };
 
 }  // namespace gangway::comm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a message between workers is, packed into the integer that transports match on. The epoch is
-// part of it, so that nothing sent before a loss is ever taken for something sent after it.
+// Packs a message's identity into the integer that transports match on. It includes the epoch, so
+// no message sent before a loss is taken for one sent after it. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct MessageTag {
   int bucket = 0;  ///< 0..127
   int part = 0;    ///< 0..63: partial within a bucket, arena within a gather
 
-  /// Below kControlTag (run/control_protocol.hpp): 10 bits of epoch over 20 of content.
+  /// Packs into less than kControlTag (run/control_protocol.hpp): 10 epoch bits over 20 others.
   [[nodiscard]] int packed() const {
     return static_cast<int>(
         (static_cast<std::uint32_t>(epoch & 0x3FF) << 20U) |

@@ -18,7 +18,7 @@ void survive_mpi_aborts() { survives = true; }
 
 }  // namespace gangway::comm
 
-/// Found before Open MPI's own, as the program comes first where symbols are looked up.
+/// Replaces Open MPI's function because the program's symbols are looked up first.
 extern "C" [[noreturn, gnu::visibility("default")]] void ompi_rte_abort(int code,
                                                                         const char* format, ...) {
   while (gangway::comm::survives) {
@@ -26,7 +26,7 @@ extern "C" [[noreturn, gnu::visibility("default")]] void ompi_rte_abort(int code
   }
   using Abort = void (*)(int, const char*, ...);
   if (const auto real = reinterpret_cast<Abort>(::dlsym(RTLD_NEXT, "ompi_rte_abort"))) {
-    // What a format would be filled with cannot be passed on.
+    // The format's arguments cannot be forwarded.
     real(code, format == nullptr ? nullptr : "%s", format);
   }
   std::_Exit(EXIT_FAILURE);

@@ -16,7 +16,7 @@ namespace gangway::comm {
 
 namespace {
 
-/// Some transports below MPI (UCX) leave fewer bits for tags than ours need.
+/// Checks the tag range: some transports below MPI (UCX) leave fewer bits than MessageTag needs.
 void require_tags(MPI_Comm communicator) {
   void* attribute = nullptr;
   int found = 0;
@@ -37,8 +37,8 @@ MpiSession::MpiSession() {
       provided < MPI_THREAD_SERIALIZED) {
     throw EnvironmentError("MPI does not start with thread support; try 'gangway doctor'");
   }
-  // A survivor that writes to a dead TCP peer must get an error, not SIGPIPE. MPI_Init may have set
-  // its own handler.
+  // A survivor that writes to a dead TCP peer must get an error, not SIGPIPE. MPI_Init may have
+  // installed its own handler.
   (void)std::signal(SIGPIPE, SIG_IGN);
   MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -25,7 +25,7 @@ void check(int code, const char* what, int peer) {
   }
 }
 
-/// What nobody waits for at once, and much of it. Tensors, norms and pictures are not.
+/// Whether the kind is large and not urgent. Tensors, norms and pictures are urgent.
 bool is_bulk(MessageKind kind) {
   return kind == MessageKind::kPartial || kind == MessageKind::kWeights ||
          kind == MessageKind::kState;
@@ -215,7 +215,7 @@ void MpiTransport::forget(RequestId request) {
     Segment& segment = segments_[operation.segment];
     is_told = is_told && operation.segment != operation.unsent;
     if (is_told && operation.receives) {
-      (void)MPI_Cancel(&segment.request);  // nothing may be written into memory that is given up
+      (void)MPI_Cancel(&segment.request);  // MPI must not write into memory that is given up
     }
     if (is_told) {
       (void)MPI_Request_free(&segment.request);
@@ -234,7 +234,7 @@ void MpiTransport::idle() {
   if (++idle_polls_ % kPumpEvery == 0) {
     pump_();
   }
-  (void)sched_yield();  // with no core to itself the lane must not keep a peer from computing
+  (void)sched_yield();  // on a shared core the lane must let a peer compute
 }
 
 }  // namespace gangway::comm

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a thread did when, for `--trace` (docs/tracing.md). Each thread that is traced writes to a
-// ring of its own, which is allocated when it is first turned on, before that: an event is two
-// looks at the clock and a copy, and while the ring is off, one branch. Who reads waits first until
-// the thread has nothing in hand.
+// Records a thread's timed events for `--trace` (docs/tuning.md). Each traced thread writes its
+// own ring, allocated when it is first turned on. An event costs two clock reads and a copy; a ring
+// that is off costs one branch. Before reading, wait until the thread is idle.
 #pragma once
 
 #include <atomic>
@@ -14,7 +13,7 @@
 
 namespace gangway::comm {
 
-/// Equal in all processes of one host.
+/// One clock, equal in all processes of a host.
 using TraceClock = std::chrono::steady_clock;
 
 /// The newest events of one thread.
@@ -23,8 +22,8 @@ class TraceRing {
  public:
   explicit TraceRing(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Empty, and on. Any thread. @pre it is off, and the thread whose ring it is has been waited for
-  /// since, or has not written yet
+  /// Empties the ring and turns it on. Any thread. @pre the ring is off, and the caller has waited
+  /// for its thread since, or the thread has not written yet
   void begin() {
     events_.resize(capacity_);
     added_ = 0;
@@ -34,34 +33,34 @@ class TraceRing {
   void end() { is_on_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool is_on() const { return is_on_.load(std::memory_order_acquire); }
 
-  /// The one thread whose ring it is.
+  /// Appends an event. Only the ring's own thread.
   void add(const Event& event) { events_[added_++ % events_.size()] = event; }
 
-  /// Calls `take` with each event, oldest first. @pre the writing thread has been waited for
+  /// Calls `take` with each event, oldest first. @pre the caller has waited for the ring's thread
   template <typename Take>
   void for_each(const Take& take) const {
     for (std::uint64_t i = lost(); i < added_; ++i) {
       take(events_[i % events_.size()]);
     }
   }
-  /// Events that newer ones have overwritten.
+  /// Number of events that newer events have overwritten.
   [[nodiscard]] std::uint64_t lost() const { return added_ > capacity_ ? added_ - capacity_ : 0; }
 
  private:
   std::size_t capacity_;
-  std::vector<Event> events_;  // none before the first time
+  std::vector<Event> events_;  // empty before the first begin()
   std::uint64_t added_ = 0;
   std::atomic<bool> is_on_ = false;
 };
 
-/// What the lane does with a bucket.
+/// The lane's work on a bucket.
 enum class LaneWork : std::uint8_t {
-  kLeave,    ///< add the statistics and offer the own partials
-  kForward,  ///< add up the host's partials for other hosts and send them
-  kSum,      ///< a piece of the own slice
-  kUpdate,   ///< the optimiser on a piece of the own slice
-  kOffer,    ///< publish the new weights
-  kDone,     ///< no work: all weights of the bucket are there
+  kLeave,    ///< adds the statistics and publishes this worker's partials
+  kForward,  ///< sums the host's partials for other hosts and sends them
+  kSum,      ///< sums a piece of the own slice
+  kUpdate,   ///< runs the optimiser on a piece of the own slice
+  kOffer,    ///< publishes the new weights
+  kDone,     ///< no work: all weights of the bucket have arrived
 };
 
 struct LaneEvent {
@@ -74,8 +73,8 @@ struct LaneEvent {
 
 using LaneTrace = TraceRing<LaneEvent>;
 
-/// Does `work` and, where it did something and `trace` is there and on, writes down when.
-/// @param work  returns whether it did something
+/// Runs `work` and records its time if it made progress and `trace` is on. `trace` may be null.
+/// @param work  returns whether it made progress
 template <typename Work>
 bool traced(LaneTrace* trace, LaneEvent event, const Work& work) {
   if (trace == nullptr || !trace->is_on()) {

@@ -6,7 +6,7 @@
 namespace gangway::comm {
 namespace {
 
-// Messages under way at once; further ones are not traced.
+// Most messages traced at once; further messages are not traced.
 constexpr std::size_t kMostOpen = 4096;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A transport that also writes down how long each message was under way. Lane thread, as all
-// transports; used only where a run is traced.
+// Wraps a transport and records how long each message takes. Used only if a run is traced. Lane
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace gangway::comm {
 
-/// From the start of a send or receive until it was seen to be done.
+/// A message, from the start of its send or receive until done() returned true.
 struct MessageEvent {
   TraceClock::time_point begin;
   TraceClock::time_point end;
   MessageTag tag;
   int peer = 0;
-  std::size_t bytes = 0;  ///< of a receive of unknown length: the most that it could be
+  std::size_t bytes = 0;  ///< of a receive of unknown length: the largest possible
   bool is_send = false;
 };
 
 class TracedTransport final : public Transport {
  public:
-  /// @param inner  outlives this one
+  /// @param inner  outlives this object
   TracedTransport(Transport& inner, std::size_t capacity);
 
   [[nodiscard]] int worker() const override { return inner_.worker(); }
@@ -42,7 +42,7 @@ class TracedTransport final : public Transport {
   [[nodiscard]] TraceRing<MessageEvent>& ring() { return ring_; }
 
  private:
-  /// Started while the ring was on.
+  /// A message that was started while the ring was on.
   struct Open {
     RequestId request = 0;
     MessageEvent event;
@@ -51,7 +51,7 @@ class TracedTransport final : public Transport {
 
   Transport& inner_;
   TraceRing<MessageEvent> ring_;
-  std::vector<Open> open_;  // its memory is never exceeded
+  std::vector<Open> open_;  // never grows beyond its reserved memory
 };
 
 }  // namespace gangway::comm

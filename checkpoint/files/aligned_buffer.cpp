@@ -15,7 +15,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Anonymous memory of `bytes`, a multiple of `alignment`, at a multiple of it.
+/// Maps anonymous memory of `bytes`, a multiple of `alignment`, at an aligned address.
 std::byte* map_aligned(std::size_t bytes, std::size_t alignment) {
   const std::size_t spare = alignment - kDirectAlignment;
   void* mapped = ::mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -45,7 +45,7 @@ AlignedBuffer::AlignedBuffer(std::size_t bytes) : size_(bytes) {
   }
   memory_ = std::unique_ptr<std::byte, Unmap>(map_aligned(mapped, alignment), Unmap{mapped});
   if (alignment == kHugePage) {
-    (void)::madvise(memory_.get(), mapped, MADV_HUGEPAGE);  // small pages do as well
+    (void)::madvise(memory_.get(), mapped, MADV_HUGEPAGE);  // small pages also work
   }
 }
 

@@ -8,13 +8,12 @@
 
 namespace gangway::checkpoint {
 
-/// Addresses, sizes and offsets of direct I/O are multiples of this (of the block, on every disk
-/// that we know of).
+/// Addresses, sizes and offsets of direct I/O are multiples of this; no known disk has larger
+/// blocks.
 inline constexpr std::size_t kDirectAlignment = 4096;
 
-/// Where the kernel has huge pages to give, a buffer of 2 MiB or more is made of them: direct I/O
-/// hands the disk one piece a page, and few large pieces move faster than a thousand small ones
-/// (docs/measurements.md has by how much).
+/// Owns memory for direct I/O; a buffer of 2 MiB or more uses huge pages if the kernel has them.
+/// Direct I/O sends one request per page, so large pages are faster (docs/measurements.md).
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

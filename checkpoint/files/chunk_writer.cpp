@@ -11,9 +11,9 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Below this the kernel's cache is as fast, and what was written is soon read again.
+/// Smaller files go through the kernel's cache: as fast, and soon read again.
 constexpr std::uint64_t kSmallestDirectWrite = std::uint64_t{1} << 20U;
-/// Below this a thread costs more than it hides.
+/// For smaller files a thread costs more time than it saves.
 constexpr std::uint64_t kSmallestThreadedFile = 2 * kChunkBytes;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a new file in turns of a chunk, summing each; the next chunk is put together and summed
-// while the disk takes the last one. Internal to the store; used by one thread.
+// Writes a new file in chunks and sums each. It prepares the next chunk while the disk writes the
+// last one. Internal to the store; called by one thread.
 #pragma once
 
 #include <array>
@@ -19,18 +19,18 @@
 
 namespace gangway::checkpoint {
 
-/// Holds two chunks of memory, and copies all that it is given: into pages that the disk takes
-/// faster than those of a snapshot (checkpoint/files/aligned_buffer.hpp).
+/// Copies all bytes through two chunks of memory, whose pages the disk takes faster than a
+/// snapshot's pages (checkpoint/files/aligned_buffer.hpp).
 class ChunkWriter {
  public:
-  /// @param on_chunk  called as each chunk is on its way. @throws as NewFile.
+  /// @param on_chunk  called for each chunk that goes to the disk. @throws as NewFile.
   ChunkWriter(const FileSystem& files, const std::filesystem::path& path, std::uint64_t bytes,
               std::function<void()> on_chunk = {});
   ~ChunkWriter();
   ChunkWriter(const ChunkWriter&) = delete;
   ChunkWriter& operator=(const ChunkWriter&) = delete;
 
-  /// @throws as NewFile::write, perhaps a call later.
+  /// Appends. @throws as NewFile::write; the exception may come one call later.
   void append(std::span<const std::byte> bytes);
   /// Syncs and closes. @return CRC32C of every chunk. @throws as NewFile::write and finish.
   [[nodiscard]] std::vector<std::uint32_t> finish();
@@ -39,29 +39,29 @@ class ChunkWriter {
   static constexpr int kSlots = 2;
   struct Slot {
     AlignedBuffer buffer;
-    std::span<const std::byte> chunk;  ///< empty: there is no more
+    std::span<const std::byte> chunk;  ///< empty: end of the file
   };
 
-  /// Memory for the next chunk.
+  /// Returns the free rest of the slot that is being filled.
   std::span<std::byte> room();
-  /// Sums a whole chunk and hands it over.
+  /// Sums a complete chunk and passes it to the thread.
   void hand_over(std::span<const std::byte> chunk);
-  /// Waits for everything that was handed over; throws nothing.
+  /// Waits until all chunks are written; throws nothing.
   void drain();
   void rethrow_failure() const;
   void write_all();
 
   NewFile file_;
   std::function<void()> on_chunk_;
-  std::size_t chunk_bytes_;  ///< kChunkBytes, or the whole of a smaller file
+  std::size_t chunk_bytes_;  ///< kChunkBytes, or the size of a smaller file
   std::array<Slot, kSlots> slots_;
-  std::size_t next_ = 0;    ///< slot that is being filled; ours until it is handed over
+  std::size_t next_ = 0;    ///< slot being filled; used by the caller until it is handed over
   std::size_t filled_ = 0;  ///< bytes in it
   std::vector<std::uint32_t> sums_;
-  std::counting_semaphore<kSlots> free_{kSlots - 1};  ///< slots besides the one being filled
+  std::counting_semaphore<kSlots> free_{kSlots - 1};  ///< slots except the one being filled
   std::counting_semaphore<kSlots> full_{0};
-  std::exception_ptr failure_;  ///< set before free_ is released, read after it was acquired
-  std::jthread thread_;         ///< none for small files; last: it uses all others
+  std::exception_ptr failure_;  ///< set before free_ is released, read after it is acquired
+  std::jthread thread_;         ///< none for small files; last member, because it uses all others
 };
 
 }  // namespace gangway::checkpoint

@@ -12,7 +12,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
   std::uint32_t sum = ~before;
   while (!bytes.empty()) {
     const std::span<const std::byte> part = bytes.first(std::min(bytes.size(), kMostBytes));
-    // The library takes a pointer to non-const and only reads.
+    // The library takes a pointer to non-const, but only reads.
     sum = ::crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<std::byte*>(part.data())),
                         static_cast<int>(part.size()), sum);
     bytes = bytes.subspan(part.size());

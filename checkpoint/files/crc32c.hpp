@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CRC32C (Castagnoli), by the processor's own instructions where it has them: finds in which 4 MiB
-// of a checkpoint file the damage is. Any thread.
+// Computes CRC32C (Castagnoli), in hardware if the processor has it. It locates damage in a
+// checkpoint file to 4 MiB. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace gangway::checkpoint {
 
-/// A file is checked and repaired in turns of this size, counted from its first byte.
+/// Chunk size: a file is checked and repaired in such chunks from its first byte.
 inline constexpr std::size_t kChunkBytes = std::size_t{4} << 20U;
 
-/// As iSCSI, ext4 and Google's crc32c print it: 0xe3069283 for "123456789". @param before the value
-/// of what precedes `bytes`; 0 for nothing.
+/// Returns the sum as iSCSI, ext4 and Google's crc32c print it: 0xe3069283 for "123456789".
+/// @param before  sum of the bytes before `bytes`; 0 if there are none.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace gangway::checkpoint

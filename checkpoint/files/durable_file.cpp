@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kReadChunkBytes = std::size_t{1} << 20U;
 
-/// Repeats a system call that a signal interrupted.
+/// Repeats a system call while a signal interrupts it.
 template <typename Call>
 auto uninterrupted(Call call) {
   auto result = call();
@@ -34,7 +34,7 @@ auto uninterrupted(Call call) {
 
 enum class Direct { kOff, kOn };
 
-/// False where the file system does not take direct I/O.
+/// Returns false if the file system does not support direct I/O.
 bool set_direct(int fd, Direct direct) {
   const int flags = ::fcntl(fd, F_GETFL);
   return flags >= 0 &&
@@ -72,7 +72,7 @@ NewFile::NewFile(const FileSystem& files, std::filesystem::path path, std::uint6
     fd_ = files_.create(path_, mode);
   } while (!fd_ && errno == EINTR);
   if (!fd_) {
-    finished_ = true;  // whatever is there is not ours to remove
+    finished_ = true;  // the existing file is not ours: do not remove it
     fail("cannot create", errno);
   }
   try {
@@ -100,7 +100,7 @@ void NewFile::reserve(std::uint64_t bytes) const {
     return;
   }
   struct statvfs space {};
-  // Some network file systems report no blocks at all: nothing to learn from them.
+  // Some network file systems report no blocks: then free space is unknown.
   if (::fstatvfs(fd_.get(), &space) == 0 && space.f_blocks > 0) {
     const std::uint64_t free_bytes = static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
     if (free_bytes < bytes) {
@@ -127,7 +127,7 @@ std::span<const std::byte> NewFile::writable_part(std::span<const std::byte> byt
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % kDirectAlignment == 0 &&
                           bytes.size() >= kDirectAlignment;
   if (is_direct_ && !is_aligned) {
-    leave_direct();  // the end of a file, or a short write before
+    leave_direct();  // the end of the file, or after a short write
   }
   return is_direct_ ? bytes.first(bytes.size() / kDirectAlignment * kDirectAlignment) : bytes;
 }
@@ -137,7 +137,7 @@ void NewFile::write(std::span<const std::byte> bytes) {
     const std::span<const std::byte> part = writable_part(bytes);
     const ssize_t written = uninterrupted([&] { return files_.write(fd_, part); });
     if (written < 0 && errno == EINVAL && is_direct_) {
-      leave_direct();  // some file systems take the flag and refuse the write
+      leave_direct();  // some file systems accept the flag but reject the write
       continue;
     }
     if (written <= 0) {
@@ -157,7 +157,7 @@ void NewFile::finish(Durability durability) {
   if (durability == Durability::kNow) {
     sync();
   }
-  // Linux frees the descriptor even when close reports an error, EINTR included.
+  // Linux frees the descriptor even if close reports an error, including EINTR.
   if (files_.close(std::move(fd_)) != 0 && errno != EINTR) {
     fail("cannot close", errno);
   }
@@ -180,7 +180,7 @@ void sync_directory(const FileSystem& files, const std::filesystem::path& direct
 
 OpenFile open_regular_file(const std::filesystem::path& path) {
   OpenFile file;
-  // O_NONBLOCK: opening a pipe put in a file's place must not wait for a writer.
+  // O_NONBLOCK: if a pipe has replaced the file, open must not wait for a writer.
   file.fd = FileDescriptor(uninterrupted(
       [&] { return ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); }));
   if (file.fd.get() < 0) {
@@ -205,8 +205,7 @@ void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byt
                   const std::filesystem::path& path, const FileSystem& files) {
   while (!out.empty()) {
     const ssize_t got = uninterrupted([&] { return files.read(file.fd, offset, out); });
-    // Direct reads have rules (alignment of what is left after a short read, say); the cache has
-    // none.
+    // Retry through the cache, because direct reads must be aligned, even after a short read.
     if (got < 0 && errno == EINVAL && is_direct(file) && set_direct(file.fd.get(), Direct::kOff)) {
       continue;
     }

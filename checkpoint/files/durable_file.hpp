@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls behind the store: new files that are on the disk or do not exist, and bounded reads
-// that follow no link. Internal to the store; any thread.
+// Writes new files that are either complete on the disk or removed; reads files without following
+// links. Internal to the store; any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,52 +16,51 @@
 
 namespace gangway::checkpoint {
 
-/// "No space left on device" for an errno value.
+/// Returns "No space left on device" for an errno value.
 [[nodiscard]] std::string cause_of(int error_number);
 
-/// What a person can do about it while the training goes on without this checkpoint, to end a
-/// message with: "; free some space …", or nothing.
+/// Returns the end of a message: "; free some space …", the user's remedy while the training goes
+/// on without this checkpoint. Empty if there is none.
 [[nodiscard]] std::string saving_remedy(int error_number);
 
-/// Whether the kernel keeps a copy of what is read or written.
+/// Whether the kernel caches the bytes that are read or written.
 enum class Caching {
   kPages,
-  kDirect,  ///< where the file system takes it; kPages where not
+  kDirect,  ///< bypasses the cache if the file system supports it; else as kPages
 };
 
-/// When a file is to be on the disk.
+/// When a file must be on the disk.
 enum class Durability {
   kNow,
-  kWhenever,  ///< nothing is lost with it
+  kWhenever,  ///< its loss does no harm
 };
 
 /// The users that may read a new file, from its first byte on.
 enum class Readers { kAll, kOwner };
 
-/// A file that did not exist before. Removed again unless finish() succeeded.
+/// Writes a file that did not exist. The destructor removes it unless finish() succeeded.
 class NewFile {
  public:
-  /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; a full disk
-  /// says what is needed and what is free.
+  /// Creates it and reserves `bytes`. @throws EnvironmentError naming path and cause; for a full
+  /// disk also the space needed and free.
   NewFile(const FileSystem& files, std::filesystem::path path, std::uint64_t bytes,
           Caching caching = Caching::kPages, Readers readers = Readers::kAll);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  /// Appends. Goes past the kernel's cache as long as all is aligned. @throws EnvironmentError.
+  /// Appends; bypasses the kernel's cache while all bytes are aligned. @throws EnvironmentError.
   void write(std::span<const std::byte> bytes);
-  /// Waits until the disk has what was written so far. @throws EnvironmentError.
+  /// Waits until all written bytes are on the disk. @throws EnvironmentError.
   void sync();
-  /// Syncs, if asked to, and closes. After a failed sync the content is lost for good (the kernel
-  /// marks the pages clean), so the file is removed and never synced again. @throws
-  /// EnvironmentError.
+  /// Syncs, if requested, and closes. A failed sync loses the content (the kernel marks the pages
+  /// clean), so the file is removed and never synced again. @throws EnvironmentError.
   void finish(Durability durability = Durability::kNow);
 
  private:
   void reserve(std::uint64_t bytes) const;
   void leave_direct();
-  /// The part of `bytes` that the next call to the system may get.
+  /// Returns the part of `bytes` for the next system call.
   [[nodiscard]] std::span<const std::byte> writable_part(std::span<const std::byte> bytes);
   [[noreturn]] void fail(const std::string& what, int error_number) const;
 
@@ -87,21 +86,21 @@ struct OpenFile {
 /// @throws CheckpointError naming path and cause.
 [[nodiscard]] OpenFile open_regular_file(const std::filesystem::path& path);
 
-/// From now on reads go past the kernel's cache, if the file system takes that. Offsets and
-/// addresses are then to be aligned, sizes may end with the file.
+/// Makes later reads bypass the kernel's cache if the file system supports it. Offsets and
+/// addresses must then be aligned; sizes may end with the file.
 void prefer_direct(const OpenFile& file);
 
-/// Fills `out` from `offset`. @throws CheckpointError at an error or an early end.
+/// Fills `out` from `offset`. @throws CheckpointError on an error or an early end of file.
 void read_exactly(const OpenFile& file, std::uint64_t offset, std::span<std::byte> out,
                   const std::filesystem::path& path, const FileSystem& files = PosixFileSystem());
 
-/// The whole of a file that is part of a checkpoint: a missing one is damage. @throws
-/// CheckpointError when it cannot be read, is no regular file or exceeds `max_bytes`.
+/// Returns all of a checkpoint's file. @throws CheckpointError if it is missing (damage), cannot be
+/// read, is not a regular file or exceeds `max_bytes`.
 [[nodiscard]] std::string read_stored_file(const std::filesystem::path& path,
                                            std::size_t max_bytes);
 
-/// XXH3-128 of a file, by read(): a bad sector is an error here, not a signal. @throws
-/// CheckpointError.
+/// Returns the XXH3-128 of a file. Calls read(), because a mapping turns a bad sector into a
+/// signal. @throws CheckpointError.
 [[nodiscard]] std::string hash_file(const std::filesystem::path& path);
 
 }  // namespace gangway::checkpoint

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The system calls by which the store changes a disk, passed in by reference: a test lets each of
+// System calls with which the store changes a disk, passed in by reference. A test makes each of
 // them fail, or cuts the power at it (tests/checkpoint/crash_points_test.cpp). Any thread.
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace gangway::checkpoint {
 
-/// Each function returns what the system call returns, and leaves errno as the call does.
+/// Each function returns the system call's result and leaves errno as the call does.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  /// Makes and opens a file for writing. @return -1 where the name is taken, by a link too.
+  /// Creates a file and opens it for writing. @return -1 if the name exists, also as a link.
   [[nodiscard]] virtual FileDescriptor create(const std::filesystem::path& path,
                                               mode_t mode) const = 0;
-  /// @return an error number, as posix_fallocate(3) does; errno stays
+  /// @return an error number, as posix_fallocate(3) does; errno does not change
   [[nodiscard]] virtual int reserve(const FileDescriptor& file, std::uint64_t bytes) const = 0;
   /// May write less than `bytes`.
   [[nodiscard]] virtual ssize_t write(const FileDescriptor& file,
@@ -35,7 +35,7 @@ class FileSystem {
 
   [[nodiscard]] virtual int rename(const std::filesystem::path& from,
                                    const std::filesystem::path& to) const = 0;
-  /// Fails with EEXIST instead of replacing; with EINVAL or ENOSYS where the disk cannot refuse.
+  /// Fails with EEXIST if `to` exists; with EINVAL or ENOSYS if the file system lacks the call.
   [[nodiscard]] virtual int rename_to_new(const std::filesystem::path& from,
                                           const std::filesystem::path& to) const = 0;
   virtual int remove(const std::filesystem::path& file) const = 0;
@@ -45,7 +45,7 @@ class FileSystem {
   [[nodiscard]] virtual int sync_folder(const std::filesystem::path& folder) const = 0;
 };
 
-/// The operating system's. Stateless: make one where it is needed.
+/// Calls the operating system. Stateless, so make an object where it is needed.
 class PosixFileSystem : public FileSystem {
  public:
   [[nodiscard]] FileDescriptor create(const std::filesystem::path& path,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// XXH3-128 as the checkpoints use it: incremental, printed as 32 lower-case hexadecimal digits in
-// canonical (big-endian) order, as `xxh128sum` prints it. Any thread; one object belongs to one
-// thread.
+// Computes XXH3-128 incrementally. Prints it as `xxh128sum` does: 32 lower-case hexadecimal digits
+// in canonical (big-endian) order. Any thread; one thread per object.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +23,7 @@ class Hasher {
   void update(std::string_view text);
   /// Appends eight bytes, little-endian.
   void update(std::uint64_t number);
-  /// Hash of everything given so far; more may follow.
+  /// Returns the hash of all bytes so far; more may follow.
   [[nodiscard]] std::string hex() const;
 
  private:
@@ -34,7 +33,7 @@ class Hasher {
 
 [[nodiscard]] std::string hash_of(std::span<const std::byte> bytes);
 [[nodiscard]] std::string hash_of(std::string_view text);
-/// True for exactly 32 digits of 0-9a-f.
+/// Whether `text` is exactly 32 digits of 0-9a-f.
 [[nodiscard]] bool is_hash(std::string_view text);
 
 }  // namespace gangway::checkpoint

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }
 
-/// Watches the parse: throws at the first breach, so that no oversized tree is ever built.
+/// Checks during the parse and throws at the first error, so that no oversized tree is built.
 class Watch {
  public:
   Watch(int max_depth, const std::string& where) : max_depth_(max_depth), where_(where) {}
@@ -72,7 +72,7 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
 }
 
 json parse_strict_json(std::string_view text, int max_depth, const std::string& where) {
-  // The library ends quietly at a NUL and skips a byte-order mark; neither is JSON.
+  // The library stops silently at a NUL and skips a byte-order mark; JSON allows neither.
   if (text.empty() || text.front() != '{' || text.find('\0') != std::string_view::npos) {
     throw CheckpointError(
         fmt::format("{}: not a JSON object: damaged, or another kind of file", where));

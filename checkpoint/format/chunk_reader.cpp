@@ -10,7 +10,7 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Smaller files are likely to be in the kernel's cache, and no slower from there.
+/// Smaller files are probably in the kernel's cache and as fast from there.
 constexpr std::uint64_t kSmallestDirectRead = std::uint64_t{16} << 20U;
 
 }  // namespace

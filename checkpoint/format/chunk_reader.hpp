@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads chunks of a checkpoint's files, one file open at a time. Internal to the store; one thread.
+// Reads chunks of a checkpoint's files, one open file at a time. Internal to the store; one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace gangway::checkpoint {
 
 class ChunkReader {
  public:
-  /// Both are borrowed. @param caching  kDirect for a large read that is not repeated
+  /// Borrows both references. @param caching  kDirect for a large read that is not repeated
   ChunkReader(const std::filesystem::path& directory, const Manifest& manifest, Caching caching)
       : directory_(directory), manifest_(manifest), caching_(caching) {}
 
-  /// Fills the front of `buffer`, which holds kChunkBytes; unverified.
-  /// @throws CheckpointError when the file is not there, has another size or cannot be read.
+  /// Reads the chunk, unverified, to the front of `buffer`, which holds kChunkBytes bytes.
+  /// @throws CheckpointError if the file is missing, has another size or cannot be read.
   std::span<const std::byte> read(const StoredChunk& chunk, std::span<std::byte> buffer);
 
   [[nodiscard]] std::filesystem::path path_of(int file) const;
@@ -34,7 +34,7 @@ class ChunkReader {
   int open_index_ = -1;
 };
 
-/// What is wrong with a chunk's bytes by the manifest's sum, if anything; nothing in format 1.
+/// Compares a chunk's bytes with the manifest's sum; returns the damage. Format 1: always nothing.
 [[nodiscard]] std::optional<std::string> damage_in(const Manifest& manifest,
                                                    const StoredChunk& chunk,
                                                    std::span<const std::byte> bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types of elements as safetensors names them. Any thread.
+// Element types with their safetensors names. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ enum class ElementType {
   kBool
 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 [[nodiscard]] std::size_t item_size(ElementType type);
-/// As the format writes it: "F32", "U8", "BOOL" …
+/// Returns the safetensors name: "F32", "U8", "BOOL" …
 [[nodiscard]] std::string_view type_name(ElementType type);
 [[nodiscard]] std::optional<ElementType> parse_type(std::string_view name);
 

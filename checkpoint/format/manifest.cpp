@@ -40,7 +40,7 @@ std::optional<std::string> contradiction_in_files(const Manifest& manifest) {
   for (std::size_t i = 0; i < count; ++i) {
     const ManifestFile& file = manifest.files[i];
     const int worker = static_cast<int>(i);
-    // The one legal name a place: no '..', no '/', nothing twice, nothing left out.
+    // Only one name is legal at each index: no '..', no '/', no duplicates, no gaps.
     if (file.worker != worker || file.name != worker_file_name(worker, static_cast<int>(count))) {
       return fmt::format("file {} is '{}' of worker {}, not '{}'", i, printable(file.name),
                          file.worker, worker_file_name(worker, static_cast<int>(count)));
@@ -54,7 +54,7 @@ std::optional<std::string> contradiction_in_files(const Manifest& manifest) {
   return std::nullopt;
 }
 
-/// What is wrong with the values, if anything; the same for writing and reading.
+/// Returns the contradiction in the values, if any. Called before writing and after reading.
 std::optional<std::string> contradiction_in(const Manifest& manifest) {
   if (manifest.step < 0 || manifest.step > kMaxStep) {
     return fmt::format("step {} is outside 0 to {}", manifest.step, kMaxStep);
@@ -161,7 +161,7 @@ std::map<std::string, std::string> read_software(const json& object, const std::
   return software;
 }
 
-/// A list with an item a line, so that a manifest of many tensors stays readable and small.
+/// Returns a JSON list with one item per line, so that a large manifest stays readable and small.
 std::string one_a_line(const std::vector<std::string>& items) {
   return items.empty() ? "[]" : fmt::format("[\n    {}\n  ]", fmt::join(items, ",\n    "));
 }
@@ -236,7 +236,7 @@ std::chrono::system_clock::time_point parse_rfc3339(const std::string& text) {
   const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   if (end != nullptr && parts.tm_year >= kFirstYear - 1900 && parts.tm_year <= kLastYear - 1900) {
     const auto time = std::chrono::system_clock::from_time_t(::timegm(&parts));
-    // strptime takes blanks and single digits too, and a 31st of June.
+    // strptime also accepts blanks, single digits and June 31.
     if (rfc3339(time) == text) {
       return time;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Writes and reads safetensors files: the container of a worker's part of a checkpoint, readable by
-// the `safetensors` package. Called by a worker's writer thread and by all readers; no LibTorch.
+// Writes and reads safetensors files, which hold a worker's part of a checkpoint. The `safetensors`
+// package can read them. Called by a worker's writer thread and all readers; no LibTorch.
 //
-// The reader trusts nothing: every length, offset, shape and name is checked against the file
-// before it is used. The caps below are stricter than the format's (100 MB of header) and hold for
-// the writer too.
+// The reader checks every length, offset, shape and name against the file before use. The caps
+// below are stricter than the format's (100 MB of header); the writer obeys them too.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +24,12 @@ inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} << 20U;
 inline constexpr std::size_t kMaxTensors = std::size_t{1} << 17U;
 inline constexpr std::size_t kMaxNameBytes = 512;
 inline constexpr std::size_t kMaxRank = 16;
-/// The data section starts at a multiple of this: the header is padded with spaces, which the
-/// format allows.
+/// Alignment of the data section, in bytes: the header is padded with spaces.
 inline constexpr std::size_t kDataAlignment = 4096;
 
-/// One tensor: row-major, little-endian, no gaps. `bytes` is borrowed: from the caller when
-/// writing, from the SafetensorsFile when reading (no alignment is promised then). Rank 0 is a
-/// scalar; zero elements are legal.
+/// A tensor: row-major, little-endian, no gaps. `bytes` is borrowed from the caller when writing,
+/// from the SafetensorsFile when reading (then unaligned). Rank 0 is a scalar; zero elements are
+/// legal.
 struct TensorRecord {
   std::string name;  ///< UTF-8, 1 to kMaxNameBytes bytes, unique in a file and in a checkpoint
   ElementType type = ElementType::kF32;
@@ -39,28 +37,28 @@ struct TensorRecord {
   std::span<const std::byte> bytes;
 };
 
-/// What was made durable; a worker reports it to the coordinator (CheckpointPart).
+/// A file that is now durable; a worker reports it to the coordinator (CheckpointPart).
 struct FileReport {
   std::string name;  ///< without folder
   std::uint64_t bytes = 0;
   std::string xxh3_128;  ///< of the whole file, 32 hexadecimal digits
 };
 
-/// Writes a new file (an existing one or a link is refused), syncs and closes it. Tensors are
-/// stored by descending item size, then name. Space is reserved first, so that a full disk is
-/// noticed before anything is written. On any failure the partial file is removed.
+/// Writes a new file, syncs and closes it; refuses an existing file or link. Sorts tensors by
+/// descending item size, then name. Reserves the space first, so that a full disk fails before any
+/// write. On failure the partial file is removed.
 /// @throws EnvironmentError naming path and cause: full disk, permissions, input/output error.
-/// @throws InvariantError when a record contradicts itself (size against shape, duplicate or
-/// illegal name).
+/// @throws InvariantError if a record contradicts itself (size against shape, duplicate or illegal
+/// name).
 FileReport write_safetensors(const std::filesystem::path& path,
                              std::span<const TensorRecord> tensors,
                              const std::map<std::string, std::string>& metadata);
 
-/// A file mapped into memory and checked in full (except the values) when opened. Immutable
-/// afterwards; any thread may read. Records and their bytes live as long as this object.
+/// Maps a file and checks everything except the values when opened. Immutable; any thread may read.
+/// Records and their bytes live as long as this object.
 class SafetensorsFile {
  public:
-  /// @throws CheckpointError naming the file, and the tensor where there is one.
+  /// @throws CheckpointError naming the file, and the tensor if any.
   explicit SafetensorsFile(const std::filesystem::path& path);
   ~SafetensorsFile();
   SafetensorsFile(SafetensorsFile&&) noexcept;
@@ -71,10 +69,10 @@ class SafetensorsFile {
   [[nodiscard]] const std::filesystem::path& path() const;
   /// Sorted by name.
   [[nodiscard]] std::span<const TensorRecord> tensors() const;
-  /// Null when the file holds no such tensor.
+  /// Returns null if the file holds no such tensor.
   [[nodiscard]] const TensorRecord* find(std::string_view name) const;
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const;
-  /// The whole file, header included.
+  /// Returns the complete file, header included.
   [[nodiscard]] std::span<const std::byte> contents() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The header of a safetensors file, made and checked. Internal to the store.
+// Makes and checks the header of a safetensors file. Internal to the store; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gangway::checkpoint {
 
-/// A tensor of a file and where its bytes are, from the beginning of the data.
+/// A tensor of a file and its byte range from the start of the data.
 struct FileEntry {
   std::string name;
   ElementType type = ElementType::kF32;
@@ -25,26 +25,26 @@ struct FileEntry {
 };
 
 struct FileHeader {
-  std::vector<FileEntry> entries;  ///< as they follow one another in the file
+  std::vector<FileEntry> entries;  ///< in file order
   std::map<std::string, std::string> metadata;
-  std::uint64_t data_begin = 0;  ///< of the file
+  std::uint64_t data_begin = 0;  ///< offset in the file, in bytes
 };
 
-/// Bytes of a tensor. @throws InvariantError naming it when name or shape are illegal.
+/// Returns the bytes of a tensor. @throws InvariantError naming it if name or shape is illegal.
 [[nodiscard]] std::uint64_t checked_bytes(const std::string& name, ElementType type,
                                           std::span<const std::int64_t> shape);
 
-/// Gives the entries their places, one after the other as they are given, and returns length field
-/// and JSON, padded so that the data starts at a multiple of kDataAlignment. Descending item sizes
-/// keep every tensor aligned to its items without gaps, which the format forbids.
-/// @throws InvariantError for doubled names, names that are not UTF-8, too many, ascending sizes.
+/// Places the entries one after another in the given order. Returns length field and JSON, padded
+/// so that the data starts at a multiple of kDataAlignment. Descending item sizes keep every tensor
+/// aligned without gaps, which the format forbids.
+/// @throws InvariantError for doubled or non-UTF-8 names, too many entries or ascending sizes.
 [[nodiscard]] std::string lay_out(std::vector<FileEntry>& entries,
                                   const std::map<std::string, std::string>& metadata);
 
-/// @throws CheckpointError naming the file, and the tensor where there is one.
+/// Reads and checks a header. @throws CheckpointError naming the file, and the tensor if any.
 [[nodiscard]] FileHeader read_header(const OpenFile& file, const std::filesystem::path& path);
 
-/// The same for a JSON text and the number of bytes after it; `file` is for messages. Leaves
+/// Checks a JSON header that `data_bytes` of data follow; `file` is for messages. Does not set
 /// data_begin.
 [[nodiscard]] FileHeader parse_header(std::string_view text, std::uint64_t data_bytes,
                                       const std::string& file);

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxHeaderDepth =
-    4;  // header, tensor, shape: 3; one to spare, as the format's authors advise
+    4;  // header, tensor and shape need 3; one spare, as the format's authors advise
 constexpr std::size_t kMaxMetadata = 4096;
 constexpr std::uint64_t kLengthBytes = 8;
 
@@ -28,7 +28,7 @@ constexpr std::uint64_t kLengthBytes = 8;
   throw CheckpointError(fmt::format("{}: {}: damaged", where, what));
 }
 
-/// The header's JSON text, its length checked against file and cap before it is allocated.
+/// Reads the header's JSON text; checks its length against file and limit before allocating.
 std::string read_header_text(const OpenFile& file, const std::filesystem::path& path) {
   const std::string where = path.string();
   if (file.bytes < kLengthBytes + 2) {
@@ -68,7 +68,7 @@ std::map<std::string, std::string> read_metadata(const json& value, const std::s
   return metadata;
 }
 
-/// The shape, and in `bytes` what it needs; refuses what does not fit into 64 bits.
+/// Returns the shape and sets its size in `bytes`; rejects sizes above 64 bits.
 std::vector<std::int64_t> read_shape(const json& value, std::uint64_t& bytes,
                                      const std::string& where) {
   if (!value.is_array() || value.size() > kMaxRank) {
@@ -121,7 +121,7 @@ FileEntry read_tensor(const std::string& name, const json& value, const std::str
   return entry;
 }
 
-/// Tensors must follow one another without hole or overlap and end with the file.
+/// Checks that the tensors follow one another without gap or overlap and fill the file.
 void require_covering(std::vector<FileEntry>& tensors, std::uint64_t data_bytes,
                       const std::string& file) {
   std::sort(tensors.begin(), tensors.end(), [](const FileEntry& a, const FileEntry& b) {
@@ -182,7 +182,7 @@ struct SafetensorsFile::Mapping {
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping() {
     if (!contents.empty()) {
-      // munmap takes void*; the mapping itself was made read-only.
+      // munmap takes void*; the mapping itself is read-only.
       (void)::munmap(const_cast<std::byte*>(contents.data()), contents.size());
     }
   }

@@ -17,7 +17,7 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Hashed and written in turns of this size, so that the second finds the bytes in the cache.
+/// Block size: each block is hashed, then written while it is still in the processor's cache.
 constexpr std::size_t kWriteChunkBytes = std::size_t{1} << 20U;
 
 std::string header_json(const std::vector<FileEntry>& entries,
@@ -27,8 +27,7 @@ std::string header_json(const std::vector<FileEntry>& entries,
     header["__metadata__"] = metadata;
   }
   for (const FileEntry& entry : entries) {
-    // A list of pairs would make the library search all earlier names at each insertion;
-    // emplace_back does not.
+    // emplace_back, because a list of pairs makes the library search all names at each insertion.
     header.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(
         entry.name, nlohmann::ordered_json{{"dtype", type_name(entry.type)},
                                            {"shape", entry.shape},

@@ -56,7 +56,7 @@ void require_identity(const FileHeader& header, const fs::path& path, const Mani
   }
 }
 
-/// No item lies in two chunks, then.
+/// Returns the entry's position, checked to be aligned to its items: no item spans two chunks.
 std::uint64_t aligned_position(const FileHeader& header, const FileEntry& entry,
                                const std::string& file) {
   const std::uint64_t position = header.data_begin + entry.begin;
@@ -67,7 +67,7 @@ std::uint64_t aligned_position(const FileHeader& header, const FileEntry& entry,
   return position;
 }
 
-/// Format 1: what a file holds is what its header says.
+/// Adds a file's tensors in format 1, where only the file's header lists them.
 void add_whole_tensors(StateIndex& index, const FileHeader& header, int file,
                        std::map<std::string, int>& holders, const Manifest& manifest) {
   for (const FileEntry& entry : header.entries) {
@@ -87,7 +87,7 @@ void add_whole_tensors(StateIndex& index, const FileHeader& header, int file,
   }
 }
 
-/// A file's header must list exactly the pieces that the manifest has in it.
+/// Checks that a file's header lists exactly the manifest's pieces; sets their positions.
 void place_pieces(const FileHeader& header, const fs::path& path,
                   std::map<std::string, TensorPiece*>& expected,
                   const std::map<const TensorPiece*, const StoredTensor*>& owners) {
@@ -165,8 +165,7 @@ void require_files(const fs::path& directory, const Manifest& manifest) {
                                         bytes < file.bytes ? "truncated" : "damaged"));
     }
   }
-  // A worker file that the manifest does not know would mean that files of two checkpoints were
-  // mixed.
+  // A worker file that is not in the manifest means that files of two checkpoints were mixed.
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMostHeld = 8;
 
-/// Two chunks in flight: one is being read while the other is used.
+/// Reads one chunk on a thread while the caller uses the other.
 class ReadAhead {
  public:
   ReadAhead(ChunkReader& reader, std::span<const StoredChunk> share)
@@ -40,7 +40,7 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// The next chunk's bytes, valid until done(). Rethrows what reading it threw.
+  /// Returns the next chunk's bytes, valid until done(). Rethrows the reader's exception.
   std::span<const std::byte> next() {
     full_.acquire();
     const Slot& slot = slots_[taken_ % kSlots];
@@ -86,7 +86,7 @@ class ReadAhead {
   std::counting_semaphore<2 * kSlots + 1> full_{0};
   std::atomic<bool> stop_ = false;
   std::size_t taken_ = 0;
-  std::jthread thread_;  // last: it uses all others
+  std::jthread thread_;  // last member, because it uses all others
 };
 
 void require_file_hashes(const fs::path& directory, const Manifest& manifest) {
@@ -141,8 +141,8 @@ struct StoredState::Opened {
     }
   }
 
-  /// The bytes of a chunk, kept for the next questions about it: the pieces of neighbouring tensors
-  /// are neighbours in several files.
+  /// Returns a chunk's bytes and caches the chunk: neighbouring tensors have neighbouring pieces in
+  /// several files.
   std::span<const std::byte> chunk_bytes(int file, std::uint64_t chunk) {
     auto found = std::find_if(held.begin(), held.end(), [&](const Held& one) {
       return one.chunk.file == file && one.chunk.index == chunk;
@@ -154,11 +154,11 @@ struct StoredState::Opened {
       found = std::prev(held.end());
       fill(*found, file, chunk);
     }
-    std::rotate(held.begin(), found, std::next(found));  // the one used last comes first
+    std::rotate(held.begin(), found, std::next(found));  // moves the chunk used last to the front
     return held.front().bytes;
   }
 
-  /// Gives stretches of elements [begin, end), in order, to `use(first element, bytes)`.
+  /// Passes runs of elements [begin, end), in order, to `use(first element, bytes)`.
   template <typename Use>
   void for_elements(const StoredTensor& tensor, std::uint64_t begin, std::uint64_t end, Use use) {
     const std::size_t item = item_size(tensor.type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reads a checkpoint's values wherever they are, and verifies each chunk of 4 MiB. Called by
-// workers, which divide the chunks among themselves, and by tools, which want single tensors. One
-// object belongs to one thread; it holds at most ten chunks of memory, never a file or a tensor.
+// Reads a checkpoint's values and verifies each chunk of 4 MiB. Called by workers, which share the
+// chunks, and by tools, which read single tensors. One thread per object. It holds at most ten
+// chunks of memory, never a file or a tensor.
 //
 //   StoredState state(path);
 //   const std::vector<StoredChunk> all = state.chunks();  // the same list on every worker
@@ -29,10 +29,9 @@ namespace gangway::checkpoint {
 
 class StoredState {
  public:
-  /// Reads manifest and headers and checks them against one another and against the files' sizes;
-  /// values are verified as they are read. A checkpoint of format 1, which has no chunk sums, is
-  /// read and verified in full here. @throws CheckpointError naming the file, and the tensor where
-  /// known.
+  /// Reads manifest and headers; checks them against each other and the file sizes. Values are
+  /// verified when they are read. Format 1 has no chunk sums, so such a checkpoint is fully read
+  /// and verified here. @throws CheckpointError naming the file, and the tensor where known.
   explicit StoredState(const std::filesystem::path& checkpoint);
   ~StoredState();
   StoredState(StoredState&&) noexcept;
@@ -42,27 +41,27 @@ class StoredState {
 
   [[nodiscard]] const std::filesystem::path& path() const;
   [[nodiscard]] const Manifest& manifest() const;
-  /// By name.
+  /// Sorted by name.
   [[nodiscard]] std::span<const StoredTensor> tensors() const;
-  /// Null when there is none of that name.
+  /// Returns null if no tensor has that name.
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
-  /// @throws CheckpointError naming checkpoint and tensor.
+  /// Returns the tensor. @throws CheckpointError naming checkpoint and tensor if it is missing.
   [[nodiscard]] const StoredTensor& require(std::string_view name) const;
 
   /// Reads elements [begin, end) of `tensor`, in stored order, into `out` of exactly that size.
-  /// Reading on where the last call ended costs no chunk twice.
+  /// Sequential calls read each chunk only once.
   /// @throws CheckpointError naming file, tensor and chunk.
   void read_elements(const StoredTensor& tensor, std::uint64_t begin, std::uint64_t end,
                      std::span<std::byte> out);
-  /// Reads the whole of `tensor` into `out`, row-major. @throws as read_elements.
+  /// Reads all of `tensor` into `out`, row-major. @throws as read_elements.
   void read_row_major(const StoredTensor& tensor, std::span<std::byte> out);
 
-  /// All chunks of all files, in the order of files: what a load has to read, once. Readers take
-  /// disjoint shares of this list.
+  /// Returns all chunks of all files, in file order. A load reads each once; workers take disjoint
+  /// shares of this list.
   [[nodiscard]] std::vector<StoredChunk> chunks() const;
-  /// Gets each chunk's bytes while the next is being read. `bytes` is valid during the call alone.
+  /// Receives a chunk while the next is read. `bytes` is valid only during the call.
   using ChunkSink = std::function<void(const StoredChunk& chunk, std::span<const std::byte> bytes)>;
-  /// @throws CheckpointError naming file, chunk and its tensors; what `sink` throws.
+  /// @throws CheckpointError naming file, chunk and its tensors; any exception of `sink`.
   void read_chunks(std::span<const StoredChunk> share, const ChunkSink& sink);
 
  private:

@@ -9,7 +9,7 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Copies items one by one from N, H, W, C to N, C, H, W, counting up through the four axes.
+/// Copies items from N, H, W, C to N, C, H, W one by one, counting through the four axes.
 template <std::size_t kItemBytes>
 void scatter(const StoredTensor& tensor, std::uint64_t begin, std::span<const std::byte> bytes,
              std::span<std::byte> row_major) {

@@ -26,7 +26,7 @@ constexpr std::size_t kSumDigits = 8;
 constexpr std::size_t kMaxPieces = std::size_t{1} << 20U;
 constexpr std::size_t kMaxListedTensors = std::size_t{1} << 20U;
 
-/// "@<digits>" at a name's end is how pieces are told from whole tensors.
+/// Whether the name ends in "@<digits>", which only pieces may have.
 bool ends_like_a_piece(std::string_view name) {
   const std::size_t at = name.rfind('@');
   return at != std::string_view::npos && at + 1 < name.size() &&
@@ -34,7 +34,7 @@ bool ends_like_a_piece(std::string_view name) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Elements of a shape; nothing when their bytes do not fit into 63 bits.
+/// Returns the elements of a shape; nothing if their bytes exceed 63 bits.
 std::optional<std::uint64_t> checked_elements(const StoredTensor& tensor) {
   std::uint64_t bytes = item_size(tensor.type);
   for (const std::int64_t extent : tensor.shape) {
@@ -103,7 +103,7 @@ StoredTensor read_tensor(const json& item, int num_files, const std::string& lis
   return tensor;
 }
 
-/// The first place where the pieces, sorted, do not meet.
+/// Checks that the sorted pieces are contiguous. @throws CheckpointError on a gap or overlap.
 void require_pieces_meet(const StoredTensor& tensor, const FileNames& file_name,
                          const std::string& where) {
   if (tensor.num_elements() == 0 && tensor.pieces.size() > 1) {

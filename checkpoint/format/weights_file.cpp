@@ -18,7 +18,7 @@
 namespace gangway::checkpoint {
 namespace {
 
-/// Tensors of `prefix` in `state`, by name.
+/// Returns the tensors in `state` whose names start with `prefix`, by name.
 std::vector<const StoredTensor*> tensors_below(const StoredState& state,
                                                const std::string& prefix) {
   std::vector<const StoredTensor*> found;
@@ -30,15 +30,15 @@ std::vector<const StoredTensor*> tensors_below(const StoredState& state,
   return found;
 }
 
-/// What names of statistics begin with that say how a training went.
+/// Prefixes of tensors that record the state of a training.
 constexpr std::array<std::string_view, 2> kOfATraining{"augment.", "lecam_"};
 
-/// Whether it is averaged over the data, not trained: of any network that has BatchNorm.
+/// Whether the tensor is not trained: a running average (BatchNorm) or a training's state.
 bool is_statistic(std::string_view name) {
   return name.find("running_") != std::string_view::npos || is_of_a_training(name);
 }
 
-/// Whether it begins as what torch.save and torch.jit.save write: a ZIP, or before 2020 a pickle.
+/// Whether the file starts as torch.save and torch.jit.save write it: ZIP, before 2020 a pickle.
 bool is_of_pytorch(const std::filesystem::path& file) {
   constexpr std::string_view kZip("PK\x03\x04", 4);
   constexpr std::string_view kPickle("\x80\x02\x8a\x0a", 4);
@@ -152,7 +152,7 @@ void InitialWeights::require_parameters(std::int64_t expected,
 
 void InitialWeights::require_finite() const {
   for (const TensorRecord& tensor : file_->tensors()) {
-    // Of an infinity or a NaN all bits of the exponent are set.
+    // All exponent bits are set: infinity or NaN.
     constexpr std::uint32_t kExponent = 0x7F800000U;
     for (std::size_t at = 0; at < tensor.bytes.size(); at += sizeof kExponent) {
       std::uint32_t bits = 0;

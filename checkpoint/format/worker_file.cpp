@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The given pieces as the record lists them, a tensor each time it is met anew.
+/// Lists the pieces as the record does, grouped by tensor in order of first appearance.
 std::vector<StoredTensor> listed_tensors(std::span<const PieceRecord> pieces) {
   std::vector<StoredTensor> tensors;
   std::map<std::string_view, std::size_t> places;
@@ -70,7 +70,7 @@ std::map<PieceKey, std::span<const std::byte>> bytes_by_piece(std::span<const Pi
   return bytes;
 }
 
-/// Joins what lies side by side in memory: a snapshot's data then leaves it without a copy.
+/// Joins pieces that are contiguous in memory, so that a snapshot's data is written without a copy.
 std::vector<std::span<const std::byte>> runs_of(
     const std::vector<PlacedPiece>& placed,
     const std::map<PieceKey, std::span<const std::byte>>& bytes) {
@@ -152,7 +152,7 @@ FileReport write_worker_pieces(const fs::path& temporary, const FileIdentity& id
   }
   record.chunk_crc32c = file.finish();
   const std::string text = to_json(record);
-  // Not synced: it is of use only until the manifest is written.
+  // Not synced: useless once the manifest is written.
   write_new_file(files, temporary / record_name(record.file), text, Durability::kWhenever);
   sync_directory(files, temporary);
   return {.name = record.file, .bytes = record.bytes, .xxh3_128 = hash_of(text)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker's file: what is in it, where, under which names; and how it is written.
+// Lays out and writes a worker's file of a checkpoint. Called by the worker's writer thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace gangway::checkpoint {
 
-/// The writer and the step of a worker's file: stored in its metadata, so that files of two steps
-/// never mix.
+/// Identifies the step and the writer of a worker's file. The file's metadata stores it, so that a
+/// checkpoint never mixes files of two steps.
 struct FileIdentity {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
@@ -26,7 +26,7 @@ struct FileIdentity {
   int num_workers = 1;
 };
 
-/// A piece and where its bytes are in its file. Tensor and piece are borrowed.
+/// A piece and the position of its bytes in its file. Tensor and piece are borrowed.
 struct PlacedPiece {
   const StoredTensor* tensor = nullptr;
   const TensorPiece* piece = nullptr;
@@ -37,24 +37,24 @@ struct PlacedPiece {
   }
 };
 
-/// "gangway.step", "gangway.epoch", "gangway.worker", "gangway.workers".
+/// Returns "gangway.step", "gangway.epoch", "gangway.worker" and "gangway.workers".
 [[nodiscard]] std::map<std::string, std::string> metadata_of(const FileIdentity& identity);
 
-/// Sorts the pieces of a file as they are stored (descending item size, then tensor, then begin),
-/// gives them their positions and returns the file's header. The same pieces always give the same
-/// bytes. @throws InvariantError.
+/// Sorts a file's pieces by descending item size, tensor and begin; sets their positions; returns
+/// the file's header. Deterministic: the same pieces always give the same bytes.
+/// @throws InvariantError.
 [[nodiscard]] std::string lay_out_pieces(std::vector<PlacedPiece>& pieces,
                                          const FileIdentity& identity);
 
-/// Bytes of a file whose header has `header_bytes`.
+/// Returns the bytes of a file with `header_bytes` bytes of header.
 [[nodiscard]] std::uint64_t file_bytes(std::uint64_t header_bytes,
                                        const std::vector<PlacedPiece>& pieces);
 
-/// Writes and syncs the one file of a worker in the folder from begin_checkpoint. Every worker
-/// writes one, an empty list included. Direct I/O where the file system takes it, no copy larger
-/// than a chunk. Beside the file goes a record of its pieces' hashes and chunk sums, which
-/// commit_checkpoint moves into the manifest.
-/// @param on_chunk  called as each chunk is on its way: that the disk takes something
+/// Writes and syncs a worker's only file in the folder from begin_checkpoint. Every worker writes a
+/// file, even without pieces. Uses direct I/O if the file system supports it; copies at most a
+/// chunk. Also writes a record of the pieces' hashes and chunk sums, which commit_checkpoint moves
+/// into the manifest.
+/// @param on_chunk  called for each chunk that goes to the disk, as a sign of progress
 /// @throws as write_safetensors.
 [[nodiscard]] FileReport write_worker_pieces(const std::filesystem::path& temporary,
                                              const FileIdentity& identity,

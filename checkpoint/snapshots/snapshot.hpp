@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a snapshot is made of, and whose it is: values.
+// Value types of a snapshot: its hash and its place (run, worker, folder). No thread of its own.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace gangway::checkpoint {
 
-/// Not "gangway-": those are segments that mean nothing without their process.
+/// File name prefix. Not "gangway-": those segments are useless after their process has died.
 inline constexpr std::string_view kSnapshotPrefix = "gangway.snap-";
-/// In a run directory: where snapshots lie when shared memory is too small.
+/// Folder in the run directory that holds the snapshots if shared memory is too small.
 inline constexpr std::string_view kSnapshotsFolder = "snapshots";
 
-/// XXH3-128.
+/// An XXH3-128 hash of a piece.
 struct PieceHash {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -25,18 +25,18 @@ struct PieceHash {
   [[nodiscard]] std::string hex() const;
 };
 
-/// XXH3-128.
+/// Returns the XXH3-128 of `bytes`.
 [[nodiscard]] PieceHash hash_bytes(std::span<const std::byte> bytes);
 
-/// Whose snapshots, and where they lie.
+/// Identifies a worker's snapshots (run, worker, replica) and their folder.
 struct SnapshotPlace {
-  std::filesystem::path folder;  ///< choose_snapshot_folder()
+  std::filesystem::path folder;  ///< from choose_snapshot_folder()
   std::filesystem::path run_directory;
   std::string job_fingerprint;
   std::string run_id = {};
-  int worker = 0;  ///< whose part it is
+  int worker = 0;  ///< the worker whose share it is
   int num_workers = 1;
-  int replica = 0;  ///< 0: held by that worker itself; else which of its buddies' copies
+  int replica = 0;  ///< 0: held by `worker` itself; n: the n-th copy, held by a buddy
 };
 
 }  // namespace gangway::checkpoint

@@ -42,8 +42,8 @@ SnapshotEntry entry_of(const ParsedSlot& slot, const fs::path& file) {
           .is_in_use = owner_of_slot(file) == SlotOwner::kLiving};
 }
 
-/// The entry of a whole slot; nothing of one that is empty or half written.
-/// @throws CheckpointError where it is damaged or another run's.
+/// Returns the entry of a complete slot; nothing if it is empty or half written.
+/// @throws CheckpointError if it is damaged or belongs to another run.
 std::optional<SnapshotEntry> read_entry(const fs::path& file, const std::string& key) {
   const MappedMemory memory = map_slot_file(file);
   if (is_unfinished_slot(span_of(memory))) {
@@ -67,7 +67,7 @@ bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
   return std::tuple(b.id, a.worker, a.replica) < std::tuple(a.id, b.worker, b.replica);
 }
 
-/// As the run directory says; one that cannot be read says nothing.
+/// Reads a run's status; an unreadable status counts as unknown.
 RunStatus status_of(const fs::path& run_directory) {
   const RunStatus kUnknown{.exit_code = -1};
   try {
@@ -81,7 +81,7 @@ bool is_done(const RunStatus& status) {
   return status.exit_code == static_cast<int>(ExitCode::kDone);
 }
 
-/// Whether no start can go on from it any more; false in doubt.
+/// Whether no start can resume from the slot; false if uncertain.
 bool is_done_with(const ParsedSlot& slot) {
   const fs::path run = slot.run_directory;
   const bool is_ours_to_judge = is_same_place(viewpoint_on(run), slot.header.viewpoint);
@@ -90,14 +90,14 @@ bool is_done_with(const ParsedSlot& slot) {
     return errno == ENOENT && is_ours_to_judge;
   }
   const std::string run_id = run_id_of(run);
-  if (run_id != slot.run_id) {  // another has taken its place
+  if (run_id != slot.run_id) {  // another run has replaced it
     return !run_id.empty() && is_ours_to_judge;
   }
   return is_done(status_of(run));
 }
 
-/// Whether it has never held a snapshot, or was being written when its process died. A damaged one
-/// is kept: the next start names it.
+/// Whether the slot never held a snapshot, or its process died while writing one. False for a
+/// damaged slot, which the next start reports.
 bool holds_none(const ParsedSlot& slot, std::span<const std::byte> bytes, const fs::path& file) {
   try {
     return !id_of(slot, bytes, file.string());
@@ -106,14 +106,13 @@ bool holds_none(const ParsedSlot& slot, std::span<const std::byte> bytes, const 
   }
 }
 
-/// Whether the file may go: it has no sound header, holds nothing, its run is over, or it is too
-/// old.
+/// Whether the file may be removed: unsound header, no snapshot, a finished run, or too old.
 bool is_reapable(const fs::path& file, fs::file_time_type now) {
   MappedMemory memory;
   try {
     memory = map_slot_file(file);
   } catch (const CheckpointError&) {
-    return false;  // for want of memory, say
+    return false;  // for example, out of memory
   }
   const auto bytes = span_of(memory);
   SlotHeader header;
@@ -135,12 +134,12 @@ bool is_reapable(const fs::path& file, fs::file_time_type now) {
   }
 }
 
-/// Of a copy under way: of the run and its process.
+/// Suffix of an unfinished copy; the process id precedes it.
 constexpr std::string_view kUnfinishedCopy = ".copy";
-/// What the disk takes between two signs of life.
+/// Bytes written between two calls of `progress`.
 constexpr std::size_t kCopyStep = std::size_t{8} << 20U;
 
-/// What killed processes left of copies; all whose names begin so are the caller's alone.
+/// Removes copies that killed processes left; only the caller may use names with this start.
 void remove_unfinished_copies(const fs::path& folder, const std::string& start) {
   std::error_code failure;
   for (auto entry = fs::directory_iterator(folder, failure);
@@ -152,14 +151,14 @@ void remove_unfinished_copies(const fs::path& folder, const std::string& start) 
   }
 }
 
-/// False: its owner has overwritten it meanwhile, or it was damaged before.
+/// Returns false if the slot is damaged, or its owner has overwritten it meanwhile.
 bool copy_slot(const FileSystem& files, const fs::path& from, const fs::path& to,
                const std::function<void()>& progress) {
   const MappedMemory memory = map_slot_file(from);
   auto rest = span_of(memory);
-  // Another process of this host may be at the same slot.
+  // Another process of this host may copy the same slot.
   const fs::path own = fmt::format("{}.{}{}", to.string(), ::getpid(), kUnfinishedCopy);
-  files.remove(own);  // of a process that had this number
+  files.remove(own);  // of an earlier process with this id
   NewFile file(files, own, rest.size(), Caching::kPages, Readers::kOwner);
   while (!rest.empty()) {
     const auto part = rest.first(std::min(rest.size(), kCopyStep));
@@ -187,7 +186,7 @@ bool copy_slot(const FileSystem& files, const fs::path& from, const fs::path& to
 std::vector<fs::path> snapshot_folders(const fs::path& run_directory,
                                        const fs::path& shared_memory) {
   std::vector<fs::path> folders{shared_memory};
-  if (shared_memory != run_directory / kSnapshotsFolder) {  // tests have the two in one
+  if (shared_memory != run_directory / kSnapshotsFolder) {  // tests use one folder for both
     folders.push_back(run_directory / kSnapshotsFolder);
   }
   return folders;
@@ -282,7 +281,7 @@ std::int64_t set_newer_aside(std::span<const fs::path> folders, const std::strin
     if (entry.id.step > step && !entry.is_in_use) {
       newest = std::max(newest, entry.id.step);
       if (!step_in_kept_name(name)) {
-        std::error_code gone;  // another worker of this host is faster
+        std::error_code gone;  // another worker of this host was faster
         fs::rename(entry.file, entry.file.parent_path() / kept_name(name, entry.id), gone);
       }
     }
@@ -330,10 +329,10 @@ ReapedSnapshots reap_snapshots(const fs::path& folder, fs::file_time_type now) {
     const auto bytes = static_cast<std::size_t>(fs::file_size(file, error));
     const SlotOwner owner = owner_of_slot(file);
     if (error || owner == SlotOwner::kGone) {
-      continue;  // gone meanwhile, or another user's
+      continue;  // removed meanwhile, or another user's
     }
-    // It is examined without being claimed, then claimed and removed: a run that takes it over in
-    // between has the claim, and keeps it.
+    // Examine without a claim, then claim and remove: a run that takes the slot over in between
+    // holds the claim and keeps it.
     const bool is_removed =
         owner == SlotOwner::kDead && is_reapable(file, now) && remove_slot_file(file);
     (is_removed ? reaped.removed : reaped.kept) += 1;

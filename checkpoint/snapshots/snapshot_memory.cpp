@@ -20,14 +20,14 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Bytes that are hashed, and then copied while they are still in the processor's second cache.
+/// Block size: bytes are hashed, then copied while they are still in the L2 cache.
 constexpr std::size_t kCopyBlock = std::size_t{128} << 10U;
 
 struct FreeHashState {
   void operator()(XXH3_state_t* state) const noexcept { (void)XXH3_freeState(state); }
 };
 
-/// How far a piece of the snapshot under way has come.
+/// Progress of a piece in the unfinished snapshot.
 struct PieceProgress {
   std::unique_ptr<XXH3_state_t, FreeHashState> hash;
   std::size_t copied = 0;
@@ -40,7 +40,7 @@ struct Slot {
   std::byte* data = nullptr;
 };
 
-/// What a slot holds, and for how many.
+/// Content of a slot and the number of its pins.
 struct SlotContent {
   bool is_whole = false;
   SnapshotId id{};
@@ -61,14 +61,14 @@ struct SnapshotMemory::State {
   SlotLayout layout;
   std::vector<PieceProgress> progress;
   std::vector<Slot> slots;
-  std::optional<std::size_t> target;  ///< of the filling thread alone, as is the next
+  std::optional<std::size_t> target;  ///< used by the filling thread only, as the next member
   SnapshotId target_id;
 
   Mutex mutex;
-  std::vector<SlotContent> contents GANGWAY_GUARDED_BY(mutex);  ///< of the slots
+  std::vector<SlotContent> contents GANGWAY_GUARDED_BY(mutex);  ///< by slot
   std::optional<std::int64_t> protected_step GANGWAY_GUARDED_BY(mutex);
 
-  /// The slot to overwrite; null where all are needed.
+  /// Returns the slot to overwrite; null if all are needed.
   SlotContent* choose() GANGWAY_REQUIRES(mutex) {
     const SlotContent* newest = nullptr;
     bool is_protected_here = false;
@@ -150,7 +150,7 @@ bool SnapshotMemory::begin(SnapshotId id) noexcept {
   content->is_whole = false;
   state_->target = static_cast<std::size_t>(content - state_->contents.data());
   std::atomic_ref(state_->slots[*state_->target].header->state).store(0, std::memory_order_relaxed);
-  // No byte of the new snapshot may be seen beside the old state, whenever this process dies.
+  // Clear the state before any new byte is visible, even if this process dies.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (PieceProgress& progress : state_->progress) {
     progress.copied = 0;
@@ -170,7 +170,7 @@ void SnapshotMemory::copy(std::size_t piece, std::span<const std::byte> source) 
   std::byte* const target = state_->slots[*state_->target].data + state_->layout.offsets[piece];
   while (!source.empty()) {
     const auto block = source.first(std::min(source.size(), kCopyBlock));
-    // The source is what is hashed: a byte that is lost on its way is found when it is read.
+    // Hash the source, so that a later read detects a byte lost in the copy.
     (void)XXH3_128bits_update(progress.hash.get(), block.data(), block.size());
     std::memcpy(target + progress.copied, block.data(), block.size());
     progress.copied += block.size();
@@ -203,7 +203,7 @@ void SnapshotMemory::complete() {
   slot.header->viewpoint = state_->viewpoint;
   slot.header->seal =
       seal_of(*slot.header, {slot.hashes, state_->pieces.size() * sizeof(PieceHash)});
-  // Release order: a reader after this process's death sees all of the slot.
+  // Release order: a reader sees the complete slot after this process has died.
   std::atomic_ref(slot.header->state).store(kSlotWhole, std::memory_order_release);
   const MutexLock lock(state_->mutex);
   SlotContent& content = state_->contents[*state_->target];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A worker's snapshots: its part of one weight version of everything, copied and hashed into
-// memory that outlives the process (docs/snapshots.md). No LibTorch, no MPI.
+// Holds a worker's snapshots: its share of all weights and states at one step, copied and hashed
+// into memory that outlives the process (docs/snapshots.md). No LibTorch, no MPI.
 //
-// Filled by the worker's communication lane between two updates (`begin`, `copy`, `complete`: no
-// allocation, no system call); read by its writer thread, which pins what it reads. A later start
-// reads what is left by checkpoint/snapshots/snapshot_files.hpp.
+// Called by the worker's communication lane between two updates: `begin`, `copy`, `complete`
+// allocate nothing and make no system call. The writer thread pins a snapshot and reads it. The
+// next start reads the files through checkpoint/snapshots/snapshot_files.hpp.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ namespace gangway::checkpoint {
 
 class SnapshotMemory;
 
-/// A complete snapshot that is not overwritten while this object lives. Any thread; at most as long
-/// as its SnapshotMemory.
+/// Protects a complete snapshot from being overwritten while this object lives. Any thread.
+/// @pre its SnapshotMemory outlives it
 class PinnedSnapshot {
  public:
   PinnedSnapshot(PinnedSnapshot&& other) noexcept;
@@ -35,15 +35,15 @@ class PinnedSnapshot {
   PinnedSnapshot& operator=(const PinnedSnapshot&) = delete;
 
   [[nodiscard]] SnapshotId id() const { return id_; }
-  /// Index as given to the constructor of SnapshotMemory.
+  /// `piece` indexes the pieces given to the constructor of SnapshotMemory.
   [[nodiscard]] std::span<const std::byte> bytes(std::size_t piece) const;
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
-  /// All pieces with their hashes, as write_worker_pieces() takes them; they borrow from this.
+  /// Returns all pieces with their hashes, for write_worker_pieces(). The records borrow from this.
   [[nodiscard]] std::vector<PieceRecord> records() const;
-  /// All pieces by descending item size, then name, then begin, without gaps: the data of a
-  /// safetensors file. Starts at a page; zeroes follow up to the next page.
+  /// Returns the data section of a safetensors file: all pieces by descending item size, name,
+  /// begin, without gaps. Page-aligned; zeroes fill the last page.
   [[nodiscard]] std::span<const std::byte> data() const;
-  /// The first mismatch with its hash, in one line; nothing when all is well. Reads everything.
+  /// Reads all bytes. Returns one line about the first piece whose hash differs; else nothing.
   [[nodiscard]] std::optional<std::string> find_damage() const;
 
  private:
@@ -55,55 +55,54 @@ class PinnedSnapshot {
   SnapshotId id_;
 };
 
-/// Two or more slots, each a file of its own in `place.folder`.
+/// Owns two or more slots; each is a file in `place.folder` that holds one snapshot.
 class SnapshotMemory {
  public:
   static constexpr int kMinSlots = 2;
   static constexpr int kMaxSlots = 8;
 
-  /// Makes the files, with all of their memory reserved and touched. A slot that a dead process of
-  /// the same worker left is taken over with its content when its pieces are the same, and replaced
-  /// when not.
-  /// @param num_slots  two, or three so that a snapshot can be taken while another is pinned
-  /// @throws EnvironmentError where there is no room (needed, free, remedy) or a living process has
-  /// the slot; InvariantError where a piece contradicts itself.
+  /// Makes the slot files and reserves and touches all of their memory. A slot of a dead process of
+  /// the same worker keeps its snapshot if its pieces are the same; else it is replaced.
+  /// @param num_slots  two; three allow a new snapshot while another is pinned
+  /// @throws EnvironmentError if memory is short (needed, free, remedy) or a living process owns
+  /// the slot; InvariantError if a piece contradicts itself.
   SnapshotMemory(SnapshotPlace place, std::vector<TensorStretch> pieces, int num_slots = kMinSlots);
-  /// The files stay.
+  /// Leaves the files in place.
   ~SnapshotMemory();
   SnapshotMemory(const SnapshotMemory&) = delete;
   SnapshotMemory& operator=(const SnapshotMemory&) = delete;
 
   [[nodiscard]] const std::vector<TensorStretch>& pieces() const;
-  /// Of one slot: what a snapshot copies.
+  /// Returns the bytes of data in one slot, which each snapshot copies.
   [[nodiscard]] std::size_t data_bytes() const;
 
-  // --- Filling. One thread. ---
+  // --- Filling: one thread. ---
 
-  /// Starts a snapshot over the oldest content that is neither pinned, nor protected, nor the
-  /// newest; it is invalid from here on. An unfinished snapshot is dropped.
-  /// @pre id.num_workers is the place's
-  /// @return whether a slot was free; if not, nothing has changed and there is no such snapshot.
+  /// Starts a snapshot in the slot with the oldest content, which becomes invalid. Never takes a
+  /// pinned, protected or newest snapshot. Drops an unfinished snapshot.
+  /// @pre id.num_workers is that of the SnapshotPlace
+  /// @return whether a slot was free; if not, nothing has changed.
   [[nodiscard]] bool begin(SnapshotId id) noexcept;
-  /// Appends to a piece: its bytes come in order, in as many calls as one likes; pieces in any
-  /// order. @pre begin() gave a slot. @throws InvariantError beyond the end of the piece.
+  /// Appends bytes to a piece, in order, in any number of calls; pieces come in any order.
+  /// @pre begin() returned true. @throws InvariantError beyond the end of the piece.
   void copy(std::size_t piece, std::span<const std::byte> source);
-  /// Of the bytes copied to the piece so far; a buddy compares it with the owner's.
+  /// Hashes the bytes copied to the piece so far; a buddy compares it with the owner's.
   [[nodiscard]] PieceHash hash(std::size_t piece) const;
-  /// Makes the snapshot valid. @throws InvariantError naming a piece that is not whole.
+  /// Marks the snapshot as valid. @throws InvariantError naming a piece that is incomplete.
   void complete();
-  /// Drops the snapshot that was begun.
+  /// Drops the snapshot that begin() started.
   void abandon() noexcept;
 
   // --- Any thread. ---
 
-  /// The newest snapshot of a step at which every worker has one: not overwritten until a later
-  /// call names another, so that the next generation may be half taken when all die.
+  /// Keeps the snapshot of `step` until a later call names another step. Every worker has a
+  /// snapshot of `step`, so a restart works even if all processes die during the next snapshot.
   void protect(std::int64_t step) noexcept;
-  /// Snapshots that are whole, newest first.
+  /// Returns the complete snapshots, newest first.
   [[nodiscard]] std::vector<SnapshotId> ids() const;
-  /// The one of `step`.
+  /// Returns the snapshot of `step`, pinned; nothing if there is none.
   [[nodiscard]] std::optional<PinnedSnapshot> pin(std::int64_t step);
-  /// Takes the files' names away: the run has ended well, or another layout has taken over.
+  /// Unlinks the files: the run has ended well, or another layout has taken over.
   void remove() noexcept;
 
  private:

@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 struct ReadSlot {
   fs::path run_directory;
-  std::optional<std::int64_t> step;  // where it is whole
+  std::optional<std::int64_t> step;  // set if the slot is complete
 };
 
-/// Nothing where it has no sound header.
+/// Returns nothing if the slot has no sound header.
 std::optional<ReadSlot> read_slot(const fs::path& file) {
   try {
     const MappedMemory memory = map_slot_file(file);
@@ -42,7 +42,7 @@ std::optional<ReadSlot> read_slot(const fs::path& file) {
   }
 }
 
-/// Of memory or disk, whatever the file's length.
+/// Returns the allocated bytes, which may differ from the file's length.
 std::size_t bytes_taken(const struct stat& status) {
   constexpr std::size_t kBlock = 512;  // stat(2)
   return static_cast<std::size_t>(status.st_blocks) * kBlock;
@@ -71,7 +71,7 @@ fs::file_time_type last_sign_of_life(const fs::path& run_directory, const fs::pa
       last = last ? std::max(*last, time) : time;
     }
   }
-  return last.value_or(fs::file_time_type::clock::now());  // all are gone: nothing to be kept
+  return last.value_or(fs::file_time_type::clock::now());  // all slots are gone: nothing to keep
 }
 
 SnapshotSurvey survey_snapshots(const fs::path& folder) {
@@ -80,7 +80,7 @@ SnapshotSurvey survey_snapshots(const fs::path& folder) {
   for (const fs::path& file : slot_files(std::span(&folder, 1), {})) {
     struct stat status {};
     if (::lstat(file.c_str(), &status) != 0) {
-      continue;  // gone meanwhile
+      continue;  // removed meanwhile
     }
     if (status.st_uid != ::geteuid()) {
       ForeignSnapshots& others = foreign[status.st_uid];

@@ -29,13 +29,13 @@ constexpr std::size_t kMaxPathBytes = 4096;  // PATH_MAX
 constexpr auto kLastType = static_cast<std::uint8_t>(ElementType::kBool);
 constexpr auto kLastOrder = static_cast<std::uint8_t>(StoredOrder::kChannelsLast);
 constexpr int kMaxReplicas = 99;
-constexpr std::size_t kMaxDataBytes = std::size_t{1} << 48U;  // sums of two never overflow
+constexpr std::size_t kMaxDataBytes = std::size_t{1} << 48U;  // the sum of two cannot overflow
 
 std::size_t round_up(std::size_t bytes) { return (bytes + kSlotPage - 1) / kSlotPage * kSlotPage; }
 
 PieceHash from_xxh(XXH128_hash_t hash) { return {.low = hash.low64, .high = hash.high64}; }
 
-/// What is wrong with a piece by itself, or nothing.
+/// Returns the error in a single piece; empty if there is none.
 std::string complaint_of(const TensorStretch& piece) {
   if (piece.name.empty() || piece.name.size() > kMaxNameBytes || !has_no_controls(piece.name) ||
       find_invalid_utf8(piece.name)) {
@@ -63,7 +63,7 @@ std::string complaint_of(const TensorStretch& piece) {
   return {};
 }
 
-/// The order of the data.
+/// Returns the piece indices in the order of the data.
 std::vector<std::size_t> storage_order(std::span<const TensorStretch> pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -96,7 +96,7 @@ class TableWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what TableWriter wrote; anything beyond the end is refused.
+/// Reads the bytes of TableWriter; rejects a read beyond the end.
 class TableReader {
  public:
   TableReader(std::span<const std::byte> bytes, const std::string& where)
@@ -163,7 +163,7 @@ TensorStretch read_piece(TableReader& table) {
   throw CheckpointError(fmt::format("{}: damaged snapshot: {}", where, why));
 }
 
-/// Header and table are as they were made, and lie inside the file.
+/// Checks that header and table are intact and inside the file.
 std::span<const std::byte> require_table(const SlotHeader& header, std::span<const std::byte> file,
                                          const std::string& where) {
   if (header.magic != kSlotMagic) {
@@ -210,7 +210,7 @@ Viewpoint viewpoint_on(const std::filesystem::path& run_directory) {
 }
 
 bool is_same_place(const Viewpoint& callers, const Viewpoint& slots) {
-  const bool has_parent = callers.parent_inode != 0;  // what is not mounted is not gone
+  const bool has_parent = callers.parent_inode != 0;  // an unmounted folder does not count as gone
   const bool has_same_parent =
       callers.parent_device == slots.parent_device && callers.parent_inode == slots.parent_inode;
   return has_parent && (callers.mounts == slots.mounts || has_same_parent);
@@ -333,7 +333,7 @@ PieceHash fixed_hash_of(const SlotHeader& header, std::span<const std::byte> tab
 }
 
 PieceHash seal_of(const SlotHeader& header, std::span<const std::byte> hashes) {
-  // On the stack: called between two updates, where nothing is allocated.
+  // On the stack, because the caller must not allocate between two updates.
   std::array<std::byte, offsetof(SlotHeader, seal) + sizeof(PieceHash)> text{};
   std::memcpy(text.data(), &header, offsetof(SlotHeader, seal));
   const PieceHash of_hashes = hash_bytes(hashes);

@@ -32,8 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWorkerProgram = "gangway-worker";
-constexpr std::chrono::milliseconds kLookPatience{200};  // for a look of another start
-constexpr std::chrono::seconds kFencePatience{2};        // for a killed process to be gone
+constexpr std::chrono::milliseconds kLookPatience{200};  // for another start to examine the file
+constexpr std::chrono::seconds kFencePatience{2};        // for a killed process to end
 constexpr int kAttempts = 10;                            // against concurrent cleaners
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
@@ -50,7 +50,7 @@ double free_bytes(const fs::path& folder) {
              : 0.0;
 }
 
-/// Still the file of that name, regular and ours.
+/// Whether the file still has its name, is regular and belongs to this user.
 bool is_ours(const FileDescriptor& file) {
   struct stat status {};
   return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 0 &&
@@ -66,12 +66,12 @@ FileDescriptor open_existing(const fs::path& path, int mode) {
   return FileDescriptor(::open(path.c_str(), mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
-/// Another start on this host that looks for what to remove holds each file for a moment.
+/// Retries, because another start on this host that reaps slots claims each file briefly.
 bool claim_with_patience(const FileDescriptor& file, std::chrono::milliseconds patience) {
   return poll_until(patience, std::chrono::milliseconds(10), [&] { return claim(file); });
 }
 
-/// Workers of this user, this process aside, that have the file open.
+/// Returns the other worker processes of this user that have the file open.
 std::vector<pid_t> workers_that_hold(const FileDescriptor& file) {
   struct stat own {};
   std::vector<pid_t> found;
@@ -87,7 +87,7 @@ std::vector<pid_t> workers_that_hold(const FileDescriptor& file) {
     if (pid <= 0 || pid == ::getpid() || !program.starts_with(kWorkerProgram)) {
       continue;
     }
-    std::error_code denied;  // another user's
+    std::error_code denied;  // another user's process
     for (auto entry = fs::directory_iterator(process->path() / "fd", denied);
          !denied && entry != fs::directory_iterator(); entry.increment(denied)) {
       struct stat other {};
@@ -101,8 +101,8 @@ std::vector<pid_t> workers_that_hold(const FileDescriptor& file) {
   return found;
 }
 
-/// The run is this job's, whose lock says so: a worker that still holds its slot is one of an
-/// earlier start, stopped or cut off, and must not write there when it wakes.
+/// Kills the workers that hold the slot. The caller has the run's lock, so they belong to an
+/// earlier start (stopped or cut off) and must not write to the slot again.
 bool claim_by_force(const FileDescriptor& file) {
   const std::vector<pid_t> holders = workers_that_hold(file);
   for (const pid_t pid : holders) {
@@ -129,7 +129,7 @@ SlotFile::SlotFile(fs::path slot, const SlotHeader& header, std::span<const std:
       "{}: made and removed by others again and again; is the run started twice?", slot_.string()));
 }
 
-/// Of any user.
+/// Returns the slot's files of all users.
 std::vector<fs::path> SlotFile::files_of_slot() const {
   const std::string start = slot_.filename().string();
   std::vector<fs::path> files;
@@ -144,7 +144,7 @@ std::vector<fs::path> SlotFile::files_of_slot() const {
   return files;
 }
 
-/// False where it is another user's, or was of no use and is gone.
+/// Returns false if the file is another user's, or was useless and is now removed.
 bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
                          std::span<const std::byte> table) {
   path_ = path;
@@ -157,7 +157,7 @@ bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
     throw EnvironmentError(fmt::format(
         "{}: in use by a living process: end the run that was started before", path_.string()));
   }
-  if (!is_ours(file_)) {  // removed between the opening and the claim
+  if (!is_ours(file_)) {  // removed between open and claim
     file_.reset();
     return false;
   }
@@ -173,7 +173,7 @@ bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
         found_ = id_of(parse_slot(this->bytes(), where), this->bytes(), where);
         return true;
       } catch (const CheckpointError&) {
-        // Damaged: replaced below. The reader has told the start that wanted it.
+        // Damaged: replaced below. The reader has reported it to the start that needed it.
         found_.reset();
       }
     }
@@ -184,7 +184,7 @@ bool SlotFile::take_over(const fs::path& path, const SlotHeader& header,
   return false;
 }
 
-/// False where another process was faster.
+/// Returns false if another process was faster.
 bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) {
   file_ = FileDescriptor(
       ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
@@ -194,7 +194,7 @@ bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) 
     }
     fail(path_, "made", errno);
   }
-  // A cleaner may have seen it before it was claimed.
+  // A cleaner may have claimed the file first.
   if (!claim(file_) || !is_ours(file_)) {
     file_.reset();
     return false;
@@ -208,7 +208,7 @@ bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) 
     throw;
   }
   std::copy(table.begin(), table.end(), this->bytes().data() + kSlotPage);
-  // Its magic last: without, a file is one that was never finished.
+  // The magic is written last: a file without it is unfinished.
   SlotHeader unfinished = header;
   unfinished.magic = {};
   std::memcpy(this->bytes().data(), &unfinished, sizeof unfinished);
@@ -219,14 +219,13 @@ bool SlotFile::make(const SlotHeader& header, std::span<const std::byte> table) 
   return true;
 }
 
-/// All of its memory: a write to it cannot raise SIGBUS.
+/// Reserves all memory, so that a write cannot raise SIGBUS.
 void SlotFile::reserve(std::size_t bytes) {
-  // Asked for first: memory that is not there would be taken page by page until all are short of
-  // it.
+  // Check first: a too large allocation would take page after page until the host is out of memory.
   const bool is_new = size_of(file_) == 0;
   int error =
       is_new && static_cast<double>(bytes) > free_bytes(path_.parent_path()) ? ENOSPC : EINTR;
-  while (error == EINTR) {  // a signal that was handled
+  while (error == EINTR) {  // a handled signal
     error = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
   }
   if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
@@ -243,7 +242,7 @@ void SlotFile::reserve(std::size_t bytes) {
 }
 
 void SlotFile::map(std::size_t bytes) {
-  // Touched now, so that the first snapshot costs no more than the others.
+  // Touch now, so that the first snapshot is as fast as later ones.
   void* data =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.get(), 0);
   if (data == MAP_FAILED) {

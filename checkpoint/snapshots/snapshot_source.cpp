@@ -8,7 +8,7 @@
 namespace gangway::checkpoint {
 namespace {
 
-/// Copies what the piece has of [begin, end); returns how many elements.
+/// Copies the piece's elements in [begin, end); returns their number.
 std::uint64_t copy_overlap(const SnapshotFile& part, std::size_t index, std::uint64_t begin,
                            std::uint64_t end, std::span<std::byte> out) {
   const TensorStretch& piece = part.pieces()[index];
@@ -26,7 +26,7 @@ std::uint64_t copy_overlap(const SnapshotFile& part, std::size_t index, std::uin
 }  // namespace
 
 ElementSource elements_of(std::vector<SnapshotFile> parts) {
-  // Shared, because a std::function is copied.
+  // Shared, because std::function copies it.
   const auto held = std::make_shared<const std::vector<SnapshotFile>>(std::move(parts));
   return [held](const StoredTensor& tensor, std::uint64_t begin, std::uint64_t end,
                 std::span<std::byte> out) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A snapshot in memory as a source of values: what `gangway checkpoints scrub` repairs a damaged
-// checkpoint from. Any thread, one at a time.
+// Reads values from snapshots in memory. Called by `gangway checkpoints scrub` to repair a damaged
+// checkpoint. Any thread, one at a time.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace gangway::checkpoint {
 
-/// Elements of the parts' pieces; parts may be of any workers, and of some only.
+/// Returns a source of the parts' elements; the parts may belong to any subset of workers.
 [[nodiscard]] ElementSource elements_of(std::vector<SnapshotFile> parts);
 
 }  // namespace gangway::checkpoint

@@ -36,7 +36,7 @@ struct CheckpointReader::Content {
   }
 
   Mutex mutex;
-  StoredState state;  // values are read under the mutex; the rest does not change
+  StoredState state;  // values are read under the mutex; the rest is constant
   std::map<std::string, Held, std::less<>> held GANGWAY_GUARDED_BY(mutex);
 };
 

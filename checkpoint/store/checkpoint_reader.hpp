@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole tensors for small readers.
+// Reads complete tensors of a checkpoint. Called by tools. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,11 @@
 
 namespace gangway::checkpoint {
 
-/// Whole tensors of a checkpoint, row-major, for tools that want a few: each stays in memory once
-/// it was read. Loads that care for memory or bandwidth use checkpoint/format/stored_state.hpp. Any
-/// thread.
+/// Reads complete tensors, row-major; each stays in memory. For tools that need few tensors. Loads
+/// that must save memory or bandwidth use checkpoint/format/stored_state.hpp. Any thread.
 class CheckpointReader {
  public:
-  /// As StoredState: structure now, values when they are asked for. @throws CheckpointError.
+  /// Checks the structure now and values on access, as StoredState. @throws CheckpointError.
   explicit CheckpointReader(const std::filesystem::path& checkpoint);
   ~CheckpointReader();
   CheckpointReader(CheckpointReader&&) noexcept;
@@ -26,12 +25,12 @@ class CheckpointReader {
   CheckpointReader& operator=(const CheckpointReader&) = delete;
 
   [[nodiscard]] const Manifest& manifest() const;
-  /// Sorted by name, over all files: reads everything. @throws CheckpointError naming file, tensor
-  /// and chunk, here and below.
+  /// Reads all tensors of all files; sorted by name. @throws CheckpointError naming file, tensor
+  /// and chunk, as find() and require().
   [[nodiscard]] std::vector<const TensorRecord*> tensors() const;
-  /// Null when no file holds it.
+  /// Returns null if no file holds the tensor.
   [[nodiscard]] const TensorRecord* find(std::string_view name) const;
-  /// @throws CheckpointError naming checkpoint and tensor also when it is missing.
+  /// Returns the tensor. @throws CheckpointError naming checkpoint and tensor if it is missing.
   [[nodiscard]] const TensorRecord& require(std::string_view name) const;
 
  private:

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Renames without ever replacing. Returns 0 or the error number.
+/// Renames without replacing an existing name. Returns 0 or the error number.
 int rename_to_new(const FileSystem& files, const fs::path& from, const fs::path& to) {
   if (files.rename_to_new(from, to) == 0) {
     return 0;
@@ -32,8 +32,7 @@ int rename_to_new(const FileSystem& files, const fs::path& from, const fs::path&
   if (errno != EINVAL && errno != ENOSYS) {
     return errno;
   }
-  // File systems without the flag (some network ones): there is one writer, so a look before is
-  // enough.
+  // Some network file systems lack the flag. There is one writer, so a check before is enough.
   struct stat status {};
   if (::lstat(to.c_str(), &status) == 0) {
     return EEXIST;
@@ -59,12 +58,12 @@ void make_folder(const FileSystem& files, const fs::path& folder) {
   }
 }
 
-/// With those above it.
+/// Makes the folder and its missing parents.
 void make_missing_folders(const FileSystem& files, const fs::path& folder) {
   std::error_code ignored;
   if (!folder.empty() && !fs::exists(folder, ignored)) {
     make_missing_folders(files, folder.parent_path());
-    if (folder.has_filename()) {  // no slash at its end
+    if (folder.has_filename()) {  // no trailing slash
       make_folder(files, folder);
     }
   }
@@ -80,8 +79,8 @@ void write_manifest(const FileSystem& files, const fs::path& directory, const Ma
   sync_directory(files, directory);
 }
 
-/// Moves what the workers recorded about their files into the manifest, after checking it against
-/// what they reported and against the files.
+/// Moves the workers' records into the manifest after checking them against the workers' reports
+/// and the files.
 void adopt_records(const FileSystem& files, const fs::path& temporary, Manifest& manifest) {
   require_files(temporary, manifest);
   std::vector<WorkerRecord> records;
@@ -114,8 +113,8 @@ void adopt_records(const FileSystem& files, const fs::path& temporary, Manifest&
 
 enum class Existing { kNone, kKeepIt };
 
-/// Decides about what already has the final name: keeps a valid equal, sets a damaged one aside,
-/// refuses another job's.
+/// Handles an existing final folder: keeps a valid equal one, sets a damaged one aside, throws for
+/// another job's.
 Existing settle_existing(const FileSystem& files, const fs::path& final_path,
                          const Manifest& manifest, const Warn& warn) {
   struct stat status {};
@@ -184,13 +183,13 @@ fs::path commit_checkpoint(const fs::path& temporary, Manifest manifest, const W
     return final_path;
   }
   sync_directory(files,
-                 parent.parent_path());  // begin_checkpoint made `parent`, and waits for no disk
+                 parent.parent_path());  // begin_checkpoint made `parent` without a sync
   if (const int error = rename_to_new(files, temporary, final_path); error != 0) {
     throw EnvironmentError(fmt::format("{}: cannot be renamed to {}: {}", temporary.string(),
                                        final_path.string(), cause_of(error)));
   }
   sync_directory(files, parent);
-  // Of use only while temporary; readers ignore one that a crash left here.
+  // Useful only in a temporary folder; readers ignore it if a crash leaves it here.
   files.remove(final_path / kOwnerName);
   return final_path;
 }
@@ -202,8 +201,7 @@ bool discard_temporary(const fs::path& temporary, const FileSystem& files) {
   }
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(temporary, ignored)) {
-    // The owner goes last: as long as it is there, a crash in here leaves a folder whose owner is
-    // known to be dead.
+    // Remove the owner last, so that a crash here leaves a folder whose owner is known to be dead.
     const std::string name = entry.path().filename().string();
     if (is_own_file_name(name) && name != kOwnerName) {
       files.remove(entry.path());

@@ -32,7 +32,7 @@ void write_owner(const std::filesystem::path& directory, const Owner& owner,
                                            {"pid_namespace", owner.pid_namespace},
                                            {"pid", owner.pid},
                                            {"start_ticks", owner.start_ticks}};
-  // Not synced: after a power cut its process is dead, whatever it says.
+  // Not synced: after a power cut the process is dead in any case.
   write_new_file(files, directory / kOwnerName, document.dump(2) + "\n", Durability::kWhenever);
 }
 

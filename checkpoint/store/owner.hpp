@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which process is writing a temporary folder, recorded inside it, so that a later run can tell a
-// live writer from a dead one. Internal to the store.
+// Records in a temporary folder which process writes it, so that a later run can tell a living
+// writer from a dead one. Internal to the store; any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace gangway::checkpoint {
 
-/// A process id is reused, so the start time goes with it; it means nothing on another host, in
-/// another boot or in another process-id namespace (a container), so these go too.
+/// Identifies a process. Process ids are reused, so it includes the start time. Both are valid only
+/// on one host, in one boot and in one process-id namespace (a container).
 struct Owner {
   std::string host;
   std::string boot_id;
@@ -24,18 +24,18 @@ struct Owner {
 enum class OwnerState {
   kAlive,
   kDead,
-  kUnknown,  ///< of another host or container: not ours to judge
+  kUnknown,  ///< of another host or container
 };
 
-/// The calling process.
+/// Returns the calling process.
 [[nodiscard]] Owner this_process();
-/// Writes owner.json into `directory`, without waiting for the disk. @throws EnvironmentError.
+/// Writes owner.json into `directory` without a sync. @throws EnvironmentError.
 void write_owner(const std::filesystem::path& directory, const Owner& owner,
                  const FileSystem& files = PosixFileSystem());
-/// A folder without a readable owner.json is of a process that died before it could write it:
-/// kDead.
+/// Judges the owner of a folder. A missing or unreadable owner.json means kDead: its process died
+/// before it wrote the file.
 [[nodiscard]] OwnerState owner_state(const std::filesystem::path& directory);
-/// The judgement alone. @param self this_process() of the caller.
+/// Judges without reading a file. @param self  this_process() of the caller.
 [[nodiscard]] OwnerState judge(const Owner& owner, const Owner& self);
 
 }  // namespace gangway::checkpoint

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The deleting half of the store: nothing that it did not write is ever removed.
+// Deletes checkpoints and temporary folders; never removes files that the store did not write.
 #include "checkpoint/store/retention.hpp"
 
 #include <algorithm>
@@ -43,8 +43,7 @@ bool holds_only_own_files(const fs::path& directory) {
   return !error;
 }
 
-/// Unlinks our files, then the folder, which stays when something foreign is in it. True when it is
-/// gone.
+/// Unlinks our files, then the folder; a foreign file keeps it. Returns whether it is gone.
 bool remove_own_folder(const FileSystem& files, const fs::path& directory) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
@@ -55,8 +54,8 @@ bool remove_own_folder(const FileSystem& files, const fs::path& directory) {
   return files.remove_folder(directory) == 0;
 }
 
-/// Takes the checkpoint's name away first, so that a crash in between leaves no half of it under
-/// that name.
+/// Renames the checkpoint before deleting it, so that a crash leaves no half checkpoint under its
+/// name.
 bool remove_entry(const FileSystem& files, const CheckpointEntry& entry) {
   const fs::path doomed = entry.path.parent_path() / doomed_name(entry.step);
   if (files.rename(entry.path, doomed) != 0) {
@@ -71,11 +70,11 @@ bool is_complete(const CheckpointEntry& entry) {
   return entry.status == CheckpointStatus::kComplete;
 }
 
-/// Steps of the first complete checkpoint in each stretch [n * interval, (n + 1) * interval), n >
-/// 0.
+/// Returns the step of the first complete checkpoint in each interval [n * interval, (n + 1) *
+/// interval), n > 0.
 std::set<std::int64_t> kept_for_good(std::span<const CheckpointEntry> entries,
                                      std::int64_t interval) {
-  std::map<std::int64_t, std::int64_t> first_of;  // stretch → step; the entries are newest first
+  std::map<std::int64_t, std::int64_t> first_of;  // interval → step; the entries are newest first
   for (const CheckpointEntry& entry : entries) {
     if (interval > 0 && is_complete(entry) && entry.step >= interval) {
       first_of[entry.step / interval] = entry.step;
@@ -110,7 +109,7 @@ std::vector<const CheckpointEntry*> surplus_of(std::span<const CheckpointEntry> 
       surplus.push_back(&entry);
     }
   }
-  // Oldest first: a crash in between leaves the newer ones.
+  // Oldest first: a crash keeps the newer ones.
   std::reverse(surplus.begin(), surplus.end());
   return surplus;
 }

@@ -37,7 +37,7 @@ CheckpointEntry inspect(const fs::path& path, std::int64_t step) {
   return entry;
 }
 
-/// (step, path) of everything that has a checkpoint's name, newest first.
+/// Returns (step, path) of all folders with a checkpoint's name, newest first.
 std::vector<std::pair<std::int64_t, fs::path>> step_folders(const fs::path& checkpoints_dir) {
   std::vector<std::pair<std::int64_t, fs::path>> folders;
   std::error_code error;
@@ -54,11 +54,11 @@ std::vector<std::pair<std::int64_t, fs::path>> step_folders(const fs::path& chec
   return folders;
 }
 
-/// What a walk from the newest to the first valid one met.
+/// Result of a walk from the newest checkpoint to the first valid one.
 struct Look {
   std::optional<Found> found;
   std::vector<std::string> refused;
-  bool has_lost_one = false;  ///< one that was listed was gone when it was read
+  bool has_lost_one = false;  ///< a listed checkpoint was gone when it was read
 
   [[nodiscard]] bool met_nothing() const { return !found && refused.empty() && !has_lost_one; }
 };
@@ -95,8 +95,8 @@ bool is_removed(const fs::path& checkpoint) {
 
 std::vector<CheckpointEntry> list_checkpoints(const fs::path& checkpoints_dir) {
   std::vector<CheckpointEntry> entries;
-  // The run may remove an old checkpoint during this scan: that is no damage, and newer ones are
-  // there, which the listing may have missed.
+  // The run may remove an old checkpoint during this scan. This is no damage: newer ones exist,
+  // which the listing may have missed.
   const auto give_up = std::chrono::steady_clock::now() + kLongestLook;
   bool is_settled = false;
   while (!is_settled && std::chrono::steady_clock::now() < give_up) {
@@ -139,7 +139,7 @@ std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& w
   if (look.met_nothing()) {
     look = look_once(checkpoints_dir, depth, before);  // a listing may miss both old and new (NFS)
   }
-  // The run may delete a checkpoint during this scan; then newer ones are there.
+  // The run may delete a checkpoint during this scan; then newer ones exist.
   while (!look.found && look.has_lost_one && std::chrono::steady_clock::now() < give_up) {
     look = look_once(checkpoints_dir, depth, before);
   }

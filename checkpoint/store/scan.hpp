@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a checkpoint is found again (docs/checkpoint-format.md). From any thread.
+// Finds checkpoints in a run directory (docs/checkpoint-format.md). Any thread.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace gangway::checkpoint {
 
 enum class CheckpointStatus {
-  kComplete,  ///< manifest sound, all files there with their sizes (contents not read)
+  kComplete,  ///< manifest sound, all files present with their sizes (contents not read)
   kDamaged,
 };
 
@@ -25,21 +25,21 @@ struct CheckpointEntry {
   std::filesystem::path path;
   std::int64_t step = 0;
   CheckpointStatus status = CheckpointStatus::kDamaged;
-  std::string damage;                ///< one line when damaged
-  std::optional<Manifest> manifest;  ///< where it could be read
-  std::uint64_t bytes = 0;           ///< of all files by the manifest
+  std::string damage;                ///< one line if damaged
+  std::optional<Manifest> manifest;  ///< if it could be read
+  std::uint64_t bytes = 0;           ///< of all files, by the manifest
 };
 
-/// All `step-…` folders, newest first; empty when the folder does not exist. Cheap: reads manifests
-/// and sizes.
+/// Lists all `step-…` folders, newest first; empty if the folder does not exist. Cheap: reads
+/// manifests and sizes only.
 [[nodiscard]] std::vector<CheckpointEntry> list_checkpoints(
     const std::filesystem::path& checkpoints_dir);
 
-/// Of `entries`, newest first as list_checkpoints has them, the first complete one; null: none is.
+/// Returns the first complete entry of `entries` (newest first); null if there is none.
 [[nodiscard]] const CheckpointEntry* newest_complete(std::span<const CheckpointEntry> entries);
 
-/// The checkpoint of `step`, complete or not, or the newest complete one (contents not read).
-/// @throws CheckpointError when there is none.
+/// Returns the checkpoint of `step`, complete or not, or the newest complete one (contents not
+/// read). @throws CheckpointError if there is none.
 [[nodiscard]] CheckpointEntry find_checkpoint(const std::filesystem::path& checkpoints_dir,
                                               std::optional<std::int64_t> step);
 
@@ -50,28 +50,28 @@ struct Found {
   Manifest manifest;
 };
 
-/// What is looked at before a checkpoint is taken for sound.
+/// How much of a checkpoint is verified.
 enum class Depth {
-  kStructure,  ///< manifest, sizes, headers: for a load that verifies each chunk as it reads it
+  kStructure,  ///< manifest, sizes, headers: for a load that verifies each chunk
   kContents,   ///< every byte
 };
 
-/// Verifies the newest, then the one before, and so on. Each refused one costs one line to `warn`
-/// that names the damage and what is used instead. Nothing when none is valid.
-/// @param before  only checkpoints of earlier steps: the one of that step was found damaged since
+/// Returns the newest checkpoint that verifies; nothing if there is none. Passes one line per
+/// rejected checkpoint to `warn`: the damage and which checkpoint is used instead.
+/// @param before  only earlier steps: the checkpoint of that step turned out damaged
 [[nodiscard]] std::optional<Found> newest_valid(const std::filesystem::path& checkpoints_dir,
                                                 const Warn& warn, Depth depth = Depth::kContents,
                                                 std::optional<std::int64_t> before = {});
 
-/// Whether nothing has this name any more: a run may remove an old checkpoint while another process
-/// reads it, and then no error in it is damage.
+/// Whether the folder is gone. A run may remove an old checkpoint while another process reads it;
+/// then a read error is not damage.
 [[nodiscard]] bool is_removed(const std::filesystem::path& checkpoint);
 
-/// How long a run that saves and removes without a pause may keep a reader from a checkpoint.
+/// Time after which read_chosen() stops retrying when a run keeps removing its checkpoints.
 inline constexpr std::chrono::seconds kLongestLook{10};
 
-/// `read` of the checkpoint that `choose` names; where that is removed meanwhile, of the one that
-/// it names then. @throws what either throws for one that is there.
+/// Calls `read` with the checkpoint that `choose` returns; retries both if that checkpoint is
+/// removed meanwhile. @throws the exceptions of both if the checkpoint still exists.
 template <typename Choose, typename Read>
 auto read_chosen(Choose choose, Read read) {
   const auto give_up = std::chrono::steady_clock::now() + kLongestLook;

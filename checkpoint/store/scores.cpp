@@ -31,7 +31,7 @@ fs::path score_path(const fs::path& checkpoints_dir, std::int64_t step) {
   return checkpoints_dir / (step_name(step) + kSuffix);
 }
 
-/// @throws CheckpointError
+/// Parses metric and value. @throws CheckpointError
 NamedScore named_score(JsonMembers& members, const std::string& where) {
   NamedScore score{.metric = members.text("metric")};
   const nlohmann::json& value = members.at("score");
@@ -45,7 +45,7 @@ NamedScore named_score(JsonMembers& members, const std::string& where) {
   return score;
 }
 
-/// @throws CheckpointError
+/// Parses a score file. @throws CheckpointError
 CheckpointScore parse_score(const std::string& text, const std::string& where) {
   const nlohmann::json json = parse_strict_json(text, /*max_depth=*/3, where);
   JsonMembers members(json, where);
@@ -105,7 +105,7 @@ std::map<std::int64_t, CheckpointScore> read_scores(const fs::path& checkpoints_
         scores.emplace(entry.step, std::move(score));
       }
     } catch (const Error&) {
-      continue;  // it is scored anew, or stays for being new
+      continue;  // without a score: it is scored again, or stays because it is new
     }
   }
   return scores;
@@ -117,7 +117,7 @@ std::set<std::int64_t> best_steps(const std::map<std::int64_t, CheckpointScore>&
     return {};
   }
   const CheckpointScore& newest = scores.rbegin()->second;
-  std::vector<std::pair<double, std::int64_t>> ranked;  // the best first, of equals the newer
+  std::vector<std::pair<double, std::int64_t>> ranked;  // best first; the newer wins a tie
   for (const auto& [step, score] : scores) {
     if (score.metric == newest.metric && score.samples == newest.samples &&
         score.network == newest.network) {

@@ -17,7 +17,7 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Hashes the pieces of a file as they pass by in the order of the file.
+/// Hashes the pieces of a file in file order.
 class PieceHashes {
  public:
   explicit PieceHashes(const StoredState& state) : state_(state) {}
@@ -59,7 +59,7 @@ class PieceHashes {
   std::optional<Hasher> hasher_;
 };
 
-/// Format 1 knows names and files' hashes, which StoredState has read already.
+/// Checks format 1: names and file hashes. StoredState has already read them.
 void require_names(const StoredState& state) {
   const Manifest& manifest = state.manifest();
   Hasher hasher;

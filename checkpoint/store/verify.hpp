@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads a checkpoint in full: chunk sums, then the hash of every piece.
+// Verifies a complete checkpoint: chunk sums, then the hash of every piece. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace gangway::checkpoint {
 
-/// Reads everything: sizes, hashes, structure, identities, names; no file too few or too many.
+/// Reads all bytes: checks sizes, hashes, structure, identities, names, missing and extra files.
 /// @return the manifest. @throws CheckpointError naming the file, and the tensor where known.
 Manifest verify_checkpoint(const std::filesystem::path& checkpoint);
 

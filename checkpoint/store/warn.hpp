@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The receiver of warnings about checkpoints.
+// Type of a function that receives warnings about checkpoints.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace gangway::checkpoint {
 
-/// Receives one line for a person.
+/// Receives a one-line message for the user.
 using Warn = std::function<void(std::string)>;
 
 }  // namespace gangway::checkpoint

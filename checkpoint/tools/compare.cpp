@@ -23,7 +23,7 @@ Number load(const std::byte* from) {
   return number;
 }
 
-/// IEEE 754 binary16.
+/// Converts from IEEE 754 binary16.
 double half_value(std::uint16_t bits) {
   constexpr unsigned kExponentMask = 0x1f;
   const unsigned exponent = (bits >> 10U) & kExponentMask;
@@ -40,7 +40,7 @@ double half_value(std::uint16_t bits) {
   return (bits & 0x8000U) != 0 ? -value : value;
 }
 
-/// The upper half of a binary32.
+/// Converts from bfloat16, the upper half of a binary32.
 double bfloat_value(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
@@ -85,7 +85,7 @@ void compare_values(TensorDifference& difference, ElementType type, const std::v
     }
     ++difference.differing;
     const double apart = std::abs(value_at(type, a.data() + at) - value_at(type, b.data() + at));
-    // NaN stays: it says more than any number.
+    // Keep NaN: it is more informative than any number.
     if (std::isnan(apart) || apart > difference.largest) {
       difference.largest = apart;
     }
@@ -113,7 +113,7 @@ TensorDifference compare(StoredState& a, const StoredTensor& in_a, StoredState& 
   return difference;
 }
 
-/// Greatest difference first; what cannot be compared before everything.
+/// Sorts by largest difference, descending; tensors that cannot be compared come first.
 bool is_before(const TensorDifference& a, const TensorDifference& b) {
   const auto weight = [](const TensorDifference& difference) {
     const bool is_beyond_numbers = !difference.reason.empty() || std::isnan(difference.largest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How two checkpoints differ, tensor by tensor, whatever their layouts: `gangway checkpoints diff`.
+// Compares two checkpoints of any layouts, by tensor. Called by `gangway checkpoints diff`.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace gangway::checkpoint {
 
 struct TensorDifference {
   std::string name;
-  /// Not empty: they cannot be compared (only in one of the two, other type, other shape).
+  /// Why they cannot be compared (in only one of the two, other type, other shape); else empty.
   std::string reason;
   std::uint64_t elements = 0;
   std::uint64_t differing = 0;  ///< elements whose bits differ
-  double largest = 0.0;         ///< absolute difference of two values; NaN where one is NaN
+  double largest = 0.0;         ///< absolute difference of two values; NaN if one is NaN
 };
 
-/// Of tensors with other names, types, shapes or bits, by name. Reads both, each byte verified; one
-/// tensor of each is in memory at a time.
-/// @throws CheckpointError naming the file and the tensor of what is damaged.
+/// Returns the tensors that differ in presence, type, shape or bits, by name. Verifies every byte
+/// of both; holds one tensor of each in memory.
+/// @throws CheckpointError naming the damaged file and tensor.
 [[nodiscard]] std::vector<TensorDifference> compare_checkpoints(const std::filesystem::path& a,
                                                                 const std::filesystem::path& b);
 
-/// A line a difference, the largest first, and how many; or that there is none. Ends in a line
-/// feed.
+/// Returns a line per difference, largest first, and their number; or that there is none. Ends in a
+/// line feed.
 [[nodiscard]] std::string differences_text(const std::vector<TensorDifference>& differences);
 
 }  // namespace gangway::checkpoint

@@ -14,16 +14,16 @@ namespace gangway::checkpoint {
 
 namespace {
 
-/// Rises when what enters the digest changes; the files' format version does not enter.
+/// Increases when the digest's input changes; independent of the files' format version.
 constexpr std::uint64_t kDigestVersion = 1;
 
-/// The length goes first, so that no two lists of texts run into the same bytes.
+/// Hashes the length first, so that different lists of texts never give the same bytes.
 void add_text(Hasher& hasher, std::string_view text) {
   hasher.update(static_cast<std::uint64_t>(text.size()));
   hasher.update(text);
 }
 
-/// Row-major. What is stored so is read a chunk at a time, the rest a tensor at a time.
+/// Hashes a tensor row-major: by chunk if it is stored row-major, else as a whole.
 void add_values(Hasher& hasher, StoredState& state, const StoredTensor& tensor) {
   const std::size_t item = item_size(tensor.type);
   const std::uint64_t elements = tensor.num_elements();

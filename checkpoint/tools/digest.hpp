@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The digest of a trained state: the oracle of «the job decides the numbers, the layout decides
-// only the speed».
+// Computes the digest of a trained state. Tests use it to check that equal jobs give equal bits on
+// every layout of workers.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@
 
 namespace gangway::checkpoint {
 
-/// XXH3-128, 32 hexadecimal digits, over a header (digest version, numerics, step) and all tensors
-/// of all files by name: name, type, shape, row-major bytes. The number of files and which file
-/// holds what do not enter.
-/// @throws CheckpointError when the checkpoint does not verify.
+/// Returns XXH3-128, 32 hexadecimal digits, over a header (digest version, numerics, step) and all
+/// tensors by name: name, type, shape, row-major bytes. Independent of the number of files and
+/// their pieces.
+/// @throws CheckpointError if the checkpoint does not verify.
 [[nodiscard]] std::string digest(const std::filesystem::path& checkpoint);
 
-/// Why the digest of a checkpoint of `manifest` may be another one than that of an equal job: a
-/// line each; none where equal bits were promised and, as far as it is known, kept.
+/// Returns a line per reason why an equal job may have another digest. Empty if equal bits were
+/// promised and, as far as known, kept.
 [[nodiscard]] std::vector<std::string> digest_notes(const Manifest& manifest);
 
 }  // namespace gangway::checkpoint

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A checkpoint as its manifest alone describes it: the files may be damaged or gone.
+/// Describes a checkpoint by its manifest only, because the files may be damaged or missing.
 struct Plan {
   explicit Plan(const fs::path& checkpoint)
       : path(checkpoint), manifest(read_manifest(checkpoint)) {
@@ -91,7 +91,7 @@ DamagedChunk damaged(const Plan& plan, const StoredChunk& chunk, const std::stri
           .line = fmt::format("{}: {}", describe(plan.index, chunk, file), what)};
 }
 
-/// The bytes of a chunk if they are sound, and why not otherwise.
+/// Returns a chunk's bytes if they are sound, else the damage.
 std::string read_sound(ChunkReader& reader, const Plan& plan, const StoredChunk& chunk,
                        std::span<std::byte> buffer) {
   try {
@@ -118,8 +118,8 @@ std::vector<DamagedChunk> damage_of(const Plan& plan) {
   return found;
 }
 
-/// Puts a chunk together from the header, which follows from the manifest, and `source`. False when
-/// the result is not what was written.
+/// Assembles a chunk from the header, which the manifest determines, and `source`. Returns false if
+/// the sum differs.
 bool rebuild(const Plan& plan, const StoredChunk& chunk, const ElementSource& source,
              std::span<std::byte> out) {
   const std::string& header = plan.headers[static_cast<std::size_t>(chunk.file)];
@@ -137,13 +137,13 @@ bool rebuild(const Plan& plan, const StoredChunk& chunk, const ElementSource& so
   return !damage_in(plan.manifest, chunk, out);
 }
 
-/// Writes the whole file anew. False, and nothing changed, when a damaged chunk cannot be had.
+/// Rewrites the whole file. Returns false without a change if `source` lacks a damaged chunk.
 bool rewrite(const FileSystem& files, const Plan& plan, std::size_t file,
              const ElementSource& source) {
   const ManifestFile& listed = plan.manifest.files[file];
   const fs::path target = plan.path / listed.name;
   const fs::path fresh = plan.path / repair_name(listed.name);
-  files.remove(fresh);  // of a repair that was killed
+  files.remove(fresh);  // of a killed repair
   NewFile out(files, fresh, listed.bytes, Caching::kDirect);
   ChunkReader reader(plan.path, plan.manifest, Caching::kDirect);
   const AlignedBuffer buffer(kChunkBytes);
@@ -167,7 +167,7 @@ bool rewrite(const FileSystem& files, const Plan& plan, std::size_t file,
   return true;
 }
 
-/// Elements [begin, end) of `theirs` in the stored order of `ours`, which is the other one.
+/// Returns elements [begin, end) of `theirs` in the stored order of `ours`, which differs.
 void read_reordered(StoredState& state, const StoredTensor& theirs, const StoredTensor& ours,
                     std::uint64_t begin, std::span<std::byte> out) {
   std::vector<std::byte> row_major(static_cast<std::size_t>(theirs.num_bytes()));
@@ -200,7 +200,7 @@ ElementSource elements_of(const fs::path& other_checkpoint) {
         read_reordered(*state, *theirs, tensor, begin, out);
       }
     } catch (const CheckpointError&) {
-      return false;  // damaged there, too
+      return false;  // damaged in the other checkpoint, too
     }
     return true;
   };

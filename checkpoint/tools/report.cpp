@@ -61,7 +61,7 @@ std::string kimg_text(std::int64_t images) {
   return fmt::format("{:.1f}", static_cast<double>(images) / 1000.0);
 }
 
-/// @throws CheckpointError when there is no such run.
+/// @throws CheckpointError if the run does not exist.
 fs::path folder_of(const fs::path& run_directory) {
   std::error_code error;
   if (!fs::is_directory(run_directory, error)) {
@@ -74,7 +74,7 @@ std::string no_checkpoints(const fs::path& run_directory) {
   return fmt::format("{}: no checkpoints\n", run_directory.string());
 }
 
-/// A text of several lines, as lines below a heading.
+/// Indents a text of several lines below a heading.
 std::string indented(const std::string& text) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -180,7 +180,7 @@ VerifyText verify_text(const fs::path& run_directory, std::optional<std::int64_t
       result.text += fmt::format("{}  DAMAGED  {}\n", name, error.what());
     }
   }
-  // All that were there have been removed meanwhile: newer ones are there.
+  // All listed checkpoints were removed meanwhile: newer ones exist.
   return result.text.empty() ? verify_text(run_directory) : result;
 }
 

@@ -39,7 +39,7 @@ std::string ending(const Failure& failure) {
              : "ended, cause unknown";
 }
 
-/// Pieces of at most kValueWidth characters, broken after a space where there is one.
+/// Splits into parts of at most kValueWidth characters, after a space if possible.
 std::vector<std::string> wrap(std::string_view value) {
   std::vector<std::string> lines;
   while (value.size() > kValueWidth) {

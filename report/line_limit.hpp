@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many lines of what the user's Python prints become lines of a log: each costs a write. Pure;
-// used by the worker on the thread that computes.
+// Limits how many lines of the user's Python output go to a log, because each costs a write. Called
+// by the worker's compute thread; pure.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace gangway::report {
 class LineLimit {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  static constexpr double kAtOnce = 1000.0;  ///< a network that prints itself
+  static constexpr double kAtOnce = 1000.0;  ///< enough for a network that prints itself
   static constexpr double kEachSecond = 100.0;
 
-  /// A line comes. @return how many have been left out since the last one that was taken; nothing:
-  /// this one is left out, too
+  /// Counts a line. @return how many lines were dropped since the last accepted line; nothing if
+  /// this line must be dropped
   [[nodiscard]] std::optional<std::int64_t> take(TimePoint now) {
     const std::chrono::duration<double> since = now - std::exchange(last_, now);
     room_ = std::min(kAtOnce, room_ + since.count() * kEachSecond);

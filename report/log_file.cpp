@@ -18,7 +18,7 @@ std::unique_ptr<spdlog::logger> open_log_file(const std::filesystem::path& run_d
         fmt::format("rank {}", rank),
         std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path.string(), kMostLogBytes, 1));
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e [%n] [%t] %l: %v");
-    logger->flush_on(spdlog::level::trace);  // a killed process leaves its last words
+    logger->flush_on(spdlog::level::trace);  // a killed process keeps its last messages
     return logger;
   } catch (const spdlog::spdlog_ex& failure) {
     throw EnvironmentError(

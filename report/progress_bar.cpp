@@ -26,7 +26,7 @@ std::string progress_line(double fraction, const std::string& text, int columns)
 ProgressBar::ProgressBar(std::ostream& stream, int columns) : stream_(stream), columns_(columns) {}
 
 void ProgressBar::draw(double fraction, const std::string& text) {
-  // The last column stays free: a terminal may break the line when it is written to.
+  // The last column stays free, because some terminals wrap the line after it.
   stream_ << '\r' << progress_line(fraction, text, columns_ - 1) << "\x1b[K"
           << std::flush;  // erase to the end of the line
   drawn_ = true;

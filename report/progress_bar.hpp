@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draws one line at the bottom of a terminal over itself. The caller makes it only where the output
-// is a terminal. Used on one thread.
+// Draws a progress bar on the last line of a terminal. The caller makes it only if the output is a
+// terminal. One thread.
 #pragma once
 
 #include <iosfwd>
@@ -8,17 +8,17 @@
 
 namespace gangway::report {
 
-/// "[#######.............]  35% text", cut to `columns` characters.
+/// Returns "[#######.............]  35% text", cut to `columns` characters.
 [[nodiscard]] std::string progress_line(double fraction, const std::string& text, int columns);
 
 class ProgressBar {
  public:
-  /// @param stream a terminal; outlives the bar. @param columns width of the terminal.
+  /// @param stream  a terminal; outlives the bar. @param columns  width of the terminal.
   ProgressBar(std::ostream& stream, int columns);
 
-  /// Draws the bar over itself. @param fraction in [0, 1], clamped.
+  /// Redraws the bar in place. @param fraction  in [0, 1], clamped.
   void draw(double fraction, const std::string& text);
-  /// Removes the bar, so that a whole line can be printed; the next draw brings it back.
+  /// Erases the bar, so that the caller can print a line; the next draw() restores it.
   void clear();
 
  private:

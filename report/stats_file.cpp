@@ -27,14 +27,14 @@ std::optional<Number> number(const nlohmann::json& line, const char* key) {
   return line[key].get<Number>();
 }
 
-/// The part of the file that a run resumed at `step` keeps: up to the last line of an earlier step,
-/// over lines that cannot be read.
+/// Returns the part that a run resumed at `step` keeps: lines up to the last sound one before a
+/// later step. Unreadable lines in between stay.
 Kept scan(const std::filesystem::path& path, std::int64_t step) {
   Kept kept;
   std::uintmax_t bytes = 0;
   std::ifstream file(path, std::ios::binary);
   for (std::string line;
-       std::getline(file, line) && !file.eof();) {  // eof: the last line lacks its newline
+       std::getline(file, line) && !file.eof();) {  // eof: the last line has no newline
     bytes += line.size() + 1;
     const auto parsed = nlohmann::json::parse(line, nullptr, false);
     const auto line_step = number<std::int64_t>(parsed, "step");

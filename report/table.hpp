@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small aligned text table: placement, checkpoints, doctor. Pure.
+// Formats an aligned text table. Called by placement, checkpoints and doctor. Pure.
 #pragma once
 
 #include <string>
@@ -22,8 +22,7 @@ class Table {
   /// @pre as many cells as columns. @throws InvariantError otherwise.
   void add_row(std::vector<std::string> cells);
 
-  /// Title line, a rule, and one line a row, columns two spaces apart, no spaces at the ends of
-  /// lines.
+  /// Returns title line, rule and one line per row; two spaces between columns, no trailing spaces.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -23,7 +23,7 @@ enum EventField : std::uint32_t {
   kSummary = 5,
   kSessionLog = 7
 };
-/// Of tensorflow.Summary, Summary.Value and Summary.Image (summary.proto).
+/// Field numbers of tensorflow.Summary, Summary.Value and Summary.Image (summary.proto).
 enum SummaryField : std::uint32_t { kValue = 1 };
 enum ValueField : std::uint32_t {
   kTag = 1,
@@ -42,15 +42,15 @@ enum HistogramField : std::uint32_t {
   kBucketLimit = 6,
   kBucket = 7
 };
-/// Of SummaryMetadata and its PluginData (summary.proto); of TensorProto (tensor.proto), whose
-/// empty shape is a scalar's, and of its type of texts (types.proto).
+/// Field numbers of SummaryMetadata and PluginData (summary.proto) and of TensorProto
+/// (tensor.proto); its type of texts (types.proto). An empty shape is a scalar's.
 enum MetadataField : std::uint32_t { kPluginData = 1 };
 enum PluginField : std::uint32_t { kPluginName = 1 };
 enum TensorField : std::uint32_t { kType = 1, kShape = 2, kStrings = 8 };
 constexpr std::uint64_t kStringType = 7;
 enum ImageField : std::uint32_t { kHeight = 1, kWidth = 2, kColorspace = 3, kEncodedImage = 4 };
-/// Of tensorflow.SessionLog: its status, and the status that makes TensorBoard drop later steps of
-/// older files.
+/// Field of tensorflow.SessionLog, and the status at which TensorBoard drops later steps of older
+/// files.
 enum SessionLogField : std::uint32_t { kStatus = 1 };
 constexpr std::uint64_t kSessionStart = 1;
 
@@ -90,8 +90,8 @@ std::string text(std::uint32_t field, std::string_view value) {
   return key(field, kLengthDelimited) + varint(value.size()) + std::string(value);
 }
 
-/// CRC-32C (Castagnoli), rotated and shifted as record_writer.h does it: a checksum of data that
-/// holds checksums is weak.
+/// Returns CRC-32C (Castagnoli), rotated and shifted as in record_writer.h, because a checksum of
+/// data with checksums in it is weak.
 std::string masked_crc(std::string_view bytes) {
   boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
   crc.process_bytes(bytes.data(), bytes.size());
@@ -118,7 +118,7 @@ struct PngHeader {
   std::uint32_t channels = 0;
 };
 
-/// Width, height and colour type of the IHDR chunk, which comes first (PNG specification, 11.2.2).
+/// Reads width, height and colour type of the first chunk, IHDR (PNG specification, 11.2.2).
 PngHeader read_png_header(std::string_view png) {
   constexpr std::string_view kMagic("\x89PNG\r\n\x1a\n", 8);
   if (png.size() < 26 || !png.starts_with(kMagic) || png.substr(12, 4) != "IHDR") {
@@ -134,7 +134,7 @@ PngHeader read_png_header(std::string_view png) {
           .channels = channels};
 }
 
-/// A repeated field of doubles, packed.
+/// Encodes a packed repeated field of doubles.
 std::string reals64(std::uint32_t field, const std::vector<double>& values) {
   std::string packed;
   for (const double value : values) {
@@ -143,8 +143,8 @@ std::string reals64(std::uint32_t field, const std::vector<double>& values) {
   return text(field, packed);
 }
 
-/// Buckets lie side by side, each from the limit before to its own: one empty bucket stands for all
-/// between two that are not.
+/// Encodes a histogram. Buckets are contiguous: each begins at the limit of the previous. One empty
+/// bucket fills the gap between two nonempty ones.
 std::string histogram(const HistogramCounts& counts) {
   std::vector<double> limits;
   std::vector<double> in_bucket;

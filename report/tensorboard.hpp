@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// TensorBoard event files: scalars, histograms, texts and PNG images. Owned by the coordinator;
-// used on one thread at a time.
+// Writes TensorBoard event files: scalars, histograms, texts and PNG images. Owned by the
+// coordinator; one thread at a time.
 //
 // Format: TFRecord framing with masked CRC-32C (tensorflow/core/lib/io/record_writer.h) around
-// `tensorflow.Event` messages (tensorflow/core/util/event.proto, summary.proto), of which the few
-// fields used are encoded here by hand: linking TensorFlow's protos for seven fields would cost
-// more than it explains.
+// `tensorflow.Event` messages (tensorflow/core/util/event.proto, summary.proto). Encoded by hand,
+// because seven fields do not justify linking TensorFlow's protos.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,7 @@ namespace gangway::report {
 /// Seconds since 1970.
 using WallClock = std::function<double()>;
 
-/// What makes the name events.out.tfevents.SECONDS.HOST.PID unique among runs that share a
-/// directory.
+/// Makes the file name events.out.tfevents.SECONDS.HOST.PID unique in a shared directory.
 struct EventFileId {
   std::string host;
   std::int64_t pid = 0;
@@ -32,24 +30,24 @@ struct EventFileId {
 class TensorboardWriter {
  public:
   /// Makes a new event file in `directory` (made if missing).
-  /// @param resumed_step steps already done: above 0, TensorBoard is told to drop what older files
-  /// say of later steps.
+  /// @param resumed_step  steps already done; above 0, TensorBoard drops later steps of older
+  /// files.
   /// @throws EnvironmentError naming the path.
   TensorboardWriter(const std::filesystem::path& directory, const EventFileId& id, WallClock clock,
                     std::int64_t resumed_step);
 
-  /// @param step the horizontal axis.
+  /// @param step  the horizontal axis.
   void add_scalar(std::string_view tag, double value, std::int64_t step);
-  /// @param png the bytes of a PNG file; its size is read from its header. @throws InvariantError
-  /// if it is none.
+  /// @param png  bytes of a PNG file, whose header gives the size. @throws InvariantError if `png`
+  /// is not a PNG file.
   void add_image(std::string_view tag, std::string_view png, std::int64_t step);
-  /// @param counts  of finite numbers; TensorBoard draws no others
+  /// @param counts  of finite values only; TensorBoard cannot draw others
   void add_histogram(std::string_view tag, const HistogramCounts& counts, std::int64_t step);
   /// @param words  Markdown
   void add_text(std::string_view tag, std::string_view words, std::int64_t step);
-  /// The losses, the speed and the memory of a tick, under Loss/, Speed/, Resources/ and Progress/,
-  /// under Exposed/ by phase the seconds of a step in which compute waited for communication, what
-  /// is known of updates under Optimizer/, other figures under Figures/, and the histograms.
+  /// Writes a tick's losses, speed and memory (Loss/, Speed/, Resources/, Progress/) and its
+  /// histograms. Exposed/ has the seconds per step that compute waited for communication, by phase;
+  /// Optimizer/ has the updates, Figures/ the other figures.
   void add_tick(const Tick& tick);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }

@@ -44,10 +44,10 @@ const WorkerParts* Tick::slowest() const {
 
 namespace {
 
-/// As many workers have a row of their own in the record: it grows with ticks already.
+/// Maximum number of workers with their own rows, because the record grows with each tick.
 constexpr std::size_t kMostRows = 16;
 
-/// "D" for discriminator, "DR" for discriminator_regulariser.
+/// Returns "D" for discriminator, "DR" for discriminator_regulariser.
 std::string initials(const std::string& name) {
   std::string letters;
   bool is_first = true;
@@ -60,7 +60,7 @@ std::string initials(const std::string& name) {
   return letters;
 }
 
-/// A network's initials, its name where two share them.
+/// Returns a network's initials; its name if two networks share them.
 std::string short_name(const Tick& tick, const std::string& network) {
   std::set<std::string> seen;
   for (const NetworkLoss& loss : tick.losses) {
@@ -69,7 +69,7 @@ std::string short_name(const Tick& tick, const std::string& network) {
   return seen.size() == tick.losses.size() ? initials(network) : network;
 }
 
-/// "loss_g 1.214   loss_d 0.873   "
+/// Returns "loss_g 1.214   loss_d 0.873   ".
 std::string losses(const Tick& tick) {
   std::string text;
   for (const NetworkLoss& loss : tick.losses) {
@@ -81,7 +81,7 @@ std::string losses(const Tick& tick) {
   return text;
 }
 
-/// "alloc 0.41 of 0.55 GiB ", and what is no good sign.
+/// Returns "alloc 0.41 of 0.55 GiB ", followed by warning signs.
 std::string allocator(const TickMemory& memory) {
   if (memory.reserved_gib <= 0.0) {
     return {};
@@ -129,7 +129,7 @@ nlohmann::ordered_json checkpoints_json(const Tick& tick) {
   return list;
 }
 
-/// "generator_lr", "generator_gradient_norm", …
+/// Adds "generator_lr", "generator_gradient_norm", …
 void add_updates(const Tick& tick, nlohmann::ordered_json& object) {
   for (const NetworkUpdate& update : tick.updates) {
     object[update.network + "_updates"] = update.count;
@@ -147,7 +147,7 @@ void add_updates(const Tick& tick, nlohmann::ordered_json& object) {
 
 double microseconds_kept(double seconds) { return std::round(seconds * 1e6) / 1e6; }
 
-/// {"data": [seconds a step of the first worker, of the second, ...]}: parts that some have.
+/// Returns {"data": [seconds per step, by worker]} for parts that any worker has.
 nlohmann::ordered_json parts_by_rank(const Tick& tick) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::object();
   for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
@@ -162,7 +162,7 @@ nlohmann::ordered_json parts_by_rank(const Tick& tick) {
   return rows;
 }
 
-/// {"data": seconds}: parts that there are.
+/// Returns {"data": seconds per step} for the nonzero parts.
 nlohmann::ordered_json parts_by_name(const Tick& tick, const std::vector<double>& seconds) {
   nlohmann::ordered_json parts = nlohmann::ordered_json::object();
   for (std::size_t part = 0; part < tick.part_names.size(); ++part) {
@@ -173,7 +173,7 @@ nlohmann::ordered_json parts_by_name(const Tick& tick, const std::vector<double>
   return parts;
 }
 
-/// {"peak_gib": [of the first worker, of the second, ...]}, and the others.
+/// Returns {"peak_gib": [by worker]} and the other memory figures.
 nlohmann::ordered_json memory_by_rank(const Tick& tick) {
   using Figures = messages::MemoryFigures;
   nlohmann::ordered_json rows = nlohmann::ordered_json::object();
@@ -189,7 +189,7 @@ nlohmann::ordered_json memory_by_rank(const Tick& tick) {
   return rows;
 }
 
-/// Seconds a step: those of the slowest worker, and, where there are not too many, of each.
+/// Adds seconds per step: of the slowest worker and, up to kMostRows workers, of each.
 void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   const WorkerParts* const slowest = tick.slowest();
   if (slowest == nullptr) {
@@ -214,8 +214,8 @@ void add_parts(const Tick& tick, nlohmann::ordered_json& object) {
   object["major_faults_per_step"] = slowest->major_faults_per_step;
 }
 
-/// " step D 41% G 38% workers 12%": what takes most of a step of the slowest worker; of a network
-/// all that it does. Of a worker whose device lags behind, what takes most of the device's time.
+/// Returns " step D 41% G 38% workers 12%": the largest parts of the slowest worker's step, summed
+/// by network. Uses the device's parts if the device lags behind the host.
 std::string largest_parts(const Tick& tick) {
   const WorkerParts* const slowest = tick.slowest();
   if (slowest == nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a person is told once a tick: the numbers, and the one line that shows them. Made by the
-// coordinator; pure.
+// A tick: a run's figures over some steps, and the line that shows them. Made by the coordinator;
+// pure.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace gangway::report {
 
-/// How long compute waited for the exchanges of one phase, on the worker that waited most in all.
+/// Exposed communication of a phase: compute waits for its exchanges, on the most delayed worker.
 struct ExposedPhase {
-  std::string phase;   ///< "discriminator"
+  std::string phase;   ///< of the step time
   double percent = 0;  ///< of the step time
   double seconds_per_step = 0;
-  std::vector<double> by_bucket;  ///< seconds a step for which each bucket was the last to come
+  std::vector<double> by_bucket;  ///< seconds per step during which each bucket arrived last
   bool agrees = false;            ///< updates wait for the gradient's norm (clip_norm)
 };
 
-/// A checkpoint that came to exist.
+/// A newly committed checkpoint.
 struct SavedCheckpoint {
   std::int64_t step = 0;
   double seconds =
-      0;  ///< from the whole snapshot to the synced file, slowest worker, and of the commit
+      0;  ///< from complete snapshot to synced file, slowest worker, plus the commit
   double mib = 0;  ///< all files
 };
 
@@ -36,21 +36,21 @@ struct NetworkLoss {
   bool operator==(const NetworkLoss&) const = default;
 };
 
-/// Euclidean norms over all that a network trains.
+/// Euclidean norms over all trained parameters of a network.
 struct UpdateNorms {
-  double gradient = 0;      ///< of the mean gradient as the update used it: clipped where it clips
-  double weights = 0;       ///< of what was updated, before
-  double update_ratio = 0;  ///< norm of what the update added, over that of the weights
+  double gradient = 0;      ///< of the mean gradient that the update used, after clipping
+  double weights = 0;       ///< of the updated parameters, before the update
+  double update_ratio = 0;  ///< norm of the change, divided by that of the weights
   bool operator==(const UpdateNorms&) const = default;
 };
 
-/// One of a tick's last updates of a network.
+/// One of the last updates of a network in a tick.
 struct NetworkUpdate {
   std::string network;                 ///< "generator"
-  std::int64_t count = 0;              ///< of the network's updates, this one included
+  std::int64_t count = 0;              ///< the network's updates so far, including this one
   double lr = 0;                       ///< learning rate, schedules applied
-  bool was_skipped = false;            ///< its gradient was not finite: there are no norms either
-  std::optional<UpdateNorms> norms{};  ///< nothing of one that was skipped
+  bool was_skipped = false;            ///< the gradient was not finite; there are no norms
+  std::optional<UpdateNorms> norms{};  ///< empty if it was skipped
   bool operator==(const NetworkUpdate&) const = default;
 };
 
@@ -61,39 +61,39 @@ struct TickFigure {
   bool operator==(const TickFigure&) const = default;
 };
 
-/// For TensorBoard alone.
+/// A histogram for TensorBoard only.
 struct TickHistogram {
-  std::int64_t step = 0;  ///< that it is of
+  std::int64_t step = 0;  ///< step of the values
   std::string tag;        ///< "Gradients/generator/0/weight"
   HistogramCounts counts;
   bool operator==(const TickHistogram&) const = default;
 };
 
-/// Where the steps of one worker went, means over a tick.
+/// Times of one worker's steps by part, as means over a tick.
 struct WorkerParts {
   int rank = 0;
-  std::vector<double> seconds;      ///< a step, in the order of Tick::part_names; they add up to it
-  double waits_seconds = 0;         ///< of these: for others, or the device
-  double core_share = 0;            ///< of the rest, but for waits for data: it had a core, 0 to 1
-  double other_cores = 0;           ///< that its process's other threads had beside it, a mean
-  double preemptions_per_step = 0;  ///< times that it lost one against its will
-  double major_faults_per_step = 0;  ///< its pages that a disk had to bring
-  std::vector<double> loader{};      ///< a step, by messages::kLoaderFigureNames
-  /// A step of its device, as `seconds`, over the steps that it was looked at in; empty: none.
+  std::vector<double> seconds;      ///< per step, in the order of Tick::part_names; sum: the step
+  double waits_seconds = 0;         ///< of these: for other workers or the device
+  double core_share = 0;            ///< of the rest without data waits: on a core, 0 to 1
+  double other_cores = 0;           ///< cores used by its process's other threads, a mean
+  double preemptions_per_step = 0;  ///< involuntary context switches
+  double major_faults_per_step = 0;  ///< page faults that read from a disk
+  std::vector<double> loader{};      ///< per step, by messages::kLoaderFigureNames
+  /// The device's seconds per step, as `seconds`, over the sampled steps; empty: none.
   std::vector<double> device_seconds{};
-  double device_starved_share = 0;  ///< of the looks: it had nothing left to do
+  double device_starved_share = 0;  ///< share of samples with an idle device
   messages::MemoryFigures memory{};
   [[nodiscard]] double step_seconds() const;
 };
 
-/// messages::MemoryFigures as they were at the end of a tick.
+/// messages::MemoryFigures at the end of a tick.
 struct TickMemory {
   double resident_gib = 0;   ///< of all workers together, like the next two
-  double allocated_gib = 0;  ///< given out by allocators
-  double reserved_gib = 0;   ///< what they have
-  double peak_gib = 0;       ///< of the worker that has had most
+  double allocated_gib = 0;  ///< in use, by the allocators
+  double reserved_gib = 0;   ///< held by the allocators
+  double peak_gib = 0;       ///< of the worker with the highest peak
   std::int64_t retries = 0;  ///< of all workers' allocators, in the tick
-  double used_gib = 0;       ///< by all processes, of the limit that has least left
+  double used_gib = 0;       ///< by all processes, of the tightest limit
   double limit_gib = 0;      ///< 0: unknown
   std::string limit;         ///< "GPU", "control group" or "host"
 };
@@ -102,8 +102,8 @@ struct Tick {
   std::int64_t index = 0;             ///< ticks since the job began
   std::int64_t step = 0;              ///< steps done
   double kimg = 0;                    ///< thousand real images shown
-  double seconds_total = 0;           ///< since the job began, earlier runs included
-  double seconds_tick = 0;            ///< since the tick before
+  double seconds_total = 0;           ///< since the job began, including earlier runs
+  double seconds_tick = 0;            ///< since the previous tick
   double seconds_per_kimg = 0;        ///< over this tick
   double images_per_second = 0;       ///< over this tick, all workers
   std::vector<NetworkLoss> losses{};  ///< in the order of the job's networks
@@ -116,56 +116,54 @@ struct Tick {
       0;  ///< kimg since the newest checkpoint (since the start, if there is none)
   double unix_seconds = 0;  ///< wall clock when the tick was made
   std::vector<ExposedPhase>
-      exposed{};  ///< what exposed_percent consists of, in the order of the job's phases
+      exposed{};  ///< parts of exposed_percent, in the order of the job's phases
   double check_percent =
       0;  ///< of the step time: compute at the checks (layout.check_steps), worst worker
   double host_wait_percent =
       0;  ///< of the step time: the compute thread waiting in exchanges, worst worker
   double throttled_percent =
       0;  ///< of the periods of its control group's CPU quota: used up, worst worker
-  /// The GPU with the lowest clock of those that something slows.
+  /// The GPU with the lowest clock among the throttled GPUs.
   struct SlowGpu {
     int rank = 0;              ///< of a worker that computes there
-    double clock_percent = 0;  ///< of its highest
+    double clock_percent = 0;  ///< of its maximum
     std::string slowed_by{};   ///< "power", "heat", "power and heat" or "hardware"
     bool operator==(const SlowGpu&) const = default;
   };
   std::optional<SlowGpu> slow_gpu{};
-  std::int64_t unfired = 0;  ///< parameters that a step's phases left without a gradient, the most
+  std::int64_t unfired = 0;  ///< most parameters without a gradient after a step's phases
   std::int64_t snapshots = 0;  ///< taken in this tick
   double snapshot_seconds =
-      0;  ///< for which the lane copied them beside the training, slowest worker
+      0;  ///< lane's time to copy them during training, slowest worker
   double snapshot_wait_seconds =
-      0;                        ///< for which of these an update waited, worker that waited most
-  double snapshot_percent = 0;  ///< snapshot_seconds of the tick's time
+      0;                        ///< of these: time that an update waited, most delayed worker
+  double snapshot_percent = 0;  ///< snapshot_seconds as a share of the tick's time
   double snapshot_mib = 0;      ///< copied by all workers
-  std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the tick before
-  /// Of the networks whose updates were looked at, in the order of the job's.
+  std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the previous tick
+  /// Updates of the sampled networks, in the order of the job's networks.
   std::vector<NetworkUpdate> updates{};
   std::vector<TickFigure> figures{};        ///< by name
-  std::vector<TickHistogram> histograms{};  ///< of steps since the tick before
+  std::vector<TickHistogram> histograms{};  ///< of steps since the previous tick
   std::vector<std::string> part_names{};    ///< messages::step_part_names
   std::vector<WorkerParts> parts{};         ///< by rank
-  /// The worker that waits for others least: they wait for it. Null: no worker has told its parts.
+  /// Returns the worker that waits least for others, so they wait for it. Null: no parts reported.
   [[nodiscard]] const WorkerParts* slowest() const;
 };
 
-/// "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214  …": one
-/// line without newline, columns aligned from tick to tick, every value directly after its name and
-/// one space. Last comes what communication costs: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0
-/// MiB/step", phases by their initials, and what snapshots cost in a tick that has some: "snap
-/// 0.21%", and what takes most of a step: "step D 41% G 38% workers 12%".
+/// Returns "tick 12    kimg 48.0     time 1m 02s       sec/kimg 3.21   img/s 311.2   loss_g 1.214
+/// …": one line without newline, aligned from tick to tick, each value one space after its name.
+/// Then communication: "comm 3.1% (D 2.0, G 1.1 agree) sent 24.0 MiB/step", phases by initials;
+/// snapshots, if any: "snap 0.21%"; the largest parts of a step: "step D 41% G 38% workers 12%".
 [[nodiscard]] std::string tick_line(const Tick& tick);
 
-/// "47s", "1m 02s", "3h 07m 15s", "2d 04h 30m".
+/// Returns "47s", "1m 02s", "3h 07m 15s" or "2d 04h 30m".
 [[nodiscard]] std::string format_duration(double seconds);
 
-/// The tick as one JSON object on one line without newline, keys as the members (`index` is
-/// "tick"), what there is by network under keys that begin with its name; a number that is not
-/// finite becomes null.
+/// Returns the tick as a JSON object on one line without newline. Keys are the members' names
+/// (`index` is "tick"); figures of a network begin with its name. Non-finite numbers become null.
 [[nodiscard]] std::string tick_json(const Tick& tick);
 
-/// Takes up what the GPU of `rank` tells, if something slows it, and more than any other so far.
+/// Sets Tick::slow_gpu if the GPU of `rank` is throttled more than all others so far.
 void note_gpu(Tick& tick, int rank, const std::optional<messages::DeviceGauges>& gauges);
 
 }  // namespace gangway::report

@@ -25,7 +25,7 @@ std::filesystem::path file_of(const std::filesystem::path& folder, int worker) {
   return folder / trace_file_of_rank(worker + 1);
 }
 
-/// When the earliest of the workers began; 0: there is no file.
+/// Returns the start time of the earliest worker; 0 if there is no file.
 std::int64_t first_beginning(const std::filesystem::path& folder, int num_workers) {
   std::int64_t first = 0;
   for (int worker = 0; worker < num_workers; ++worker) {
@@ -39,12 +39,12 @@ std::int64_t first_beginning(const std::filesystem::path& folder, int num_worker
   return first;
 }
 
-/// The event with its time, the last member, `microseconds` later.
+/// Returns the event with its time, the last member, shifted by `microseconds`.
 std::string shifted(const std::string& event, double microseconds) {
   const std::size_t found = event.rfind(kTime);
   double time = 0.0;
   if (found == std::string::npos) {
-    return event;  // names of rows have none
+    return event;  // row names have no time
   }
   const char* const begin = event.data() + found + kTime.size();
   const auto [end, error] = std::from_chars(begin, event.data() + event.size(), time);
@@ -54,10 +54,10 @@ std::string shifted(const std::string& event, double microseconds) {
   return fmt::format("{}{:.3f}{}", event.substr(0, found + kTime.size()), time + microseconds, end);
 }
 
-/// Copies the events of one worker's file: all its lines but the first and the last.
+/// Copies the events of one worker's file: all lines except the first and the last.
 class Merger {
  public:
-  /// @param began  of the worker that began first
+  /// @param began  start of the earliest worker
   Merger(const std::filesystem::path& path, std::int64_t began) : out_(path), began_(began) {
     std::string head = trace_file_head(began);
     head.pop_back();
@@ -103,7 +103,7 @@ bool is_trace_complete(const std::filesystem::path& folder, int num_workers) {
 }
 
 int merge_traces(const std::filesystem::path& folder, int num_workers) {
-  std::error_code ignored;  // as good as not there
+  std::error_code ignored;  // a missing file is fine
   if (!std::filesystem::is_directory(folder, ignored)) {
     return 0;
   }

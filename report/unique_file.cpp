@@ -23,7 +23,7 @@ UniqueFile open_to_append(const std::filesystem::path& path) {
 }
 
 void append_bytes(std::FILE* file, const std::filesystem::path& path, std::string_view bytes) {
-  const int descriptor = ::fileno(file);  // a stream would keep what a full disk has not taken
+  const int descriptor = ::fileno(file);  // a stream would buffer bytes that a full disk rejected
   struct stat before {};
   int error = ::fstat(descriptor, &before) == 0 ? 0 : errno;
   for (std::string_view left = bytes; error == 0 && !left.empty();) {
@@ -32,7 +32,7 @@ void append_bytes(std::FILE* file, const std::filesystem::path& path, std::strin
       left.remove_prefix(static_cast<std::size_t>(written));
     } else if (written == 0 || errno != EINTR) {
       error = written == 0 ? ENOSPC : errno;
-      (void)!::ftruncate(descriptor, before.st_size);  // what comes next begins a line
+      (void)!::ftruncate(descriptor, before.st_size);  // the next append starts a line
     }
   }
   if (error != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An owned file that is only ever appended to, at once. Used inside report/.
+// Opens files to append and writes without delay. Internal to report/.
 #pragma once
 
 #include <cstdio>
@@ -17,7 +17,7 @@ using UniqueFile = std::unique_ptr<std::FILE, CloseFile>;
 /// @throws EnvironmentError naming the path.
 [[nodiscard]] UniqueFile open_to_append(const std::filesystem::path& path);
 
-/// Writes all or nothing. @throws EnvironmentError naming the path (disk full).
+/// Writes all bytes or none, unbuffered. @throws EnvironmentError naming the path (disk full).
 void append_bytes(std::FILE* file, const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace gangway::report

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::size_t kTicks = 4;
 constexpr std::ptrdiff_t kEnough = 3;
-/// Above this share of a step the gain follows from what little is left: 20 times, or more.
+/// Limits the estimated gain to 20, because above this share it depends on a tiny rest.
 constexpr double kMostSaved = 0.95;
 
 double mean(const std::deque<double>& values) {

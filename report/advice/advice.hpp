@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What would make a run faster, by what its ticks tell: evidence, remedy, and an estimate of the
-// gain. `gangway advise` reads a run's record with it, the coordinator asks it at every tick. Pure.
+// Derives advice for a faster run from its ticks: evidence, remedy, estimated gain. Called by
+// `gangway advise` for a run's records and by the coordinator at every tick. Pure.
 #pragma once
 
 #include <deque>
@@ -16,32 +16,32 @@ namespace gangway::report {
 
 struct Advice {
   std::string rule;               ///< "decode-bound"
-  std::string evidence;           ///< what was seen
-  std::vector<std::string> keys;  ///< "data.cache=auto": what a program can take as it is
-  std::string remedy;             ///< the keys, and what else helps
-  double gain = 1.0;              ///< times as fast, if what `evidence` tells would cost nothing
-  bool changes_numbers = false;   ///< then it is for a new job
-  bool needs_restart = true;      ///< else it can be done while the run goes on
+  std::string evidence;           ///< what the ticks show
+  std::vector<std::string> keys;  ///< keys to apply unchanged: "data.cache=auto"
+  std::string remedy;             ///< the keys and further remedies
+  double gain = 1.0;              ///< speed-up factor if the cost in `evidence` were 0
+  bool changes_numbers = false;   ///< applies to new jobs only
+  bool needs_restart = true;      ///< false: can be applied during the run
 };
 
 /// "decode-bound: waits …: data.cache=auto (about 1.47 times as fast; the same numbers; …)"
 [[nodiscard]] std::string advice_line(const Advice& advice);
 
-/// The same for programs.
+/// Returns the advice as JSON.
 [[nodiscard]] nlohmann::json json_of(const Advice& advice);
 
 class AdviceBook {
  public:
-  /// @param keys  of the job, as report::advice_keys
+  /// @param keys  of the job, from report::advice_keys()
   explicit AdviceBook(std::map<std::string, std::string> keys) : keys_(std::move(keys)) {}
 
-  /// Takes in one tick, as a line of stats.jsonl has it. @return what is new: it was seen in three
-  /// of the last four ticks. It is forgotten when it was seen at less than half in as many.
+  /// Adds a tick, a line of stats.jsonl. @return new advice: seen in three of the last four ticks.
+  /// Drops an advice that was seen in less than half of as many.
   std::vector<Advice> add(const nlohmann::json& tick);
-  /// What holds now, the greatest gain first.
+  /// Returns the current advice, greatest gain first.
   [[nodiscard]] std::vector<Advice> current() const;
-  /// Share of a step, 0 to 1, that computes, over the last ticks; what is left when nothing is to
-  /// be advised. 0: no tick has told its parts.
+  /// Returns the share of a step, 0 to 1, spent on compute over the last ticks; 0 if no tick has
+  /// parts. It remains when no advice holds.
   [[nodiscard]] double computing() const;
 
  private:

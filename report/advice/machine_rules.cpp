@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cores and memory that a worker lacks, or is about to.
+// Rules of advice about cores and memory that a worker lacks or will lack.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -14,38 +14,38 @@ namespace {
 
 using Facts = const StepFacts&;
 
-/// Share of the CPU quota's periods in which it was used up.
+/// Returns the share of CPU quota periods in which the quota was used up.
 double throttled(Facts facts) { return facts.number("throttled_percent") / 100.0; }
-constexpr double kThrottled = 0.1;  // what cpu-quota speaks of
+constexpr double kThrottled = 0.1;  // threshold of the rule cpu-quota
 
 double lost_core(Facts facts) { return 1.0 - facts.number("core_percent") / 100.0; }
-/// Whether it is lost to threads of its own process: what they use is as much.
+/// Whether threads of the worker's own process use the core time that it lacks.
 bool has_own_rivals(Facts facts) { return facts.number("other_cores") >= lost_core(facts); }
 
 double memory_left(Facts facts) {
   return std::max(0.0, facts.number("memory_limit_gib") - facts.number("memory_used_gib"));
 }
 
-/// Until the memory is full at the pace at which it grows.
+/// Returns the hours until the memory is full at the current growth.
 double hours_left(Facts facts) {
   const double pace = facts.number(kMemoryGrowth);
   return pace > 0.0 ? memory_left(facts) / pace : std::numeric_limits<double>::infinity();
 }
 
-/// Until the run is over; 0: the job does not say.
+/// Returns the hours until the run ends; 0 if the job does not say.
 double hours_to_train(Facts facts) {
   const double kimg = std::atof(facts.key("training.kimg", "0").c_str()) - facts.number("kimg");
   return std::max(0.0, kimg) * facts.number("seconds_per_kimg") / 3600.0;
 }
 
-/// 1 and more: it is full within a day, and before the run is over.
+/// Returns 1 or more if the memory is full within a day and before the run ends.
 double growth(Facts facts) {
   constexpr double kDay = 24.0;
   const double left = hours_left(facts);
   return left < hours_to_train(facts) ? kDay / std::max(left, 0.01) : 0.0;
 }
 
-/// How far above four fifths of it. Pages of files are not counted among what is used.
+/// Returns the used share of the limit above four fifths. The page cache does not count as used.
 double nearness(Facts facts) {
   constexpr double kNobodyMinds = 0.8;
   const double limit = facts.number("memory_limit_gib");
@@ -59,7 +59,7 @@ std::string used_text(Facts facts) {
                      limit, facts.text("memory_limit"));
 }
 
-/// What its clock lacks, where the driver says that something slows it: an idle GPU's is low, too.
+/// Returns the lost share of the clock if the driver reports throttling; an idle GPU is slow too.
 double lost_clock(Facts facts) {
   return facts.text("slow_gpu_slowed_by").empty()
              ? 0.0
@@ -80,7 +80,7 @@ std::string cool_or_feed(Facts facts) {
   return "look at its supply and its cooling: 'nvidia-smi -q -d PERFORMANCE' says more";
 }
 
-/// The same numbers with less memory, or where to look for that.
+/// Returns the next step that saves memory with the same numbers, or where to find one.
 std::string rung(Facts facts) {
   return facts.key(kMemoryRung).empty() ? "what docs/memory.md lists"
                                         : facts.key(kMemoryRung) + " (docs/memory.md)";

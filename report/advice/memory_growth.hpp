@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a run's memory grows from tick to tick, and how fast. Pure.
+// Detects whether and how fast a run's memory grows from tick to tick. Called by AdviceBook; pure.
 #pragma once
 
 #include <deque>
@@ -8,20 +8,20 @@
 
 namespace gangway::report {
 
-/// What grows a little in each tick, and not only while a run warms up.
+/// Measures memory that grows in every tick, not only during warm-up.
 class MemoryGrowth {
  public:
-  /// @param tick  as a line of stats.jsonl has it; one without memory is passed over
+  /// @param tick  a line of stats.jsonl; ignored if it has no memory figures
   void add(const nlohmann::json& tick);
-  /// GiB an hour by which the workers' memory, and what is used of the narrowest limit, have both
-  /// grown at least in each part of the last ticks; 0: they have not.
+  /// Returns the GiB per hour by which both the workers' memory and the use of the tightest limit
+  /// grew in every part of the last ticks; 0 if they did not.
   [[nodiscard]] double gib_per_hour() const;
 
  private:
   struct Moment {
     double seconds = 0.0;
     double own_gib = 0.0;   ///< of all workers
-    double used_gib = 0.0;  ///< of the limit
+    double used_gib = 0.0;  ///< of the tightest limit
   };
   std::deque<Moment> moments_;  ///< newest last
 };

@@ -12,9 +12,9 @@ namespace {
 
 using Facts = const StepFacts&;
 
-/// Of the loader's time in which it had room for more: above, it is what training waits for.
+/// Training waits for the loader if it works more than this share of its time.
 constexpr double kLoaderIsBusy = 0.7;
-/// Of its work: one kind of it that matters most.
+/// A kind of work dominates above this share of the loader's work.
 constexpr double kMostOfIt = 0.5;
 
 bool loader_is_busy(Facts facts) {
@@ -22,7 +22,7 @@ bool loader_is_busy(Facts facts) {
   return work > kLoaderIsBusy * (work + facts.loader("no_room"));
 }
 
-/// The wait for data where the loader is busy with `kinds` most of the time.
+/// Returns the wait for data if the loader is busy, mostly with `kinds`.
 double data_wait(Facts facts, std::initializer_list<std::string_view> kinds) {
   double sum = 0.0;
   for (const std::string_view kind : kinds) {
@@ -42,15 +42,15 @@ double others_waits(Facts facts) {
 
 bool is_cut(Facts facts) { return facts.key(kIsCut) == "true"; }
 
-/// 0: the job does not say.
+/// Returns 0 if the job does not say.
 double images_per_microbatch(Facts facts) {
   const double microbatches = std::atof(facts.key("training.microbatches", "1").c_str());
   return microbatches > 0.0 ? std::atof(facts.key("training.batch", "0").c_str()) / microbatches
                             : 0.0;
 }
 
-/// What is known to be done once a micro-batch; of tiny ones all, since operators of an image or
-/// two take as long as of several.
+/// Returns the share of work done once per micro-batch. For tiny ones this is all compute, since
+/// operators take as long for one or two images as for several.
 double per_microbatch(Facts facts) {
   constexpr double kTiny = 2.0;
   const double images = images_per_microbatch(facts);
@@ -58,7 +58,7 @@ double per_microbatch(Facts facts) {
   return facts.share({"leaves", "other"}) + (is_tiny ? facts.computing() : 0.0);
 }
 
-/// How much less than the others the slowest worker waits for others.
+/// Returns by how much less than the others the slowest worker waits.
 double lag(Facts facts) {
   const std::vector<double>& waits = facts.waits_for_others();
   const auto slowest = static_cast<std::size_t>(facts.slowest_rank() - 1);
@@ -69,12 +69,12 @@ double lag(Facts facts) {
   for (std::size_t worker = 0; worker < waits.size(); ++worker) {
     least = worker == slowest ? least : std::min(least, waits[worker]);
   }
-  // What it waits for its data is no slowness of its host.
+  // Its wait for data does not mean that its host is slow.
   return std::max(0.0, least - waits[slowest] - facts.share("data"));
 }
 
-/// The shortest of these intervals, so much longer that what takes `share` of a step takes less
-/// than half a percent.
+/// Returns a key that lengthens the shortest of these intervals, so that its work, now `share` of a
+/// step, takes less than half a percent.
 std::string rarer(Facts facts, std::initializer_list<const char*> names, double share) {
   constexpr double kFine = 0.005;
   const char* const name =
@@ -93,7 +93,7 @@ std::string more_threads(Facts facts) {
   return fmt::format("data.threads={} data.prefetch={}", threads, prefetch);
 }
 
-/// Down to 16 images each, or one a worker.
+/// Returns a key for fewer micro-batches: at least 16 images each, or one per worker.
 std::string fewer_microbatches(Facts facts) {
   constexpr double kManyImages = 16.0;
   const int workers = std::max(1, static_cast<int>(facts.waits_for_others().size()));
@@ -357,7 +357,7 @@ constexpr std::array kStepRules = {
          .threshold = 0.3,
          .share =
              [](Facts facts) {
-               // A gradient penalty has no interval: its loss is none without it.
+               // A gradient penalty has no interval, because its loss is invalid without it.
                const bool has_interval = std::atof(facts.key("training.r1.gamma").c_str()) > 0.0 ||
                                          std::atof(facts.key("training.r2.gamma").c_str()) > 0.0;
                const bool is_lazy = facts.key("training.r1.interval", "1") != "1";
@@ -381,7 +381,7 @@ constexpr std::array kStepRules = {
              },
          .keys =
              [](Facts facts) {
-               // What ends the steps that it grants at once.
+               // Each of these intervals ends the steps that the coordinator grants at once.
                return rarer(facts,
                             {"output.tick_kimg", "output.pictures_kimg", "checkpoint.every_kimg",
                              "checkpoint.every_steps"},

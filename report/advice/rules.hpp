@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of advice, each a share of a step with a threshold, and what to do about it.
+// Rules of advice: each has a share of a step, a threshold and a remedy. Called by AdviceBook.
 #pragma once
 
 #include <span>
@@ -15,21 +15,21 @@ struct Rule {
   double threshold = 0.0;  ///< of a step, 0 to 1
   double (*share)(const StepFacts&) = nullptr;
   std::string (*evidence)(const StepFacts&) = nullptr;
-  /// "data.cache=auto": what a program can take as it is, words apart; null: nothing.
+  /// Returns keys to apply unchanged, "data.cache=auto", separated by spaces; null: none.
   std::string (*keys)(const StepFacts&) = nullptr;
-  /// What else helps, behind the keys; null: nothing.
+  /// Returns further remedies as text, printed after the keys; null: none.
   std::string (*remedy)(const StepFacts&) = nullptr;
   bool changes_numbers = false;
   bool needs_restart = true;
-  bool is_saved = true;  ///< the share is time that would be saved
+  bool is_saved = true;  ///< the share is time that the remedy saves
 };
 
-/// Of what a step is made of.
+/// Returns the rules about the parts of a step.
 [[nodiscard]] std::span<const Rule> step_rules();
-/// Of what the machine gives: cores and memory.
+/// Returns the rules about the machine: cores and memory.
 [[nodiscard]] std::span<const Rule> machine_rules();
 
-/// "12%".
+/// Returns "12%".
 [[nodiscard]] std::string percent(double share);
 
 }  // namespace gangway::report

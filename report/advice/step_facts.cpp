@@ -21,7 +21,7 @@ double sum_ending(const Parts& parts, std::string_view end) {
   return sum;
 }
 
-/// Share of all parts that compute.
+/// Returns the share of compute in all parts.
 double computing_of(const Parts& parts) {
   const double all = sum_ending(parts, "");
   return all > 0.0 ? (sum_ending(parts, "_forward") + sum_ending(parts, "_backward") +
@@ -54,7 +54,7 @@ StepFacts::StepFacts(const nlohmann::json& tick, const std::map<std::string, std
   take(object_in("parts"), parts_);
   host_computing_ = computing_of(parts_);
   if (Parts of_device; take(object_in("device_parts"), of_device), !of_device.empty()) {
-    parts_ = std::move(of_device);  // the host launches ahead, and waits for nothing of a step
+    parts_ = std::move(of_device);  // the host launches ahead and waits for nothing
   }
   take(object_in("loader"), loader_);
   slowest_rank_ = static_cast<int>(number("parts_rank"));

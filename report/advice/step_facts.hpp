@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What rules of advice look at. Pure.
+// Figures of one tick, as input of the advice rules. Called by AdviceBook and the rules; pure.
 #pragma once
 
 #include <functional>
@@ -13,57 +13,57 @@
 
 namespace gangway::report {
 
-/// A number beside those of a tick: GiB an hour, as MemoryGrowth has it.
+/// Number that AdviceBook adds to a tick: GiB per hour, from MemoryGrowth.
 inline constexpr const char* kMemoryGrowth = "memory_growth_gib_per_hour";
-/// Among the keys of a job: what it may do next for want of memory, next_exact_rung().
+/// Extra job key: the next step that saves memory with exact results, next_exact_rung().
 inline constexpr const char* kMemoryRung = "memory rung";
-/// The same: "true" where the run's layout cuts networks into stages, else "false".
+/// Extra job key: "true" if the run's layout cuts networks into pipeline stages, else "false".
 inline constexpr const char* kIsCut = "is cut";
 
-/// What one tick tells, in shares of a step of the worker that the others wait for; of its GPU
-/// where the tick tells the GPU's.
+/// Gives one tick's figures as shares of a step of the slowest worker, for which the others wait.
+/// Uses its GPU's times if the tick has them.
 class StepFacts {
  public:
-  /// @param tick  as a line of stats.jsonl has it; `keys` outlives this
+  /// @param tick  a line of stats.jsonl. @param keys  job keys; outlive this
   StepFacts(const nlohmann::json& tick, const std::map<std::string, std::string>& keys);
 
   [[nodiscard]] double step_seconds() const { return step_seconds_; }
   [[nodiscard]] double share(std::string_view part) const;
   [[nodiscard]] double share(std::initializer_list<std::string_view> parts) const;
-  /// Of all networks: "_penalty".
+  /// Returns the sum over all networks of parts with this suffix: "_penalty".
   [[nodiscard]] double share_ending(std::string_view end) const;
-  /// Forwards, backwards and penalties of all networks, and played recordings.
+  /// Returns the share of forwards, backwards and penalties of all networks, and graph replays.
   [[nodiscard]] double computing() const;
-  /// The same of the host's thread, which only launches where there is a GPU.
+  /// Returns the same for the host's thread, which only launches kernels if there is a GPU.
   [[nodiscard]] double host_computing() const { return host_computing_; }
-  /// Any other number of the tick; 0: it has none.
+  /// Returns another number of the tick; 0 if it has none.
   [[nodiscard]] double number(const std::string& name) const;
-  /// The same of words.
+  /// Returns another text of the tick; empty if it has none.
   [[nodiscard]] std::string text(const std::string& name) const;
-  /// "read", "no_room": seconds a step, of the loader's threads.
+  /// Returns the loader threads' seconds per step for "read", "no_room", ...
   [[nodiscard]] double loader(std::string_view figure) const;
-  /// Of all that the loader's threads do when they have room.
+  /// Returns the loader threads' work in seconds per step, without waits for room.
   [[nodiscard]] double loader_work() const;
-  /// As in job.yaml; `otherwise`: it has no such key.
+  /// Returns the value in job.yaml; `otherwise` if the key is missing.
   [[nodiscard]] std::string key(const std::string& name, const std::string& otherwise = "") const;
-  /// From one to the next of what the key `name` has come every so many kimg, steps or seconds;
-  /// infinity: it never comes.
+  /// Returns the interval in kimg of a periodic action, which key `name` gives in kimg, steps or
+  /// seconds; infinity if it never happens.
   [[nodiscard]] double interval_kimg(const std::string& name) const;
-  /// Waits for others, in shares of their own steps, by worker.
+  /// Returns each worker's waits for other workers, as a share of its own step.
   [[nodiscard]] const std::vector<double>& waits_for_others() const { return waits_; }
-  /// Mean over workers of the same for tensors of other stages or networks: what a layout without
-  /// them saves. Where ticks have one worker alone: the slowest one's, which waits least.
+  /// Returns the mean over workers of waits for tensors of other pipeline stages or networks: the
+  /// saving of a layout without them. If ticks have one worker's parts only, uses that worker.
   [[nodiscard]] double mean_tensor_wait() const;
   [[nodiscard]] int slowest_rank() const { return slowest_rank_; }
-  /// Exposed by phases whose updates wait for the norm of the gradient.
+  /// Returns the exposed share of phases whose updates wait for the gradient's norm.
   [[nodiscard]] double norm_wait() const { return norm_wait_; }
 
  private:
   const std::map<std::string, std::string>& keys_;
-  std::map<std::string, double, std::less<>> parts_;    // seconds a step
-  std::map<std::string, double, std::less<>> loader_;   // likewise
+  std::map<std::string, double, std::less<>> parts_;    // seconds per step
+  std::map<std::string, double, std::less<>> loader_;   // seconds per step
   std::map<std::string, double, std::less<>> numbers_;  // of the tick
-  std::map<std::string, std::string> texts_;            // likewise
+  std::map<std::string, std::string> texts_;            // of the tick
   std::vector<double> waits_;
   std::vector<double> tensor_waits_;
   double step_seconds_ = 0.0;

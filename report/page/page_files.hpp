@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of a run's page, which the program carries in itself. Any thread.
+// Embeds the files of a run's page in the program. Called by the page's server. Any thread.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ struct EmbeddedFile {
   std::string_view content;
 };
 
-/// As the build has put them in.
+/// Returns the files that the build embedded.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_files();
 
-/// "text/html; charset=utf-8", by the end of its name.
+/// Returns "text/html; charset=utf-8" or another type, by the file name's suffix.
 [[nodiscard]] std::string_view media_type(std::string_view file_name);
 
 }  // namespace gangway::report

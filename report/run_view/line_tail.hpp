@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What has come to a text file since it was last looked at: of runs that go on, whose files grow.
-// Used by RunView; one thread each.
+// Reads the lines that were appended to a text file since the last read. Called by RunView on files
+// of running jobs; one thread per object.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ class LineTail {
   explicit LineTail(std::filesystem::path path) : path_(std::move(path)) {}
 
   struct News {
-    bool begins_again = false;  ///< what was read before is no longer so
+    bool begins_again = false;  ///< the lines read before are no longer valid
     std::vector<std::string> lines;
   };
 
-  /// The lines that are whole by now, without their ends; the last of a writer that was killed
-  /// never is. A file that was cut, as a run's that goes on from an earlier step, is read from its
-  /// beginning. None where there is no file.
+  /// Returns the new complete lines without line ends; never the cut last line of a killed writer.
+  /// Reads a truncated file again from its start, because a run was resumed from an earlier step.
+  /// No lines if there is no file.
   [[nodiscard]] News read();
 
  private:

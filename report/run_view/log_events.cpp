@@ -12,7 +12,7 @@ namespace {
 
 using KindOfWord = std::pair<std::string_view, std::string_view>;
 
-/// First word of what is said, and what it is.
+/// The first word of a message and its event kind.
 constexpr std::array kKinds = {
     KindOfWord{"gangway", "start"},   KindOfWord{"resume", "resume"},
     KindOfWord{"note", "note"},       KindOfWord{"warn", "warning"},
@@ -29,7 +29,7 @@ std::string_view without_spaces(std::string_view text) {
              : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// "2026-11-23T17:37:37.226", as this host's clock on the wall shows it.
+/// Parses "2026-11-23T17:37:37.226" in this host's time zone.
 std::optional<double> time_of(std::string_view text) {
   constexpr std::size_t kToSeconds = 19;
   std::tm parts{};

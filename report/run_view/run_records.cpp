@@ -40,7 +40,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kSmallFile = std::size_t{16} << 20U;  // bytes
 
-/// Empty where there is none, or none that can be read.
+/// Returns an empty text if the file is missing or unreadable.
 std::string content_of(const fs::path& path) {
   try {
     return read_small_file(path, kSmallFile).value_or("");
@@ -77,8 +77,8 @@ void collect_keys(const YamlNode& node, const std::string& prefix,
   }
 }
 
-/// Whether a process of this host holds the run's lock. Asking for the lock itself could keep a job
-/// from starting.
+/// Whether a process of this host holds the run's lock. It does not take the lock, which could keep
+/// a job from starting.
 bool is_locked_here(const fs::path& run) {
   struct stat lock {};
   if (::stat((run / kLockFile).c_str(), &lock) != 0) {
@@ -94,7 +94,7 @@ bool is_locked_here(const fs::path& run) {
   return false;
 }
 
-/// Of a run that has not said how it ended.
+/// Returns the state of a run without a final status.
 std::string_view state_without_status(const fs::path& run) {
   if (is_locked_here(run)) {
     return "running";
@@ -114,10 +114,10 @@ std::string_view state_of_exit(int exit_code) {
 
 struct PictureName {
   std::string kind;
-  std::optional<double> kimg;  ///< nothing: of no moment of the run
+  std::optional<double> kimg;  ///< empty: not tied to a moment of the run
 };
 
-/// fakes_init.png, fakes000010.png, fakes000010.512.png, reals.png; nothing for other files.
+/// Parses fakes_init.png, fakes000010.png, fakes000010.512.png, reals.png; else nothing.
 std::optional<PictureName> parse_picture(const std::string& file) {
   constexpr std::string_view kFakes = "fakes";
   if (file == "reals.png") {
@@ -138,7 +138,7 @@ std::optional<PictureName> parse_picture(const std::string& file) {
              : std::nullopt;
 }
 
-/// Width and height as the first bytes of a PNG say them (ISO/IEC 15948, 11.2.2).
+/// Reads width and height from the first bytes of a PNG (ISO/IEC 15948, 11.2.2).
 std::optional<std::pair<std::uint32_t, std::uint32_t>> png_size(const fs::path& path) {
   constexpr std::size_t kWidthAt = 16;
   std::array<unsigned char, 24> head{};
@@ -191,7 +191,7 @@ std::map<std::string, std::string> advice_keys(const fs::path& run) {
     const Layout layout = resolve_layout(job, std::max(1, workers));
     keys[kMemoryRung] = next_exact_rung(job, layout);
     keys[kIsCut] = layout.is_cut() ? "true" : "false";
-  } catch (const Error&) {  // of another version, or damaged: advice does without
+  } catch (const Error&) {  // of another version, or damaged: no advice keys from it
   }
   return keys;
 }
@@ -244,7 +244,7 @@ ordered_json checkpoint_list(const fs::path& run) {
       list.push_back(std::move(one));
     }
   } catch (const Error&) {
-    // One that is removed meanwhile: the next look has the others.
+    // A checkpoint was removed meanwhile: the next call lists the others.
   } catch (const fs::filesystem_error&) {
   }
   return list;

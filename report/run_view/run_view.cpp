@@ -31,7 +31,7 @@ using nlohmann::ordered_json;
 using FileTime = std::optional<fs::file_time_type>;
 
 constexpr int kDocumentFormat = 1;
-constexpr std::size_t kRateTicks = 10;  // that the time to go is reckoned from
+constexpr std::size_t kRateTicks = 10;  // ticks for the estimate of the remaining time
 constexpr std::size_t kCommandBytes = 65536;
 
 FileTime time_of_change(const fs::path& path) {
@@ -50,7 +50,7 @@ ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-/// Without the newline; empty where there is none.
+/// Returns the first line without its newline; empty if there is no file.
 std::string first_line(const fs::path& path) {
   try {
     std::string text = read_small_file(path, kCommandBytes).value_or("");
@@ -95,7 +95,7 @@ ordered_json event_json(const RunEvent& event) {
 
 }  // namespace
 
-/// What is made anew only where its files have changed.
+/// Parts of the document that are rebuilt only after their files have changed.
 struct RunView::Caches {
   FileTime checkpoints_of;
   ordered_json checkpoints = ordered_json::array();
@@ -129,7 +129,7 @@ void RunView::read_ticks() {
 void RunView::take_tick(const std::string& line) {
   const json tick = json::parse(line, nullptr, false);
   if (tick.is_object() && tick.contains("scores")) {
-    return;  // the log has them too
+    return;  // the log has it too
   }
   if (tick.is_object() && tick.contains("step") && tick.contains("kimg")) {
     ticks_.add(tick);
@@ -169,7 +169,7 @@ void RunView::read_log() {
 }
 
 ordered_json RunView::job_json(const std::map<std::string, std::string>& keys) const {
-  // As the ticks say; before the first, as most recipes count.
+  // From the ticks; before the first tick, as most recipes count.
   const double steps = ticks_.last("step").value_or(0.0);
   const double images = steps > 0.0 ? std::round(ticks_.last("kimg").value_or(0.0) * 1000.0 / steps)
                                     : std::max(1.0, number_in(keys, "training.batch")) *

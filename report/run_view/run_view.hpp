@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A run directory's records as one document, for pages and reports: docs/control.md describes it.
+// Reads a run directory's records into one JSON document for pages and reports (docs/control.md).
 //
-// Called by `gangway run-view` and by the server of a running job's page; the latter keeps a
-// RunView, which reads only what has come since. One thread each; other processes may write to the
+// Called by `gangway run-view` and by the page's server in a running job. The server keeps a
+// RunView, which reads only new lines. One thread per object; other processes may write to the
 // directory meanwhile.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace gangway::report {
 
-/// How much a document holds: what a browser draws without effort.
+/// Limits of a document, so that a browser can draw it.
 struct ViewLimits {
   std::size_t ticks = 2000;
   std::size_t events = 2000;    ///< the newest
@@ -39,7 +39,7 @@ class RunView {
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;
 
-  /// What the run directory says now. Never throws for what is missing, torn or damaged there.
+  /// Returns the run's current state. Never throws for missing, torn or damaged records.
   [[nodiscard]] nlohmann::ordered_json document();
 
  private:
@@ -64,7 +64,7 @@ class RunView {
   LineTail log_;
   TickColumns ticks_;
   AdviceBook advice_;
-  nlohmann::json rank_parts_;  // of the newest tick; null: it has none
+  nlohmann::json rank_parts_;  // of the newest tick; null: none
   std::size_t damaged_lines_ = 0;
   std::deque<RunEvent> events_;                                   // of the log
   std::deque<std::string> last_lines_;                            // of the log

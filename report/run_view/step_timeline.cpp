@@ -36,13 +36,13 @@ struct Step {
   double end = 0;
 };
 
-/// Of one file, all but operators.
+/// Content of a trace file, without operators.
 struct Trace {
   std::map<int, std::string> ranks;
   std::map<RowKey, std::string> rows;
   std::vector<Span> spans;
-  std::map<std::int64_t, Step> steps;  ///< of the earliest and the latest worker
-  std::map<std::int64_t, Span> open;   ///< intervals whose ends come in lines of their own
+  std::map<std::int64_t, Step> steps;  ///< from the earliest to the latest worker
+  std::map<std::int64_t, Span> open;   ///< spans whose end is on a later line
 };
 
 std::string text_of(const json& event, const char* key) {
@@ -120,7 +120,7 @@ Trace read_trace(const std::filesystem::path& path) {
   return trace;
 }
 
-/// Spans that reach into the step, the longest of them where they are too many.
+/// Returns the spans that overlap the step; only the longest if there are too many.
 std::vector<Span> spans_in(std::vector<Span> spans, const Step& step, std::size_t most) {
   std::erase_if(spans, [&](const Span& span) {
     return span.begin >= step.end || span.begin + span.length <= step.begin;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One step of a traced run, as a page draws it: what each worker's threads did, side by side. Reads
+// Extracts one step of a traced run for the page: the spans of each worker's threads. Reads
 // trace/trace.json (docs/tuning.md) line by line. Any thread.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace gangway::report {
 
-/// {"step", "microseconds", "ranks": [{"rank", "name", "rows": [{"name", "spans": [[begin, length,
-/// "name", "category"], ...]}]}]}, times in microseconds since the step began on the first worker;
-/// null where there is no trace. The step is the one in the middle of those that were traced;
-/// operators are left out, and the longest `most_spans` intervals are taken where there are more.
+/// Returns {"step", "microseconds", "ranks": [{"rank", "name", "rows": [{"name", "spans": [[begin,
+/// length, "name", "category"], ...]}]}]}; null without a trace. Times are in microseconds since
+/// the first worker began the step. Chooses the middle traced step. Omits operators; keeps the
+/// `most_spans` longest spans.
 [[nodiscard]] nlohmann::ordered_json step_timeline(const std::filesystem::path& trace,
                                                    std::size_t most_spans = 3000);
 

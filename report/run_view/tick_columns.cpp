@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-/// Six digits are more than a screen has pixels.
+/// Rounds to six digits, more than a screen has pixels.
 nlohmann::ordered_json short_number(double value, bool is_time) {
   if (!std::isfinite(value)) {
     return nullptr;
@@ -25,7 +25,7 @@ nlohmann::ordered_json short_number(double value, bool is_time) {
   return std::stod(is_time ? fmt::format("{:.2f}", value) : fmt::format("{:.6g}", value));
 }
 
-/// The least and the greatest, in their order; the same twice where there is one.
+/// Returns minimum and maximum in order of appearance; a single value twice.
 std::pair<double, double> extremes(std::span<const double> group) {
   const double* least = nullptr;
   const double* greatest = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ticks of a run as columns of numbers, and few enough of them to draw. Used by RunView; one
-// thread each.
+// Stores a run's ticks as columns of numbers and thins them for plots. Called by RunView; one
+// thread per object.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@ namespace gangway::report {
 
 class TickColumns {
  public:
-  /// One line of stats.jsonl: each of its numbers, and of "exposed" the seconds a step under
-  /// "exposed.PHASE". What is there by another name tomorrow becomes a column too.
+  /// Adds a line of stats.jsonl: every number becomes a column, also under a new name. "exposed"
+  /// gives the seconds per step as "exposed.PHASE".
   void add(const nlohmann::json& tick);
   void clear();
 
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Of the newest tick; nothing where it has none, or one that is not finite.
+  /// Returns the newest tick's number; nothing if it is missing or not finite.
   [[nodiscard]] std::optional<double> last(std::string_view name) const;
-  /// Mean of the newest ticks, at most `count` of them.
+  /// Returns the mean over the newest ticks, at most `count` of them.
   [[nodiscard]] std::optional<double> recent_mean(std::string_view name, std::size_t count) const;
 
-  /// {"kimg": [...], ...}, all of one length; null where a tick has no such number.
+  /// Returns {"kimg": [...], ...}, all of one length; null where a tick lacks the number.
   ///
-  /// Above `most` ticks, neighbours are put together, and each group gives two numbers a column:
-  /// the least and the greatest in the order in which they came, so that no spike is lost. Columns
-  /// that only grow so give the first and the last. At most six digits, but for times.
+  /// Above `most` ticks, each group of neighbours gives two numbers per column: minimum and maximum
+  /// in order of time, so that no spike is lost. A growing column thus gives first and last. Rounds
+  /// to six digits, except times.
   [[nodiscard]] nlohmann::ordered_json json(std::size_t most) const;
 
  private:
-  using Column = std::vector<double>;  ///< NaN: nothing
+  using Column = std::vector<double>;  ///< NaN: no number
   void set(const std::string& name, double value);
   [[nodiscard]] const Column* find(std::string_view name) const;
 

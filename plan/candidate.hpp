@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A layout that a plan considers, and the place of each worker under it. Pure.
+// Describes a candidate layout and finds the device of each worker under it. Pure.
 #pragma once
 
 #include <string>
@@ -16,58 +16,58 @@ struct Candidate {
   LayoutChoice choice;
   bool operator==(const Candidate&) const = default;
 
-  /// Whether networks are cut into chunks, one a stage; what is not cut is on all workers.
+  /// Whether networks are cut into chunks, one per stage. An uncut network is on all workers.
   [[nodiscard]] bool has_stages() const { return choice.stages > 1; }
-  /// Whether each worker has all networks, on its micro-batches: data parallel. Else each network
-  /// has workers of its own, which share all micro-batches, or there are stages.
+  /// Whether every worker holds all networks (data parallel). Otherwise each network has its own
+  /// workers, which run all micro-batches, or the networks are cut into stages.
   [[nodiscard]] bool is_whole() const { return !choice.places_networks(); }
-  /// Rows of stages, each with some of the micro-batches.
+  /// Returns the number of rows of stages. Each row runs its own micro-batches.
   [[nodiscard]] int rows() const { return workers / choice.stages; }
 };
 
-/// All networks on each of `workers`: the placement keys of the job are ignored.
+/// Returns the data-parallel layout on `workers`. Ignores the placement keys of the job.
 [[nodiscard]] Candidate whole_candidate(const JobSpec& job, int workers,
                                         Overlap overlap = Overlap::kAcross,
                                         TransportKind transport = TransportKind::kShm);
-/// `job` as its own layout places it, with the cuts that `layout.stages` leaves open.
+/// Returns the job's own layout. Fills in the cuts that `layout.stages` leaves open.
 [[nodiscard]] Candidate placed_candidate(const JobSpec& job, int workers);
-/// `job` laid out so.
+/// Returns `job` with the layout of `candidate`.
 [[nodiscard]] JobSpec with_layout(JobSpec job, const Candidate& candidate);
 
 struct WorkerPlace {
   int node = 0;
   int device = 0;
-  int host = 0;  ///< group of workers that share memory; ascending by worker
+  int host = 0;  ///< group of workers that share memory; ascends with the worker
   double speed = 1.0;
   MicrobatchRange range;
 };
 
-/// The fastest nodes first, and of a node the fastest devices first; as given where they are equal.
-/// Workers of a node share memory, but for the transport mpi.
-/// @pre no more workers than the cluster has devices, nor than micro-batches
+/// Returns the place of each worker: the fastest nodes first, and the fastest devices of a node
+/// first. Ties keep the cluster's order. Workers of a node share memory if the transport does.
+/// @pre workers <= devices of the cluster, and workers <= num_microbatches
 [[nodiscard]] std::vector<WorkerPlace> places_of(const Candidate& candidate, const Cluster& cluster,
                                                  int num_microbatches);
 
-/// Nodes in that order.
+/// Returns the node numbers, highest mean device speed first.
 [[nodiscard]] std::vector<int> nodes_by_speed(const Cluster& cluster);
 
-/// "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2"; "8 workers, 4 x 2 stages,
-/// cuts 2 | 1,3, v, 1f1b, recompute".
+/// Returns a line for people: "4 workers, overlap across, shm"; "3 workers, networks apart 1 + 2";
+/// "8 workers, 4 x 2 stages, cuts 2 | 1,3, v, 1f1b, recompute".
 [[nodiscard]] std::string describe(const Candidate& candidate);
-/// The candidate with a transport that there is between its workers: between hosts no shared
-/// memory, and between GPUs NCCL.
+/// Replaces a transport that cannot run there: shared memory between hosts by hierarchical, and a
+/// CPU transport between GPUs by NCCL, or by auto if it shares memory.
 [[nodiscard]] Candidate runnable(Candidate candidate, const JobSpec& job, const Cluster& cluster);
-/// Keys that `job` is to be told to be laid out so, where it does not say that itself.
+/// Returns the settings (`key=value`) that `job` still needs for this layout.
 [[nodiscard]] std::vector<std::string> layout_keys(const Candidate& candidate, const JobSpec& job);
-/// The same, and for how many: "-n 4 layout.transport=shm".
+/// Returns the worker count and these settings as arguments: "-n 4 layout.transport=shm".
 [[nodiscard]] std::string run_arguments(const Candidate& candidate, const JobSpec& job);
 
-/// Of a hostfile.
+/// One line of a hostfile.
 struct HostSlots {
   std::string name;
-  int slots = 0;  ///< workers on it
+  int slots = 0;  ///< workers on this host
 };
-/// In the order in which a hostfile has to name them.
+/// Returns the hosts in the order in which the hostfile must list them.
 [[nodiscard]] std::vector<HostSlots> hosts_of(const Candidate& candidate, const Cluster& cluster);
 
 }  // namespace gangway::plan

@@ -9,7 +9,7 @@
 namespace gangway::plan {
 namespace {
 
-/// Of a lane, to post a message and to see that it is there.
+/// Seconds of a lane to post a message and to notice its arrival.
 constexpr double kMessageSeconds = 2e-6;
 
 /// Slices are made of whole blocks (comm/arena/bucket_plan.hpp): some owners have one more.
@@ -19,7 +19,7 @@ double largest_slice(double elements, int workers) {
   return std::ceil(std::ceil(elements / kBlockElements) / workers) * kBlockElements;
 }
 
-/// Factor of compute where `workers` of a node's devices compute at once.
+/// Returns the factor of compute time while `workers` devices of a node compute at once.
 double slowdown_of(const Profile& profile, const ClusterNode& node, int workers) {
   if (node.cores == 0) {
     return 1.0;
@@ -29,7 +29,7 @@ double slowdown_of(const Profile& profile, const ClusterNode& node, int workers)
   return beside * std::max(1.0, static_cast<double>(workers) / node.cores);
 }
 
-/// Share of a lane's work that compute loses there: nothing while cores are free.
+/// Returns the share of a lane's work that compute loses; 0 while cores are free.
 double lane_steal(const ClusterNode& node, int workers) {
   if (node.cores == 0) {
     return 0.0;
@@ -37,7 +37,7 @@ double lane_steal(const ClusterNode& node, int workers) {
   return std::clamp(static_cast<double>(2 * workers - node.cores) / workers, 0.0, 1.0);
 }
 
-/// The first of this kind: they differ by phase, but not in what they do.
+/// Takes the first instruction of this kind: all phases do the same work.
 double seconds_of(const Profile& profile, pipeline::Operation operation, const std::string& name) {
   const auto found = std::ranges::find_if(profile.instructions, [&](const InstructionCost& one) {
     return one.operation == operation && one.network == name;
@@ -121,7 +121,7 @@ ExchangeMember ExchangeGroup::member(std::size_t index) const {
   return member;
 }
 
-/// How long the host's share of each byte occupies its links.
+/// Sets how long the host's share of each byte occupies its links.
 void ExchangeGroup::set_links(const Host& host, ExchangeMember& member) const {
   const auto others = static_cast<double>(member.other_hosts);
   const double sharing = hosts_on_node_.at(host.node);
@@ -168,7 +168,7 @@ ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
                         static_cast<double>(cost.arena_elements);
   const WireBytes wire = wire_bytes_of(input.job, what.network);
   const double messages = member.other_hosts > 0 ? member.messages * kMessageSeconds : 0.0;
-  // Own leaves, and as a delegate the host's partials for owners elsewhere.
+  // A lane adds its own leaves and, as a delegate, the host's partials for owners elsewhere.
   const double elsewhere = (1.0 - member.host_share) / member.host_workers;
   const double folded =
       member.sums.last_merges + elsewhere * (member.host_partials - member.host_sums);

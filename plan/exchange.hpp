@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What follows from where workers are: how fast they compute beside one another, and what each has
-// to do with exchanges of what several hold. Pure.
+// Computes what a worker's place costs: its compute speed beside other workers of its node, and its
+// part in the exchange of each network. Pure.
 #pragma once
 
 #include <compare>
@@ -16,59 +16,59 @@
 
 namespace gangway::plan {
 
-/// Of each node that has some, by its number.
+/// Returns the number of workers of each node that has any, by node number.
 [[nodiscard]] std::map<int, int> workers_by_node(const std::vector<WorkerPlace>& places);
 
-/// Where `beside` workers of its node's devices compute at once.
+/// Returns the device at `place` while `beside` workers, itself included, compute on its node.
 [[nodiscard]] SimulatedDevice device_at(const PlanInput& input, const WorkerPlace& place,
                                         int beside);
 
-/// A worker's part of exchanges, whatever is exchanged.
+/// The part of one worker in the exchanges of its group, whatever the group exchanges.
 struct ExchangeMember {
   PartialSums sums;
-  int microbatches = 1;  ///< of its own
-  int workers = 1;       ///< all members
-  // Of its host.
+  int microbatches = 1;  ///< of this worker
+  int workers = 1;       ///< members of the group
+  // Figures of the worker's host.
   int host_workers = 1;
-  double host_share = 1.0;  ///< of all slices, those that the host's workers own
-  int host_sums = 1;        ///< that the host sends for each slice owned elsewhere
-  int host_partials = 1;    ///< of all its workers
-  int sources = 1;          ///< sums that meet at an owner of the host
+  double host_share = 1.0;  ///< share of all slices that the host's workers own
+  int host_sums = 1;        ///< sums that the host sends for each slice owned elsewhere
+  int host_partials = 1;    ///< partial sums of all workers of the host
+  int sources = 1;          ///< sums that each owner of the host adds up
   int other_hosts = 0;
-  double seconds_per_byte = 0.0;  ///< of what the host sends, by its slowest link
+  double seconds_per_byte = 0.0;  ///< link time of a byte that the host sends, by its slowest link
   double latency_seconds = 0.0;
-  double messages = 0.0;  ///< that a lane sends for one bucket, each way
+  double messages = 0.0;  ///< that a lane sends for a bucket's gradients, and again for its weights
   auto operator<=>(const ExchangeMember&) const = default;
 };
 
-/// Of an element that goes from host to host.
+/// Bytes of one element on the wire between hosts.
 struct WireBytes {
   double gradient = 4.0;
   double weight = 4.0;
 };
 [[nodiscard]] WireBytes wire_bytes_of(const JobSpec& job, NetworkId network);
 
-/// Workers that hold the same of a network, all of it or a chunk.
+/// The workers that hold the same network, or the same chunk of it, and exchange it.
 class ExchangeGroup {
  public:
-  /// @param members  with the micro-batches for which they hold it; those of a host together
-  /// @param microbatches  of all of them
+  /// @param members  the micro-batches of each are those for this network; a host's are adjacent
+  /// @param microbatches  of all members together
   ExchangeGroup(const Cluster& cluster, std::vector<WorkerPlace> members, int microbatches);
 
   [[nodiscard]] const std::vector<WorkerPlace>& places() const { return members_; }
   [[nodiscard]] ExchangeMember member(std::size_t index) const;
-  /// Bytes that all hosts send in an exchange of so many elements: gradients there, new weights
-  /// back, as comm::bytes_between_hosts().
+  /// Returns the bytes that all hosts send to exchange `elements`: gradients to the owners, new
+  /// weights back, as comm::bytes_between_hosts().
   [[nodiscard]] double sent_bytes(double elements, const WireBytes& wire) const;
 
  private:
-  /// Members that share memory.
+  /// The members that share memory.
   struct Host {
     int node = 0;
-    MicrobatchRange range;  ///< of all of them
+    MicrobatchRange range;  ///< of all its members
     int workers = 0;
-    int partials = 0;  ///< of all of them
-    int sums = 0;      ///< the fewest whole subtrees of the host
+    int partials = 0;  ///< partial sums of all its members
+    int sums = 0;      ///< the fewest whole subtrees of `range`
   };
   void find_hosts(int microbatches);
   void set_links(const Host& host, ExchangeMember& member) const;
@@ -82,17 +82,17 @@ class ExchangeGroup {
   std::vector<PartialSums> sums_;     // by member
   std::vector<Host> hosts_;
   std::map<int, int> hosts_on_node_;
-  std::map<int, std::vector<std::pair<int, const Link*>>> exceptions_;  // by node, to which other
+  std::map<int, std::vector<std::pair<int, const Link*>>> exceptions_;  // by node: other node, link
   int all_sums_ = 0;
 };
 
-/// What of a network is exchanged.
+/// The part of a network that a group exchanges.
 struct Exchanged {
   NetworkId network{};
-  double share = 1.0;  ///< of its weights
+  double share = 1.0;  ///< of the network's weights
   std::vector<BucketLoad> buckets;
 };
-/// @param sharing  simulated workers that send what their host has to, each its part
+/// @param sharing  simulated workers that divide the messages of their host among them
 [[nodiscard]] ExchangePart exchange_part(const PlanInput& input, const Exchanged& what,
                                          const ExchangeMember& member,
                                          const SimulatedDevice& device, int sharing = 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The memory of a worker under a layout, from what a profile has measured. Pure.
+// Predicts the memory of a worker under a layout from the profile. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace gangway::plan {
 
-/// Of a worker's program beside what a profile's process has: Open MPI, what its threads allocate,
-/// the first pictures. 16 MiB were measured of points, 28 of a DCGAN-32 (Open MPI 4.1.4): the
-/// larger one, so that nothing is said to fit that does not.
+/// Bytes of a worker's program that a profile's process does not have: Open MPI, threads, the first
+/// pictures. Measured with Open MPI 4.1.4: 16 MiB with points, 28 MiB with a DCGAN-32. The value is
+/// the larger one, to be on the safe side.
 inline constexpr std::int64_t kWorkerProgramBytes = 28LL << 20U;
 
-/// Whose arenas are counted.
+/// The share of one worker in the arenas of its networks.
 struct ArenaShare {
   PartialSums sums;
-  int workers = 1;           ///< that share moments and averages
-  int partials_of_host = 1;  ///< of all workers that share memory: each reads its slices of them
-  bool agrees = false;       ///< on a norm: the mean gradient is kept whole
+  int workers = 1;           ///< that split moments and averages into slices
+  int partials_of_host = 1;  ///< partial sums of the host's workers: each worker reads its slices
+  bool agrees = false;       ///< whether workers agree on a norm: each keeps the mean gradient
 };
 
-/// Resident bytes of the arenas of `network`: weights, partial sums, own slices of moments and
-/// average, and the slices of others' sums that are read in shared memory.
+/// Returns the resident bytes of the arenas of `network`: weights, partial sums, own slices of
+/// moments and average, and slices of other workers' sums, read in shared memory.
 [[nodiscard]] std::int64_t arena_bytes(const NetworkCost& network, const ArenaShare& share);
 
-/// Of what each micro-batch keeps on a worker from step to step or until its update: real examples,
-/// images in pools, and where fakes are used again all that made them. What the profile's own
-/// micro-batches kept is not among it.
-/// @param local  micro-batches of the worker
+/// Returns the bytes that the micro-batches of a worker keep from step to step or until an update:
+/// real examples, image pools, and with reused fakes all tensors that made them. Excludes the bytes
+/// that the profile's own micro-batches kept.
+/// @param local  number of the worker's micro-batches
 [[nodiscard]] std::int64_t kept_bytes(const JobSpec& job, const Profile& profile, int local);
 
-/// Of a worker's snapshots in its host's memory: its own slices of `network`'s weights, moments and
-/// average, in each of two slots, of three where snapshots are taken beside checkpoints
-/// (worker/state/snapshot_service.cpp). Of a GPU's memory nothing.
+/// Returns the bytes of a worker's snapshots in host memory: its slices of weights, moments and
+/// average. There are two slots, or three if the job takes snapshots beside checkpoints
+/// (worker/state/snapshot_service.cpp). Returns 0 if the job trains on GPUs.
 /// @param workers  that share the slices
 [[nodiscard]] std::int64_t snapshot_bytes(const JobSpec& job, const NetworkCost& network,
                                           int workers);
@@ -48,8 +48,8 @@ struct WorkerMemory {
   [[nodiscard]] std::int64_t total_bytes() const {
     return process_bytes + arenas_bytes + snapshots_bytes + working_bytes + other_bytes;
   }
-  /// What its device must have: allocators differ, and runs were seen to need 6 % more than their
-  /// prediction (docs/measurements.md).
+  /// Returns the bytes that the device must have: 1/16 more than the total, because allocators
+  /// differ and runs needed 6 % more than predicted (docs/measurements.md).
   [[nodiscard]] std::int64_t needed_bytes() const {
     constexpr std::int64_t kSpareShare = 16;
     return total_bytes() + total_bytes() / kSpareShare;
@@ -57,9 +57,9 @@ struct WorkerMemory {
   bool operator==(const WorkerMemory&) const = default;
 };
 
-/// Of a worker that holds all networks. With layout.recompute it is no less here, to be on the safe
-/// side: how much less depends on which blocks have most (docs/memory.md).
-/// @param local  as above
+/// Returns the memory of a worker that holds all networks. Ignores what layout.recompute saves,
+/// because that depends on which blocks keep most (docs/memory.md).
+/// @param local  number of the worker's micro-batches
 [[nodiscard]] WorkerMemory worker_memory(const JobSpec& job, const Profile& profile,
                                          const ArenaShare& share, int local);
 

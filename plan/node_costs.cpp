@@ -18,7 +18,7 @@ using pipeline::Operation;
 using pipeline::Pass;
 using pipeline::Phase;
 
-/// `parts` as shares of their sum; equal ones where there is none.
+/// Returns `parts` as shares of their sum; equal shares if the sum is 0.
 std::vector<double> shares(std::vector<double> parts) {
   const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
   for (double& part : parts) {
@@ -31,14 +31,14 @@ double sum_of(const std::vector<double>& of, BlockRange blocks) {
   return std::accumulate(of.begin() + blocks.begin, of.begin() + blocks.end, 0.0);
 }
 
-/// A product or convolution for each weight, a kernel for each other tensor, and an activation:
-/// what a block cannot do without. LibTorch needs more.
+/// Returns the minimum of a block: a product or convolution for each weight, a kernel for each
+/// other tensor, and an activation. LibTorch launches more.
 double kernels_of_block(const BlockSpec& block) {
   return 1.0 + static_cast<double>(
                    std::visit([](const auto& spec) { return parameters_of(spec); }, block).size());
 }
 
-/// What comes back of each, to inputs and to weights.
+/// Backward kernels for each forward kernel: for inputs and for weights.
 constexpr double kKernelsBack = 2.0;
 
 std::int64_t example_bytes(const JobSpec& job) {
@@ -125,7 +125,7 @@ void BlockCosts::add_application(const Phase& phase, int pass, int node) {
     loads[block].seconds +=
         times * (forward * parts.forward[block] + backward * parts.backward[block]);
     loads[block].cut_messages += times * (graph.has_gradient[index] ? 2.0 : 1.0);
-    // Passes of a phase are kept at once, and the next phase's forwards beside them.
+    // A phase keeps all its passes at once, beside the next phase's forwards.
     loads[block].held_bytes += graph.has_gradient[index] ? blocks_[network][block].kept_bytes : 0;
   }
 }
@@ -143,7 +143,7 @@ std::int64_t BlockCosts::bytes_of(NetworkId network, const std::vector<std::stri
                                   int last) const {
   std::int64_t bytes = 0;
   for (const std::string& name : live) {
-    std::int64_t found = example_bytes(job_);  // of what the network itself was given
+    std::int64_t found = example_bytes(job_);  // an input of the whole network
     for (int block = last; block >= 0; --block) {
       const auto index = static_cast<std::size_t>(block);
       const BlockPorts ports = std::visit([](const auto& spec) { return ports_of(spec); },
@@ -180,7 +180,7 @@ std::vector<BucketLoad> BlockCosts::buckets(NetworkId network) const {
 
 std::vector<BucketLoad> BlockCosts::chunk_buckets(NetworkId network, BlockRange blocks,
                                                   std::size_t count) const {
-  // The one at the end is the smallest, a fourth of the others (comm/arena/bucket_plan.cpp).
+  // The bucket at the end is a fourth of the others (comm/arena/bucket_plan.cpp).
   constexpr double kOthers = 4.0;
   const auto others = static_cast<double>(std::max<std::size_t>(1, count) - 1);
   const double unit = share_of(network, blocks) *
@@ -281,14 +281,14 @@ NodeCost BlockCosts::penalty_cost(const StagedJob& staged, const Phase& phase, c
   const BlockRange all{0, num_blocks(id)};
   const pipeline::PenaltyPart part = penalty.part.value_or(
       pipeline::PenaltyPart{.blocks = all, .goes_forward = true, .goes_back = true});
-  // Gradients go back to the chunk that has what is looked at, and no further.
+  // Gradients go back to the chunk that makes the watched tensor, and no further.
   const pipeline::NetworkCuts& cuts = staged.cuts[id];
   const int first =
       penalty.part
           ? cuts.chunks[static_cast<std::size_t>(cuts.chunk_that_makes(penalty.looks_inside))].begin
           : 0;
   const auto there = static_cast<std::size_t>(all.end);
-  std::vector<double> ahead(2 * there);  // by block: of what goes forward, then of what goes back
+  std::vector<double> ahead(2 * there);  // by block: first forward, then back
   std::vector<double> behind(2 * there);
   for (std::size_t i = 0; i < there; ++i) {
     const BlockCost& block = blocks_[id][i];

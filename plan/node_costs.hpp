@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a profile says of the instructions of workers that hold chunks of networks: seconds and
-// bytes of each node of the cut passes. Pure.
+// Derives costs of whole and cut networks from a profile: seconds, kernels and bytes of each node
+// of a pass, block and bucket. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,48 +11,48 @@
 
 namespace gangway::plan {
 
-/// Of one micro-batch.
+/// What one node of a pass costs for one micro-batch.
 struct NodeCost {
-  double forward_seconds = 0.0;   ///< of a penalty: its first two sweeps
-  double backward_seconds = 0.0;  ///< its last two
-  double inputs_share = 0.5;      ///< of those, for the gradients of what a chunk takes
-  double forward_kernels = 0.0;   ///< that a GPU is given to do, as far as blocks tell
+  double forward_seconds = 0.0;   ///< penalty: its first two sweeps
+  double backward_seconds = 0.0;  ///< penalty: its last two sweeps
+  double inputs_share = 0.5;      ///< of backward_seconds, for the gradients of the inputs
+  double forward_kernels = 0.0;   ///< GPU kernels: a lower bound from the blocks
   double backward_kernels = 0.0;
-  std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 where it has none
-  std::int64_t output_bytes = 0;  ///< of its outputs, which the next nodes take
+  std::int64_t kept_bytes = 0;    ///< from its forward to its backward; 0 without a backward
+  std::int64_t output_bytes = 0;  ///< of its outputs, the inputs of the next nodes
 
-  /// Of an instruction that computes.
+  /// Return the seconds and kernels of `at`, a compute instruction of this node.
   [[nodiscard]] double seconds_of(const pipeline::Instruction& at) const;
   [[nodiscard]] double kernels_of(const pipeline::Instruction& at) const;
 
  private:
-  /// Of what goes back.
+  /// Returns the part of the backward that `at` runs: inputs, weights, or 1 for both.
   [[nodiscard]] double share_of(const pipeline::Instruction& at) const;
 };
 
-/// Of a network's blocks, what one micro-batch costs in a step, lazy phases by their share.
+/// What one block costs for one micro-batch in a step. A lazy phase counts 1/interval.
 struct BlockLoad {
   double seconds = 0.0;
-  std::int64_t cut_bytes = 0;   ///< that flow out of it, where the network would be cut behind it
-  double cut_messages = 0.0;    ///< how often they and their gradients do, in a step
-  std::int64_t held_bytes = 0;  ///< kept for the backwards of a phase: the most of any phase
+  std::int64_t cut_bytes = 0;   ///< that a stage sends on if the network is cut behind this block
+  double cut_messages = 0.0;    ///< number of those messages and their gradients in a step
+  std::int64_t held_bytes = 0;  ///< kept for backwards, summed over the passes of all phases
   std::int64_t parameters = 0;
 };
 
-/// Of what is reduced together, one bucket of several.
+/// One bucket of gradients that are reduced together.
 struct BucketLoad {
   double elements = 0.0;
-  double ready_share = 1.0;  ///< of the last backward, behind which it is complete
+  double ready_share = 1.0;  ///< share of the last backward after which it is complete
 };
 
-/// Costs of a job's blocks, ready to be looked up for many layouts.
+/// Computes what nodes, blocks and buckets of a job cost under any layout.
 class BlockCosts {
  public:
-  /// @param phases  not cut; all outlive this
+  /// @param phases  the uncut phases. All arguments outlive this object.
   BlockCosts(const JobSpec& job, const Profile& profile,
              const std::vector<pipeline::Phase>& phases);
 
-  /// By phase, pass and node of `staged`'s phases.
+  /// Costs, indexed by phase, pass and node of a StagedJob's phases.
   using Table = std::vector<std::vector<std::vector<NodeCost>>>;
   [[nodiscard]] Table table(const StagedJob& staged) const;
   [[nodiscard]] const std::vector<BlockLoad>& loads(NetworkId network) const {
@@ -61,16 +61,16 @@ class BlockCosts {
   [[nodiscard]] int num_blocks(NetworkId network) const {
     return static_cast<int>(loads_[network].size());
   }
-  /// In the order in which they become ready.
+  /// Returns the buckets of the whole network, in the order in which they become ready.
   [[nodiscard]] std::vector<BucketLoad> buckets(NetworkId network) const;
-  /// Of a chunk that has about so many: as comm::BucketPlan cuts it.
+  /// Returns the buckets of a chunk, `count` of them, sized as comm::BucketPlan cuts them.
   [[nodiscard]] std::vector<BucketLoad> chunk_buckets(NetworkId network, BlockRange blocks,
                                                       std::size_t count) const;
-  /// The share of `network`'s trained numbers that is in `blocks`.
+  /// Returns the share of `network`'s trained parameters that `blocks` have.
   [[nodiscard]] double share_of(NetworkId network, BlockRange blocks) const;
 
  private:
-  /// One application of a network by its blocks.
+  /// The share of each block in one application of a network.
   struct Shares {
     std::vector<double> forward;
     std::vector<double> backward;
@@ -78,7 +78,7 @@ class BlockCosts {
   [[nodiscard]] Shares shares_of(const pipeline::Phase& phase, int pass, int node) const;
   [[nodiscard]] double seconds(pipeline::Operation operation, NetworkId network,
                                const pipeline::Phase& phase, int pass, int node) const;
-  /// Of a node of a cut pass, the one of the whole pass that it is a part of.
+  /// The node of the uncut pass that a node of a cut pass belongs to.
   struct WholeNode {
     int pass = 0;
     int node = 0;
@@ -89,7 +89,7 @@ class BlockCosts {
                                       const WholeNode& of, const pipeline::Penalty& penalty) const;
   [[nodiscard]] std::vector<NodeCost> pass_table(const StagedJob& staged,
                                                  const pipeline::Phase& phase, int pass) const;
-  /// Bytes of the tensors named `live`, as the blocks up to `last` make them.
+  /// Returns the bytes of the tensors `live`: outputs of blocks up to `last`, or network inputs.
   [[nodiscard]] std::int64_t bytes_of(NetworkId network, const std::vector<std::string>& live,
                                       int last) const;
   void add_application(const pipeline::Phase& phase, int pass, int node);
@@ -101,7 +101,7 @@ class BlockCosts {
   const std::vector<pipeline::Phase>& phases_;
   PerNetwork<std::string> names_;
   PerNetwork<Architecture> architectures_;
-  PerNetwork<std::vector<BlockCost>> blocks_;  // by number; zeros where none was measured
+  PerNetwork<std::vector<BlockCost>> blocks_;  // by block; zeros if not measured
   PerNetwork<std::vector<BlockLoad>> loads_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a plan is made of. Pure.
+// The inputs of a prediction: job, profile, costs and cluster. Pure.
 #pragma once
 
 #include "plan/machines/cluster.hpp"
@@ -7,7 +7,7 @@
 
 namespace gangway::plan {
 
-/// All of it outlives the plan.
+/// Borrows the inputs: all of them outlive the plan.
 struct PlanInput {
   const JobSpec& job;
   const Profile& profile;

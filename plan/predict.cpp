@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600.0;
 
-/// As many micro-batches as have instructions of their own: the first one, the last one, and those
-/// between, which are all alike.
+/// Micro-batches with instructions of their own: the first, the last, and one for all between,
+/// which are alike.
 constexpr int kDistinctMicrobatches = 3;
 
-/// `list` as a worker that has all networks performs it: gradients of recorded steps leave behind
-/// their graph (worker/step/step_graphs.hpp), unless the layout has them leave earlier.
+/// Returns `list` as a worker with all networks runs it: recorded steps send gradients after their
+/// graph (worker/step/step_graphs.hpp), unless the layout sends them earlier.
 std::vector<pipeline::Instruction> performed(const Job& job, LayoutChoice choice,
                                              std::vector<pipeline::Instruction> list) {
   choice.shares.clear();
@@ -33,7 +33,7 @@ std::vector<pipeline::Instruction> performed(const Job& job, LayoutChoice choice
                                      : pipeline::Armed::kNone);
 }
 
-/// By number of micro-batches up to that, lists of one_stage_schedule().
+/// Returns one_stage_schedule() lists, by number of micro-batches up to kDistinctMicrobatches.
 StepLists distinct_lists(const PlanInput& input, const LayoutChoice& layout) {
   const std::vector<pipeline::Phase>& phases = input.costs.phases();
   const auto lists_of = [&](int lazy) {
@@ -61,7 +61,7 @@ StepLists distinct_lists(const PlanInput& input, const LayoutChoice& layout) {
   return lists;
 }
 
-/// One for all workers that are alike.
+/// Returns one simulated worker for each class of identical workers.
 std::vector<SimulatedWorker> workers_of(const PlanInput& input, const ExchangeGroup& all) {
   std::vector<Exchanged> networks;
   for (const NetworkId id : input.job.networks.ids()) {
@@ -93,7 +93,7 @@ std::vector<SimulatedWorker> workers_of(const PlanInput& input, const ExchangeGr
   return workers;
 }
 
-/// Of the worker that needs most of its device.
+/// Sets the memory of the worker that fills its device most.
 void set_memory(const PlanInput& input, const ExchangeGroup& all, Prediction& prediction) {
   std::vector<DeviceNeed> needs;
   for (std::size_t i = 0; i < all.places().size(); ++i) {
@@ -110,7 +110,7 @@ void set_memory(const PlanInput& input, const ExchangeGroup& all, Prediction& pr
   set_fullest(needs, prediction);
 }
 
-/// Seconds of all micro-batches in turn on such a device, without any exchange.
+/// Returns the seconds of all micro-batches on one such device, without any exchange.
 double alone_seconds(const PlanInput& input, const SimulatedDevice& device) {
   double updates = 0.0;
   for (const NetworkId id : input.job.networks.ids()) {
@@ -136,7 +136,7 @@ void set_fullest(const std::vector<DeviceNeed>& needs, Prediction& prediction) {
 
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction) {
-  double alone = 0.0;  // steps a second, of all devices
+  double alone = 0.0;  // steps a second, summed over all devices
   double price = 0.0;
   std::set<int> nodes;
   for (const WorkerPlace& place : places) {

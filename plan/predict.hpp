@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long a step takes under a data-parallel layout, and how much memory it needs: the workers'
-// lists on simulated devices, lanes and links. Workers that are alike are simulated once. Pure.
+// Predicts step time and memory of a data-parallel layout. Simulates the workers' lists on devices,
+// lanes and links; simulates identical workers once. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@ struct Prediction {
   double step_seconds = 0.0;
   StepParts parts;  ///< of a step without lazy phases
   double images_per_second = 0.0;
-  double efficiency = 0.0;               ///< of the same devices if each trained without others
+  double efficiency = 0.0;               ///< step rate over the sum of the devices' rates alone
   std::int64_t bytes_between_hosts = 0;  ///< payload that all hosts send in a step
-  WorkerMemory memory;                   ///< of the worker that needs most of its device
-  std::int64_t memory_limit = 0;         ///< of that device; 0: unknown
+  WorkerMemory memory;                   ///< of the worker that fills its device most
+  std::int64_t memory_limit = 0;         ///< bytes of that worker's device; 0: unknown
   bool fits = true;
-  /// Of the same layout without layout.recompute, where it has that; 0: it has not.
+  /// Memory that the layout would need without layout.recompute; 0: it does not recompute.
   std::int64_t kept_memory_bytes = 0;
   double price_per_kimg = 0.0;  ///< 0: unknown
 };
 
-/// Of a data-parallel layout.
-/// @pre it has no more workers than the cluster devices, nor than the job micro-batches
+/// Predicts a data-parallel layout.
+/// @pre workers <= devices of the cluster, and workers <= micro-batches of the job
 [[nodiscard]] Prediction predict(const PlanInput& input, const Candidate& candidate);
 
-/// What a worker needs of its device, and has; 0: that is unknown.
+/// The memory that a worker needs, and the bytes of its device (0: unknown).
 struct DeviceNeed {
   WorkerMemory memory;
   std::int64_t limit = 0;
 };
-/// The prediction's memory is that of the worker that needs most of its device, the first of those
-/// alike. @pre there is one
+/// Sets the prediction's memory, limit and fit to those of the fullest device; of equally full ones
+/// the first. @pre `needs` is not empty
 void set_fullest(const std::vector<DeviceNeed>& needs, Prediction& prediction);
 
-/// Sets rate, efficiency and price by step_seconds and the places of the workers.
+/// Sets rate, efficiency and price from step_seconds and the workers' places.
 void set_step_figures(const PlanInput& input, const std::vector<WorkerPlace>& places,
                       Prediction& prediction);
 
-/// What no schedule goes below: the largest share of micro-batches on the fastest device.
+/// Returns a lower bound of step seconds: the largest micro-batch share on the fastest device.
 [[nodiscard]] double least_seconds(const PlanInput& input, int workers);
 
 }  // namespace gangway::plan

@@ -29,7 +29,7 @@ void Simulation::run(const Lists& lists) {
   }
   std::size_t running = workers_.size();
   while (!ready_.empty()) {
-    // The worker that is behind comes first, so that links are taken in the order of time.
+    // Run the worker that is furthest behind, so that links are taken in the order of time.
     const std::size_t index = ready_.extract(ready_.begin()).value().second;
     Worker& worker = workers_[index];
     const std::vector<Instruction>& list = lists[setup_.workers[index].list];
@@ -97,7 +97,7 @@ void Simulation::work(std::size_t index, const Instruction& at, Held* held) {
   const NodeCost& node = node_of(at);
   const double seconds = of.alone(node.seconds_of(at), node.kernels_of(at));
   if (at.goes_back() && held != nullptr && std::exchange(held->is_armed, false)) {
-    // Its buckets become complete while it goes on.
+    // The buckets become complete while this backward runs.
     for (const BucketCost& bucket : held->part->buckets) {
       begun_exchange(*held).sides[held->member].ready.push_back(
           workers_[index].now + seconds * bucket.ready_share * of.slowdown);
@@ -121,7 +121,7 @@ void Simulation::send(std::size_t index, const Instruction& at) {
   if (link.is_shared) {
     double& free = link_free_[setup_.workers[index].link];
     begin = std::max(begin, free);
-    // Rows that are not simulated have found their place behind one another.
+    // The messages of rows that are not simulated occupy the link, too.
     free = begin + seconds * link.sharing;
   }
   auto& [arrivals, wire] = messages_[{index, at.peer, at.operation == Operation::kSendGradient,
@@ -181,7 +181,7 @@ double Simulation::send_bucket(std::size_t index, double seconds, double latency
 
 void Simulation::carry_out(Group& group, Exchange& exchange) {
   const std::size_t buckets = group.parts.front()->buckets.size();
-  std::vector<double> arrived(buckets, 0.0);  // by bucket, everywhere
+  std::vector<double> arrived(buckets, 0.0);  // by bucket: time at all members
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       const BucketCost& cost = group.parts[i]->buckets[bucket];
@@ -194,7 +194,7 @@ void Simulation::carry_out(Group& group, Exchange& exchange) {
           send_bucket(group.members[i], cost.there, group.parts[i]->latency_seconds, side));
     }
   }
-  // A lane sums up what is there while it waits for gradients of other buckets.
+  // A lane sums complete buckets while it waits for gradients of other buckets.
   std::vector<double> folded;
   for (const std::size_t member : group.members) {
     folded.push_back(std::exchange(workers_[member].lane_free, 0.0));
@@ -256,7 +256,7 @@ Simulation::Stretch Simulation::take() {
   const auto last = std::ranges::max_element(workers_, {}, &Worker::now);
   const double seconds = last->now - std::exchange(taken_at_, last->now);
   Stretch stretch{.seconds = seconds, .parts = last->parts};
-  // The last worker may be ahead of or behind its place: the rest is a wait for other workers.
+  // Another worker may have been last before: the rest is a wait for other workers.
   stretch.parts.bubble += seconds - stretch.parts.total();
   for (Worker& worker : workers_) {
     worker.parts = {};
@@ -265,7 +265,7 @@ Simulation::Stretch Simulation::take() {
 }
 
 Simulation::Stretch mean_step(Simulation::Setup setup, const StepLists& lists) {
-  constexpr int kFillingSteps = 3;  // by then every step is as the one before
+  constexpr int kFillingSteps = 3;  // after these, every step takes the same time
   constexpr int kSteps = 2;
   Simulation simulation(std::move(setup));
   for (int step = 0; step < kFillingSteps; ++step) {

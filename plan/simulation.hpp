@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Workers that run their lists of instructions step after step, with costs in the place of work:
-// compute threads, messages between them, exchanges of what several hold (communicating threads,
-// called lanes), and links. Workers that are alike may be simulated once. Pure.
+// Simulates workers that run their lists of instructions, step after step; costs replace the work.
+// Simulates compute threads, stage messages, links, and lanes (communicating threads) that exchange
+// gradients. One simulated worker may stand for several identical ones. Pure.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 
 namespace gangway::plan {
 
-/// Seconds of a step of the worker that comes last, by what they go to. They add up to the step.
+/// Splits the step seconds of the slowest worker by cause. The parts add up to the step.
 struct StepParts {
-  double compute = 0.0;    ///< its own micro-batches
-  double beside = 0.0;     ///< what compute loses to workers and lanes of the same host
-  double imbalance = 0.0;  ///< waits for workers that have more to do, or are slower
+  double compute = 0.0;    ///< of its own micro-batches
+  double beside = 0.0;     ///< compute lost to other workers and lanes of the host
+  double imbalance = 0.0;  ///< waits for workers that are slower or have more to do
   double sums = 0.0;       ///< waits for sums and updates
   double wire = 0.0;       ///< waits for links
   double bubble = 0.0;     ///< waits for other stages and networks
@@ -42,52 +42,52 @@ inline constexpr std::array kStepParts{
     StepPart{"waits for the wire", &StepParts::wire},
     StepPart{"bubble", &StepParts::bubble}};
 
-/// What computes.
+/// The device of a simulated worker.
 struct SimulatedDevice {
-  double speed = 1.0;           ///< of the profiled one
-  double slowdown = 1.0;        ///< of its compute, by the workers beside it
-  double lane_steal = 0.0;      ///< share of its lane's work that compute loses where both work
-  double launch_seconds = 0.0;  ///< what no kernel is shorter than
-  /// Of work without others: by its speed, and no shorter than its kernels.
+  double speed = 1.0;           ///< relative to the profiled device
+  double slowdown = 1.0;        ///< factor of compute time because of other workers
+  double lane_steal = 0.0;      ///< share of lane work that compute loses while both run
+  double launch_seconds = 0.0;  ///< minimum seconds of a kernel
+  /// Returns the seconds of work without other workers: by speed, at least its launches.
   [[nodiscard]] double alone(double profiled_seconds, double kernels) const {
     return std::max(profiled_seconds / speed, kernels * launch_seconds);
   }
   auto operator<=>(const SimulatedDevice&) const = default;
 };
 
-/// Of one bucket in an exchange; seconds.
+/// Seconds of one bucket in an exchange.
 struct BucketCost {
-  double ready_share = 1.0;  ///< of the last backward, behind which it is complete
-  double fold = 0.0;         ///< of the lane, before anything travels
-  double there = 0.0;        ///< of the link, of gradients
-  double sum = 0.0;          ///< of the lane, behind that: sums and update
-  double back = 0.0;         ///< of the link, of new weights
+  double ready_share = 1.0;  ///< share of the last backward after which it is complete
+  double fold = 0.0;         ///< lane: adds local partial sums before it sends
+  double there = 0.0;        ///< link: sends gradients
+  double sum = 0.0;          ///< lane: adds received gradients, then updates
+  double back = 0.0;         ///< link: sends new weights
 };
 
-/// A worker's part of a network's exchanges.
+/// The costs of one worker in the exchanges of one network.
 struct ExchangePart {
-  int group = 0;  ///< exchanges of one group go together, whatever its members
+  int group = 0;  ///< workers with the same number exchange together
   std::vector<BucketCost> buckets;
-  double open_seconds = 0.0;   ///< of compute, to begin a leaf
-  double close_seconds = 0.0;  ///< and to end it, with its share of what is added up between leaves
+  double open_seconds = 0.0;   ///< compute time to begin a leaf
+  double close_seconds = 0.0;  ///< compute time to end a leaf, early merges included
   double latency_seconds = 0.0;
 };
 
 struct SimulatedWorker {
   SimulatedDevice device;
-  std::size_t list = 0;  ///< that it runs
-  int link = 0;          ///< that it sends by; those that have the same take turns
-  /// As many as micro-batch 1 of its list stands for, where those between the first and the last
-  /// are alike.
+  std::size_t list = 0;  ///< index of the list that it runs
+  int link = 0;          ///< outgoing link; workers with the same number take turns
+  /// Real micro-batches that micro-batch 1 of its list stands for: those between the first and the
+  /// last are alike.
   double middle_microbatches = 1.0;
-  std::map<NetworkId, ExchangePart> parts;  ///< of networks that it holds and that are trained
+  std::map<NetworkId, ExchangePart> parts;  ///< of the trained networks that it holds
 };
 
 struct MessageLink {
   double latency_seconds = 0.0;
   double seconds_per_byte = 0.0;
-  bool is_shared = false;  ///< with all that leaves by the sender's link
-  double sharing = 1.0;    ///< messages that leave by it for one: of workers that are not simulated
+  bool is_shared = false;  ///< whether messages queue on the sender's link
+  double sharing = 1.0;    ///< real messages on the link for each simulated one
 };
 
 class Simulation {
@@ -95,26 +95,26 @@ class Simulation {
   struct Setup {
     BlockCosts::Table costs;
     std::vector<SimulatedWorker> workers;
-    std::vector<std::vector<MessageLink>> links;  ///< from, to; empty without messages
+    std::vector<std::vector<MessageLink>> links;  ///< [sender][receiver]; empty without messages
     double wake_seconds = 0.0;
   };
   explicit Simulation(Setup setup);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// One step more, of each worker's list.
+  /// Runs a step: each worker its list. @throws InvariantError if workers wait for one another
   void run(const Lists& lists);
 
   struct Stretch {
     double seconds = 0.0;
     StepParts parts;
   };
-  /// What has passed since the last call, of the worker that comes last.
+  /// Returns the time and parts of the slowest worker since the last call.
   [[nodiscard]] Stretch take();
 
  private:
   using Message = std::tuple<std::size_t, int, bool, int, int, int, int, int>;
-  /// One worker's part of an exchange.
+  /// The state of one member of an exchange.
   struct Side {
     std::vector<double> ready;  ///< by bucket
     double lane_seconds = 0.0;
@@ -122,23 +122,23 @@ class Simulation {
   };
   struct Exchange {
     std::vector<Side> sides;  ///< by member
-    std::size_t whole = 0;    ///< sides whose gradients are complete
+    std::size_t whole = 0;    ///< members with complete gradients
     double last_ready = 0.0;
-    double done = -1.0;  ///< everywhere; below 0: not known
+    double done = -1.0;  ///< when all members have it; below 0: unknown
   };
   struct Group {
-    std::vector<std::size_t> members;        ///< workers
-    std::vector<const ExchangePart*> parts;  ///< theirs
-    std::vector<Exchange> exchanges;         ///< in their order
+    std::vector<std::size_t> members;        ///< worker numbers
+    std::vector<const ExchangePart*> parts;  ///< by member
+    std::vector<Exchange> exchanges;         ///< oldest first
   };
-  /// A network of a worker.
+  /// A network that a worker holds.
   struct Held {
     const ExchangePart* part = nullptr;
     Group* group = nullptr;
     std::size_t member = 0;
-    std::size_t begun = 0;  ///< exchanges
+    std::size_t begun = 0;  ///< exchanges begun
     std::size_t awaited = 0;
-    bool is_armed = false;  ///< its last backward is still to come
+    bool is_armed = false;  ///< whether the next backward completes the gradients
   };
   struct Worker {
     std::size_t next = 0;
@@ -149,7 +149,7 @@ class Simulation {
     StepParts parts;
   };
 
-  /// @return whether the worker's next instruction could be performed
+  /// @return whether the worker could perform the instruction
   bool perform(std::size_t index, const pipeline::Instruction& at);
   void work(std::size_t index, const pipeline::Instruction& at, Held* held);
   void compute(std::size_t index, double alone);
@@ -159,7 +159,7 @@ class Simulation {
   bool await(std::size_t index, Held& held);
   void wait_for(std::size_t index, const Exchange& exchange, const Side& side);
   void carry_out(Group& group, Exchange& exchange);
-  /// @return when `seconds` of the worker's link are over everywhere
+  /// Occupies the worker's link for `seconds`. @return when the bucket has arrived
   double send_bucket(std::size_t index, double seconds, double latency, Side& side);
   void wake(std::size_t index);
   [[nodiscard]] static Exchange& begun_exchange(Held& held);
@@ -167,14 +167,14 @@ class Simulation {
 
   Setup setup_;
   std::vector<Worker> workers_;
-  std::set<std::pair<double, std::size_t>> ready_;  // workers that go on, by their time
-  std::map<Message, std::pair<std::vector<double>, double>> messages_;  // arrivals, and their wire
+  std::set<std::pair<double, std::size_t>> ready_;  // runnable workers, by their time
+  std::map<Message, std::pair<std::vector<double>, double>> messages_;  // arrivals, wire seconds
   std::map<int, double> link_free_;
   std::map<int, Group> groups_;
   double taken_at_ = 0.0;
 };
 
-/// A step in the mean of many: those of phases that are not in every one by their share.
+/// Returns the mean step. A lazy phase adds its extra seconds divided by its interval.
 [[nodiscard]] Simulation::Stretch mean_step(Simulation::Setup setup, const StepLists& lists);
 
 }  // namespace gangway::plan

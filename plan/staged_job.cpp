@@ -44,7 +44,7 @@ std::vector<Lists> lists_of_steps(const StagedJob& job, const std::vector<std::i
 StepLists step_lists(const StagedJob& job) {
   std::vector<pipeline::Phase> phases = job.phases;
   const std::vector<pipeline::PassShares> shares = shares_of(job, phases);
-  constexpr std::int64_t kUsualStep = 1;  // no interval above 1 divides it
+  constexpr std::int64_t kUsualStep = 1;  // no phase with an interval above 1 runs in it
   StepLists lists{.usual = pipeline::step_schedules(shares, kUsualStep), .lazy = {}};
   for (pipeline::Phase& phase : phases) {
     if (phase.interval > 1) {

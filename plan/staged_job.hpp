@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A job under a layout that a plan considers, as its workers would set it up: the workers of each
-// network, the phases cut where the layout cuts networks, and the very lists of instructions that
-// workers would run. Pure.
+// Sets up a job under a candidate layout as its workers would: the workers of each network, the
+// phases of cut networks, and the lists of instructions that the workers would run. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +20,24 @@ struct StagedJob {
   int workers = 1;
   Layout layout;
   PerNetwork<pipeline::NetworkCuts> cuts;
-  std::vector<pipeline::Phase> phases;  ///< cut
+  std::vector<pipeline::Phase> phases;  ///< with the networks cut
 };
 
 /// @param phases  of the job's recipe, completed, not cut
-/// @throws ConfigError as resolve_layout and pipeline::cut_phases
+/// @throws ConfigError like resolve_layout and pipeline::cut_phases
 [[nodiscard]] StagedJob staged_job(const JobSpec& job, const std::vector<pipeline::Phase>& phases,
                                    const Candidate& candidate);
 
 using Lists = std::vector<std::vector<pipeline::Instruction>>;  // by worker
 
-/// Of each of `steps`. @throws ConfigError as pipeline::PassShares
+/// Returns the lists of each of `steps`. @throws ConfigError like pipeline::PassShares
 [[nodiscard]] std::vector<Lists> lists_of_steps(const StagedJob& job,
                                                 const std::vector<std::int64_t>& steps);
 
-/// Lists of a step of each of several kinds: without lazy phases, and by lazy phase with it alone.
+/// Lists of a step without lazy phases, and for each lazy phase of a step with it alone.
 struct StepLists {
   struct Lazy {
-    int interval = 1;  ///< of the phase
+    int interval = 1;  ///< steps between two runs of the phase
     Lists lists;
   };
   Lists usual;

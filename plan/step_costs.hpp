@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a step of a job costs a worker that holds all networks, and how often things are in one.
-// Pure.
+// Looks up what a step costs a worker that holds all networks, and how often a step updates each
+// network. Pure.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace gangway::plan {
 
-/// Costs of a job, ready to be looked up many times.
+/// Computes the step costs of a job once, for many predictions.
 class StepCosts {
  public:
   StepCosts(const Profile& profile, const std::vector<pipeline::Phase>& phases, const JobSpec& job);
@@ -19,15 +19,15 @@ class StepCosts {
 
   [[nodiscard]] const std::vector<pipeline::Phase>& phases() const { return phases_; }
   [[nodiscard]] const BlockCosts& blocks() const { return blocks_; }
-  /// Of whole networks.
+  /// Returns the node costs of uncut networks.
   [[nodiscard]] const BlockCosts::Table& whole() const { return whole_; }
-  /// Seconds of one micro-batch through all phases of a step, lazy ones by their share.
+  /// Returns the seconds of a micro-batch through all phases. A lazy phase counts 1/interval.
   [[nodiscard]] double microbatch_seconds() const { return microbatch_seconds_; }
-  /// The same on another device than the profiled one.
+  /// Returns the same on `device` instead of the profiled device.
   [[nodiscard]] double microbatch_seconds_on(const SimulatedDevice& device) const;
-  /// Whether an update waits for a norm.
+  /// Whether an update waits for a norm of all workers' gradients.
   [[nodiscard]] bool agrees() const;
-  /// How often `network` is updated in a step, lazy phases by their share.
+  /// Returns the updates of `network` in a step. A lazy phase counts 1/interval.
   [[nodiscard]] double updates_in_step(NetworkId network) const;
 
  private:

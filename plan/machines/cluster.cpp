@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr int kMostDevices = 65'536;
 constexpr std::size_t kMostExceptions = 65'536;
 
-/// Collects what is wrong, each with its place.
+/// Parses a cluster file and collects its problems, each with its place.
 class ClusterReader {
  public:
   ClusterReader(std::string name, fs::path devices)
@@ -51,7 +51,7 @@ class ClusterReader {
                             : fmt::format("{}: {}", name_, message));
   }
 
-  /// Complains of keys that are none of `known`. @return whether it is a map
+  /// Reports keys that are not in `known`. @return whether `map` is a map
   bool require_keys(const YamlNode& map, const std::string& what,
                     const std::vector<std::string>& known) {
     if (map.kind != YamlNode::Kind::kMap) {
@@ -75,7 +75,7 @@ class ClusterReader {
     return found == map.entries.end() ? nullptr : &found->value;
   }
 
-  /// The value of `key` as `parse` reads it; `otherwise` where it is not given or wrong.
+  /// Returns the value of `key` as `parse` reads it; `otherwise` if it is missing or wrong.
   template <typename Value, typename Parse>
   Value value_of(const YamlNode& map, const std::string& key, Value otherwise, const Parse& parse,
                  const char* expected) {
@@ -165,7 +165,7 @@ class ClusterReader {
     std::optional<double> launch_seconds;
   };
 
-  /// What is known of the kind that `device` names.
+  /// Returns the facts about the kind of device that `device` names.
   DeviceFacts device_in(const YamlNode& from) {
     const YamlNode* device = find(from, "device");
     if (device == nullptr) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
-/// A message takes the latency, and its bytes beyond the smallest size what the largest took.
+/// Sets latency from the smallest message, and bandwidth from the extra time of the largest.
 void measure(Link& link, const comm::PathFigures& path) {
   const comm::PathPoint& least = path.points.front();
   const comm::PathPoint& most = path.points.back();
@@ -32,7 +32,7 @@ void measure(Link& link, const comm::PathFigures& path) {
   }
 }
 
-/// Whether `measured` has such a path; `link` is then as it says.
+/// Sets `link` from the path of this kind. @return whether `measured` has such a path
 bool set(Link& link, const comm::Calibration& measured, comm::PathKind kind) {
   const auto path = std::ranges::find(measured.paths, kind, &comm::PathFigures::path);
   const bool is_there = path != measured.paths.end() && !path->points.empty();
@@ -48,7 +48,7 @@ void set_inside(Link& link, const comm::Calibration& measured) {
   }
 }
 
-/// By host of the table, its node; -1: none.
+/// Returns the node of each host of the table; -1: none.
 std::vector<int> nodes_of_hosts(const Cluster& cluster, const std::vector<std::string>& hosts) {
   std::vector<int> nodes;
   for (const std::string& host : hosts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Links as a run found them when it began: every run measures the paths between its workers
-// (comm/calibrate/calibrator.hpp) and leaves what it found in its folder.
+// Applies measured links to a cluster. Every run measures the paths between its workers at its
+// start (comm/calibrate/calibrator.hpp) and writes the result to its folder.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@
 
 namespace gangway::plan {
 
-/// `cluster` with the latency and bandwidth of the paths that were measured: within a host that of
-/// shared memory, else of messages. What was not measured stays as it is.
+/// Returns `cluster` with the latency and bandwidth of the measured paths: of shared memory within
+/// a host, otherwise of messages. Keeps unmeasured links.
 [[nodiscard]] Cluster with_links(Cluster cluster, const comm::Calibration& measured);
 
-/// The same of every pair of hosts whose names are those of nodes; other pairs get what the median
-/// pair has, and `inside` is that of the slowest host. @throws ConfigError where no node is known
+/// Returns `cluster` with the links of host pairs whose names match nodes. Other pairs get the
+/// median pair's, `inside` the slowest host's. @throws ConfigError if no name matches
 [[nodiscard]] Cluster with_links(Cluster cluster, const comm::LinkTable& measured);
 
 /// @param from  a run's folder, its calibration.json, or a profile of several hosts
-/// @throws ConfigError where there is no such file, or it is of something else
+/// @throws ConfigError if there is no such file, or it holds something else
 [[nodiscard]] Cluster with_links_of(Cluster cluster, const std::filesystem::path& from);
 
 }  // namespace gangway::plan

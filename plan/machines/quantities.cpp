@@ -30,7 +30,7 @@ constexpr std::array<Unit, 7> kRateUnits{{{"kbit", 1e3 / 8},
                                           {"GB/s", 1e9},
                                           {"TB/s", 1e12}}};
 
-/// A number and what follows it.
+/// Returns the leading number of `text` and the rest.
 std::optional<std::pair<double, std::string_view>> number_in(const std::string& text) {
   double value = 0.0;
   const char* const end = text.data() + text.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quantities with their units, as cluster files have them. Each is nothing where the text is none.
-// Pure.
+// Parses the quantities of cluster files, with their units. Each function returns nullopt for any
+// other text. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace gangway::plan {
 
-/// "8": from 1.
+/// "8": an integer, at least 1.
 [[nodiscard]] std::optional<int> parse_count(const std::string& text);
-/// "1.5": above 0, finite.
+/// "1.5": finite, above 0.
 [[nodiscard]] std::optional<double> parse_positive(const std::string& text);
-/// The same from 0.
+/// "1.5": finite, at least 0.
 [[nodiscard]] std::optional<double> parse_amount(const std::string& text);
-/// "80GiB", "16GB", "512MiB".
+/// "80GiB", "16GB", "512MiB": bytes.
 [[nodiscard]] std::optional<std::int64_t> parse_bytes(const std::string& text);
 /// "30us", "1.5ms", "2s", "800ns": seconds.
 [[nodiscard]] std::optional<double> parse_seconds(const std::string& text);

@@ -18,7 +18,7 @@ namespace {
       what_if));
 }
 
-/// "NODE/DEVICE=1.5" → a factor, and what it is of.
+/// "NODE/DEVICE=1.5" → the factor and what it applies to.
 struct Factor {
   std::string of;
   double factor = 1.0;
@@ -82,7 +82,7 @@ Cluster without(const Cluster& cluster, const std::vector<int>& lost, const std:
 
 void scale_bandwidth(Link& link, double factor) { link.bytes_per_second *= factor; }
 
-/// "A-B" where names have hyphens, too: the division at which both are nodes.
+/// Splits "A-B" at the hyphen with a node on each side, because names may have hyphens.
 void change_link(Cluster& cluster, const Factor& change, const std::string& what_if) {
   if (change.of == "inside") {
     return scale_bandwidth(cluster.inside, change.factor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cluster as it would be with a slow device, without a node, or with another link. Pure.
+// Changes a cluster for a what-if: a slow device, a lost node, another link. Pure.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gangway::plan {
 
-/// `cluster` as it would be: "slow:NODE/DEVICE=1.5" (or slow:NODE=1.5: all of it), "lost:NODE",
-/// "link:A-B=0.1x", "link:between=0.1x", "link:inside=0.1x".
-/// @throws ConfigError naming what `what_if` lacks
+/// Returns `cluster` with one change: "slow:NODE/DEVICE=1.5" ("slow:NODE=1.5": all its devices),
+/// "lost:NODE", "link:A-B=0.1x", "link:between=0.1x" or "link:inside=0.1x".
+/// @throws ConfigError that says what is wrong with `what_if`
 [[nodiscard]] Cluster with_what_if(Cluster cluster, const std::string& what_if);
 
 }  // namespace gangway::plan

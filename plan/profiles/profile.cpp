@@ -333,7 +333,7 @@ std::string to_json(const Profile& profile) {
 Profile parse_profile(std::string_view text, const std::string& name) {
   try {
     return profile_in(json::parse(text));
-  } catch (const std::exception& error) {  // json's own, and what cannot be
+  } catch (const std::exception& error) {  // errors of the JSON library, and impossible values
     throw ConfigError(
         fmt::format("{}: not a profile ({}); make one with `gangway profile JOB.yaml -o {}`", name,
                     error.what(), name));

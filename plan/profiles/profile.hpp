@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a job costs on one kind of device, as `gangway profile` measures it and `gangway plan` reads
-// it: a JSON file for people and programs. Pure.
+// The costs of a job on one kind of device. `gangway profile` measures and writes them as JSON, and
+// `gangway plan` reads them. Pure except for the files.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace gangway::plan {
 
-/// Of repeated measurements.
+/// Median and scatter of repeated measurements.
 struct Timing {
   double seconds = 0.0;  ///< median
   double scatter = 0.0;  ///< seconds; half the distance between the quartiles
   bool operator==(const Timing&) const = default;
 };
 
-/// Median and scatter of `samples`; zeros where there are none.
+/// Returns the median and scatter of `samples`; zeros if it is empty.
 [[nodiscard]] Timing timing_of(std::vector<double> samples);
 
-/// One kind of instruction of a step, over one micro-batch, as the worker's own code runs it.
+/// The time of one kind of instruction for one micro-batch, run by the worker's own code.
 struct InstructionCost {
   pipeline::Operation operation = pipeline::Operation::kForward;
   std::string network;
@@ -37,23 +37,23 @@ struct InstructionCost {
   bool operator==(const InstructionCost&) const = default;
 };
 
-/// A block of a network alone, over one micro-batch.
+/// The costs of one block of a network for one micro-batch, measured alone.
 struct BlockCost {
   std::string network;
   int block = 0;
   Timing forward;             ///< with its graph
-  Timing input_gradient;      ///< zero where it takes no tensor that has one
-  Timing weight_gradient;     ///< what it costs on top of the input gradient
-  std::int64_t kept_bytes{};  ///< live behind the forward for its backward, what it makes included
+  Timing input_gradient;      ///< zero if no input of the block has a gradient
+  Timing weight_gradient;     ///< extra time on top of the input gradient
+  std::int64_t kept_bytes{};  ///< kept from forward to backward, the block's outputs included
   std::int64_t output_bytes{};
   std::int64_t parameters{};
   bool operator==(const BlockCost&) const = default;
 };
 
-/// Gradients that are reduced together.
+/// A bucket: gradients that are reduced together.
 struct BucketSize {
   std::int64_t elements = 0;  ///< of the arena
-  int first_block = 0;        ///< of the network, whose gradients it awaits last
+  int first_block = 0;        ///< block of the network whose gradients complete the bucket
   bool operator==(const BucketSize&) const = default;
 };
 
@@ -69,19 +69,19 @@ struct NetworkCost {
   bool operator==(const NetworkCost&) const = default;
 };
 
-/// What a host's memory holds.
+/// The memory of the profiled process in the host, by use.
 struct MemoryCost {
   std::int64_t process_bytes = 0;  ///< resident before the job's tensors: programs and libraries
-  std::int64_t working_bytes = 0;  ///< peak of what a step's compute has alive beside the arenas
-  /// Peak resident of a worker alone that none of the others explains: allocator, batches, queues.
+  std::int64_t working_bytes = 0;  ///< peak of tensors of a step's compute, arenas excluded
+  /// Rest of the peak resident bytes of a worker alone: allocator, batches, queues.
   std::int64_t other_bytes = 0;
   bool operator==(const MemoryCost&) const = default;
 };
 
 struct Profile {
-  std::string job;         ///< file it was measured of
-  std::string costs_hash;  ///< costs_fingerprint() of it
-  std::string model_hash;  ///< model_fingerprint()
+  std::string job;         ///< file of the profiled job
+  std::string costs_hash;  ///< costs_fingerprint() of the job
+  std::string model_hash;  ///< model_fingerprint() of the job
   std::string date;        ///< UTC
   std::string host;
   std::string processor;
@@ -94,45 +94,45 @@ struct Profile {
   std::vector<NetworkCost> networks;
   std::vector<InstructionCost> instructions;
   std::vector<BlockCost> blocks;
-  /// Factor of compute time where so many workers compute on the host at once: [0] is 1.
+  /// Factor of compute time while i + 1 workers compute on the host; [0] is 1.
   std::vector<double> together{1.0};
   Timing step;  ///< of one worker alone, all phases once, `step_microbatches` micro-batches
   int step_microbatches = 1;
   double data_seconds_per_image = 0.0;  ///< of one loader thread
-  double add_seconds_per_byte = 0.0;    ///< of adding one arena to another, by bytes of one
-  double wake_seconds = 0.0;            ///< until the communicating thread has answered compute
+  double add_seconds_per_byte = 0.0;    ///< of adding one arena to another, per byte of one
+  double wake_seconds = 0.0;            ///< until the lane has answered the compute thread
   MemoryCost memory;
-  std::optional<comm::LinkTable> links;  ///< of the hosts that it was measured for
-  /// Of the job's own step, which no planner opens; else none.
+  std::optional<comm::LinkTable> links;  ///< between the profiled hosts
+  /// Phases of the job's own Python step, which no planner opens; otherwise empty.
   std::vector<OwnPhase> own_phases = {};
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const NetworkCost& network(const std::string& name) const;
-  /// Of `instruction`; zero of those that cost nothing by themselves.
+  /// Returns the time of `instruction`; zero if the instruction costs nothing by itself.
   [[nodiscard]] Timing cost_of(const pipeline::Instruction& instruction,
                                const PerNetwork<std::string>& names) const;
 };
 
-/// When each bucket of `network` is ready in its last backward, as shares of that: blocks go from
-/// the last to the first.
+/// Returns the shares of `network`'s last backward after which each bucket is ready. The backward
+/// runs from the last block to the first.
 [[nodiscard]] std::vector<double> ready_shares(const Profile& profile, const NetworkCost& network);
 
-/// Equal for jobs whose micro-batches cost the same: everything that decides weights but the seed,
-/// how many micro-batches there are, how long it trains, and rates.
+/// Returns a hash that is equal for jobs whose micro-batches cost the same. Covers all settings
+/// that decide weights, except seed, number of micro-batches, training length and rates.
 [[nodiscard]] std::string costs_fingerprint(const JobSpec& job);
 
 [[nodiscard]] std::string to_json(const Profile& profile);
 /// @param name  of the file, for messages
-/// @throws ConfigError where `text` is no profile, one line with the remedy
+/// @throws ConfigError if `text` is no profile; one line with the remedy
 [[nodiscard]] Profile parse_profile(std::string_view text, const std::string& name);
-/// @throws ConfigError where it cannot be read
+/// @throws ConfigError if the file cannot be read
 [[nodiscard]] Profile read_profile(const std::filesystem::path& file);
-/// @throws ConfigError, one line with the remedy, where `profile` was measured of another job.
+/// @throws ConfigError, one line with the remedy, if `profile` was measured with another job
 void require_fitting(const Profile& profile, const std::string& file, const JobSpec& job);
 
-/// Where `gangway profile` leaves it and `gangway plan` looks: beside the caller, named by the job.
+/// Returns the file, named after the job and in the current folder, that `gangway profile` writes.
 [[nodiscard]] std::filesystem::path default_profile_file(const std::filesystem::path& job_file);
-/// The first that exists: in the job file's folder, or here, where `gangway profile` leaves it.
+/// Returns the first profile that exists: in the job file's folder, or in the current folder.
 [[nodiscard]] std::optional<std::filesystem::path> find_profile(
     const std::filesystem::path& job_file);
 

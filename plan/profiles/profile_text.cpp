@@ -47,7 +47,7 @@ std::string blocks_table(const Profile& profile) {
   return table.text();
 }
 
-/// Measured whole, and the blocks that it consists of.
+/// Sums of measured passes and of the blocks in them.
 struct Compared {
   double measured = 0.0;
   double blocks = 0.0;
@@ -155,7 +155,7 @@ SumOfBlocks sum_of_blocks(const Profile& profile, const std::string& network,
       continue;
     }
     sum.forward_seconds += block.forward.seconds;
-    // The first block computes no gradient of the data.
+    // The first block computes no input gradient, unless an earlier node needs it.
     sum.backward_seconds += block.block > 0 || goes_on ? block.input_gradient.seconds : 0.0;
     sum.backward_seconds += is_trained ? block.weight_gradient.seconds : 0.0;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A profile as people read it. Pure.
+// Formats a profile as text for people. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace gangway::plan {
 
-/// What the blocks of `pass`'s application `node` cost together, by the profile: its forward, and
-/// its backward where a gradient goes through it.
+/// Sum of the profiled block times of one application of a network: node `node` of `pass`. Includes
+/// the backward if a gradient goes through the application.
 struct SumOfBlocks {
   double forward_seconds = 0.0;
   double backward_seconds = 0.0;
@@ -20,7 +20,7 @@ struct SumOfBlocks {
                                         const pipeline::Phase& phase, const pipeline::Pass& pass,
                                         int node);
 
-/// Tables of blocks, passes and networks, each line ended.
+/// Returns tables of blocks, passes and networks. Every line ends with a newline.
 [[nodiscard]] std::string profile_text(const Profile& profile,
                                        const std::vector<pipeline::Phase>& phases,
                                        const JobSpec& job);

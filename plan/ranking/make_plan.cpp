@@ -25,19 +25,19 @@ JobSpec with_phases(JobSpec job, const Profile& profile) {
   return job;
 }
 
-/// Checked before the members that are made of it.
+/// Returns `profile` if it fits the job. Checks it before other members use it.
 Profile fitting(Profile profile, const std::string& name, const JobSpec& job) {
   require_fitting(profile, name, job);
   return profile;
 }
 
-/// Of the job as its layout stands.
+/// Predicts the job under its own layout.
 Prediction predict_placed(const PlanInput& input, int workers) {
   const Candidate candidate = placed_candidate(input.job, workers);
   return candidate.is_whole() ? predict(input, candidate) : StagePlanner(input).predict(candidate);
 }
 
-/// The host that was profiled, as if it had a device for each of `workers`.
+/// Returns the profiled host, extended to at least `workers` devices.
 Cluster grown_host(const Profile& profile, int workers) {
   Cluster host = profiled_host(profile);
   if (host.num_devices() < workers) {
@@ -49,8 +49,8 @@ Cluster grown_host(const Profile& profile, int workers) {
 }  // namespace
 
 Cluster profiled_host(const Profile& profile) {
-  // Messages within a host are copies, at the speed at which one core adds. Between GPUs, where no
-  // figure is measured: no faster than PCI Express.
+  // A message within a host is a copy, as fast as one core adds. No profile measures links between
+  // GPUs: assume PCI Express.
   constexpr double kFastest = 1e10;
   if (profile.devices > 0) {
     return {

@@ -22,26 +22,26 @@ struct PlanOptions {
   std::filesystem::path profile;  ///< empty: default_profile_file()
   std::filesystem::path cluster;  ///< empty: the host that was profiled
   std::filesystem::path devices;  ///< folder of kinds of devices that a cluster file may name
-  std::filesystem::path links;    ///< a run's folder, whose measured links are meant; empty: none
+  std::filesystem::path links;    ///< run folder whose measured links to use; empty: none
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number
   std::size_t rows = 10;
-  bool whole = false;  ///< whether networks apart and stages are left out
-  bool as_is = false;  ///< whether the job's own layout alone is predicted, of `workers`
-  std::filesystem::path schedule;  ///< folder of the first layout's lists; "-": printed
+  bool whole = false;  ///< whether to rank only data-parallel layouts
+  bool as_is = false;  ///< whether to predict only the job's own layout, of `workers`
+  std::filesystem::path schedule;  ///< folder for the first layout's lists; "-": standard output
   bool json = false;
-  std::string program = "gangway";  ///< as it was typed, for the command that is printed
+  std::string program = "gangway";  ///< as the user typed it, for the printed command
 };
 
-/// The host that `profile` was measured on: a device a core, and memory shared among them.
+/// Returns the profiled host with its GPUs, or with a device for every `threads` cores.
 [[nodiscard]] Cluster profiled_host(const Profile& profile);
-/// All hosts whose links it has, each taken to be like that one; without links that one alone.
+/// Returns all hosts of the profile's links, each like the profiled one; without links only that.
 [[nodiscard]] Cluster profiled_hosts(const Profile& profile);
 
-/// A job with all that a prediction needs, read and checked.
+/// Owns a job and all inputs of a prediction, read and checked.
 class Planner {
  public:
-  /// @throws ConfigError where the profile is of another job
+  /// @throws ConfigError if the profile belongs to another job
   Planner(JobSpec job, Profile profile, const std::string& profile_name, Cluster cluster);
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
@@ -54,21 +54,21 @@ class Planner {
   StepCosts costs_;
 };
 
-/// What a plan for the machine of the profile would rank first.
+/// Returns the layout that a plan for the profiled host ranks first.
 /// @param job      with the overrides and environment of its run
 /// @param workers  0: any number
-/// @throws ConfigError, also where no layout fits into memory
+/// @throws ConfigError, also if no layout fits into memory
 [[nodiscard]] Candidate first_layout(const JobSpec& job, const std::filesystem::path& profile,
                                      int workers);
 
-/// The memory that a plan by `profile` predicts for `job` as its layout stands, of the worker that
-/// needs most. Nullopt where the profile cannot be read, is of another job, or of a machine with
-/// fewer devices than `workers`.
+/// Returns the memory that `profile` predicts for `job` under its own layout, of the worker that
+/// needs most. Returns nullopt if the profile cannot be read, belongs to another job, or is of a
+/// machine with fewer devices than `workers`.
 [[nodiscard]] std::optional<WorkerMemory> planned_memory(const JobSpec& job,
                                                          const std::filesystem::path& profile,
                                                          int workers);
 
-/// @return exit code. @throws ConfigError
+/// Makes a plan and prints it. @return exit code. @throws ConfigError
 [[nodiscard]] int make_plan(const PlanOptions& options, const Environment& environment);
 
 }  // namespace gangway::plan

@@ -21,13 +21,13 @@ using report::Table;
 
 constexpr double kMilliseconds = 1e3;
 
-/// Of the step that no micro-batch is computed in.
+/// Returns `seconds` as a share of the step.
 double share_of_step(double seconds, const Prediction& prediction) {
   const double all = prediction.parts.total();
   return all > 0.0 ? seconds / all : 0.0;
 }
 
-/// Differences of sums may be a little below nothing.
+/// Sets negative shares to 0: rounding makes differences of sums negative.
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100.0 * std::max(0.0, share));
 }
@@ -37,7 +37,7 @@ std::string memory_text(const Prediction& one) {
   return fmt::format("{:.0f} MiB{}", mebibytes, one.fits ? "" : " !");
 }
 
-/// Nodes without measured times.
+/// Returns the nodes without measured times.
 std::vector<const ClusterNode*> guessed_nodes(const Cluster& cluster) {
   std::vector<const ClusterNode*> guessed;
   for (const ClusterNode& node : cluster.nodes) {
@@ -48,7 +48,7 @@ std::vector<const ClusterNode*> guessed_nodes(const Cluster& cluster) {
   return guessed;
 }
 
-/// What is behind the word in the table; nothing where all was measured.
+/// Explains the word "guess" in the table; empty if all times are measured.
 std::string guess_text(const PlanInput& input) {
   const std::vector<const ClusterNode*> nodes = guessed_nodes(input.cluster);
   if (nodes.empty()) {
@@ -71,7 +71,7 @@ std::string guess_text(const PlanInput& input) {
           : "");
 }
 
-/// Why devices are left over, where that is for want of micro-batches; nothing where it is not.
+/// Explains devices that are idle for lack of micro-batches; empty if none are.
 std::string idle_text(const Prediction& best, const PlanInput& input) {
   const int microbatches = input.job.training.microbatches;
   const int devices = input.cluster.num_devices();
@@ -139,7 +139,7 @@ std::string first_text(const Prediction& best) {
       mebibytes(memory.working_bytes), mebibytes(memory.other_bytes));
 }
 
-/// Why forwards are made again; nothing where they are not.
+/// Explains why the layout recomputes forwards; empty if it does not.
 std::string recompute_text(const Prediction& best) {
   if (!best.candidate.choice.recompute) {
     return "";
@@ -151,7 +151,7 @@ std::string recompute_text(const Prediction& best) {
       static_cast<double>(best.memory_limit) / kMebibyte);
 }
 
-/// That stages need more memory than a worker with whole networks would; nothing where they do not.
+/// Says that stages need more memory than a worker with whole networks; empty if they do not.
 std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
   if (!best.candidate.has_stages()) {
     return "";
@@ -167,7 +167,7 @@ std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
       static_cast<double>(staged) / kMebibyte, static_cast<double>(whole) / kMebibyte);
 }
 
-/// What the command reads of hosts, where there are several; they come in the order of their speed.
+/// Returns the hostfile for the command if there are several hosts, fastest first.
 std::string hostfile_text(const std::vector<HostSlots>& hosts) {
   constexpr std::size_t kMostNames = 8;
   std::vector<std::string> lines;
@@ -180,7 +180,7 @@ std::string hostfile_text(const std::vector<HostSlots>& hosts) {
                      fmt::join(lines, ", "), more == 0 ? "" : fmt::format(", and {} more", more));
 }
 
-/// What to do to run it, as it is typed.
+/// Returns the command that runs the layout.
 std::string command_text(const Candidate& candidate, const PlanInput& input,
                          const TypedJob& typed) {
   const std::vector<HostSlots> hosts = hosts_of(candidate, input.cluster);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A plan as people and as programs read it. Pure.
+// Formats a plan as text for people and as JSON for programs. Pure.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace gangway::plan {
 
-/// The job as the user typed it.
+/// The job as the user typed it, for the command that runs the layout.
 struct TypedJob {
   std::string file;
   std::vector<std::string> overrides = {};
   std::string program = "gangway";
 };
 
-/// The ranking, why the rows behind the first lose, what the first one's step goes to, and how to
-/// run it. Each line ended. @param typed  for the command
+/// Returns the ranking, why the other rows lose, the parts of the first row's step, and the command
+/// that runs it. Every line ends with a newline. @param typed  for the command
 [[nodiscard]] std::string plan_text(const Search& search, const PlanInput& input,
                                     const TypedJob& typed);
 
-/// The same as one JSON object.
+/// Returns the same facts as one JSON object.
 [[nodiscard]] std::string plan_json(const Search& search, const PlanInput& input,
                                     const TypedJob& typed);
 

@@ -17,12 +17,12 @@ namespace {
 
 /// Share of a step below which two layouts count as equal.
 constexpr double kSame = 1e-3;
-/// Rows that are ranked at least, of which a ranking may show fewer: their lists are tried in each
-/// order.
+/// Minimum number of ranked rows, even if the user asks for fewer. The search tries each order of
+/// their lists.
 constexpr std::size_t kLeastRows = 4;
 
-/// Numbers of workers that could be best: of those with the same largest share, the fewest; and all
-/// devices, because the user pays for all of them.
+/// Returns the worker counts that could be best: the fewest of each largest share, and all devices,
+/// because the user pays for all of them.
 std::vector<int> worker_counts(const PlanInput& input) {
   const int microbatches = input.job.training.microbatches;
   const int most = std::min(input.cluster.num_devices(), microbatches);
@@ -38,7 +38,7 @@ std::vector<int> worker_counts(const PlanInput& input) {
   return counts;
 }
 
-/// The ways in which so many workers can be run, each with all networks.
+/// Returns the data-parallel layouts of `workers` workers.
 std::vector<Candidate> whole_candidates(int workers, const PlanInput& input) {
   if (workers == 1) {
     return {whole_candidate(input.job, 1)};
@@ -56,13 +56,13 @@ std::vector<Candidate> whole_candidates(int workers, const PlanInput& input) {
   return candidates;
 }
 
-/// In the order of the ranking. Where two are as fast, fewer workers, and what comes first.
+/// Orders the ranking. Of equally fast layouts, fewer workers come first, then the earlier one.
 bool is_before(const Prediction& a, const Prediction& b) {
   return std::tuple(!a.fits, a.step_seconds, a.candidate.workers) <
          std::tuple(!b.fits, b.step_seconds, b.candidate.workers);
 }
 
-/// Whether `known` is the same rows with other lists, or the same lists, as fast and no larger.
+/// Whether `known` has the same rows, in any order of lists, is as fast and no larger.
 bool is_as_good_in_another_order(const Prediction& known, const Prediction& other) {
   Candidate same = other.candidate;
   same.choice.schedule = known.candidate.choice.schedule;
@@ -89,14 +89,14 @@ void require_possible(const PlanInput& input, const SearchOptions& options) {
 
 namespace {
 
-/// The best so far.
+/// Tries layouts and keeps the best ones.
 class Ranking {
  public:
   Ranking(const PlanInput& input, std::size_t most) : input_(input), most_(most) {}
 
-  /// Each worker all networks.
+  /// Tries a data-parallel layout.
   void try_whole(const Candidate& candidate) { (void)try_layout(candidate); }
-  /// Networks apart and stages. Where they do not fit: what holds less, and is slower.
+  /// Tries networks apart and stages. If they do not fit, tries slower variants with less memory.
   void try_stages(int workers) {
     StagePlanner::Candidates candidates = stages().candidates(workers);
     search_.left_out += candidates.left_out;
@@ -120,7 +120,7 @@ class Ranking {
       }
     }
   }
-  /// Of the rows that are ranked, the other orders of their lists, where these are faster or hold
+  /// Tries the other orders of the ranked rows' lists, and keeps those that are faster or hold
   /// less.
   void try_schedules() {
     const std::vector<Prediction> ranked = search_.ranking;
@@ -140,8 +140,8 @@ class Ranking {
     bool fits = false;
     std::int64_t bytes = 0;
   };
-  /// @param kept_bytes  what it would hold without layout.recompute, where it has that
-  /// @return nothing where it cannot be among the first
+  /// @param kept_bytes  memory without layout.recompute, if the layout has it
+  /// @return nullopt if the layout cannot enter the ranking
   std::optional<Tried> try_layout(const Candidate& candidate, std::int64_t kept_bytes = 0) {
     std::vector<Prediction>& ranking = search_.ranking;
     if (ranking.size() == most_ && ranking.back().fits &&
@@ -163,7 +163,7 @@ class Ranking {
     }
     return tried;
   }
-  /// With what networks make inside made again, in every order.
+  /// Tries the layout with recompute, in every order.
   void try_again(Candidate candidate, const Tried& kept) {
     candidate.choice.recompute = true;
     (void)try_layout(candidate, kept.bytes);
@@ -192,7 +192,7 @@ class Ranking {
   Search search_;
 };
 
-/// Of rows of stages and networks apart: all devices, and so few that each number can be tried.
+/// Returns worker counts for stages and networks apart: all devices, and each small number.
 std::vector<int> staged_counts(const PlanInput& input, int workers) {
   constexpr int kFew = 8;
   if (workers > 0) {
@@ -215,7 +215,7 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
   const int workers = options.workers;
   const std::vector<int> counts = workers > 0 ? std::vector{workers} : worker_counts(input);
   Ranking ranking(input, std::max(options.rows, kLeastRows));
-  // Most workers first: what they reach prunes those that cannot.
+  // Start with most workers: their times prune slower layouts.
   for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
     if (*count > input.job.training.microbatches) {
       continue;
@@ -224,7 +224,7 @@ Search search_layouts(const PlanInput& input, const SearchOptions& options) {
       ranking.try_whole(candidate);
     }
   }
-  // A step of the user's own calls all networks.
+  // A Python step of the job calls all networks.
   if (options.shapes == Shapes::kAll && !input.job.training.step.is_python()) {
     for (const int count : staged_counts(input, workers)) {
       ranking.try_stages(count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The best layouts of a job on a cluster. Pure.
+// Searches the best layouts of a job on a cluster. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace gangway::plan {
 
 struct Search {
-  std::vector<Prediction> ranking;  ///< fastest first; those that fit before those that do not
+  std::vector<Prediction> ranking;  ///< layouts that fit before the others, then fastest first
   std::size_t simulated = 0;
-  std::size_t pruned = 0;    ///< which could not be among the first
-  std::size_t left_out = 0;  ///< not simulated: rows that are not alike, of many workers
+  std::size_t pruned = 0;    ///< not simulated: they cannot enter the ranking
+  std::size_t left_out = 0;  ///< not simulated: unequal rows of too many workers
 };
 
 enum class Shapes {
-  kWhole,  ///< data parallel alone
-  kAll,    ///< networks apart and stages too, as far as the job's rules allow them
+  kWhole,  ///< data-parallel layouts only
+  kAll,    ///< also networks apart and stages, as far as the job's rules allow
 };
 
 struct SearchOptions {
@@ -28,11 +28,11 @@ struct SearchOptions {
   Shapes shapes = Shapes::kWhole;
 };
 
-/// @throws ConfigError where the cluster has fewer devices than `workers`, or the job fewer
-/// micro-batches
+/// Ranks the layouts of a job. @throws ConfigError if `workers` exceeds the devices of the cluster
+/// or the micro-batches of the job
 [[nodiscard]] Search search_layouts(const PlanInput& input, const SearchOptions& options);
 
-/// Why `other` is behind `best`, in a few words: "wire +12 %", "does not fit: 9.1 of 8.0 GiB".
+/// Says why `other` is behind `best`: "wire +12 %", "does not fit: 9.1 of 8.0 GiB".
 [[nodiscard]] std::string why_behind(const Prediction& other, const Prediction& best);
 
 }  // namespace gangway::plan

@@ -9,7 +9,7 @@
 namespace gangway::plan {
 namespace {
 
-/// Costs of any run of a chain's blocks.
+/// Computes the cost of any run of a chain's blocks.
 class Runs {
  public:
   explicit Runs(const ChainCosts& chain) : ends_(chain.ends) {
@@ -19,7 +19,7 @@ class Runs {
     }
   }
   [[nodiscard]] int size() const { return static_cast<int>(until_.size()) - 1; }
-  /// Of the blocks [begin, end), and of ending there and at `begin`.
+  /// Returns the cost of blocks [begin, end) and of the cuts at both ends.
   [[nodiscard]] double cost(int begin, int end) const {
     return until_[static_cast<std::size_t>(end)] - until_[static_cast<std::size_t>(begin)] +
            end_cost(begin) + end_cost(end);
@@ -35,11 +35,11 @@ class Runs {
 
 struct Best {
   double dearest = std::numeric_limits<double>::infinity();
-  int first = 0;   ///< of the last stage, in the one chain
-  int second = 0;  ///< and in the other
+  int first = 0;   ///< begin of the last stage in the first chain
+  int second = 0;  ///< begin of the last stage in the second chain
 };
 
-/// Both chains at once: what is short of one stage in the one may be made up for in the other.
+/// Cuts two chains at once: one chain's small run makes up for the other's large run.
 class PairSearch {
  public:
   PairSearch(const ChainCosts& first, const ChainCosts& second, int stages)
@@ -95,10 +95,10 @@ class PairSearch {
   std::vector<std::vector<Best>> table_;  // by stages, then ends
 };
 
-/// As it is from its end.
+/// Returns the chain in reverse order.
 ChainCosts reversed(const ChainCosts& chain) {
   ChainCosts turned{.blocks = {chain.blocks.rbegin(), chain.blocks.rend()}, .ends = {}};
-  // Behind block i of the turned chain it is cut before what was block n - 1 - i.
+  // A cut behind block i of the reversed chain is a cut before original block n - 1 - i.
   for (std::size_t i = 1; i < chain.ends.size(); ++i) {
     turned.ends.push_back(chain.ends[chain.ends.size() - 1 - i]);
   }
@@ -114,7 +114,7 @@ std::vector<std::vector<int>> best_cuts(const std::vector<ChainCosts>& chains, i
   if (chains.size() == 2) {
     return PairSearch(chains[0], chains[1], stages).cuts();
   }
-  // One by itself, beside a chain of blocks that cost nothing; several each by itself.
+  // Pairs a single chain with a chain of free blocks; cuts each of several chains alone.
   std::vector<std::vector<int>> cuts;
   for (const ChainCosts& chain : chains) {
     if (chains.size() == 1) {

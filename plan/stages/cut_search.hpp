@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where networks are cut so that the dearest stage costs least, by what a profile measured of their
-// blocks: dynamic programming over the ends of the stages. Pure.
+// Finds the cuts of networks that make the busiest stage cheapest, by the profiled costs of their
+// blocks. Dynamic programming over the ends of the stages. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,41 +10,41 @@
 
 namespace gangway::plan {
 
-/// What a run of blocks costs, as sums of what its blocks cost, and what ending it there does.
+/// The costs of a chain of blocks. A run of them costs their sum, plus the costs of its two ends.
 struct ChainCosts {
   std::vector<double> blocks;  ///< by block
-  std::vector<double> ends;    ///< by block: where the chain is cut behind it
+  std::vector<double> ends;    ///< by block: cost of a cut behind it
 };
 
-/// By chain, the blocks with which the second stage and those behind it begin. Stage i has run i of
-/// every chain. Among as good ones, the first.
-/// @pre one chain or more, each of at least `stages` blocks
+/// Returns, by chain, the first block of each stage but the first. Stage i has run i of every
+/// chain. Of equally good cuts, returns the first.
+/// @pre at least one chain; each has at least `stages` blocks
 [[nodiscard]] std::vector<std::vector<int>> best_cuts(const std::vector<ChainCosts>& chains,
                                                       int stages);
 
-/// Each chain as if it were alone.
+/// Returns the best cuts of each chain, without regard to the other chains.
 [[nodiscard]] std::vector<std::vector<int>> cuts_alone(const std::vector<ChainCosts>& chains,
                                                        int stages);
 
 enum class CutGoal {
-  kTime,    ///< the seconds of the busiest stage, messages included
-  kMemory,  ///< the bytes of the fullest
+  kTime,    ///< minimizes the seconds of the busiest stage, messages included
+  kMemory,  ///< minimizes the bytes of the fullest stage
 };
 
 struct CutQuestion {
-  std::vector<NetworkId> networks;  ///< that are cut
+  std::vector<NetworkId> networks;  ///< to cut
   int stages = 2;
-  /// Of two networks: in a V the second one's first blocks are beside the first one's last.
+  /// For two networks: a V puts the second's first blocks on the stage of the first's last blocks.
   StagePlacement placement = StagePlacement::kLoop;
-  /// Each network as if it were alone: then every phase is shared out well, whichever it trains.
-  /// Else what one network's chunks take less is made up for by the other's, over all phases.
+  /// Whether to cut each network as if it were alone, which balances every phase. Otherwise a
+  /// stage's small chunk of one network makes up for its large chunk of the other.
   bool are_alone = false;
   CutGoal goal = CutGoal::kTime;
   double seconds_per_byte = 0.0;  ///< of the links between stages
   int microbatches = 1;           ///< that a stage keeps at once
-  double weights_factor = 4.0;    ///< bytes resident for one of a weight: gradients, moments
+  double weights_factor = 4.0;    ///< resident bytes per byte of weights: gradients, moments
 };
-/// As best_cuts, of the networks asked about.
+/// Returns cuts like best_cuts, for the networks of `question`.
 [[nodiscard]] std::vector<std::vector<int>> cuts_by(const BlockCosts& costs,
                                                     const CutQuestion& question);
 

@@ -12,12 +12,12 @@ namespace {
 using pipeline::Instruction;
 using pipeline::Operation;
 
-/// Of a micro-batch in a pass: what it was given or made without a graph stays until its end.
+/// Identifies a micro-batch's pass. Inputs and tensors without a graph stay until its end.
 auto pass_of(const Instruction& at) {
   return std::tuple(at.phase, at.repeat, at.pass, at.microbatch);
 }
 
-/// What carries out, or goes back through, one node of it.
+/// Identifies one node of that pass, for its forward and its backward.
 auto place_of(const Instruction& at) {
   return std::tuple(at.phase, at.repeat, at.pass, at.microbatch, at.node);
 }
@@ -53,8 +53,8 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
              [static_cast<std::size_t>(at.node)];
     const bool is_again = recomputed.contains(place_of(at));
     const bool is_kept = node.kept_bytes > 0 && !is_again;
-    // Twice: between what is kept the allocator seldom finds room where the forward had it the
-    // first time (a worker that was predicted to need 356 MiB with it once needed 383).
+    // Count twice: the allocator seldom reuses the first forward's gaps between kept tensors (a
+    // worker with a prediction of 356 MiB, counted once, needed 383).
     const std::int64_t inside = is_again ? 2 * node.kept_bytes : 0;
     switch (at.operation) {
       case Operation::kForward:

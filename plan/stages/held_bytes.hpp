@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a worker holds beside arenas while it runs its list: forwards that wait for their backwards,
-// tensors that others sent. Pure.
+// Computes the bytes that a worker holds beside its arenas while it runs its list: forwards that
+// wait for their backwards, and received tensors. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gangway::plan {
 
-/// At most, over a step.
+/// Returns the maximum over a step.
 [[nodiscard]] std::int64_t most_held_bytes(const std::vector<pipeline::Instruction>& list,
                                            const BlockCosts::Table& costs);
 

@@ -17,13 +17,12 @@ namespace gangway::plan {
 namespace {
 
 constexpr std::array kStages{2, 3, 4, 6, 8};
-/// Of layouts whose rows are not alike, all workers are simulated.
+/// Maximum workers of a layout with unequal rows: the simulation needs all of them.
 constexpr int kMostShown = 16;
-/// Fewer micro-batches than these are simulated as they are; of more, so many, and from there on
-/// each more takes as long as one did between two thirds of them and all.
+/// Maximum of simulated micro-batches. Each further one takes as long as one of the last third.
 constexpr int kFewMicrobatches = 24;
 
-/// Of a step of the shown part.
+/// A simulated step of the shown part.
 struct Simulated {
   double seconds = 0.0;
   StepParts parts;
@@ -31,7 +30,7 @@ struct Simulated {
   std::vector<std::int64_t> held_bytes;  ///< by shown worker
 };
 
-/// `low` of so many micro-batches and `high` of so many more, carried on to `at`.
+/// Extrapolates linearly: `share` 0 gives `low`, 1 gives `high`.
 double carried_on(double low, double high, double share) { return low + (high - low) * share; }
 
 Simulated carried_on(const Simulated& low, const Simulated& high, double share) {
@@ -241,7 +240,7 @@ StagePlanner::Candidates StagePlanner::candidates(int workers) const {
       const bool are_all = networks.size() == input_.job.networks.size();
       const bool have_blocks = std::ranges::all_of(
           networks, [&](NetworkId id) { return costs_.num_blocks(id) >= stages; });
-      // What is not cut is on all workers, each with micro-batches of its own.
+      // All workers hold an uncut network, each with micro-batches of its own.
       if (have_blocks && (are_all || workers <= microbatches)) {
         offer(cut_candidate(workers, stages, networks, StagePlacement::kLoop, false));
         if (networks.size() > 1) {

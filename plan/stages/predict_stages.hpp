@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Predictions for layouts in which workers do not have all networks, or not whole ones: the very
-// lists that their workers run, simulated. Pure.
+// Predicts layouts in which workers hold only some networks, or chunks of them. Simulates the lists
+// that the workers would run. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,38 @@
 
 namespace gangway::plan {
 
-/// What is looked up for many layouts of one job. Borrows what it is made of.
+/// Proposes and predicts the stage layouts of one job. Borrows its inputs.
 class StagePlanner {
  public:
   explicit StagePlanner(const PlanInput& input);
 
   struct Candidates {
     std::vector<Candidate> layouts;
-    std::size_t left_out = 0;  ///< too large to be simulated in no time
+    std::size_t left_out = 0;  ///< too large to simulate quickly
   };
-  /// Those of `workers` workers that could be worth it, and that workers would not refuse: each
-  /// network on workers of its own, by what they compute, and rows of stages, of all networks or
-  /// of one, in a loop and in a V, cut where the busiest stage has least to do.
+  /// Returns the layouts of `workers` workers that could be fast and that workers accept. Each
+  /// network has its own workers, by its compute; or rows of stages cut all networks or one, in a
+  /// loop or a V, so that the busiest stage has least to do.
   [[nodiscard]] Candidates candidates(int workers) const;
-  /// The same rows with the other orders of forwards and backwards.
+  /// Returns the same rows with the other orders of forwards and backwards.
   [[nodiscard]] static std::vector<Candidate> with_other_schedules(const Candidate& candidate);
-  /// With no more micro-batches under way than twice the number of stages, half of that and so on
-  /// down to one. They hold less, and take longer.
+  /// Returns variants with fewer micro-batches in flight: twice the number of stages, then half of
+  /// that, and so on to one. They hold less memory and take longer.
   [[nodiscard]] static std::vector<Candidate> with_less_in_flight(const Candidate& candidate);
-  /// Cut where the fullest stage holds least; the same layout where that is where it is cut.
+  /// Returns the layout with cuts at which the fullest stage holds least; may be the same cuts.
   [[nodiscard]] Candidate with_least_memory(Candidate candidate) const;
 
-  /// @pre any shape; of kWhole one worker, or a few: all of them are simulated
+  /// Simulates every worker of a kWhole layout. @pre any shape; kWhole only with a few workers
   [[nodiscard]] Prediction predict(const Candidate& candidate) const;
-  /// What no schedule goes below: what the busiest worker computes.
+  /// Returns a lower bound of step seconds: the compute of the busiest worker.
   [[nodiscard]] double least_seconds(const Candidate& candidate) const;
 
  private:
-  /// Without a placement of networks.
+  /// Returns a candidate that places no networks.
   [[nodiscard]] Candidate unplaced(int workers) const;
-  /// Nothing where there are too few networks, or workers, or micro-batches.
+  /// Returns nullopt if there are too few networks, workers or micro-batches.
   [[nodiscard]] std::optional<Candidate> apart_candidate(int workers) const;
-  /// @param are_alone  CutQuestion
+  /// @param are_alone  as in CutQuestion
   [[nodiscard]] Candidate cut_candidate(int workers, int stages,
                                         const std::vector<NetworkId>& networks,
                                         StagePlacement placement, bool are_alone) const;
@@ -53,7 +53,7 @@ class StagePlanner {
 
   PlanInput input_;
   const BlockCosts& costs_;
-  /// Of a step's compute beside what waits for a backward: gradients on their way, workspaces.
+  /// Bytes of a step's compute that wait for no backward: gradients in flight, workspaces.
   std::int64_t transient_bytes_ = 0;
 };
 

@@ -17,7 +17,7 @@
 namespace gangway::plan {
 namespace {
 
-/// Workers times micro-batches.
+/// Maximum of workers times micro-batches.
 constexpr std::int64_t kMostWork = 1 << 16;
 
 void require_readable(const PlanInput& input, const Candidate& candidate) {

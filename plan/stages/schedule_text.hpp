@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway plan --schedule`: what each worker of a layout would carry out, to read. Validated
-// before it is written.
+// Prints the instructions of each worker of a layout for `gangway plan --schedule`. Validates them
+// first.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@
 
 namespace gangway::plan {
 
-/// By worker. Of a step, and where phases are not in every step, of one without them too.
-/// @throws ConfigError where there are too many to be read
-/// @throws InvariantError naming rank and instruction, where they are not sound
+/// Returns the list of a step by worker; with lazy phases, also that of a step without them.
+/// @throws ConfigError if the lists are too long to read
+/// @throws InvariantError naming rank and instruction, if the lists are not sound
 [[nodiscard]] std::vector<std::string> schedule_texts(const PlanInput& input,
                                                       const Candidate& candidate);
 
-/// Into `folder`, which is made: rank-1.txt and so on; "-": to standard output. Main thread.
-/// @throws EnvironmentError where it cannot be written
+/// Creates `folder` and writes rank-1.txt and so on; "-": to standard output. Main thread.
+/// @throws EnvironmentError if it cannot write
 void write_schedule(const std::vector<std::string>& texts, const std::filesystem::path& folder);
 
 }  // namespace gangway::plan

@@ -89,7 +89,7 @@ ExchangeMember ShownLayout::member_of(const Holders& holders, int worker) const 
 SimulatedDevice ShownLayout::device_of(int worker) const {
   const int node = place(worker).node;
   SimulatedDevice device = device_at(input_, place(worker), workers_on_.at(node));
-  for (int copy = 1; copy < copies_; ++copy) {  // all of them wait for the slowest
+  for (int copy = 1; copy < copies_; ++copy) {  // each row waits for the slowest
     device.speed =
         std::min(device.speed, places_[static_cast<std::size_t>(real_worker(worker) + copy)].speed);
   }
@@ -125,7 +125,7 @@ MessageLink ShownLayout::link_between(int from, int to) const {
             .seconds_per_byte = 1.0 / input_.cluster.inside.bytes_per_second};
   }
   const Link& link = input_.cluster.link(sender, receiver);
-  // Rows that are not shown send as much, at the same time.
+  // Rows that are not simulated send as much at the same time.
   double sharing = 1.0;
   if (is_row_ && link.is_shared) {
     sharing = member_of(*holders_of(NetworkId{0}, from), from).host_workers;
@@ -164,7 +164,7 @@ std::int64_t ShownLayout::arenas_bytes(int worker) const {
   double bytes = 0.0;
   for (const NetworkId network : staged_.layout.ids()) {
     const NetworkCost& cost = input_.profile.network(input_.job.networks[network].name);
-    // All weights are made, and read from files, before anybody holds a part.
+    // Count all weights: a worker makes or reads them before it keeps its part.
     const auto weights = cost.arena_elements * static_cast<std::int64_t>(sizeof(float));
     bytes += static_cast<double>(weights);
     if (const Holders* holders = holders_of(network, worker)) {

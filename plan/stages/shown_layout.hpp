@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of a layout that is simulated for all of it: one row of stages where rows are alike,
-// some micro-batches where there are many. Pure.
+// Selects the part of a layout that is simulated for all of it: one row of stages if rows are
+// alike, and some micro-batches if there are many. Pure.
 #pragma once
 
 #include <map>
@@ -15,21 +15,21 @@ class ShownLayout {
   /// @param microbatches  of the shown workers together
   ShownLayout(const PlanInput& input, const Candidate& candidate, int microbatches);
 
-  /// Whether one row is shown, since all networks are cut alike.
+  /// Whether one row is simulated for all, because all networks are cut.
   [[nodiscard]] static bool is_row(const Candidate& candidate);
-  /// Micro-batches of a row, or of all.
+  /// Returns the micro-batches of one row if is_row(), otherwise all.
   [[nodiscard]] static int microbatches_of(const Candidate& candidate, int microbatches);
 
   [[nodiscard]] const StagedJob& staged() const { return staged_; }
   [[nodiscard]] const std::vector<WorkerPlace>& all_places() const { return places_; }
-  /// Of shown worker `worker`.
+  /// Returns the place of shown worker `worker`.
   [[nodiscard]] const WorkerPlace& place(int worker) const;
   [[nodiscard]] Simulation::Setup setup(BlockCosts::Table table) const;
   [[nodiscard]] std::int64_t arenas_bytes(int worker) const;
   [[nodiscard]] std::int64_t snapshots_bytes(int worker) const;
-  /// Of gradients and weights, by all workers in a step, between nodes.
+  /// Returns the bytes of gradients and weights that all workers send between nodes in a step.
   [[nodiscard]] double exchanged_bytes() const;
-  /// Of what the shown workers' lists of a step send to workers on other nodes, by all workers.
+  /// Returns the bytes that `lists` send between nodes in a step, scaled to all workers.
   [[nodiscard]] double sent_bytes(const Lists& lists, const BlockCosts::Table& table) const;
 
  private:
@@ -40,7 +40,7 @@ class ShownLayout {
     ExchangeGroup group;
   };
   void add_holders(NetworkId network, int chunk);
-  /// The workers that hold `network` together with a shown worker; null: it holds nothing of it.
+  /// Returns the holders of `network` or of its chunk on shown worker `worker`; null: none there.
   [[nodiscard]] const Holders* holders_of(NetworkId network, int worker) const;
   [[nodiscard]] ExchangeMember member_of(const Holders& holders, int worker) const;
   [[nodiscard]] ExchangePart part_of(NetworkId network, int worker) const;
@@ -50,7 +50,7 @@ class ShownLayout {
 
   PlanInput input_;
   bool is_row_;
-  int copies_;  ///< rows
+  int copies_;  ///< number of rows
   StagedJob staged_;
   std::vector<WorkerPlace> places_;
   std::map<int, int> workers_on_;             ///< by node

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rank 0 of a measuring program under mpirun: as the coordinator in training it is there, but on no
-// core.
+// Rank 0 of a benchmark under mpirun: present, as the coordinator in training, but asleep, so that
+// it uses no core.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace gangway::bench {
 
-/// Rank 0's part: returns when rank 1 has called wake_rank_zero.
+/// Sleeps until rank 1 calls wake_rank_zero(). Called by rank 0.
 inline void sleep_until_the_end(const comm::MpiSession& session) {
   constexpr auto kNap = std::chrono::milliseconds(5);
   char word = 0;
@@ -23,7 +23,7 @@ inline void sleep_until_the_end(const comm::MpiSession& session) {
   }
 }
 
-/// Called by rank 1 when all is measured.
+/// Ends the sleep of rank 0. Called by rank 1 after all measurements.
 inline void wake_rank_zero(const comm::MpiSession& session) {
   const char word = 0;
   MPI_Send(&word, 1, MPI_CHAR, 0, kControlTag, session.communicator());

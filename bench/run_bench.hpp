@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a measuring program under mpirun begins and ends.
+// Runs the main function of a benchmark under mpirun and turns its errors into exit codes.
 #pragma once
 
 #include <cstdio>
@@ -13,15 +13,15 @@
 
 namespace gangway::bench {
 
-/// Without MPI_Finalize, which would wait for the others: mpirun ends them.
+/// Prints `reason` and exits without MPI_Finalize, which would block. mpirun ends the other ranks.
 [[noreturn]] inline void leave(std::string_view program, std::string_view reason, ExitCode code) {
-  // One write, for all workers may find the same error.
+  // Print in one write, because all workers may report the same error at once.
   fmt::print(stderr, "{}: {}\n", program, reason);
   (void)std::fflush(nullptr);
   ::_exit(static_cast<int>(code));
 }
 
-/// `run`'s exit code; what it throws becomes one line that `program` begins.
+/// Returns `run`'s exit code. Prints an exception as one line that begins with `program`.
 template <typename Run>
 int run_bench(std::string_view program, const Run& run) {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What names the memory that the ranks of one start share.
+// Makes the token that names the shared memory of the ranks of one start.
 #pragma once
 
 #include <random>
@@ -11,7 +11,7 @@
 
 namespace gangway::bench {
 
-/// `program` and a number that rank 0 of `ranks` draws; equal on all of these, which all call it.
+/// Returns `program` and a number that rank 0 draws; equal on all `ranks`, which all call it.
 inline std::string agree_on_token(MPI_Comm ranks, std::string_view program) {
   std::random_device random;
   unsigned long number = (static_cast<unsigned long>(random()) << 32U) | random();

@@ -29,7 +29,7 @@ comm::HostMemory memory_of(const comm::Transport& transport, const ReductionSetu
                            .num_flags = comm::kFlagsPerNetwork});
 }
 
-/// What makes an all-reduce of the reduction.
+/// Copies the reduction's mean into the weights, which makes it an all-reduce.
 class MeanToWeights final : public comm::SliceUpdater {
  public:
   explicit MeanToWeights(comm::Arena& weights) : weights_(weights) {}
@@ -102,7 +102,7 @@ class Reduction final : public Contestant {
   comm::ArenaLayout layout_;
   comm::BucketPlan plan_;
   std::vector<MicrobatchRange> ranges_;
-  comm::HostMemory memory_;  // empty, once connected
+  comm::HostMemory memory_;  // empty after the connection
   comm::Arena weights_;
   MeanToWeights updater_;
   comm::PartialStack stack_;
@@ -157,7 +157,7 @@ class SliceCopy final : public Contestant {
  private:
   std::string name_;
   std::size_t elements_;
-  comm::HostMemory memory_;  // empty, once connected
+  comm::HostMemory memory_;  // empty after the connection
   comm::Arena own_;
   comm::Arena copy_;
   comm::HostGroup host_;

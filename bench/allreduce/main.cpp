@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // gangway-bench-allreduce: one rank of `gangway bench allreduce`, under mpirun with one rank more
-// than workers, as in training. Rank 0 sleeps, worker 0 prints.
+// than workers. Rank 0 sleeps, as the coordinator in training; worker 0 prints.
 #include <algorithm>
 #include <iostream>
 #include <numeric>
@@ -64,7 +64,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// What the workers found out about where they are.
+/// The workers and the hosts that they run on.
 struct Place {
   MPI_Comm workers;
   std::vector<int> hosts;  ///< by worker
@@ -103,14 +103,14 @@ std::vector<int> hosts_for(const std::string& transport, const Place& place) {
   return place.hosts;
 }
 
-/// All rows at one size; the copy that the floor is made from is the last.
+/// Makes all rows for one size. The last is the copy that gives the floor.
 std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const Place& place,
                                                    comm::Transport& transport, std::size_t bytes) {
   std::vector<std::unique_ptr<Contestant>> rows;
   ReductionSetup setup{.elements = bytes / sizeof(float),
                        .num_buckets = options.buckets,
                        .sleep = std::chrono::microseconds(options.sleep_microseconds)};
-  // A name of its own for each row's memory.
+  // Each row needs its own name for its shared memory.
   auto fresh = [&, number = 0]() mutable {
     return fmt::format("{}x{}x{}", place.token, bytes, number++);
   };
@@ -131,8 +131,8 @@ std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const
   return rows;
 }
 
-/// Seconds that no all-reduce can do without: on one host by the memory, else by the links where
-/// their rate is known.
+/// Returns the minimum seconds of an all-reduce: by memory on one host, by links between hosts; 0
+/// if their rate is unknown.
 double floor_of(const Options& options, const Place& place, std::size_t bytes,
                 const std::vector<Figure>& figures) {
   if (place.num_hosts() == 1) {

@@ -23,7 +23,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// A whole number from 0 to 255 that depends on all three: sums of up to 2^16 of them are exact.
+/// Returns an integer from 0 to 255 made of all three: sums of up to 2^16 of them are exact.
 std::uint32_t value_at(std::size_t index, int worker, int round) {
   const auto key = static_cast<std::uint32_t>(worker) * 0x85ebca6bU +
                    static_cast<std::uint32_t>(round + 2) * 0xc2b2ae35U;
@@ -47,7 +47,7 @@ class Turn {
   Turn(Contestant& row, const Measurement& how, int round)
       : row_(row), how_(how), round_(round), worker_(rank_in(how.workers)) {}
 
-  /// Times of this worker.
+  /// Returns the times of this worker in `count` runs.
   [[nodiscard]] std::vector<double> runs(int count) {
     std::vector<double> seconds;
     for (int i = 0; i < count; ++i) {
@@ -56,7 +56,7 @@ class Turn {
       const Clock::time_point begin = Clock::now();
       row_.run();
       seconds.push_back(seconds_since(begin));
-      // Where workers share a core, one that is done must not delay another one's clock.
+      // Workers may share a core: wait, so that none delays another's clock.
       MPI_Barrier(how_.workers);
     }
     check();
@@ -99,7 +99,7 @@ class Turn {
   int worker_;
 };
 
-/// How many runs make a turn of the length asked for: the same on all workers.
+/// Returns how many runs fill a turn of the requested length; equal on all workers.
 int runs_of_a_turn(Contestant& row, const Measurement& how) {
   (void)Turn(row, how, kWarmup).runs(kWarmupRuns);
   const Clock::time_point begin = Clock::now();

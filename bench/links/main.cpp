@@ -56,10 +56,10 @@ void work(const comm::MpiSession& session, const Options& options, const std::st
   }
 }
 
-/// Hosts measure one after another, undisturbed.
+/// Waits for all ranks without load, because hosts measure one after another.
 void wait_for_all(const comm::MpiSession& session) {
   constexpr auto kNap = std::chrono::milliseconds(5);
-  constexpr std::chrono::seconds kOfAHost{10};  // more than all that it measures in one round
+  constexpr std::chrono::seconds kOfAHost{10};  // longer than one host's turn
   const comm::Deadline deadline(kStartDeadline + session.size() * kOfAHost);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(session.communicator(), &request);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// gangway-bench-nccl: how fast NCCL sums between the GPUs of a host, a rank a GPU, under mpirun
-// with one rank more than workers. Rank 0 sleeps, worker 0 prints a line of JSON
-// (bench/allreduce/figures.hpp). NCCL's own all-reduce: what the links carry, not how Gangway uses
-// them (tests/gpu/nccl_bandwidth.cpp).
+// gangway-bench-nccl: measures NCCL's own all-reduce between the GPUs of a host, under mpirun with
+// a rank for each GPU and rank 0, which sleeps. Worker 0 prints a line of JSON
+// (bench/allreduce/figures.hpp). Shows what the links carry; tests/gpu/nccl_bandwidth.cpp measures
+// Gangway's use of them.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -66,7 +66,7 @@ void work(const comm::MpiSession& mpi) {
                              .worker = transport.worker(),
                              .num_workers = transport.num_workers(),
                              .device = device,
-                             .max_ctas = 32,  // nothing computes beside it
+                             .max_ctas = 32,  // no compute runs beside it
                              .timeout = kTimeout,
                              .meeting_timeout = kTimeout});
   std::vector<Figure> figures;

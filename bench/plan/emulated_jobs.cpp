@@ -24,17 +24,17 @@ struct Costs {
   double backward = 0.016;
   double update = 0.030;
 };
-/// Of the arena, in each block of a network.
+/// Elements of the arena in each block of a network.
 constexpr std::int64_t kParameters = 20 * static_cast<std::int64_t>(comm::kBlockElements);
 constexpr std::size_t kBuckets = 4;
-/// That a micro-batch makes where a network may be cut: a tenth of what weights and gradients are.
+/// Bytes of a micro-batch at a cut: a tenth of the weights and gradients.
 constexpr std::int64_t kCutBytes = 200'000;
 constexpr std::int64_t kKeptBytes = 4 * kCutBytes;
 
 constexpr std::size_t kEqualBlocks = 16;
 constexpr double kLittle = 1.0 / 30.0;
 
-/// A GAN of five blocks each, or of more than sixteen.
+/// Returns a GAN job: five blocks for each network, or more than sixteen for kSixteen.
 JobSpec emulated_job(BlockShape shape, int microbatches) {
   std::vector<std::string> overrides{"data.source=images:emulated",
                                      fmt::format("training.batch={}", 2 * microbatches),
@@ -48,7 +48,7 @@ JobSpec emulated_job(BlockShape shape, int microbatches) {
       .spec;
 }
 
-/// Of each block, its share of the network's seconds.
+/// Returns the share of each block in the network's seconds.
 std::vector<double> block_shares(BlockShape shape, bool is_first, std::size_t count) {
   std::vector<double> shares(count, 1.0);
   for (std::size_t block = 0; block < count; ++block) {

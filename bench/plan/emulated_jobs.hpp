@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Emulated jobs, machines and costs. Costs are invented: round, and long beside the time in which
-// threads wake up. Pure.
+// Makes emulated jobs, machines and costs. The costs are invented: round numbers, and much longer
+// than a thread's wake-up. Pure.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,16 @@
 
 namespace gangway::bench {
 
-/// Which blocks of a network are dear.
+/// Which blocks of a network cost most.
 enum class BlockShape {
   kEven,
-  kImages,  ///< those near the images: convolutions at high resolution
-  kDense,   ///< the first of the generator and the last of the discriminator
-  /// Sixteen blocks of many, all alike, beside updates that cost little: for bubbles of equal
-  /// stages.
+  kImages,  ///< blocks near the images: convolutions at high resolution
+  kDense,   ///< first blocks of the generator, last ones of the discriminator
+  /// Sixteen equal blocks and cheap updates, to measure the bubble of equal stages.
   kSixteen,
 };
 
-/// Nodes, devices each, and what connects them.
+/// Nodes with equal numbers of devices, and the links between them.
 struct Machines {
   std::string name;
   int nodes = 1;

@@ -12,7 +12,7 @@ namespace {
 using plan::BlockCost;
 using plan::NetworkCost;
 
-/// In their order.
+/// Returns the profiled blocks of `network`, in order.
 std::vector<BlockCost> blocks_of(const plan::PlanInput& input, NetworkId network) {
   std::vector<BlockCost> blocks;
   std::ranges::copy_if(input.profile.blocks, std::back_inserter(blocks), [&](const BlockCost& one) {
@@ -66,7 +66,7 @@ const EmulatedPart* EmulatedLayout::part_of(NetworkId network, int worker) const
   return chunk ? &parts_[network][static_cast<std::size_t>(*chunk)] : nullptr;
 }
 
-/// A tensor a block.
+/// Returns an arena layout with one tensor for each block.
 comm::ArenaLayout EmulatedLayout::arena_of(NetworkId network) const {
   std::vector<comm::ArenaLayout::Tensor> tensors;
   for (const BlockCost& block : blocks_of(input_, network)) {

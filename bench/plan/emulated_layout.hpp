@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The layout of an emulated training: the lists that its workers would run, the group of each
-// network, and arenas and buckets as theirs would be. Equal for all workers; any thread.
+// The layout of an emulated training: the lists, network groups, arenas and buckets that its real
+// workers would have. Equal for all workers; any thread.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@
 
 namespace gangway::bench {
 
-/// The part of a network that several workers exchange: all of it, or a chunk.
+/// The part of a network that several workers exchange: the whole network or a chunk.
 struct EmulatedPart {
-  NetworkGroup group;  ///< the workers, and their micro-batches
+  NetworkGroup group;  ///< the workers that exchange it, with their micro-batches
   std::vector<comm::ElementRange> ranges;
-  comm::BucketPlan plan;               ///< among them
-  std::vector<double> ready_shares{};  ///< by bucket: of the last backward
-  double update_seconds = 0.0;         ///< of an element
+  comm::BucketPlan plan;               ///< slices of these workers
+  std::vector<double> ready_shares{};  ///< by bucket: share of the last backward
+  double update_seconds = 0.0;         ///< of one element
 };
 
 class EmulatedLayout {
  public:
-  /// All outlive this.
+  /// All arguments outlive this object.
   EmulatedLayout(const plan::PlanInput& input, const std::vector<pipeline::Phase>& phases,
                  const plan::Candidate& candidate);
 
@@ -33,15 +33,15 @@ class EmulatedLayout {
   [[nodiscard]] const plan::StagedJob& staged() const { return staged_; }
   [[nodiscard]] const std::vector<plan::WorkerPlace>& places() const { return places_; }
   [[nodiscard]] std::vector<int> hosts() const;
-  /// The steps' lists, by worker. @param steps  of them from the first
+  /// Returns the lists of the first `steps` steps. @param steps  number of steps
   [[nodiscard]] std::vector<plan::Lists> lists(int steps) const;
   [[nodiscard]] const plan::NodeCost& cost_of(const pipeline::Instruction& at) const;
   [[nodiscard]] const comm::ArenaLayout& arena(NetworkId network) const { return arenas_[network]; }
-  /// By chunk.
+  /// Returns the parts of `network`, by chunk.
   [[nodiscard]] const std::vector<EmulatedPart>& parts(NetworkId network) const {
     return parts_[network];
   }
-  /// What `worker` holds of `network`; null: nothing.
+  /// Returns the part of `network` that `worker` holds; null: none.
   [[nodiscard]] const EmulatedPart* part_of(NetworkId network, int worker) const;
 
  private:

@@ -19,7 +19,7 @@ namespace gangway::bench {
 
 namespace {
 
-/// What a worker computes in a step of `lists`, on average.
+/// Returns the compute seconds of a worker in a step of `lists`, on average.
 double mean_work_seconds(const EmulatedLayout& layout, std::span<const plan::Lists> lists) {
   double seconds = 0.0;
   std::size_t count = 0;

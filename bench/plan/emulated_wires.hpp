@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long messages of an emulated training are under way: those of a host leave one after another,
-// as fast as its link is. Any thread.
+// Computes how long messages of an emulated training take: the messages of a node leave one after
+// another, at the bandwidth of its link. Any thread.
 #pragma once
 
 #include <chrono>
@@ -20,9 +20,9 @@ class EmulatedWires {
   explicit EmulatedWires(const EmulatedLayout& layout)
       : layout_(layout), free_(layout.input().cluster.nodes.size()) {}
 
-  /// Of sums and weights. What a worker sends to another as a tensor says itself when it is there.
+  /// Returns the delay of a message with sums or weights. Tensor messages carry their own arrival.
   [[nodiscard]] comm::LoopbackHub::Fate fate(int from, int to, comm::MessageTag tag);
-  /// When `bytes` are there that are ready at `moment`.
+  /// Returns the arrival time of `bytes` that are ready at `moment`.
   [[nodiscard]] Clock::time_point arrival(int from, int to, double bytes, Clock::time_point moment);
 
  private:

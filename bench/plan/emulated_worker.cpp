@@ -14,7 +14,7 @@ using pipeline::Operation;
 
 constexpr std::chrono::seconds kPatience{60};
 
-/// What goes in the place of a tensor: when all of it would be there, on the clock that all share.
+/// The payload in place of a tensor: the time of its arrival, on the clock of all workers.
 using Arrival = Sleeper::Clock::rep;
 
 }  // namespace
@@ -49,7 +49,7 @@ EmulatedWorker::~EmulatedWorker() {
   lane_->stop_listening();
 }
 
-/// All workers of a host in the same order, whatever they hold.
+/// Allocates all networks: workers of a host must share memory in the same order.
 void EmulatedWorker::allocate(comm::HostMemory& memory) {
   for (const NetworkId network : layout_.input().job.networks.ids()) {
     const std::size_t size = layout_.arena(network).size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A worker of an emulated training: runs its lists with the real lane, partial sums, reducers and
-// tensor messages, but sleeps in the place of work. The thread that made it.
+// A worker of an emulated training: real lane, partial sums, reducers and tensor messages, but it
+// sleeps in place of work. Thread: the one that made it.
 #pragma once
 
 #include <chrono>
@@ -26,11 +26,11 @@ namespace gangway::bench {
 class EmulatedWorker final : public pipeline::Operations {
  public:
   struct Setup {
-    const EmulatedLayout& layout;  ///< all outlive the worker
+    const EmulatedLayout& layout;  ///< all references outlive the worker
     EmulatedWires& wires;
     comm::LoopbackHub& hub;
     int worker = 0;
-    std::string token;  ///< of the segments of this run
+    std::string token;  ///< names the shared-memory segments of this run
   };
   explicit EmulatedWorker(const Setup& setup);
   ~EmulatedWorker() override;
@@ -38,16 +38,16 @@ class EmulatedWorker final : public pipeline::Operations {
   EmulatedWorker& operator=(const EmulatedWorker&) = delete;
 
   /// @param lists  by step, then worker
-  /// @return when each step was over
+  /// @return the time at which each step ended
   std::vector<Sleeper::Clock::time_point> run(const std::vector<plan::Lists>& lists);
 
-  /// By how much its compute came late at most.
+  /// Returns the largest delay of its compute.
   [[nodiscard]] Sleeper::Clock::duration latest() const { return latest_; }
 
   void perform(const pipeline::Instruction& at) override;
 
  private:
-  /// Updates a slice: sleeps.
+  /// Sleeps for the update of a slice.
   class Updater final : public comm::SliceUpdater {
    public:
     Updater(double seconds_per_element, Sleeper& lane)
@@ -60,7 +60,7 @@ class EmulatedWorker final : public pipeline::Operations {
     double seconds_per_element_;
     Sleeper& lane_;
   };
-  /// One network, or a chunk of it; of one that it does not hold, what others of its host map.
+  /// A network or chunk. If the worker does not hold it, the memory that its host shares.
   struct Held {
     Held(comm::Arena of_host, comm::PartialStack own)
         : weights(std::move(of_host)), stack(std::move(own)) {}
@@ -71,7 +71,7 @@ class EmulatedWorker final : public pipeline::Operations {
     std::optional<Updater> updater = {};
     std::optional<comm::Reducer> reducer = {};
     bool is_open = false;
-    bool is_armed = false;  ///< of the backward that follows
+    bool is_armed = false;  ///< whether the next backward completes the gradients
   };
 
   [[nodiscard]] const plan::WorkerPlace& place() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gangway-bench-plan: emulated layouts beside their predictions, a row each, and the error; then
-// searches whose layouts are emulated, and how far the first is from the best; then what of a step
-// equal stages wait, and what micro-batches moved from a slow worker gain.
+// gangway-bench-plan: compares predictions with emulated steps. Prints a row and error for each
+// layout, the regret of searches, the bubble of equal stages, and the gain of micro-batches moved
+// from a slow worker.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -35,11 +35,11 @@ struct Options {
   bool balance = true;
 };
 
-/// Again, a few times, while others have the machine: the run that was disturbed least.
+/// Emulates up to kTries times, and returns the run with the smallest late wake-ups.
 EmulatedStep least_disturbed(const PlanInput& input, const Candidate& candidate,
                              const Options& options) {
   constexpr int kTries = 4;
-  constexpr double kQuietSeconds = 0.003;  // what is overslept so far is made up for
+  constexpr double kQuietSeconds = 0.003;  // a sleeper makes up for smaller delays
   EmulatedStep best{.late_seconds = 1e9};
   for (int i = 0; i < kTries && best.late_seconds > kQuietSeconds; ++i) {
     const EmulatedStep step = emulated_step(input, input.costs.phases(), candidate, options.steps);
@@ -53,7 +53,7 @@ double predicted_seconds(const PlanInput& input, const Candidate& candidate) {
                               : plan::StagePlanner(input).predict(candidate).step_seconds;
 }
 
-/// Errors so far.
+/// Collects prediction errors.
 class Errors {
  public:
   void add(double error) {
@@ -72,7 +72,7 @@ class Errors {
   int count_ = 0;
 };
 
-/// Emulates it and prints its row.
+/// Emulates a candidate and prints its row.
 void compare(const PlanCase& of, const PlanInput& input, const Candidate& candidate,
              const Options& options, Errors& errors) {
   const EmulatedStep emulated = least_disturbed(input, candidate, options);
@@ -100,7 +100,7 @@ std::vector<PlanCase> whole_cases() {
           {{"3 hosts of 2, slow link", 3, 2, 1e8}, 6}};
 }
 
-/// All candidates of a plan are emulated, and where all networks are cut every order.
+/// Cases to emulate all candidates of a plan for. Layouts that cut all networks run in every order.
 std::vector<PlanCase> staged_cases() {
   return {{{"one host of 2", 1, 2}, 8, BlockShape::kEven},
           {{"one host of 2", 1, 2}, 4, BlockShape::kImages},
@@ -155,7 +155,7 @@ std::vector<PlanCase> search_cases() {
           {{"one host of 4, one slow", 1, 4, 1e9, 0.5}, 8, BlockShape::kEven}};
 }
 
-/// Layouts of a search that are emulated: what is far behind cannot be the best.
+/// Maximum of emulated layouts of a search. Layouts far behind cannot be the best.
 constexpr std::size_t kMostEmulated = 8;
 
 void search_and_measure(const Options& options) {
@@ -184,8 +184,8 @@ void search_and_measure(const Options& options) {
   fmt::print("{} searches: regret {:.1f} % at most\n", search_cases().size(), worst * 100.0);
 }
 
-/// Measures the bubble: the share of a step in which a worker computes nothing, with both networks
-/// cut into as many equal stages as there are workers, in every order and placement.
+/// Measures the bubble: the share of a step in which a worker computes nothing. Cuts both networks
+/// into one equal stage for each worker, in every order and placement.
 void measure_bubbles(const Options& options) {
   fmt::print("\n{:<12}{:<66}{:>12}{:>13}{:>9}\n", "stages x M", "layout", "emulated ms",
              "predicted ms", "bubble");
@@ -215,8 +215,8 @@ void measure_bubbles(const Options& options) {
   }
 }
 
-/// Four workers, one of them at half speed, with even shares and with those that a job moves to
-/// (coordinator/steering/balance.hpp).
+/// Compares even shares with balanced ones (coordinator/steering/balance.hpp), on four workers, one
+/// of them at half speed.
 void measure_balance(const Options& options) {
   fmt::print("\n{:<26}{:>4}  {:<16}{:>12}{:>12}{:>10}\n", "balance", "M", "shares", "even ms",
              "balanced ms", "faster");

@@ -30,7 +30,7 @@ constexpr mode_t kMode = 0600;
                   path.string(), what, std::strerror(error)));
 }
 
-/// Bytes that no disk can guess.
+/// Fills `block` with random bytes, which no disk can compress.
 void fill(std::span<std::byte> block) {
   std::uint64_t state = 0x9E3779B97F4A7C15U;  // xorshift64 (Marsaglia, 2003)
   for (std::size_t i = 0; i < block.size(); i += sizeof state) {
@@ -60,7 +60,7 @@ PlainFile::PlainFile(fs::path path, std::size_t bytes)
 }
 
 void PlainFile::write() {
-  std::error_code ignored;  // opening it says what is wrong
+  std::error_code ignored;  // open_direct() reports the cause
   fs::remove(path_, ignored);
   const FileDescriptor file = open_direct(path_, O_WRONLY | O_CREAT | O_EXCL);
   if (const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes_)); error != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures plain reads and writes of a disk: the limit to which checkpoints are compared. Called by
-// `gangway store-times`, from one thread a file.
+// Measures plain reads and writes of a disk, as the limit for checkpoints. Called by `gangway
+// store-times`, one thread for each file.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,16 @@
 
 namespace gangway::bench {
 
-/// One file, and the block that it is written from and read into, made before anything is timed.
+/// A file and the block to write and read it with, allocated before any measurement.
 class PlainFile {
  public:
-  /// @param bytes  of the file, rounded up to whole pages. Nothing is written yet.
+  /// Writes nothing yet. @param bytes  size of the file, rounded up to whole pages
   PlainFile(std::filesystem::path path, std::size_t bytes);
 
-  /// Makes the file anew by direct writes of 4 MiB into space that is reserved first; syncs it.
-  /// @throws EnvironmentError naming path and cause, also where the file system takes no direct
-  /// I/O.
+  /// Makes the file anew with direct writes of 4 MiB into reserved space, and syncs it.
+  /// @throws EnvironmentError naming path and cause, also if the file system refuses direct I/O
   void write();
-  /// Reads all of it by direct reads of 4 MiB. @throws as write
+  /// Reads the whole file with direct reads of 4 MiB. @throws EnvironmentError like write()
   void read();
 
  private:

@@ -54,9 +54,9 @@ std::vector<checkpoint::TensorStretch> pieces_of(const checkpoint::StoredState& 
 
 }  // namespace
 
-/// What one worker has.
+/// The state, buffers and file of one worker.
 struct StoreBench::Worker {
-  /// @param snapshots  where these lie
+  /// @param snapshots  folder of the snapshot memory
   Worker(checkpoint::StoredState& state, int index, const checkpoint::SnapshotPlace& place,
          const fs::path& plain_file)
       : pieces(pieces_of(state, index)),
@@ -123,7 +123,7 @@ StoreBench::StoreBench(const fs::path& checkpoint, fs::path folder) : folder_(st
 
 StoreBench::~StoreBench() {
   workers_.clear();
-  std::error_code ignored;  // what is left does no harm
+  std::error_code ignored;  // leftover files do no harm
   fs::remove_all(folder_, ignored);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Preloaded into the ranks of a job (LD_PRELOAD). The compute thread of one of them, PLANTED_RANK,
-// sleeps for PLANTED_SECONDS once a step, where it asks what it has used of its core: at the begin
-// of a step. It sleeps in every second PLANTED_TURN steps. A thread that opens a PNG file to read
-// it, or every PLANTED_READ_EVERY-th of them, sleeps for PLANTED_READ_SECONDS. Each rank whose
-// compute thread asks leaks PLANTED_LEAK_MIB, each time.
+// Delays a job on purpose; preloaded into its ranks (LD_PRELOAD). Once a step, the compute thread
+// asks for its CPU time (getrusage). On rank PLANTED_RANK, it then sleeps for PLANTED_SECONDS, in
+// every second run of PLANTED_TURN steps. A thread that opens a PNG file sleeps for
+// PLANTED_READ_SECONDS, at every PLANTED_READ_EVERY-th file. On each rank, every such question of a
+// thread leaks PLANTED_LEAK_MIB.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -58,7 +58,7 @@ extern "C" int getrusage(__rusage_who_t who, rusage* usage) noexcept {
   return real(who, usage);
 }
 
-// What std::ifstream opens files with.
+// Replaces the function with which std::ifstream opens files.
 extern "C" FILE* fopen64(const char* path, const char* mode) {
   using Function = FILE*(const char*, const char*);
   static auto* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "fopen64"));

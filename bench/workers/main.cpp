@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gangway-bench-workers: what a job of so many workers costs its coordinator, by simulation: times
-// of its decisions, messages and bytes, the memory of the process.
+// gangway-bench-workers: simulates a job of many workers and prints the cost for its coordinator:
+// decision times, messages, bytes and memory.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -51,7 +51,7 @@ std::size_t most_memory_mb() {
   return static_cast<std::size_t>(usage.ru_maxrss) / 1000;
 }
 
-/// Of one network with Adam and an average, each of whose buckets is cut for all workers.
+/// Measures the manifest of one network with Adam and an average, in pieces for all workers.
 void print_manifest(int workers, std::int64_t blocks) {
   constexpr int kBuckets = 30;
   constexpr std::int64_t kBlock = 4096;

@@ -34,7 +34,7 @@ coordinator::ConductorSettings simulated_settings(int workers, std::int64_t tota
   coordinator::ConductorSettings settings;
   settings.num_workers = workers;
   settings.job = settings.steered_job = simulated_spec(workers);
-  settings.welcome.job_yaml = std::string(4000, 'x');  // a resolved job has about so many bytes
+  settings.welcome.job_yaml = std::string(4000, 'x');  // about the size of a resolved job
   settings.welcome.run_directory = "/runs/00000";
   settings.welcome.layout = resolve_layout(settings.job, workers);
   settings.welcome.lifeline = {.hosts = "10.0.0.1", .port = 40000, .token = std::string(64, 'a')};
@@ -189,7 +189,7 @@ void SimulatedJob::do_step(int rank, std::int64_t step) {
 }
 
 void SimulatedJob::train(int steps) {
-  // The fastest are more than a step ahead of the slowest, and come in another order each time.
+  // The fastest workers are over a step ahead of the slowest; the order changes every step.
   std::vector<std::tuple<double, int, std::int64_t>> coming;
   std::uniform_real_distribution<double> late(0.0, 0.3);
   for (std::int64_t step = step_ + 1; step <= step_ + steps; ++step) {

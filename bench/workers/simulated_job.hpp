@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A job of thousands of workers in one process: the coordinator's Conductor, driven with the
-// messages of a real job, encoded and decoded, by workers that consist of a few numbers. Counts
-// what goes to and fro, and takes the time of each decision, effects included as far as they are
-// messages. One thread.
+// Simulates a job of thousands of workers in one process. Drives the coordinator's Conductor with
+// encoded messages of a real job; a simulated worker is a few numbers. Counts messages and times
+// each decision and the messages that it causes. One thread.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +17,11 @@
 
 namespace gangway::bench {
 
-/// Of one kind, and one way.
+/// The messages of one kind in one direction.
 struct Traffic {
   std::size_t messages = 0;
   std::size_t bytes = 0;
-  std::size_t encodings = 0;  ///< a message to all may be encoded once
+  std::size_t encodings = 0;  ///< fewer than messages if a broadcast is encoded once
 };
 
 class SimulatedJob {
@@ -32,28 +31,28 @@ class SimulatedJob {
   explicit SimulatedJob(int workers, std::int64_t total_steps = 1000);
   ~SimulatedJob();
 
-  /// From the first Hello to the first leases. All go on from a snapshot that each host has of
-  /// itself and of the host before.
+  /// Runs from the first Hello to the first leases. Every host has its own snapshot and that of the
+  /// host before, and the job resumes from them.
   void start();
-  /// All workers do so many steps, each in its own time.
+  /// Trains `steps` steps on all workers, each at its own pace.
   void train(int steps);
-  /// A checkpoint is asked for, written and committed.
+  /// Requests, writes and commits a checkpoint.
   void save();
-  /// A worker dies. @return seconds from its lifeline's end to the last message of the job's
+  /// Loses a worker. @return seconds of all decisions from its lifeline's end to the job's
   double lose(int rank);
-  /// All but `silent` complain of their neighbours. @return seconds that took the coordinator
+  /// Lets all workers but `silent` report their neighbours. @return seconds of the coordinator
   double complain(int silent);
-  /// Has its status told. @return seconds that took
+  /// Asks for the job's status. @return seconds of the coordinator
   double tell_status();
 
-  /// Seconds by what was decided upon: "Progress", "clock".
+  /// Seconds of decisions, by their cause: "Progress", "clock".
   [[nodiscard]] const std::map<std::string, std::vector<double>>& decisions() const {
     return decisions_;
   }
   [[nodiscard]] const std::map<std::string, Traffic>& to_workers() const { return to_workers_; }
   [[nodiscard]] const std::map<std::string, Traffic>& from_workers() const { return from_workers_; }
   [[nodiscard]] const std::optional<coordinator::Outcome>& outcome() const { return outcome_; }
-  /// Steps done by all.
+  /// Returns the steps that all workers have done.
   [[nodiscard]] std::int64_t step() const { return step_; }
 
  private:
@@ -72,7 +71,7 @@ class SimulatedJob {
   std::map<std::string, Traffic> to_workers_;
   std::map<std::string, Traffic> from_workers_;
   std::optional<coordinator::ResumePoint> point_;
-  std::vector<std::int64_t> snapshots_;  // that leases asked for
+  std::vector<std::int64_t> snapshots_;  // that leases requested
   std::optional<std::int64_t> saving_;
   std::optional<std::int64_t> to_commit_;
   std::int64_t step_ = 0;

@@ -54,7 +54,7 @@ constexpr auto kOthers = std::to_array<OtherCommand>({
     {"init", kPython,
      "Write a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers "
      "needs for a job"},
-    // Hidden: what commands start of one another.
+    // Hidden commands that other commands start.
     {"host-facts", kPython, ""},
     {"doctor-facts", kTools, ""},
     {"ranks", kTools, ""},

@@ -31,7 +31,7 @@ struct Options {
   bool cleans = false;
 };
 
-/// As a job would start them; they run the coordinator's own test.
+/// Builds a command like that of a job, with the coordinator's self-test as program.
 std::vector<std::string> two_ranks() {
   std::vector<std::string> words = mpirun_command({.workers = 1,
                                                    .threads = 1,
@@ -39,7 +39,7 @@ std::vector<std::string> two_ranks() {
                                                    .hostfile = {},
                                                    .exported_variables = {},
                                                    .train_arguments = {}});
-  words.resize(words.size() - 2);  // not `gangway train`
+  words.resize(words.size() - 2);  // drops `gangway train`
   words.insert(words.end(), {(program_folder() / "gangway-coordinator").string(), "--smoke-test"});
   return words;
 }
@@ -62,7 +62,7 @@ int tell_facts(const Options& options, const Environment& environment) {
     facts["segments_removed"] = clean_shared_memory(kSharedMemoryFolder);
     facts["snapshots"] = clean_snapshots(kSharedMemoryFolder);
   }
-  // A path may be no UTF-8.
+  // A path may contain invalid UTF-8.
   std::cout << facts.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
   return 0;
 }
@@ -102,8 +102,8 @@ std::vector<std::string> clean_snapshots(const fs::path& folder) {
 void add_doctor_facts_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("doctor-facts")->group("");
-  command->add_option("--hostfile", options->hostfile);  // tells the names in it, too
-  command->add_flag("--clean", options->cleans);  // and removes what runs left in shared memory
+  command->add_option("--hostfile", options->hostfile);  // also looks up its host names
+  command->add_flag("--clean", options->cleans);  // also removes shared memory that runs left
   command->callback([options, &line] {
     line.action = [options, &line] { return tell_facts(*options, line.environment); };
   });

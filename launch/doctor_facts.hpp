@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway doctor-facts`, hidden: what share/python/gangway/tools/doctor.py and hosts.py ask the
-// programs for, as one line of JSON. Main thread.
+// `gangway doctor-facts`, hidden: prints facts as one line of JSON. Called by
+// share/python/gangway/tools/doctor.py and hosts.py. Main thread.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace gangway::launch {
 
-/// Removes from `folder` the segments whose worker no longer lives; runs in progress keep theirs.
-/// @return how many
+/// Removes from `folder` the segments of workers that have died; keeps those of running jobs.
+/// @return number of removed segments
 [[nodiscard]] std::size_t clean_shared_memory(const std::filesystem::path& folder);
 
-/// Removes from `folder` the snapshots of runs that ended well, are gone or were left alone for
-/// long. Those that a run can go on from stay. @return a line on what went, and a line a run that
-/// stays, with its memory and the command that frees it
+/// Removes from `folder` snapshots of runs that ended well, no longer exist, or are long unused.
+/// Keeps the snapshots that a run can resume from. @return one line for all removals, and one line
+/// for each run that stays: its memory and the command that frees it
 [[nodiscard]] std::vector<std::string> clean_snapshots(const std::filesystem::path& folder);
 
 void add_doctor_facts_command(CLI::App& app, CommandLine& line);

@@ -30,8 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// @param place  a job file, or a checkpoint's folder: its manifest holds the job that saved it
-/// @throws CheckpointError when the manifest is damaged
+/// @param place  job file, or checkpoint folder, whose manifest holds the job that saved it
+/// @throws CheckpointError if the manifest is damaged
 JobSources sources_at(const fs::path& place) {
   const fs::path manifest = fs::absolute(place / checkpoint::kManifestName);
   std::error_code ignored;
@@ -40,21 +40,21 @@ JobSources sources_at(const fs::path& place) {
   }
   const fs::path folder = manifest.parent_path();
   const fs::path run = folder.parent_path().parent_path();
-  return {.file = run / folder.filename(),  // the job's own files lie beside it
+  return {.file = run / folder.filename(),  // the job's own files are in that folder
           .text = checkpoint::read_manifest(folder).job_yaml,
           .run = run,
           .origin = manifest,
           .may_name_hosts = true};
 }
 
-/// Of the checkpoints that it saves, whatever the layout.
+/// Returns the size of the job's checkpoints, which is the same for every layout.
 std::int64_t checkpoint_bytes(JobSpec spec) {
   spec.layout = LayoutChoice::of(*spec.training.recipe);
   const MemoryEstimate memory = estimate_memory(spec, 1);
   return memory.weights_bytes + memory.optimizer_bytes;
 }
 
-/// @throws ConfigError where the job cannot have so many workers
+/// @throws ConfigError if the job cannot have so many workers
 nlohmann::ordered_json memory_of(const JobSpec& spec, int workers) {
   require_workers(spec, workers);
   const MemoryEstimate memory = estimate_memory(spec, workers);
@@ -64,7 +64,7 @@ nlohmann::ordered_json memory_of(const JobSpec& spec, int workers) {
           {"total", memory.total_bytes()}};
 }
 
-/// Which workers hold what, with their micro-batches [begin, end).
+/// Lists each worker's networks and micro-batches [begin, end).
 nlohmann::ordered_json layout_of(const JobSpec& spec, int workers) {
   const Layout layout = resolve_layout(spec, workers);
   nlohmann::ordered_json document;
@@ -80,7 +80,7 @@ nlohmann::ordered_json layout_of(const JobSpec& spec, int workers) {
   return document;
 }
 
-/// @param overrides  those that were typed, and those that follow from the data and the host
+/// @param overrides  as typed, and as derived from the data and the host
 nlohmann::ordered_json told(const ResolvedJob& job, const std::vector<std::string>& overrides,
                             int workers) {
   nlohmann::ordered_json networks = nlohmann::ordered_json::array();
@@ -95,7 +95,7 @@ nlohmann::ordered_json told(const ResolvedJob& job, const std::vector<std::strin
       {"steps", job.spec.total_steps()},
       {"burn_in_images", job.spec.ends_burn_in() ? job.spec.burn_in_images() : 0.0},
       {"networks", std::move(networks)},
-      // Of `gangway run` without -n, on this host.
+      // The default of `gangway run` without -n, on this host.
       {"workers", default_workers(job.spec, usable_cores())},
       {"places_networks", job.spec.layout.places_networks()},
       {"fingerprint", job_fingerprint(job.spec)},
@@ -130,7 +130,7 @@ void add_job_command(CLI::App& app, CommandLine& line) {
       ->add_option("-n,--workers", options->workers, "Workers, whose memory --json tells, in bytes")
       ->check(kPositiveNumber);
   command->add_flag("--json", options->json, "JSON: the job, and what follows from it");
-  command->add_flag("--stdin", options->is_edited)->group("");  // `gangway tune` hands a text over
+  command->add_flag("--stdin", options->is_edited)->group("");  // `gangway tune` passes a text
   command->footer("Example: gangway job examples/ring8.yaml training.batch=64");
   command->callback([options, &line] {
     line.action = [options, &line] {

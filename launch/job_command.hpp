@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway job`: the job as it is resolved, for people and for tools (share/python/gangway/tools).
+// `gangway job`: prints the resolved job, for people and tools (share/python/gangway/tools).
 #pragma once
 
 #include "launch/process/command_line.hpp"

@@ -16,14 +16,14 @@ namespace {
 
 struct StoreTimesOptions {
   std::filesystem::path checkpoint;
-  std::filesystem::path folder;  ///< on the disk in question
+  std::filesystem::path folder;  ///< on the measured disk
   int turns = 1;
-  int first = 0;  ///< number of the first turn: the order in a turn follows from its number
+  int first = 0;  ///< number of the first turn, which determines the order in a turn
 };
 
-/// A line of JSON a turn.
+/// Prints one JSON line per turn.
 int tell_times(const StoreTimesOptions& options) {
-  const EndRequests requests;  // its snapshots are in shared memory
+  const EndRequests requests;  // removes its snapshots from shared memory on a signal
   bench::StoreBench store(options.checkpoint, options.folder);
   for (int turn = options.first; turn < options.first + options.turns; ++turn) {
     EndRequests::heed();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway store-times`, hidden: what `gangway bench checkpoint` in Python asks of the store alone.
-// Main thread.
+// `gangway store-times`, hidden: measures the checkpoint store alone. Called by `gangway bench
+// checkpoint` in Python. Main thread.
 #pragma once
 
 #include "launch/process/command_line.hpp"

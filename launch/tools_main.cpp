@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gangway-tools: the commands that start runs and read what these wrote. `gangway` starts it by its
-// name for them.
+// gangway-tools: commands that start runs and read their files. Called by `gangway`, by name.
 #include "launch/commands.hpp"
 
 int main(int argc, char** argv) {

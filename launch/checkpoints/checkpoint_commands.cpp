@@ -41,25 +41,25 @@ using checkpoint::CheckpointEntry;
 using checkpoint::CheckpointStatus;
 
 constexpr const char* kTorchScriptSuffix = ".pt";
-// Of networks that are the user's Python, in the place of it.
+// Suffix of exported networks that are the user's Python.
 constexpr const char* kTorchExportSuffix = ".pt2";
 constexpr const char* kOnnxSuffix = ".onnx";
 constexpr const char* kPlainSuffix = ".safetensors";
 
-/// What the options are written to.
+/// Values of the command-line options.
 struct CheckpointOptions {
-  std::string reference;  ///< RUN or RUN@STEP, or a checkpoint's folder
-  std::string other;      ///< of diff; of scrub: where to repair from
+  std::string reference;  ///< RUN or RUN@STEP, or a checkpoint folder
+  std::string other;      ///< for diff: the other checkpoint; for scrub: repair source
   std::filesystem::path outdir = "runs";
-  std::filesystem::path output;  ///< of export
-  std::string network;           // empty: the one whose results are shown
-  bool last = false;             ///< of export: the last weights instead of their average
-  bool force = false;            ///< of rm
+  std::filesystem::path output;  ///< for export
+  std::string network;           // empty: the network whose results are shown
+  bool last = false;             ///< for export: the last weights instead of their average
+  bool force = false;            ///< for rm
 };
 
 void print(const std::string& text) { std::cout << text << std::flush; }
 
-/// A run and, where one was asked for, a step of it.
+/// A run and, if given, a step of it.
 struct Place {
   fs::path run;
   RunReference reference;
@@ -72,7 +72,7 @@ Place place_of(const CheckpointOptions& options) {
   return place;
 }
 
-/// The checkpoint that a text means: its own folder, RUN@STEP, or the newest complete one of RUN.
+/// Finds a checkpoint: by its own folder, by RUN@STEP, or the newest complete one of RUN.
 fs::path checkpoint_of(const std::string& text, const fs::path& outdir) {
   std::error_code error;
   if (fs::is_regular_file(fs::path(text) / checkpoint::kManifestName, error)) {
@@ -84,7 +84,7 @@ fs::path checkpoint_of(const std::string& text, const fs::path& outdir) {
       .path;
 }
 
-/// For what changes something, the step is to be said.
+/// Requires an explicit step for commands that change a checkpoint.
 std::int64_t require_step(const Place& place, const std::string& verb) {
   if (!place.reference.step) {
     throw ConfigError(fmt::format(
@@ -191,12 +191,12 @@ int export_network(const CheckpointOptions& options) {
     if (options.last) {
       words.emplace_back("--last");
     }
-    become("gangway-model", words);  // which knows the networks
+    become("gangway-model", words);  // it links the networks
   }
   return 0;
 }
 
-/// Values of the same step that lie elsewhere: where the user says, and in this host's memory.
+/// Finds copies of the step's values: at the user's path, and in this host's memory.
 std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& options,
                                                   const Place& place,
                                                   const CheckpointEntry& entry) {
@@ -215,7 +215,7 @@ std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& optio
     try {
       parts.emplace_back(found.file, checkpoint::VerifyPieces::kLater);
     } catch (const CheckpointError&) {
-      continue;  // overwritten meanwhile: of no use, and no damage
+      continue;  // overwritten meanwhile: useless, but not damaged
     }
   }
   if (!parts.empty()) {
@@ -224,12 +224,12 @@ std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& optio
   return sources;
 }
 
-/// One checkpoint: a line for each damaged chunk, or "ok". True when all is sound in the end.
+/// Scrubs a checkpoint: prints a line per damaged chunk, or "ok". Returns true if sound at the end.
 bool scrub_one(const CheckpointOptions& options, const Place& place, const CheckpointEntry& entry) {
   const std::string name = entry.path.filename().string();
   try {
     if (!entry.manifest || entry.manifest->format_version < 2) {
-      (void)checkpoint::verify_checkpoint(entry.path);  // which names the file that is damaged
+      (void)checkpoint::verify_checkpoint(entry.path);  // its error names the damaged file
       print(fmt::format("{}  ok\n", name));
       return true;
     }
@@ -249,7 +249,7 @@ bool scrub_one(const CheckpointOptions& options, const Place& place, const Check
     if (!damage.empty()) {
       return false;
     }
-    (void)checkpoint::verify_checkpoint(entry.path);  // what no chunk's sum covers
+    (void)checkpoint::verify_checkpoint(entry.path);  // checks data without chunk checksums
     print(fmt::format("{}  ok\n", name));
     return true;
   } catch (const CheckpointError& error) {
@@ -288,7 +288,7 @@ int show(const CheckpointOptions& options) {
 
 using Options = std::shared_ptr<CheckpointOptions>;
 
-/// What all of them have.
+/// Adds the options that all verbs share.
 CLI::App* add_verb(CLI::App& group, CommandLine& line, const Options& options,
                    const std::string& name, const std::string& help,
                    int (*carry_out)(const CheckpointOptions&)) {

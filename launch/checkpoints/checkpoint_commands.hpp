@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway checkpoints ls|verify|show|diff|export|pin|unpin|rm|scrub`. Exit code 5 where a
-// checkpoint is damaged; of diff: 1 where they differ.
+// `gangway checkpoints ls|verify|show|diff|export|pin|unpin|rm|scrub`. Exit code 5 if a checkpoint
+// is damaged; diff exits with 1 if the checkpoints differ.
 #pragma once
 
 #include "launch/process/command_line.hpp"

@@ -24,7 +24,7 @@ struct DigestOptions {
   std::filesystem::path outdir = "runs";
 };
 
-/// The digest of an older state is not the run's. @throws CheckpointError
+/// Requires a sound newest checkpoint: an older digest is not the run's. @throws CheckpointError
 void require_whole_newest(const std::filesystem::path& folder, const RunReference& reference) {
   const auto entries = checkpoint::list_checkpoints(folder);
   const auto* const whole = checkpoint::newest_complete(entries);
@@ -48,7 +48,7 @@ int digest(const DigestOptions& options) {
     return chosen.path;
   };
   std::cout << checkpoint::read_chosen(choose, checkpoint::digest) << std::endl;
-  for (const std::string& note : notes) {  // apart, so that scripts get the digest alone
+  for (const std::string& note : notes) {  // to standard error: scripts read only the digest
     std::cerr << "note   " << note << std::endl;
   }
   return 0;

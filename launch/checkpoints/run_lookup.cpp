@@ -38,7 +38,7 @@ fs::path find_run_directory(const RunReference& reference, const fs::path& outdi
   const bool is_run =
       std::ranges::any_of(std::array{kJobFile, kLockFile, kCheckpointsFolder},
                           [&](std::string_view name) { return fs::exists(folder / name); });
-  if (!is_run) {  // but perhaps pictures, which gave a run its name
+  if (!is_run) {  // perhaps pictures after which a run is named
     if (const auto found = find_run(outdir, reference.run)) {
       return *found;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From RUN or RUN@STEP on the command line to a run directory and a step.
+// Turns RUN or RUN@STEP of the command line into a run directory and a step.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace gangway::launch {
 
 struct RunReference {
-  std::string run;                   ///< a directory, or the name of a run
-  std::optional<std::int64_t> step;  ///< of a checkpoint
+  std::string run;                   ///< run directory, or run name
+  std::optional<std::int64_t> step;  ///< checkpoint step; nullopt: none given
 };
 
-/// "NAME", "NAME@120", "runs/00003-NAME". @throws ConfigError when the step is no number.
+/// Parses "NAME", "NAME@120" or "runs/00003-NAME". @throws ConfigError if the step is no number.
 [[nodiscard]] RunReference parse_run_reference(const std::string& text);
 
-/// @throws ConfigError when there is no such run.
+/// Returns the run directory. @throws ConfigError if the run does not exist.
 [[nodiscard]] std::filesystem::path find_run_directory(const RunReference& reference,
                                                        const std::filesystem::path& outdir);
 
-/// Step of the run's newest complete checkpoint.
+/// Returns the step of the run's newest complete checkpoint; nullopt if it has none.
 [[nodiscard]] std::optional<std::int64_t> newest_checkpoint(
     const std::filesystem::path& run_directory);
 

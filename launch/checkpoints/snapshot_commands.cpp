@@ -77,8 +77,8 @@ int list_snapshots(const SnapshotOptions& options) {
   return 0;
 }
 
-/// The directory that `named` was, if it has gone and left snapshots. @throws EnvironmentError
-/// where a process works with them
+/// Returns the run directory `named` if it no longer exists but its snapshots do.
+/// @throws EnvironmentError if a process uses them
 std::optional<fs::path> gone_run(const std::string& named) {
   if (fs::exists(named)) {
     return std::nullopt;
@@ -103,7 +103,7 @@ int free_memory(const SnapshotOptions& options) {
   }
   const std::optional<fs::path> gone = gone_run(reference.run);
   const fs::path run = gone ? *gone : find_run_directory(reference, options.outdir);
-  std::optional<RunLock> lock;  // no start is about to read them
+  std::optional<RunLock> lock;  // keeps other starts from reading the snapshots
   if (!gone) {
     lock.emplace(run);
   }

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What this host has of one snapshot. A part may be there twice: its worker's, and a buddy's copy.
+/// Parts of one snapshot on this host. A part may exist twice: the worker's, and a buddy's copy.
 struct Held {
   std::set<int> parts;
   std::set<std::string> folders;

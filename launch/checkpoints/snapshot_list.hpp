@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway snapshots ls RUN`: the snapshots of one run that this host keeps, as a start would find
-// them. Text out, nothing changed. Main thread.
+// `gangway snapshots ls RUN`: lists the snapshots of one run in this host's memory, as a start
+// finds them. Read-only. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace gangway::launch {
 
-/// Table, newest first: step, kimg, start and epoch, which workers' parts are here, size, where
-/// they lie, and whether a start on this host alone can go on from it. @param entries  of one run
-/// @param images_per_step  0: not known
+/// Returns a table, newest first: step, kimg, start and epoch, workers whose parts are here, size,
+/// location, and whether a start on this host alone can resume from the snapshot.
+/// @param entries  of one run. @param images_per_step  0: unknown
 [[nodiscard]] std::string snapshot_table(std::span<const checkpoint::SnapshotEntry> entries,
                                          std::int64_t images_per_step);
 
-/// The same of a run directory, under a line that names run and host; one line where there is none.
-/// @throws CheckpointError where the run directory holds a job that this version does not know
+/// Returns the table of a run directory under a line with run and host; one line if it is empty.
+/// @throws CheckpointError if this version cannot read the job in the run directory
 [[nodiscard]] std::string snapshot_list(
     const std::filesystem::path& run_directory,
     const std::filesystem::path& shared_memory = kSharedMemoryFolder);

@@ -79,7 +79,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_of(const ControlPlace& pla
   return grpc::SslCredentials({.pem_root_certs = *certificate});
 }
 
-/// What there is of a run that was killed, and the command that goes on with it.
+/// Describes the state of a killed run, and the command that resumes it.
 std::string way_on(const std::filesystem::path& run) {
   const auto step = newest_checkpoint(run);
   const std::string saved =
@@ -91,13 +91,13 @@ std::string way_on(const std::filesystem::path& run) {
                          : fmt::format("{}; this goes on: {}", saved, command);
 }
 
-/// Whether its job has output.control off.
+/// True if the run's job has output.control off.
 bool is_closed(const std::filesystem::path& run) {
   const auto job = job_in(run / kJobFile);
   return job && job->output.control == "off";
 }
 
-/// The server is there, but TLS fails: gRPC says so only in its text.
+/// True if the server runs but TLS fails; gRPC reports that only in the message text.
 bool fails_at_tls(const std::string& message) {
   return message.find("andshake") != std::string::npos ||
          message.find("certificate") != std::string::npos;
@@ -151,7 +151,7 @@ ControlClient::ControlClient(ControlAccess access)
     : access_(std::move(access)),
       place_(require_place(access_.run)),
       token_(require_token(access_)) {
-  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});  // what fails is said in one line
+  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});  // errors are reported in one line
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The other end of the control service: finds the coordinator of a run and asks it, each time with
-// a deadline. gRPC; one thread.
+// Client of the control service: finds a run's coordinator and calls it, with a deadline for each
+// call. gRPC; one thread.
 #pragma once
 
 #include <chrono>
@@ -18,18 +18,18 @@ namespace gangway::launch {
 namespace wire = gangway::control::v1;
 
 struct ControlAccess {
-  std::filesystem::path run;         ///< directory
-  std::filesystem::path token_file;  ///< empty: the run's own
+  std::filesystem::path run;         ///< run directory
+  std::filesystem::path token_file;  ///< empty: the run's own token file
   std::chrono::milliseconds limit{5000};
 };
 
 class ControlClient {
  public:
-  /// @throws EnvironmentError where no job runs that can be asked from here: which, and what to do
+  /// @throws EnvironmentError, with the remedy, if no running job can be reached from here
   explicit ControlClient(ControlAccess access);
 
-  /// One call. @throws ConfigError for what the job refuses, EnvironmentError where it does not
-  /// answer or does not let this user
+  /// Makes one call. @throws ConfigError if the job refuses it; EnvironmentError if the job does
+  /// not answer or denies this user access
   template <typename Request, typename Reply>
   [[nodiscard]] Reply ask(grpc::Status (wire::Control::Stub::*call)(grpc::ClientContext*,
                                                                     const Request&, Reply*),
@@ -42,13 +42,13 @@ class ControlClient {
     return reply;
   }
 
-  /// Until the job ends, or `take` returns false. @throws as ask()
+  /// Passes replies to `take` until the job ends or `take` returns false. @throws as ask()
   void watch(const std::function<bool(const wire::WatchReply&)>& take);
 
  private:
   void prepare(grpc::ClientContext& context) const;
   void require(const grpc::Status& status) const;
-  /// "unknown" where it does not say.
+  /// "unknown" if the coordinator does not report its version.
   [[nodiscard]] std::string coordinator_version() const;
 
   ControlAccess access_;
@@ -57,14 +57,14 @@ class ControlClient {
   std::unique_ptr<wire::Control::Stub> stub_;
 };
 
-/// In the answer of a run that has begun: coordinator/steering/job_status.hpp has the others.
+/// Phase of a run that has just started; coordinator/steering/job_status.hpp has the other phases.
 inline constexpr std::string_view kStarting = "starting";
 
-/// The phase of a run whose coordinator does not answer: "starting" or "ended"; empty where the
-/// coordinator answers, or is gone.
+/// Returns "starting" or "ended" if the run's coordinator does not answer; empty if it answers or
+/// has exited.
 [[nodiscard]] std::string phase_of_unanswered(const std::filesystem::path& run);
 
-/// For people: the state or the end of the newest start of a run whose coordinator does not answer.
+/// Describes the newest start of a run whose coordinator does not answer: its state or its end.
 [[nodiscard]] std::string end_of(const std::filesystem::path& run);
 
 }  // namespace gangway::launch

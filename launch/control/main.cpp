@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gangway-control: what watches and steers running jobs. `gangway status`, `pause` and the like
-// start it, so that `gangway` itself need not load gRPC.
+// gangway-control: watches and steers running jobs. Called by `gangway status`, `pause` and others,
+// so that `gangway` itself need not load gRPC.
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -31,7 +31,7 @@ constexpr double kLongestLimitSeconds = 3600.0;
 constexpr milliseconds kLook{100};
 
 struct Options {
-  std::string program;  ///< as it was typed
+  std::string program;  ///< as typed
   std::string run;
   std::filesystem::path outdir = "runs";
   std::filesystem::path token_file;
@@ -44,7 +44,7 @@ struct Options {
   std::string host;
   int workers = 0;
   std::int64_t trace_next = 0;
-  std::size_t top = 0;  ///< operators of what was traced; 0: steps are to be traced
+  std::size_t top = 0;  ///< operators to list; 0: trace steps instead
   std::string sort = "self";
   TraceDetail detail;
 };
@@ -76,7 +76,7 @@ void command(const Options& options,
   tell(options, client.ask(call, request));
 }
 
-/// Prints the state of a run. One that has ended or is starting is no failure.
+/// Prints the state of a run. A run that has ended or is starting is no error.
 void show_status(const Options& options) {
   const ControlAccess access = access_of(options);
   if (const std::string phase = phase_of_unanswered(access.run); !phase.empty()) {
@@ -146,7 +146,7 @@ void set(const Options& options) {
   command(options, &Stub::Set, request);
 }
 
-/// Asks no job: the files are there.
+/// Reads the trace files; needs no running job.
 void show_operators(const Options& options) {
   if (options.trace_next > 0 || !options.steps.empty()) {
     throw ConfigError("--top shows what has been traced: trace the steps first, then show it");
@@ -263,7 +263,7 @@ void add_verbs(CLI::App& app, Options& options) {
       ->type_name("N");
 }
 
-/// In the name of the command that was typed.
+/// Reports an error under the name of the typed command.
 int report_failure(const std::string& message, ExitCode code) {
   std::cerr << "gangway: " << plain(message) << std::endl;
   return static_cast<int>(code);

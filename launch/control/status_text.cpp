@@ -19,8 +19,8 @@ namespace {
 
 namespace wire = gangway::control::v1;
 
-/// Of a run before its first step: "starting, begun 3s ago, 1 of 3 workers up, waits for rank 2, 3
-/// to start".
+/// Describes a run before its first step: "starting, begun 3s ago, 1 of 3 workers up, waits for
+/// rank 2, 3 to start".
 std::string start_text(const wire::StatusReply& status) {
   const auto up = std::ranges::count_if(status.workers(), [](const wire::Worker& worker) {
     return worker.state() == "joined" || worker.state() == "ready";
@@ -63,7 +63,7 @@ std::string saved_text(const wire::StatusReply& status) {
                          : ", by an earlier start");
 }
 
-/// Workers tell it with each tick: before the first nothing is known.
+/// Returns `text`; "-" before the worker's first tick, which reports the value.
 std::string known(const wire::Worker& worker, std::string text) {
   return worker.resident_bytes() > 0 ? std::move(text) : "-";
 }

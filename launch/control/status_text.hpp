@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A running job as a person reads it, and as a script does. Pure.
+// Formats the status of a running job: for people, and as JSON for scripts. Pure.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace gangway::launch {
 
-/// The status in several lines. @param program  the command's name as typed, for `PROGRAM resume`
+/// Formats the status in several lines. @param program  command name as typed, for `PROGRAM resume`
 [[nodiscard]] std::string status_text(const control::v1::StatusReply& status,
                                       const std::string& program);
-/// One line, keys as in control.proto; also those that are 0.
+/// Formats a message as one line of JSON; keys as in control.proto, zero values included.
 [[nodiscard]] std::string json_line(const google::protobuf::Message& message);
 
 }  // namespace gangway::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// That colour pictures are about to be trained grey, or grey ones in colour: said before a job is
-// started, and in its dry run. Called by require_data.
+// Warns that a job trains colour pictures as grey ones, or grey pictures in colour. Called by
+// require_data, before a job starts and in its dry run.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace gangway::launch {
 
-/// Empty: pictures and job agree, there are none, or they cannot be read, which the workers say.
+/// Returns the warning; empty if pictures and job agree, or if the pictures cannot be read.
 [[nodiscard]] std::string colour_note(const JobSpec& spec);
 
 }  // namespace gangway::launch

@@ -44,7 +44,7 @@ struct DataBenchWords {
   bool json = false;
 };
 
-/// One example again and again: all that a loader does but reading.
+/// Repeats one example: measures the loader without its reads.
 class OneExample : public data::Dataset {
  public:
   explicit OneExample(const data::Dataset& all)
@@ -67,7 +67,7 @@ class OneExample : public data::Dataset {
   int label_ = 0;
 };
 
-/// A folder that goes with what is in it.
+/// A temporary folder, removed with its contents.
 class ScratchPlace {
  public:
   ScratchPlace() {
@@ -89,12 +89,12 @@ class ScratchPlace {
   fs::path path_;
 };
 
-/// Has the kernel forget the contents of the files that a source names, as far as it does so.
+/// Asks the kernel to drop the files of a source from its page cache, as far as it complies.
 void forget_files(const std::string& source) {
   const fs::path place(source.substr(source.find(':') + 1));
   const auto forget = [](const fs::path& path) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    (void)::fdatasync(file.get());  // what is not on the disk yet stays
+    (void)::fdatasync(file.get());  // unwritten pages are not dropped
     (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   };
   std::error_code failure;
@@ -146,14 +146,14 @@ Pass pass_over(const data::Dataset& dataset, const JobSpec& job, std::int64_t im
   return {seconds, loader.times()};
 }
 
-/// Ways in which the examples come.
+/// A way to get the examples.
 struct Source {
   std::string name;
   std::string what;
   const data::Dataset& dataset;
   bool is_cold = false;
-  std::vector<double> rates = {};  ///< images a second, a round each
-  LoaderTimes times = {};          ///< of all rounds
+  std::vector<double> rates = {};  ///< images per second, one value per round
+  LoaderTimes times = {};          ///< sum over all rounds
 };
 
 const std::vector<Align> kNumbersInside{Align::kLeft, Align::kRight, Align::kRight, Align::kRight};
@@ -243,7 +243,7 @@ int bench(const DataBenchWords& words, const Environment& environment) {
                               {"cached", "decoded and resized before (data.cache)", *cached},
                               {"warm", "as the job has it, files in memory", *dataset},
                               {"cold", "files from the disk", *dataset, true}};
-  (void)pass_over(*cached, job, images);  // fills it
+  (void)pass_over(*cached, job, images);  // fills the cache
   for (int round = 0; round < words.rounds; ++round) {
     for (Source& source : sources) {
       if (source.is_cold) {

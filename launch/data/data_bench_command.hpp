@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway data bench`: how fast a job's examples come, and what holds them up. Main thread.
+// `gangway data bench`: times the loading of a job's examples; names the bottleneck. Main thread.
 #pragma once
 
 #include "launch/process/command_line.hpp"

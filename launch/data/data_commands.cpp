@@ -34,18 +34,18 @@ namespace fs = std::filesystem;
 using data::Survey;
 
 constexpr std::string_view kImages = "images:";
-/// Forms of data.source whose files are no pictures.
+/// Prefixes of data.source for sources without picture files.
 constexpr std::array<std::string_view, 7> kOtherSources = {
     "fashion-mnist", "stacked:", "idx:", "toy:", "pack:", "edges:", "classes:"};
-/// Those whose examples are two pictures of a folder or file.
+/// Prefixes of sources whose examples are two pictures of a folder or file.
 constexpr std::array<std::string_view, 2> kSides = {"pairs:", "unpaired:"};
-/// Lines of one kind that people are shown; --json has all.
+/// Maximum number of lines of one kind in the text; --json has all.
 constexpr std::size_t kShown = 10;
 
 struct CheckOptions {
   std::string source;
   int resolution = 64;
-  std::int64_t most = 0;  ///< images that are read; 0: all
+  std::int64_t most = 0;  ///< maximum number of images to read; 0: all
   std::optional<fs::path> sheet;
   bool json = false;
 };
@@ -54,7 +54,7 @@ std::string size_text(const std::pair<int, int>& size) {
   return fmt::format("{} x {}", size.first, size.second);
 }
 
-/// "32 x 32: 4,000, 28 x 28: 12 and 3 other sizes", the most frequent first.
+/// Returns "32 x 32: 4,000, 28 x 28: 12 and 3 other sizes", the most frequent first.
 std::string sizes_text(const Survey& survey) {
   std::vector<std::pair<std::int64_t, std::pair<int, int>>> sizes;
   for (const auto& [size, count] : survey.sizes) {
@@ -91,7 +91,7 @@ std::string channels_text(const std::array<double, 3>& values) {
   return fmt::format("{:.1f}, {:.1f}, {:.1f}", values[0], values[1], values[2]);
 }
 
-/// The first few, a line each.
+/// Prints the first lines, up to kShown.
 void print_some(const std::string& title, const std::vector<std::string>& lines) {
   if (lines.empty()) {
     return;
@@ -105,7 +105,7 @@ void print_some(const std::string& title, const std::vector<std::string>& lines)
   }
 }
 
-/// A line each: "12 of 0 (ant)".
+/// Returns one line per label: "12 of 0 (ant)".
 std::vector<std::string> images_by_label(const Survey& survey, const data::ImageLabels& labels) {
   std::vector<std::string> lines;
   for (std::size_t label = 0; label < survey.by_label.size(); ++label) {
@@ -140,7 +140,7 @@ void print_for_people(const Survey& survey, const data::ImageLabels& labels,
   std::cout << std::flush;
 }
 
-/// @param files  images of the source, read or not
+/// @param files  number of images in the source, read or not
 void print_json(const Survey& survey, const data::ImageLabels& labels, std::size_t files,
                 double seconds) {
   nlohmann::ordered_json document{
@@ -187,14 +187,14 @@ void write_sheet(const fs::path& path, const Survey& survey, int resolution) {
                            kColumns);
 }
 
-/// The one of `kSides` that the source begins with; empty: none.
+/// Returns the entry of `kSides` with which the source begins; empty: none.
 std::string_view sides_of(const std::string& source) {
   const auto found =
       std::ranges::find_if(kSides, [&](std::string_view form) { return source.starts_with(form); });
   return found == kSides.end() ? std::string_view() : *found;
 }
 
-/// The folder or file. @throws ConfigError for sources of another kind.
+/// Returns the folder or file of a source. @throws ConfigError for other kinds of sources
 std::string location_of(const std::string& source) {
   if (source.starts_with(kImages)) {
     return source.substr(kImages.size());
@@ -214,7 +214,7 @@ std::string location_of(const std::string& source) {
   return source;
 }
 
-/// 2 where an image is broken: a training would end at it.
+/// Returns 2 if an image is broken, because a training would end at it.
 int check(const CheckOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string location = location_of(options.source);
@@ -225,7 +225,7 @@ int check(const CheckOptions& options) {
         fmt::format("{}: holds no .png, .jpg, .jpeg or .webp file; check the path", location));
   }
   const bool has_sides = !sides_of(options.source).empty();
-  if (has_sides) {  // whether there are both of each example; their folders are no labels
+  if (has_sides) {  // checks for both pictures; their folders are no labels
     (void)data::open_two_sides({.source = options.source}, {.resolution = options.resolution},
                                data::SourcePart::kTraining);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway data`: looks at images before anybody trains on them. Main thread.
+// `gangway data`: inspects images before a training. Main thread.
 #pragma once
 
 #include "launch/process/command_line.hpp"

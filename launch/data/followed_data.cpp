@@ -25,7 +25,7 @@ std::optional<Found> found_in(const DataSpec& data, const std::optional<JobSpec>
     return std::nullopt;
   }
   return Found{.channels = facts->is_gray ? 1 : 3,
-               .classes = facts->classes > 1 ? facts->classes : 0};  // one label tells nothing
+               .classes = facts->classes > 1 ? facts->classes : 0};  // one label has no information
 }
 
 void settle_device(const std::optional<JobSpec>& before, const std::function<int()>& count_gpus,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a job takes from its data where it says nothing: model.channels and model.classes; and from
-// its hosts where it says numerics.device: auto. Becomes
-// part of the job before it is read for good, so that its fingerprint, the run's job.yaml and all
-// ranks have one value. Called by the commands that read a user's job file; main thread.
+// Fills in keys that a job leaves open: model.channels and model.classes from its data, and
+// numerics.device: auto from its hosts. Runs before the job is read for good, so that fingerprint,
+// job.yaml and all ranks get one value. Called by the commands that read a user's job file; main
+// thread.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@
 namespace gangway::launch {
 
 struct FollowedData {
-  std::vector<std::string> overrides = {};  ///< "model.channels=3": of open keys
-  std::string note = {};                    ///< for people; empty: nothing but defaults
-  std::string device = {};                  ///< likewise, what numerics.device: auto came to
-  /// Why a job whose workers are on other hosts cannot begin; empty: it can.
+  std::vector<std::string> overrides = {};  ///< values of open keys: "model.channels=3"
+  std::string note = {};                    ///< for the user; empty: only defaults were used
+  std::string device = {};                  ///< for the user: the choice for numerics.device: auto
+  /// Reason why a job with workers on other hosts cannot begin; empty: it can.
   std::string unseen = {};
 };
 
-/// @param before  the job of the run that is to go on, whose values stay; if there is one
-/// @param count_gpus  asked where the device is auto: how many each of the job's hosts has at least
+/// @param before  job of the run to resume, whose values stay; nullopt: a new run
+/// @param count_gpus  called if the device is auto: smallest number of GPUs on any host of the job
 [[nodiscard]] FollowedData follow_data(const OpenKeys& open,
                                        const std::optional<JobSpec>& before = std::nullopt,
                                        const std::function<int()>& count_gpus = usable_gpus);
 
-/// As load_job, filled in by these; no note is printed. @throws as load_job
+/// Loads a job as load_job does, and fills in the open keys; prints no note. @throws as load_job
 [[nodiscard]] ResolvedJob load_followed(const JobSources& sources);
 
 }  // namespace gangway::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway data pack`: pictures are decoded and resized once, for many trainings. Main thread.
+// `gangway data pack`: decodes and resizes pictures once, for many trainings. Main thread.
 #pragma once
 
 #include "launch/process/command_line.hpp"

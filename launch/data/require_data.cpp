@@ -14,7 +14,7 @@
 namespace gangway::launch {
 namespace {
 
-/// Of labels that the job and the data do not agree about, and yet can be trained.
+/// Returns a note if job and data disagree about labels, but can be trained.
 std::string label_note(const JobSpec& spec, int classes) {
   const std::string& source = spec.data.source;
   if (spec.model.classes > classes) {
@@ -23,7 +23,7 @@ std::string label_note(const JobSpec& spec, int classes) {
         "nothing; model.classes={} has those that are there",
         spec.model.classes, source, classes, classes);
   }
-  // Of others, such as fashion-mnist, jobs without labels are usual.
+  // For other sources, such as fashion-mnist, jobs without labels are usual.
   return spec.model.classes == 0 && classes > 1 && spec.model.family->takes_labels &&
                  is_looked_at(spec.data)
              ? fmt::format(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whether a job's data can be trained on, asked before a run is made, and by --dry-run: what would
-// end the workers' start ends here, with the same line. Called by `gangway run` where the data of
-// this host are those of the workers.
+// Checks that a job's data can be trained on: reports the error that would end the workers' start,
+// with the same text. Called by `gangway run` before it makes a run, and by --dry-run, if workers
+// read the same data as this host.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@
 
 namespace gangway::launch {
 
-/// What people should know of data that can be trained on.
+/// Facts about usable data, for the user.
 struct DataFacts {
   std::string what;                ///< "images:photos, 200 examples, 2 labels"
-  std::vector<std::string> notes;  ///< a line each
+  std::vector<std::string> notes;  ///< one line each
 };
 
-/// Opens the data as workers do and reads the first example. Files that were not seen before are
-/// read, so that the workers need not do it.
-/// @param say  told how that goes on, where it takes long
-/// @throws ConfigError where they cannot be trained on
+/// Opens the data as workers do and reads the first example. Reads files that are new to the cache,
+/// so that workers need not do it.
+/// @param say  receives progress lines if that takes long
+/// @throws ConfigError if the data cannot be trained on
 [[nodiscard]] DataFacts require_data(const JobSpec& spec, const Environment& environment,
                                      const std::function<void(const std::string&)>& say);
 

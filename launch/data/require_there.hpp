@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether the pictures that a command names are there. Main thread.
+// Checks that the pictures that a command names exist. Main thread.
 #pragma once
 
 #include <string>

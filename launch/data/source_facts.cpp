@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::string_view kLabelledPictures = "images:";
 constexpr std::size_t kMostFiles = 64;
-/// Of 255: what a grey picture that was saved in colour, as JPEG, may have.
+/// Of 255: largest channel difference of a grey picture that was saved in colour, as JPEG.
 constexpr int kNoise = 12;
-/// Pixels: a smaller picture that is decoded faster has the same colours.
+/// Side in pixels: a reduced picture decodes faster and has the same colours.
 constexpr int kEnoughToTell = 32;
 
-/// Where the pictures lie; empty: elsewhere.
+/// Returns the place of the pictures; empty: a source without picture files.
 std::string pictures_of(const std::string& source) {
   for (const std::string_view form :
        {kLabelledPictures, std::string_view("pairs:"), std::string_view("unpaired:")}) {
@@ -84,7 +84,7 @@ std::optional<SourceFacts> source_facts(const DataSpec& spec) {
                        .classes = spec.source.starts_with(kLabelledPictures)
                                       ? data::labels_of(*archive, location).num_classes
                                       : 0};
-  } catch (const ConfigError&) {  // the training says what is wrong
+  } catch (const ConfigError&) {  // the training reports the error
     return std::nullopt;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a job's pictures are, as far as it has to be known before the networks are made: grey or in
-// colour, and how many labels. Looks at a few of them only; main thread.
+// Finds out, before the networks are made, whether a job's pictures are grey or in colour, and how
+// many labels they have. Reads a sample of the pictures; main thread.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 namespace gangway::launch {
 
 struct SourceFacts {
-  bool is_gray = true;  ///< all that were looked at; some that were saved in colour too
+  bool is_gray = true;  ///< all sampled pictures are grey, even if some are saved as colour
   int classes = 0;      ///< 0: no labels
 };
 
-/// Whether only a look at its files tells: folders and ZIPs of pictures.
+/// True if only the files tell the facts: folders and ZIPs of pictures.
 [[nodiscard]] bool is_looked_at(const DataSpec& data);
 
-/// Of up to 64 pictures, evenly spread. Nothing: points, or a source that cannot be read; opening
-/// it says why.
+/// Reads up to 64 evenly spread pictures. Returns nullopt for points and for a source that cannot
+/// be read; opening that source reports why.
 [[nodiscard]] std::optional<SourceFacts> source_facts(const DataSpec& spec);
 
 }  // namespace gangway::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a job's style picture can be decoded: asked before a run is made, and by --dry-run, where
-// the file still is the user's and not the run's copy.
+// Checks that a job's style picture can be decoded, while the file is still the user's and not the
+// run's copy. Called before a run is made, and by --dry-run.
 #pragma once
 
 #include "job/spec.hpp"

@@ -24,8 +24,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFitRun = "fit";
-/// In the first all lazy regularisers run; the second ends with a checkpoint, which is written
-/// beside the others.
+/// The first of these steps runs all lazy regularisers. The second ends with a checkpoint, which is
+/// written during the others.
 constexpr int kSteps = 5;
 constexpr int kSaved = 2;
 
@@ -33,7 +33,7 @@ double number_in(const json& tick, const char* name) {
   return tick.contains(name) && tick[name].is_number() ? tick[name].get<double>() : 0.0;
 }
 
-/// One number a worker. A tick of one has it as its own, one of very many only that of all.
+/// Returns a number for each worker; `otherwise` if the tick has none by rank (many workers).
 std::vector<double> by_rank(const json& tick, const char* name, int workers, double otherwise) {
   if (tick.contains("memory_by_rank") && tick["memory_by_rank"].contains(name)) {
     return tick["memory_by_rank"][name].get<std::vector<double>>();
@@ -41,11 +41,11 @@ std::vector<double> by_rank(const json& tick, const char* name, int workers, dou
   return std::vector<double>(static_cast<std::size_t>(workers), otherwise);
 }
 
-/// What the workers of this machine may take besides what they have, of the limit.
+/// Returns GiB up to the peaks: the sum of the workers, or the largest if the limit is a GPU's.
 double to_come(const json& tick, const std::vector<double>& peaks, DeviceKind device) {
   const bool is_of_gpu = tick.value("memory_limit", "") == "GPU";
   if (device == DeviceKind::kCuda && !is_of_gpu) {
-    return 0.0;  // peaks are of GPUs, which have more left than the host
+    return 0.0;  // the limit is the host's, the peaks are of GPUs
   }
   const char* const name = is_of_gpu ? "reserved_gib" : "resident_gib";
   const auto workers = static_cast<int>(peaks.size());
@@ -57,7 +57,7 @@ double to_come(const json& tick, const std::vector<double>& peaks, DeviceKind de
     sum += more;
     most = std::max(most, more);
   }
-  return is_of_gpu ? most : sum;  // each worker has a GPU of its own
+  return is_of_gpu ? most : sum;  // each worker has its own GPU
 }
 
 std::string remedy(const JobSpec& job, int workers) {
@@ -73,9 +73,9 @@ std::string remedy(const JobSpec& job, int workers) {
 JobSpec fit_job(const JobSpec& job) {
   const double kimg_of_step = static_cast<double>(job.images_per_step()) / 1000.0;
   JobSpec fit = job;
-  // Half a step less: rounded up, it is as many steps whatever kimg_of_step has been rounded to.
+  // Half a step less: rounding up gives kSteps steps, despite the rounding of kimg_of_step.
   fit.training.kimg = kimg_of_step * (kSteps - 0.5);
-  // The finest resolution fades in all the time: then two of them are computed.
+  // Fades the finest resolution in all the time: two resolutions are then computed.
   constexpr int kLeastResolution = 4;
   fit.training.growth = {.from = std::max(kLeastResolution, job.model.resolution / 2),
                          .kimg = 0.0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a run asks its left-out hosts again, and how often it is resized for hosts that answer.
-// Pure; driven by `gangway run`.
+// Schedules when a run asks its left-out hosts again, and limits how often it is resized for hosts
+// that answer. Pure; called by `gangway run`.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@ namespace gangway::launch {
 class HostReturns {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::minutes kLongest{10};        ///< between two questions
-  static constexpr std::chrono::minutes kBetweenResizes{5};  ///< a start each: as for a balance
+  static constexpr std::chrono::minutes kLongest{10};        ///< between two checks
+  static constexpr std::chrono::minutes kBetweenResizes{5};  ///< like a balance, costs a start
 
-  /// @param first  time from a start to its first question; each later wait is twice as long
+  /// @param first  time from a start to its first check; each later wait is twice as long
   explicit HostReturns(std::chrono::milliseconds first) : first_(first) {}
 
-  /// A start begins.
+  /// Resets the waits at the beginning of a start.
   void begin(TimePoint now) {
     wait_ = std::min<std::chrono::milliseconds>(first_, kLongest);
     next_ = now + wait_;
   }
-  /// Whether hosts are to be asked now; that counts as having asked them.
+  /// True if it is time to ask the hosts; the next wait then begins.
   [[nodiscard]] bool is_due(TimePoint now) {
     if (now < next_) {
       return false;
@@ -31,7 +31,7 @@ class HostReturns {
     next_ = now + wait_;
     return true;
   }
-  /// Whether the run may be resized now; that counts as having resized it.
+  /// True if the run may be resized now; the next pause then begins.
   [[nodiscard]] bool may_resize(TimePoint now) {
     if (now < next_resize_) {
       return false;

@@ -21,7 +21,7 @@ void HostRoster::drain(const Lineup& now, const std::vector<int>& ranks,
 void HostRoster::lost(const std::string& host, TimePoint now) {
   Record& record = records_[host];
   if (now - std::exchange(record.last, now) >= kLossesCount) {
-    record.losses = 0;  // two in a month say nothing of a host
+    record.losses = 0;  // losses far apart do not indicate a bad host
   }
   if (++record.losses >= kMostLosses) {
     record = {.losses = 0, .last = now, .out_until = now + kAfterLosses, .is_silent = false};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which hosts the next start of a job goes on with, after losses. A host that does not answer, or
-// has lost processes twice, is left out for a while; slots of the hostfile that were spare take its
-// place, else fewer workers carry its micro-batches. Pure; driven by `gangway run`.
+// Chooses the hosts for the next start of a job after losses. Leaves a host out for a while if it
+// does not answer or has lost processes twice. Spare slots of the hostfile replace it, or else
+// fewer workers share its micro-batches. Pure; called by `gangway run`.
 #pragma once
 
 #include <chrono>
@@ -15,51 +15,51 @@
 
 namespace gangway::launch {
 
-/// What a start is made of.
+/// Hosts and workers of a start.
 struct Lineup {
   std::vector<Host> hosts;
-  int workers = 0;                    ///< 0: the job cannot be started with what is left
-  std::vector<std::string> left_out;  ///< hosts, at this time
+  int workers = 0;                    ///< 0: the remaining hosts cannot train the job
+  std::vector<std::string> left_out;  ///< names of the hosts left out
 };
 
 class HostRoster {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  /// Losses for which a host is left out, none of them older than that.
+  /// Leaves a host out after kMostLosses losses, each within kLossesCount of the one before.
   static constexpr int kMostLosses = 2;
   static constexpr std::chrono::hours kLossesCount{1};
-  /// For how long: one that does not answer, and one that loses processes.
+  /// Time for which a silent host and a host with losses are left out.
   static constexpr std::chrono::seconds kWithoutAnswer{60};
   static constexpr std::chrono::minutes kAfterLosses{10};
 
-  /// @param hosts  none: this one alone, which is never left out. @param workers  that are wanted
+  /// @param hosts  empty: this host alone, never left out. @param workers  wanted number
   HostRoster(std::vector<Host> hosts, int workers) : hosts_(std::move(hosts)), workers_(workers) {}
 
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
-  /// Workers of these ranks, of a start with `now`, are to have no successor.
+  /// Removes the slots that workers of these ranks have in `now`; lowers the wanted number.
   void drain(const Lineup& now, const std::vector<int>& ranks,
              const std::function<bool(const std::string&)>& is_this_host);
   void want(int workers) { workers_ = workers; }
-  /// These from here on, with what is remembered of them.
+  /// Replaces the hosts; keeps the records of known hosts.
   void use(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
   void lost(const std::string& host, TimePoint now);
   void silent(const std::string& host, TimePoint now);
-  /// Takes a host back that answers again.
+  /// Ends the exclusion of a host that answers again.
   void back(const std::string& host) { records_.erase(host); }
-  /// The hosts without workers that may be asked again; empty while as many workers train as are
-  /// wanted. A host that lost processes is not asked before its time out is over.
+  /// Returns the hosts without workers that may be asked again; empty if as many workers train as
+  /// are wanted. A host that lost processes is not asked before its exclusion ends.
   [[nodiscard]] std::vector<Host> to_ask(const Lineup& now, TimePoint time) const;
 
-  /// With as many workers as are wanted, or the most for which `is_possible`. Hosts that lose
-  /// processes are used where there are not enough without them.
-  /// @param least  layout.min_workers, where so many are wanted
+  /// Chooses the wanted number of workers, or the most for which `is_possible` holds. Uses hosts
+  /// with losses only if the other hosts do not suffice.
+  /// @param least  layout.min_workers; capped at the wanted number
   [[nodiscard]] Lineup lineup(TimePoint now, int least,
                               const std::function<bool(const Lineup&)>& is_possible) const;
 
  private:
   struct Record {
     int losses = 0;
-    TimePoint last{};  ///< of them
+    TimePoint last{};  ///< time of the last loss
     TimePoint out_until{};
     bool is_silent = false;
   };

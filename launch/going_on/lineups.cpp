@@ -57,7 +57,7 @@ int Lineups::heard(const std::vector<Host>& asked, const std::vector<std::string
 
 void Lineups::take_back(TimePoint now) {
   Lineup before = now_;
-  if (!choose(now, [](const auto& /*hosts*/) { return std::nullopt; })) {  // all is saved
+  if (!choose(now, [](const auto& /*hosts*/) { return std::nullopt; })) {  // no wait: all is saved
     now_ = std::move(before);
   }
 }

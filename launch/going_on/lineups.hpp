@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Chooses hosts and workers of each start of one `gangway run`, and remembers which host had which
-// worker. Pure: it asks about the job and the hosts by functions. Called by Starts, main thread.
+// Chooses hosts and workers for each start of one `gangway run`, and remembers each worker's host.
+// Pure: gets facts about job and hosts through functions. Called by Starts, main thread.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@ namespace gangway::launch {
 
 struct LineupQuestions {
   std::function<bool(const std::string&)> is_this_host;
-  /// Whether the job's layout goes with it.
+  /// True if the job's layout is valid for the lineup.
   std::function<bool(const Lineup&)> is_possible;
-  /// Lets every worker have all networks from here on. @return false: nothing changes by that
+  /// Gives every worker all networks from now on. @return false if that changes nothing
   std::function<bool()> give_up_places;
-  /// Those that do not answer. It may take seconds.
+  /// Returns the hosts that do not answer; may take seconds.
   std::function<std::vector<std::string>(const std::vector<Host>&)> find_silent;
 };
 
@@ -28,42 +28,42 @@ class Lineups {
  public:
   using TimePoint = HostRoster::TimePoint;
 
-  /// How long a start waits for silent hosts that alone hold a part of the newest snapshot.
+  /// Longest wait of a start for silent hosts that hold the only copy of a snapshot part.
   static constexpr std::chrono::seconds kPatience{60};
   /// Waits some seconds for the named hosts. @return the time afterwards; nullopt: stop waiting
   using Wait = std::function<std::optional<TimePoint>(const std::vector<std::string>&)>;
 
-  /// @param hosts  none: this one alone. @param least  layout.min_workers
+  /// @param hosts  empty: this host alone. @param least  layout.min_workers
   Lineups(const std::vector<Host>& hosts, int workers, int least, LineupQuestions questions);
 
   [[nodiscard]] const Lineup& now() const { return now_; }
-  /// Left out or not.
+  /// Includes the hosts left out.
   [[nodiscard]] const std::vector<Host>& all_hosts() const { return roster_.hosts(); }
-  /// The host of a rank, as the hostfile calls it; empty: this one, or unknown.
+  /// Returns the host name of a rank as in the hostfile; empty: this host, or unknown.
   [[nodiscard]] std::string host_of(int rank) const;
 
-  /// @param rank  of the worker that was lost; 0: another process, or unknown
-  /// @return false where what is left cannot train the job
+  /// @param rank  of the lost worker; 0: another process, or unknown
+  /// @return false if the remaining hosts cannot train the job
   [[nodiscard]] bool after_loss(int rank, TimePoint now, const Wait& wait);
-  /// Workers of these ranks have no successor.
+  /// Removes the workers of these ranks without replacement.
   void drain(const std::vector<int>& ranks, int workers);
-  /// Wants so many; where they cannot be had, all stays as it was.
-  /// @param hosts  those of the hostfile by now; nothing: they stay
+  /// Sets the wanted number of workers; keeps the old lineup if that fails.
+  /// @param hosts  of the hostfile as it is now; nullopt: unchanged
   void resize(int workers, std::optional<std::vector<Host>> hosts, TimePoint now);
 
-  /// The hosts without workers that may be asked again (HostRoster::to_ask).
+  /// Returns the hosts without workers that may be asked again (HostRoster::to_ask).
   [[nodiscard]] std::vector<Host> to_ask(TimePoint now) const { return roster_.to_ask(now_, now); }
   /// @param asked   hosts of to_ask
-  /// @param answer  those of them that answered
-  /// @return workers that a start would have now
+  /// @param answer  the asked hosts that answered
+  /// @return number of workers that a start would have now
   [[nodiscard]] int heard(const std::vector<Host>& asked, const std::vector<std::string>& answer,
                           TimePoint now);
-  /// Takes hosts that are back; where that fails, all stays as it was.
+  /// Includes hosts that are back; keeps the old lineup if that fails.
   void take_back(TimePoint now);
 
  private:
   [[nodiscard]] bool choose(TimePoint now, const Wait& wait);
-  /// Whether `hosts` hold both copies of some worker's snapshot: its own, and its buddy's on the
+  /// True if `hosts` hold both copies of some worker's snapshot: its own, and its buddy's on the
   /// next host (worker/buddies/buddies.hpp).
   [[nodiscard]] bool have_a_part_alone(const std::vector<std::string>& hosts,
                                        const Lineup& start) const;

@@ -8,14 +8,14 @@
 namespace gangway::launch {
 namespace {
 
-// Doubled by each start in vain: what was in the way, a full memory or a network, may pass.
+// Doubles with each start without progress: a full memory or a network fault may pass.
 constexpr std::chrono::milliseconds kFirstWait{1000};
 
 }  // namespace
 
 std::optional<std::chrono::milliseconds> RestartBook::lost(std::optional<std::int64_t> begun) {
-  // Compared with the last one alone: behind one that fell back each gets further.
-  num_in_vain_ = begun > last_begun_ ? 0 : num_in_vain_ + 1;  // nothing is less than any step
+  // Compares with the last start only: after a fallback, each start that gets further counts.
+  num_in_vain_ = begun > last_begun_ ? 0 : num_in_vain_ + 1;  // nullopt is less than any step
   last_begun_ = begun ? begun : last_begun_;
   const bool may_be_more = most_ == LayoutChoice::kAutoRestarts || num_starts_ < most_;
   if (!may_be_more || num_in_vain_ >= kMostInVain) {

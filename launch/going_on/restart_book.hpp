@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whether a job that has lost a process or a host is started again, and after what time. A start
-// has got on where the next one begins at a later step than all before it: what it has trained was
-// kept. Pure; driven by `gangway run`.
+// Decides whether, and after what wait, a job restarts after it lost a process or a host. A start
+// made progress if the next start begins at a later step than it did: its training was saved. Pure;
+// called by `gangway run`.
 #pragma once
 
 #include <chrono>
@@ -13,27 +13,27 @@ namespace gangway::launch {
 
 class RestartBook {
  public:
-  /// Starts in a row without progress that end the job.
+  /// Number of starts in a row without progress that ends the job.
   static constexpr int kMostInVain = 3;
 
   /// @param most  layout.restarts
   explicit RestartBook(int most) : most_(most) {}
 
-  /// A start was lost. @param begun  the step that it had begun at; nothing: it had not begun
-  /// @return how long to wait before the next; nothing: there is none
+  /// Records a lost start. @param begun  step at which it began; nullopt: it had not begun
+  /// @return wait before the next start; nullopt: no further start
   [[nodiscard]] std::optional<std::chrono::milliseconds> lost(std::optional<std::int64_t> begun);
-  /// Training goes back by decision: what comes next is no repetition.
+  /// Forgets the last step after a rollback, so that the next start does not count as a repetition.
   void rolled_back() { last_begun_.reset(); }
-  /// Whether another start follows when the next one is lost, whatever it does.
+  /// True if another start follows whenever the next start is lost.
   [[nodiscard]] bool goes_on() const;
-  /// Why lost() gave nothing: one line.
+  /// Returns one line with the reason why lost() returned nullopt.
   [[nodiscard]] std::string why_not() const;
 
  private:
   int most_;
   int num_starts_ = 0;
   int num_in_vain_ = 0;                     ///< in a row
-  std::optional<std::int64_t> last_begun_;  ///< step at which the last start that began has
+  std::optional<std::int64_t> last_begun_;  ///< first step of the last start that began
 };
 
 }  // namespace gangway::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of gangway-model, which `gangway sample`, `gangway evaluate` and `gangway
-// checkpoints export` start. Main thread.
+// Subcommands of gangway-model, which `gangway sample`, `gangway evaluate` and `gangway checkpoints
+// export` start. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace gangway::launch {
 enum class OutputFormat {
   kText,
   kJson,
-  kRecord,  ///< one line, and the score alone is kept beside the checkpoint
+  kRecord,  ///< one line; stores only this score beside the checkpoint
 };
 
 struct EvaluateOptions {
   RunChoice run;
-  /// What is not given is as the job's `evaluation` has it.
+  /// Options that are not given come from the job's `evaluation`.
   std::optional<std::int64_t> images = {};  ///< generated examples
   std::filesystem::path features;           ///< weights of FD-LeNet, or a TorchScript network
   std::optional<FeatureResize> resize = {};
-  std::optional<Metric> recorded = {};  ///< alone is kept beside the checkpoint
+  std::optional<Metric> recorded = {};  ///< the only score stored beside the checkpoint
   std::filesystem::path lenet;          ///< weights of FD-LeNet
-  std::optional<std::int64_t> real;  ///< training images to compare with, instead of the usual ones
+  std::optional<std::int64_t> real;  ///< training images to compare with; nullopt: the usual set
   OutputFormat format = OutputFormat::kText;
   bool follows = false;  ///< follow_scores
   bool awaits = false;   ///< await_score
-  /// Those given that are about the scores of generated images alone: "--real".
+  /// Given options that apply only to scores of generated images: "--real".
   std::vector<std::string> of_images;
 };
 
@@ -41,16 +41,16 @@ struct SampleOptions {
   std::string seeds = "0-63";
   std::filesystem::path picture = "grid.png";
   std::optional<std::int64_t> label;
-  std::string interpolate;       ///< "A,B": frames between two seeds, in the place of `seeds`
-  int frames = 16;               ///< of those
-  std::filesystem::path noise;   ///< .npy, float [N, latent + codes]: likewise; empty: none
-  std::filesystem::path single;  ///< a folder for a file each, in the place of the grid
+  std::string interpolate;       ///< "A,B": frames between two seeds; replaces `seeds`
+  int frames = 16;               ///< number of these frames
+  std::filesystem::path noise;   ///< .npy, float [N, latent + codes]; replaces `seeds`; empty: none
+  std::filesystem::path single;  ///< folder for one file per picture; replaces the grid
   bool has_captions = false;     ///< seeds and labels under the pictures
   double truncation = 1.0;       ///< psi of gan/evaluation/truncation.hpp; 1: none
 };
 
 struct TrainFeaturesOptions {
-  std::filesystem::path file;  ///< to be written; must not exist
+  std::filesystem::path file;  ///< output file; must not exist
 };
 
 struct ExportOptions {
@@ -63,7 +63,7 @@ struct ExportOptions {
 struct ComputeOptions {
   std::filesystem::path job_file;
   std::vector<std::string> overrides;  ///< "training.batch=64"
-  double seconds = 0.2;                ///< for each time
+  double seconds = 0.2;                ///< for each measurement
   OutputFormat format = OutputFormat::kText;
 };
 
@@ -71,31 +71,30 @@ struct NetworksOptions {
   std::filesystem::path job_file;
 };
 
-/// Makes the networks of a job, which tries those of the user's, and prints a line for each:
-/// "network generator 1066880", its name and its trained numbers.
+/// Builds the networks of a job, the user's included, and prints one line for each: "network
+/// generator 1066880", its name and number of trained parameters.
 /// @throws ConfigError naming key and file of a network that cannot be trained
 void describe_networks(const NetworksOptions& options);
 
-/// Times each layer of a job's networks on one core and prints how near it comes to what the core
-/// does at most. @throws ConfigError where there is nothing to time
+/// Times each layer of a job's networks on one core and prints its share of the core's peak rate.
+/// @throws ConfigError if there is nothing to time
 void bench_compute(const ComputeOptions& options);
 
-/// Prints FD-LeNet (or FID) with floor and ceiling, KID, precision, recall and classes; or the
-/// modes covered, for a toy mixture and for stacked pictures; or for pairs how like the pictures
-/// made are to those that they should be. @throws ConfigError for options that the score does not
-/// take
+/// Prints scores of generated images: FD-LeNet (or FID) with floor and ceiling, KID, precision,
+/// recall, classes. Toy mixtures and stacked pictures: modes covered. Pairs: likeness to the target
+/// pictures. @throws ConfigError for options that the score does not use
 void evaluate(const EvaluateOptions& options);
-/// Writes a grid of pictures (a scatter plot for points), one a seed. @throws ConfigError for a
-/// label of pictures that are made of other pictures
+/// Writes a grid of pictures (points: a scatter plot), one per seed. @throws ConfigError for a
+/// label if the generator makes pictures from pictures
 void sample(const SampleOptions& options);
 /// Trains the feature network of FD-LeNet and writes its weights.
 void train_features(const TrainFeaturesOptions& options);
 
-/// Writes a network as TorchScript. @throws CheckpointError, EnvironmentError of one line.
+/// Writes a network as TorchScript. @throws CheckpointError, EnvironmentError: one line each
 void export_script(const ExportOptions& options);
 
-/// "0-63", "1,5,9-12" → the seeds in that order. @throws ConfigError for anything else and for more
-/// than 65,536 seeds.
+/// Parses "0-63" or "1,5,9-12" into seeds, in that order. @throws ConfigError for anything else and
+/// for more than 65,536 seeds
 [[nodiscard]] std::vector<std::uint64_t> parse_seeds(std::string_view text);
 
 }  // namespace gangway::launch

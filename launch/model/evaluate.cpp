@@ -39,7 +39,7 @@ void print_heading(const TrainedRun& run) {
              (run.weights == WeightVersion::kAverage ? "averaged " : "") + run.generator.name());
 }
 
-/// Keeps it beside the checkpoint.
+/// Stores a score beside the checkpoint.
 void record(const TrainedRun& run, checkpoint::CheckpointScore score) {
   score.checkpoint_id = run.checkpoint_id;
   score.samples = run.job.evaluation.images;
@@ -50,7 +50,7 @@ void record(const TrainedRun& run, checkpoint::CheckpointScore score) {
   }
 }
 
-/// "; of other real images 0.123", where some were held back.
+/// Returns "; of other real images 0.123" if there are held-back images.
 template <typename Value>
 std::string floor_text(const ImageScores& scores, const Value& value_of) {
   return scores.held_back
@@ -181,10 +181,10 @@ void evaluate_images(TrainedRun& run, const FeatureNetwork& network,
 
 struct StackedScores {
   gan::StackedModes generated;
-  gan::StackedModes real;  ///< of as many real pictures
+  gan::StackedModes real;  ///< of the same number of real pictures
 };
 
-/// The real ones are made of the test images, which the classifier has not seen.
+/// Scores stacks; the real ones are test images, which the classifier has not seen.
 StackedScores stacked_scores(TrainedRun& run, gan::LeNet& lenet, std::int64_t samples) {
   ModelSpec gray = run.job.model;
   gray.channels = 1;
@@ -266,7 +266,7 @@ void evaluate_points(TrainedRun& run, const data::ToyMixture& mixture,
              100.0 * modes.good_share, run.job.evaluation.images);
 }
 
-/// An option that is without effect would be taken for one that has it.
+/// Rejects options without effect, because users would expect one.
 void require_no_image_options(const TrainedRun& run, const EvaluateOptions& options) {
   if (!options.of_images.empty()) {
     throw ConfigError(fmt::format(
@@ -332,7 +332,7 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
       100.0 * scores.real);
 }
 
-/// What was typed counts more than what the job says.
+/// Overrides the job's values by the typed options.
 void take_over(const EvaluateOptions& options, EvaluationSpec& evaluation) {
   evaluation.images = options.images.value_or(evaluation.images);
   evaluation.resize = options.resize.value_or(evaluation.resize);

@@ -34,14 +34,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kLenetBatch = 500;
-/// Images at a time: Inception's first layers hold some 10 MB of each.
+/// Images per batch: Inception's first layers use about 10 MB for each.
 constexpr std::int64_t kScriptBatch = 50;
 constexpr const char* kFeatureSwitch = "return_features";
 constexpr const char* kWanted =
     "wanted is forward(images) or forward(images, return_features=True), for uint8 images [N, 3, "
     "S, S], that returns floats [N, d]";
 
-/// The interpreter tells the cause in the last line, below where it was.
+/// Returns the last line: the interpreter prints the cause below the stack trace.
 std::string cause_of(const std::exception& failure) {
   const auto* error = dynamic_cast<const c10::Error*>(&failure);
   std::string text = error != nullptr ? error->what_without_backtrace() : failure.what();
@@ -49,12 +49,12 @@ std::string cause_of(const std::exception& failure) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-/// The side of Inception's inputs, and the target of both kinds of resizing before it.
+/// Side of Inception's inputs; both kinds of resizing produce it.
 constexpr std::int64_t kResizedSide = 299;
 
-/// What networks see of images in [-1, 1]: [N, 3, S, S], uint8, the levels nearest to the values;
-/// or floats, resized as pytorch-fid (fid_score.py) and clean-fid (resize.py, Parmar et al., 2022)
-/// do.
+/// Converts images in [-1, 1] to network inputs [N, 3, S, S]: uint8, rounded to the nearest level;
+/// or floats, resized as by pytorch-fid (fid_score.py) or clean-fid (resize.py, Parmar et al.,
+/// 2022).
 at::Tensor levels_of(const at::Tensor& images, FeatureResize resize) {
   const at::Tensor levels =
       (images * 127.5 + 128.0).clamp(0.0, 255.0).to(at::kByte).expand({-1, 3, -1, -1}).contiguous();
@@ -81,7 +81,7 @@ class ScriptFeatures {
       throw ConfigError(fmt::format("{}: has no forward; {}", file_.string(), kWanted));
     }
     const std::vector<c10::Argument>& arguments = method->function().getSchema().arguments();
-    for (std::size_t i = 2; i < arguments.size(); ++i) {  // the first are self and the images
+    for (std::size_t i = 2; i < arguments.size(); ++i) {  // the first two are self and the images
       if (arguments[i].name() == kFeatureSwitch) {
         switches_[kFeatureSwitch] = true;
       } else if (!arguments[i].default_value()) {
@@ -95,7 +95,7 @@ class ScriptFeatures {
   }
 
   at::Tensor operator()(const at::Tensor& images) {
-    // Else the first calls have other bits than the later ones.
+    // Disables the optimizer: it would make later calls differ from the first ones in bits.
     const torch::jit::GraphOptimizerEnabledGuard as_written(false);
     c10::IValue result;
     try {
@@ -139,10 +139,10 @@ FeatureNetwork lenet_of(const fs::path& file) {
       .lenet = lenet};
 }
 
-/// A network computes: files are none of its business.
+/// Operators that open files, which no feature network needs.
 constexpr std::array<std::string_view, 2> kReachesFiles{"aten::from_file", "aten::save"};
 
-/// What is wrong with a file that LibTorch has refused with `message`, and the remedy.
+/// Explains why LibTorch refused a file with `message`, and gives the remedy.
 std::string why_not_loaded(const std::string& message) {
   if (message.find("maximum supported version") != std::string::npos ||
       message.find("Unknown builtin op") != std::string::npos) {
@@ -159,7 +159,7 @@ std::string why_not_loaded(const std::string& message) {
       is_pickle ? ", but one of torch.save" : "", line.substr(0, line.find(". ")));
 }
 
-/// The first operator that opens files; empty: there is none.
+/// Returns the first operator that opens files; empty: none.
 std::string file_operator(at::ArrayRef<const torch::jit::Block*> blocks) {
   for (const torch::jit::Block* block : blocks) {
     for (const torch::jit::Node* node : block->nodes()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What `evaluate` compares images by: the project's own LeNet, whose weights `train-features`
-// writes, or a TorchScript network that the user has. Both are known by the hash of their file. One
-// thread at a time.
+// Feature networks by which `evaluate` compares images: the project's LeNet, trained by
+// `train-features`, or the user's TorchScript network. The hash of its file identifies a network.
+// One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@
 
 namespace gangway::launch {
 
-/// XXH3-128 of share/fd-lenet-fashion-mnist.safetensors: with other weights the score is another
-/// one.
+/// XXH3-128 of share/fd-lenet-fashion-mnist.safetensors; other weights give a different score.
 inline constexpr const char* kFeatureWeightsHash = "326a5ea7c417ef1507609f6dcfffcfdf";
 inline constexpr const char* kFeatureWeightsName = "fd-lenet-fashion-mnist.safetensors";
 
@@ -27,34 +26,32 @@ inline constexpr const char* kInceptionHash =
 
 struct FeatureNetwork {
   std::string distance;         ///< name of the Fréchet distance: "FD-LeNet", "FID", "FD-net.pt"
-  std::string kernel_distance;  ///< and of the kernel distance: "KID-LeNet", "KID", "KID-net.pt"
-  std::string hash;             ///< of its file: XXH3-128 of the LeNet's weights, SHA-256 of others
+  std::string kernel_distance;  ///< name of the kernel distance: "KID-LeNet", "KID", "KID-net.pt"
+  std::string hash;             ///< of its file: XXH3-128 for LeNet's weights, else SHA-256
   std::int64_t batch = 1;       ///< images at a time
   gan::FeatureFunction features;
-  std::shared_ptr<gan::LeNet> lenet;  ///< which knows classes as well; null for other networks
+  std::shared_ptr<gan::LeNet> lenet;  ///< also classifies images; null for other networks
 };
 
-/// A file that ends in .safetensors holds the weights of the LeNet, any other is TorchScript.
-///
-/// That gets what networks exported for the FID get: images as uint8 [N, 3, S, S], 0 to 255, grey
-/// ones with three equal channels; `return_features=True` where its forward has such an argument.
-/// It returns floats [N, d], or [N, d, …], which count as one vector each.
-/// @throws ConfigError of one line: missing, no TorchScript, other arguments; and later, out of
-/// `features`, when it fails or returns something else.
-/// @param resize  of pictures for TorchScript networks: done before them, they get floats from 0 to
-/// 255, [N, 3, 299, 299], and the names of the distances say so: "FID-clean"
-/// @param device  where a TorchScript network computes; the LeNet is too small to gain there.
-/// Features are on the CPU
+/// Opens LeNet weights from a file that ends in .safetensors, TorchScript from any other file.
+/// Inputs of TorchScript are as for the FID: uint8 [N, 3, S, S], 0 to 255; grey images have three
+/// equal channels. Passes `return_features=True` if its forward has that argument.
+/// Outputs are floats [N, d], or [N, d, …], flattened to one vector per image.
+/// @throws ConfigError of one line: missing, no TorchScript, wrong arguments. `features` throws it
+/// if the network fails or returns another type.
+/// @param resize  of pictures for TorchScript: it gets resized floats, 0 to 255, [N, 3, 299, 299];
+/// the distances are named accordingly: "FID-clean"
+/// @param device  for TorchScript; LeNet is too small to gain from one. Features are on the CPU
 [[nodiscard]] FeatureNetwork open_feature_network(const std::filesystem::path& file,
                                                   FeatureResize resize = FeatureResize::kOwn,
                                                   at::Device device = at::kCPU);
 
-/// Loads the weights into `lenet`. @throws ConfigError naming the file: missing, or with another
-/// hash.
+/// Loads the weights into `lenet`. @throws ConfigError naming a file that is missing or has another
+/// hash
 void load_feature_weights(gan::LeNet& lenet, const std::filesystem::path& file);
 
-/// Writes a new file and returns its XXH3-128. @throws EnvironmentError when it exists or cannot be
-/// written.
+/// Writes a new file and returns its XXH3-128. @throws EnvironmentError if it exists or cannot be
+/// written
 std::string save_feature_weights(gan::LeNet& lenet, const std::filesystem::path& file);
 
 }  // namespace gangway::launch

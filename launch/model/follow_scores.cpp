@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::hours kPatience{1};
-/// Between two looks at a folder that others write to.
+/// Polling period for a folder that another process writes to.
 constexpr std::chrono::milliseconds kLook{500};
 
 class Following {
  public:
   explicit Following(const RunChoice& choice) : choice_(choice) {}
 
-  /// The run's directory, as soon as there is one.
+  /// Waits for the run's directory and returns it.
   fs::path wait_for_run() {
     for (bool is_said = false;; is_said = true) {
       if (const auto found = try_find_directory(choice_)) {
@@ -61,7 +61,7 @@ class Following {
   Clock::time_point since_ = Clock::now();
 };
 
-/// The newest complete checkpoint, if it has no score and is none of `given_up`.
+/// Returns the newest complete checkpoint, unless it has a score or is in `given_up`.
 std::optional<checkpoint::CheckpointEntry> unscored(const fs::path& checkpoints,
                                                     const std::set<std::string>& given_up) {
   const auto entries = checkpoint::list_checkpoints(checkpoints);
@@ -83,7 +83,7 @@ void follow_scores(const EvaluateOptions& options) {
   one.run.run = run.string();
   std::set<std::string> given_up;
   for (;;) {
-    // First: what is saved meanwhile is seen in the next look.
+    // Read first: the next poll then finds checkpoints saved after it.
     const bool has_ended = read_status(run).has_value();
     if (const auto entry = unscored(run / kCheckpointsFolder, given_up)) {
       one.run.step = entry->step;

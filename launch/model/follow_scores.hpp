@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scores that another process than the run's coordinator takes, on a machine that does not train
+// Scores a run in a process other than its coordinator, on a machine that does not train
 // (evaluation.where: spare). Main thread.
 #pragma once
 
@@ -7,13 +7,13 @@
 
 namespace gangway::launch {
 
-/// `gangway evaluate RUN --follow`: waits for the run, and records the score of its newest
-/// checkpoint, one after the other, until the run has ended and its last one has a score. One that
-/// cannot be had costs a line. @throws EnvironmentError where nothing new comes for an hour
+/// `gangway evaluate RUN --follow`: scores the run's newest checkpoint, repeatedly. Waits for the
+/// run first, and returns once it has ended and its last checkpoint has a score. Prints a line for
+/// a score that fails. @throws EnvironmentError after an hour without a new checkpoint
 void follow_scores(const EvaluateOptions& options);
 
-/// Returns once the checkpoint of `options.run.step` has a score, for the coordinator, which limits
-/// the time. @throws CheckpointError where there is no such checkpoint, or a newer one has a score
+/// Returns once the checkpoint of `options.run.step` has a score; the coordinator limits the time.
+/// @throws CheckpointError if that checkpoint is missing, or a newer one already has a score
 void await_score(const EvaluateOptions& options);
 
 }  // namespace gangway::launch

@@ -9,10 +9,9 @@
 namespace gangway::launch {
 namespace {
 
-/// Of each set, for precision and recall: the time for all pairs grows with its square, and this
-/// takes seconds.
+/// Images of each set for precision and recall: the time grows with the square; 5,000 take seconds.
 constexpr std::int64_t kNeighbourSamples = 5'000;
-/// Pictures of each set, and patches of each: the paper has 16,384 and 128, and minutes.
+/// Pictures per set, and patches of each: the paper uses 16,384 and 128, which take minutes.
 constexpr std::int64_t kSlicedPictures = 2'048;
 constexpr std::int64_t kSlicedPatches = 32;
 

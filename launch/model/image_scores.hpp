@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every number that `evaluate` prints about a generator of images, from one set of features. Main
-// thread.
+// Computes every score that `evaluate` prints for an image generator, from one set of features.
+// Main thread.
 #pragma once
 
 #include <cstdint>
@@ -20,39 +20,39 @@
 
 namespace gangway::launch {
 
-/// Noise of the generated examples: the same for every job.
+/// Seed of the noise for generated examples: the same for every job.
 inline constexpr std::uint64_t kEvaluationSeed = 0;
 
 struct ClassShareScores {
   gan::ClassShares generated;
   gan::ClassShares real;
-  std::optional<double> right;  ///< of generated ones, where a class was asked for
+  std::optional<double> right;  ///< share of images with the requested class; nullopt: no labels
 };
 
-/// Of one set of images against the reference.
+/// Scores of one set of images against the reference set.
 struct SetScores {
-  double distance = 0.0;  ///< Fréchet
+  double distance = 0.0;  ///< Fréchet distance
   gan::KernelDistance kernel;
   gan::PrecisionRecall neighbours;
 };
 
 struct ImageScores {
   SetScores generated;
-  std::optional<SetScores> held_back;  ///< of other real images: what a perfect generator would get
-  double ceiling = 0.0;                ///< distance of the same networks before their training
-  std::int64_t neighbour_samples = 0;  ///< of each set, for precision and recall
-  std::optional<ClassShareScores> shares;  ///< of the data that the classifier knows
+  std::optional<SetScores> held_back;  ///< of other real images: the score of a perfect generator
+  double ceiling = 0.0;                ///< distance of the same networks before training
+  std::int64_t neighbour_samples = 0;  ///< images per set, for precision and recall
+  std::optional<ClassShareScores> shares;  ///< only for data that the classifier knows
   gan::SlicedDistance sliced;
-  std::optional<double> sliced_held_back;  ///< its mean over levels, as is the next
+  std::optional<double> sliced_held_back;  ///< mean over levels, as sliced_ceiling
   double sliced_ceiling = 0.0;
 };
 
 class ImageScorer {
  public:
-  /// `data` outlives it. @param samples  generated images
+  /// @param data  must outlive the scorer. @param samples  number of generated images
   ImageScorer(const ReferenceData& data, FeatureNetwork network, std::int64_t samples);
 
-  /// Those alone, in that order.
+  /// Returns only these scores, in this order.
   [[nodiscard]] std::vector<checkpoint::NamedScore> scores_of(TrainedRun& run,
                                                               std::span<const Metric> metrics);
   [[nodiscard]] ImageScores scores_of(TrainedRun& run);
@@ -63,7 +63,7 @@ class ImageScorer {
   [[nodiscard]] at::Tensor features_of(const gan::ImageSource& images, std::int64_t count);
   [[nodiscard]] double distance(const at::Tensor& features) const;
   [[nodiscard]] gan::SlicedDistance sliced(const gan::ImageSource& images);
-  /// Of each set, for precision and recall.
+  /// Images per set, for precision and recall.
   [[nodiscard]] std::int64_t neighbour_samples() const;
   [[nodiscard]] gan::PrecisionRecall neighbours_of(const at::Tensor& features) const;
   [[nodiscard]] SetScores compare(const at::Tensor& features) const;
@@ -72,8 +72,8 @@ class ImageScorer {
   FeatureNetwork network_;
   std::int64_t samples_;
   std::int64_t sliced_pictures_;
-  std::vector<at::Tensor> reference_patches_;  ///< none until the first score
-  at::Tensor reference_;                       ///< features; undefined likewise
+  std::vector<at::Tensor> reference_patches_;  ///< empty until the first score
+  at::Tensor reference_;                       ///< features; undefined until the first score
   gan::FeatureStatistics statistics_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a checked record of a file to a tensor of a network. Used for checkpoints and feature
-// weights.
+// Copies a tensor of a checked file into a network. Called for checkpoints and feature weights.
 #pragma once
 
 #include <string>
@@ -10,9 +9,8 @@
 
 namespace gangway::launch {
 
-/// Copies `record` into `target`, whose shape and type it must have.
-/// @param where what the record was read from, for the message  @throws CheckpointError when they
-/// differ.
+/// Copies `record` into `target`. @throws CheckpointError if shape or type differ
+/// @param where  source of the record, for the message
 void load_tensor(const checkpoint::TensorRecord& record, at::Tensor& target,
                  const std::string& where);
 

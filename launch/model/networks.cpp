@@ -15,14 +15,14 @@ void describe_networks(const NetworksOptions& options) {
       load_job({.file = options.job_file, .text = std::nullopt, .overrides = {}, .environment = {}})
           .spec;
   gan::open_python(job, job.layout, python_lines(), /*keeps_bytecode=*/true);
-  (void)gan::phases_of(job, TORCH_VERSION);  // a library's recipe is looked at too
+  (void)gan::phases_of(job, TORCH_VERSION);  // also checks a library's recipe
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   PerNetwork<gan::Network*> pointers;
   for (gan::Network& network : networks) {
     pointers.add(&network);
   }
   if (job.training.step.is_python()) {
-    (void)gan::make_python_step(job, pointers);  // its arguments are looked at
+    (void)gan::make_python_step(job, pointers);  // checks its arguments
   }
   for (gan::Network& network : networks) {
     std::int64_t count = 0;

@@ -35,7 +35,7 @@ std::unique_ptr<data::Dataset> data_of(const JobSpec& job) {
   return data::open_dataset(job.data, job.model, job.training.seed);
 }
 
-/// Means over all examples, in the order of the step.
+/// Returns the means over all examples, in the order of the step's figures.
 gan::PythonStep::Figures means_of(TrainedJob& trained, std::int64_t count) {
   const JobSpec& job = trained.job;
   const std::unique_ptr<data::Dataset> dataset = data_of(job);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What methods of a job's own step make of a checkpoint (docs/own-step.md): pictures and sounds by
-// show(), figures by score(). Used by `sample` and `evaluate`. Main thread.
+// Results of a job's own step on a checkpoint (docs/own-step.md): pictures and sounds of its
+// show(), figures of its score(). Called by `sample` and `evaluate`. Main thread.
 #pragma once
 
 #include "launch/model/commands.hpp"
 
 namespace gangway::launch {
 
-/// Writes what show() makes of the first examples to options.picture, sounds beside it.
-/// @pre the step has a show(). @throws ConfigError of options that are about noise
+/// Writes the output of show() for the first examples to options.picture, with sounds beside it.
+/// @pre the step has a show(). @throws ConfigError for options about noise
 void write_shown(TrainedJob& trained, const SampleOptions& options);
 
-/// Prints, or keeps beside the checkpoint, the means of the step's figures over batches of the
-/// first evaluation.images examples, the first of which decides.
-/// @pre the step has a score(). @throws ConfigError of options that are about pictures
+/// Prints the means of the step's figures over the first evaluation.images examples, or stores them
+/// beside the checkpoint. The first figure decides.
+/// @pre the step has a score(). @throws ConfigError for options about pictures
 void evaluate_own(TrainedJob& trained, const EvaluateOptions& options);
 
 }  // namespace gangway::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where lines go that a user's Python prints in gangway-model: to standard error, each marked, so
-// that none is taken for an answer or a complaint of the program's own. Any thread.
+// Prints output lines of a user's Python in gangway-model to standard error, with a mark that tells
+// them from the program's own output. Any thread.
 #pragma once
 
 #include <functional>

@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kImages = 10'000;
 constexpr std::int64_t kFewestImages = 100;
 constexpr std::uint64_t kOrderSeed =
-    0;  // of the order in which training images are looked at; the same for every job
+    0;  // seed of the order of training images; the same for every job
 
-/// The images `offset`, `offset` + 1, … of another source.
+/// Returns the images `offset`, `offset` + 1, … of a source.
 gan::ImageSource later(gan::ImageSource source, std::int64_t offset) {
   return [source = std::move(source), offset](std::int64_t first, std::int64_t count) {
     return source(first + offset, count);
@@ -35,7 +35,7 @@ std::unique_ptr<data::Dataset> open_test_images(const ModelSpec& model) {
 ReferenceData open_reference_data(const JobSpec& job, std::optional<std::int64_t> training_images) {
   ReferenceData result;
   DataSpec whole = job.data;
-  whole.limit = 0;  // however few were trained on, scores of one source can be compared
+  whole.limit = 0;  // keeps scores of one source comparable
   result.train = data::open_dataset(whole, job.model, job.training.seed);
   const std::int64_t size = result.train->size();
   if (size < 2 * kFewestImages) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which real images a run is scored against. Used by `evaluate` and `train-features`.
+// Chooses the real images to score a run against. Called by `evaluate` and `train-features`.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@
 
 namespace gangway::launch {
 
-/// The 10,000 test images of Fashion-MNIST at the model's resolution. @throws ConfigError when they
-/// are not installed.
+/// Opens the 10,000 test images of Fashion-MNIST at the model's resolution. @throws ConfigError if
+/// they are not installed
 [[nodiscard]] std::unique_ptr<data::Dataset> open_test_images(const ModelSpec& model);
 
 /// Two disjoint sets of real images.
 struct ReferenceData {
   std::unique_ptr<data::Dataset> train;
-  std::unique_ptr<data::Dataset> test;  ///< null where the source has no test images
-  gan::ImageSource reference;           ///< what generated images are compared with
-  std::int64_t count = 0;               ///< images of it
-  gan::ImageSource held_back;           ///< for the floor
-  std::int64_t held_back_count = 0;     ///< images of that; 0 where too few are left
+  std::unique_ptr<data::Dataset> test;  ///< null if the source has no test images
+  gan::ImageSource reference;           ///< images to compare generated images with
+  std::int64_t count = 0;               ///< size of `reference`
+  gan::ImageSource held_back;           ///< images for the floor
+  std::int64_t held_back_count = 0;     ///< size of `held_back`; 0 if too few images are left
   std::string description;              ///< "10000 test images"
 };
 
-/// Fashion-MNIST: its test images, and as many of its training images. Other sources: two halves of
-/// up to 10,000 images of the one set that there is. Of the whole source, whatever data.limit is.
-/// @param training_images  compare with so many training images instead (all where there are
-/// fewer), as published FIDs do; held back are the test images, or what is left
-/// @throws ConfigError when the data cannot be read or has fewer than 200 images.
+/// Fashion-MNIST: all test images, and as many training images. Other sources: two halves of up to
+/// 10,000 images of the whole source; ignores data.limit.
+/// @param training_images  reference size in training images (at most all), as for published FIDs;
+/// the test images, or the remaining images, are then held back
+/// @throws ConfigError if the data cannot be read or has fewer than 200 images
 [[nodiscard]] ReferenceData open_reference_data(
     const JobSpec& job, std::optional<std::int64_t> training_images = std::nullopt);
 

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::int64_t kBatch = 256;  // examples generated at a time
 
-/// Of a file: a row an example, whose label is its number mod the number of labels, unless one is
-/// named.
+/// Reads latents from a file, one row per example. Without a named label, an example's label is its
+/// index modulo the number of labels.
 gan::Latents latents_in(const std::filesystem::path& file, const ModelSpec& model,
                         std::optional<std::int64_t> label) {
   const at::Tensor noise = read_npy_matrix(file);
@@ -57,7 +57,7 @@ gan::Latents latents_of(const SampleOptions& options, const ModelSpec& model) {
                               options.frames);
 }
 
-/// In the order of the pictures; of noise and of frames their numbers.
+/// Returns captions in picture order; for noise files and frames, their numbers.
 std::vector<std::string> captions_of(const SampleOptions& options, const ModelSpec& model,
                                      const gan::Latents& latents) {
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(latents.noise.size(0)));
@@ -91,7 +91,7 @@ at::Tensor pictures_of(TrainedRun& run, const gan::Latents& latents, double trun
   return at::cat(parts).contiguous();
 }
 
-/// Input, output and target in three rows; of a seed that many pictures behind the first.
+/// Returns input, output and target in three rows; a seed is a picture's index.
 at::Tensor translations(TrainedRun& run, std::span<const std::uint64_t> seeds) {
   const ShownPairs shown = open_shown_pairs(run.job);
   std::vector<std::int64_t> examples;
@@ -104,7 +104,7 @@ at::Tensor translations(TrainedRun& run, std::span<const std::uint64_t> seeds) {
       .contiguous();
 }
 
-/// 0000.png, 0001.png, …: `pictures` of a folder of their own. @throws EnvironmentError
+/// Writes `pictures` as 0000.png, 0001.png, … to their own folder. @throws EnvironmentError
 void write_singly(const std::filesystem::path& folder, const at::Tensor& pictures) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
@@ -129,7 +129,7 @@ std::span<const float> values_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// What stands in the way of options that were given.
+/// Rejects options that contradict each other or the job.
 void require_sense(const SampleOptions& options, const JobSpec& job) {
   const bool has_latents = !options.interpolate.empty() || !options.noise.empty();
   const bool is_truncated = options.truncation != 1.0;
@@ -164,7 +164,7 @@ void require_sense(const SampleOptions& options, const JobSpec& job) {
   }
 }
 
-/// @param captions  one a picture; empty: none
+/// @param captions  one per picture; empty: none
 void write_grid(const std::filesystem::path& file, const at::Tensor& examples, int columns,
                 const std::vector<std::string>& captions) {
   const pictures::ImageBatch images{.pixels = values_of(examples),

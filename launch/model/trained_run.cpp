@@ -37,7 +37,7 @@ fs::path find_directory(const RunChoice& choice) {
                   choice.run, choice.outdir.string()));
 }
 
-/// Without a step, the newest whose contents are sound: it is to be computed with.
+/// Without a step, chooses the newest checkpoint with intact contents.
 fs::path choose_checkpoint(const fs::path& checkpoints, std::optional<std::int64_t> step) {
   if (step) {
     return checkpoint::find_checkpoint(checkpoints, step).path;
@@ -51,8 +51,7 @@ fs::path choose_checkpoint(const fs::path& checkpoints, std::optional<std::int64
   return newest->path;
 }
 
-/// Under which the checkpoint has a tensor of the network: those of the generator's average are
-/// "generator_ema/…".
+/// Returns the checkpoint's tensor name; averages of the generator are "generator_ema/…".
 std::string stored_name(const std::string& name, WeightVersion weights) {
   const std::size_t slash = name.find('/');
   return weights == WeightVersion::kLast
@@ -70,19 +69,19 @@ void load_values(gan::Network& network, const checkpoint::CheckpointReader& read
   }
 }
 
-/// @param choice  nothing: all networks of a job with its own step, which calls them, else the
-/// shown
+/// @param choice  nullopt: all networks if the job has its own step, which calls them; else the
+/// shown network
 TrainedJob load_networks(const fs::path& checkpoint, const std::optional<NetworkChoice>& choice) {
   const checkpoint::CheckpointReader reader(checkpoint);
-  // The checkpoint's own copy of the job: these weights belong to that model, whatever job.yaml
-  // says by now.
+  // Uses the checkpoint's copy of the job: the weights belong to that model, even if job.yaml has
+  // changed.
   const checkpoint::Manifest& manifest = reader.manifest();
   const fs::path run = fs::absolute(checkpoint).parent_path().parent_path();
   JobSpec job = parse_job(manifest.job_yaml, checkpoint.string() + " (job)", run,
                           checkpoint / checkpoint::kManifestName);
   use_kept_modules(job, run);
   Execution alone = job.layout;
-  alone.timeout_seconds = 0.0;  // no worker waits for its calls, and an import may take long
+  alone.timeout_seconds = 0.0;  // no worker waits for its calls, and an import may be slow
   gan::open_python(job, alone, python_lines());
   PerNetwork<gan::Network> networks = gan::build_networks(job);
   const NetworkId chosen = job.chosen(choice ? choice->network : "");

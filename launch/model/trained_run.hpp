@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run's generator, as its newest valid checkpoint has it, or one network of one checkpoint. Used
-// by `sample`, `evaluate` and `export`.
+// Loads a run's generator from its newest valid checkpoint, or one network of a given checkpoint.
+// Called by `sample`, `evaluate` and `export`.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 namespace gangway::launch {
 
 struct RunChoice {
-  std::string run;  ///< a run directory, or a run's name in `outdir`
+  std::string run;  ///< run directory, or run name in `outdir`
   std::filesystem::path outdir = "runs";
-  std::optional<std::int64_t> step;      ///< of the checkpoint; nothing: the newest valid one
-  DeviceKind device = DeviceKind::kCpu;  ///< where its networks compute; of GPUs the first
+  std::optional<std::int64_t> step;      ///< checkpoint step; nullopt: newest valid checkpoint
+  DeviceKind device = DeviceKind::kCpu;  ///< device of the networks; GPUs: the first
 };
 
 enum class WeightVersion {
   kAverage,
   kLast
-};  ///< kAverage: the exponential moving average over the training (EMA)
+};  ///< kAverage: exponential moving average over the training (EMA)
 
 /// One network of a checkpoint.
 struct NetworkChoice {
-  std::string network;  ///< its name; empty: the one whose results are shown
-  WeightVersion weights = WeightVersion::kAverage;  ///< kAverage: where the checkpoint has it
+  std::string network;  ///< its name; empty: the network whose results are shown
+  WeightVersion weights = WeightVersion::kAverage;  ///< kAverage: if the checkpoint has it
 };
 
 struct TrainedNetwork {
-  JobSpec job;  ///< the checkpoint's own: these weights belong to that model
+  JobSpec job;  ///< from the checkpoint: the model that the weights belong to
   std::string job_yaml;
   std::string checkpoint_id;
   std::int64_t step = 0;
@@ -41,14 +41,14 @@ struct TrainedNetwork {
   gan::Network network;
 };
 
-/// @throws CheckpointError naming the file and the tensor of what is missing or damaged.
+/// Loads a network. @throws CheckpointError naming file and tensor that are missing or damaged
 [[nodiscard]] TrainedNetwork load_network(const std::filesystem::path& checkpoint,
                                           const NetworkChoice& choice);
 
-/// The networks of a run's checkpoint, as open_trained_job loads them.
+/// All networks of a run's checkpoint, loaded by open_trained_job.
 struct TrainedJob {
   std::filesystem::path directory;
-  JobSpec job;  ///< as TrainedNetwork's
+  JobSpec job;  ///< from the checkpoint, as in TrainedNetwork
   std::string job_yaml;
   std::string checkpoint_id;
   std::int64_t step = 0;
@@ -67,24 +67,24 @@ struct TrainedRun {
   gan::Network generator;
 };
 
-/// The directory of the run; nothing where there is none (yet).
+/// Returns the run's directory; nullopt if it does not exist (yet).
 [[nodiscard]] std::optional<std::filesystem::path> try_find_directory(const RunChoice& choice);
 
-/// Finds the run, verifies the checkpoint and loads the generator, and where the job has its own
-/// step all networks: averages where the job keeps some. Refused newer checkpoints cost one line
-/// each on standard error.
-/// @throws ConfigError when there is no such run; CheckpointError when it has no usable checkpoint
-/// or not that step.
+/// Finds the run, verifies the checkpoint and loads the generator, or all networks if the job has
+/// its own step; averaged weights if the job keeps them. Prints one line to standard error for each
+/// newer checkpoint that it rejects.
+/// @throws ConfigError if the run does not exist; CheckpointError if it has no usable checkpoint or
+/// not that step
 [[nodiscard]] TrainedJob open_trained_job(const RunChoice& choice);
 
-/// Whether the generator makes pictures of noise: where the step has a show() of its own it may
-/// take, and make, whatever that likes.
+/// True if the generator makes pictures from noise. If the job's own step has a show(), the
+/// generator may take or make something else.
 [[nodiscard]] bool makes_samples(TrainedJob& trained);
 
-/// Moves what the network is made of. Compute thread.
+/// Moves the network's parameters and buffers to a device. Compute thread.
 void place_on(at::Device device, gan::Network& network);
 
-/// The generator. @throws ConfigError where it draws no examples but changes pictures, or the above
+/// Returns the generator. @throws ConfigError if it makes no pictures from noise
 [[nodiscard]] TrainedRun samples_of(TrainedJob trained);
 
 }  // namespace gangway::launch

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kPairsAtOnce = 16;
 
-/// Adds the sums over examples.
+/// Adds the sums over examples to `scores`.
 void add(LikenessScores& scores, const at::Tensor& one, const at::Tensor& other) {
   scores.difference += gan::absolute_differences(one, other).sum().item<double>();
   scores.similarity += gan::structural_similarities(one, other).sum().item<double>();

@@ -35,20 +35,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMarker = ".host-check";
-constexpr std::string_view kOwnLine = "gangway: ";  // main() begins its complaints so
+constexpr std::string_view kOwnLine = "gangway: ";  // prefix of error messages of main()
 constexpr std::size_t kMaxMarkerBytes = 256;
-constexpr std::string_view kHostLine = "gangway-host";  // then what CheckedHost holds
+constexpr std::string_view kHostLine = "gangway-host";  // prefix of the fields of CheckedHost
 constexpr std::string_view kGpusLine = "gangway-gpus ";
 constexpr int kLimitSeconds = 60;  // a host behind a firewall never answers
-constexpr int kAnswerSeconds = 4;  // of one that was up a moment ago; more where all took longer
+constexpr int kAnswerSeconds = 4;  // for hosts that were just up; more if the first check was slow
 constexpr int kTimesTheFirst = 3;
-constexpr std::size_t kAskedAlone = 8;  // hosts; more are asked by one mpirun at first
-constexpr int kKillSeconds = 1;         // after that: its ranks then leave by themselves
-// A network file system may show a new file so much later.
+constexpr std::size_t kAskedAlone = 8;  // maximum number of hosts with an mpirun each at once
+constexpr int kKillSeconds = 1;         // between the time limit and SIGKILL: lets its ranks leave
+// Maximum delay after which a network file system shows a new file.
 constexpr std::chrono::seconds kMarkerPatience{5};
 constexpr std::chrono::milliseconds kMarkerRetry{100};
 
-/// There for as long as the hosts are asked.
+/// Holds a marker file in the run directory during the check of the hosts.
 class Marker {
  public:
   explicit Marker(const fs::path& run) : path_(run / kMarker) {
@@ -57,7 +57,7 @@ class Marker {
     write_file_atomically(path_, content_);
   }
   ~Marker() {
-    std::error_code ignored;  // a file too many in the run directory does no harm
+    std::error_code ignored;  // a leftover marker in the run directory is harmless
     fs::remove(path_, ignored);
   }
   Marker(const Marker&) = delete;
@@ -74,7 +74,7 @@ class Marker {
   std::string content_;
 };
 
-/// What the ranks of the check have said of their hosts.
+/// Parses the host facts that the ranks of the check printed.
 std::vector<CheckedHost> checked_hosts(const std::string& text) {
   std::vector<CheckedHost> hosts;
   std::istringstream lines(text);
@@ -108,14 +108,14 @@ CheckedHost this_host() {
       .name = host_name()};
 }
 
-/// Nothing of it outlives this process, whatever ends it.
+/// Wraps a command so that it ends with this process or at the limit.
 std::string limited(const std::string& line, int seconds) {
   return fmt::format("exec setpriv --pdeathsig TERM timeout -k {} {} {}", kKillSeconds, seconds,
                      line);
 }
 
-/// The complaint of the first host that had one; empty: none got so far. mpirun may put the line of
-/// a host that has none into the middle of it.
+/// Returns the error of the first host that reported one; empty: none. mpirun may insert another
+/// host's facts into the middle of it.
 std::string first_complaint(std::string text) {
   for (std::size_t own = text.find(kHostLine); own != std::string::npos;
        own = text.find(kHostLine)) {
@@ -130,7 +130,7 @@ std::string first_complaint(std::string text) {
   return text.substr(begin + kOwnLine.size(), end - begin - kOwnLine.size());
 }
 
-/// @param marker file in the run directory. @param content what the first host wrote into it.
+/// @param marker  file in the run directory. @param content  as written by the first host
 /// @throws EnvironmentError
 int check_host(const fs::path& marker, const std::string& content) {
   const std::string host = host_name();
@@ -154,7 +154,7 @@ int check_host(const fs::path& marker, const std::string& content) {
   return 0;
 }
 
-/// Prints those that answer, a line each.
+/// Prints the hosts that answer, one per line.
 int print_answers(const fs::path& run, double usual, const std::vector<std::string>& names) {
   std::vector<Host> hosts;
   for (const std::string& name : names) {
@@ -174,7 +174,7 @@ int print_answers(const fs::path& run, double usual, const std::vector<std::stri
 
 std::chrono::duration<double> require_ready_hosts(MpirunRequest job, const fs::path& run) {
   const Marker marker(run);
-  job.exported_variables.clear();  // some are set for the ranks of a job alone
+  job.exported_variables.clear();  // some are only for the ranks of a job
   const std::string line = shell_line(command_on_hosts(job, marker.arguments()));
   const auto begin = std::chrono::steady_clock::now();
   const CommandOutput output = output_of(limited(line, kLimitSeconds));
@@ -218,13 +218,13 @@ std::vector<std::string> find_silent_hosts(MpirunRequest job, std::vector<Host> 
                                            const fs::path& run,
                                            std::chrono::duration<double> usual) {
   const Marker marker(run);
-  job.exported_variables.clear();  // some are set for the ranks of a job alone
+  job.exported_variables.clear();  // some are only for the ranks of a job
   const int limit = std::clamp(static_cast<int>(std::ceil(kTimesTheFirst * usual.count())),
                                kAnswerSeconds, kLimitSeconds);
-  if (hosts.size() > kAskedAlone) {  // an mpirun each would keep this host busy for longer
+  if (hosts.size() > kAskedAlone) {  // an mpirun for each would keep this host busy longer
     const TemporaryFolder folder;
     MpirunRequest all = job;
-    all.workers = static_cast<int>(hosts.size()) - 1;  // one rank more
+    all.workers = static_cast<int>(hosts.size()) - 1;  // plus one rank
     all.hostfile = folder.path() / "hostfile";
     std::string lines;
     for (const Host& host : hosts) {
@@ -251,7 +251,7 @@ std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {
   for (auto one = hosts.begin(); one != hosts.end(); ++one) {
     for (auto other = std::next(one); other != hosts.end(); ++other) {
       if (one->daemon == other->daemon) {
-        continue;  // two ranks of one host
+        continue;  // two ranks on one host
       }
       if (one->name == other->name) {
         return fmt::format(

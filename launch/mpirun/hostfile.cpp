@@ -31,7 +31,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
 }
 
-/// Cuts `text` at the first of `ends`, and gives what stood before.
+/// Cuts `text` behind the first of `ends`, and returns the part before it.
 std::string_view take_until(std::string_view& text, std::string_view ends) {
   const std::size_t end = std::min(text.find_first_of(ends), text.size());
   const std::string_view taken = text.substr(0, end);
@@ -48,7 +48,7 @@ int parse_slots(std::string_view value, std::string_view line) {
   return slots;
 }
 
-/// Nothing for a line without a host.
+/// Returns nullopt for a line without a host.
 std::optional<Host> parse_line(std::string_view line) {
   std::string_view rest = trimmed(line.substr(0, line.find('#')));
   if (rest.empty()) {
@@ -76,7 +76,7 @@ std::string_view short_name(std::string_view name) {
   return is_number(name) ? name : name.substr(0, name.find('.'));
 }
 
-/// Loopback addresses count: a host's name may stand for 127.0.1.1 in its own /etc/hosts.
+/// Includes loopback: /etc/hosts may map a host's own name to 127.0.1.1.
 bool is_own(const in_addr& address) {
   constexpr std::uint32_t kLoopbackNetwork = 127;
   std::array<char, INET_ADDRSTRLEN> text{};
@@ -192,7 +192,7 @@ std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std:
 }
 
 bool is_this_host(const std::string& name) {
-  const std::string host = name.substr(name.find('@') + 1);  // all of it where there is no @
+  const std::string host = name.substr(name.find('@') + 1);  // the whole name if it has no @
   const std::string own = host_name();
   return host == "localhost" || host == own || short_name(host) == short_name(own) ||
          resolves_to_this_host(host);

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLastCharacters = 2000;
 
-/// Of an ended run that was called `name`; nothing: it left nothing.
+/// Returns the results of an ended run named `name`; nullopt: it left none.
 std::optional<MeasuredRun> left_by_run(const fs::path& outdir, const std::string& name) {
   for (const auto& entry : fs::directory_iterator(outdir)) {
     if (entry.path().filename().string().ends_with("-" + name)) {
@@ -61,8 +61,7 @@ std::vector<std::string> command_of_run(const JobSpec& job, const fs::path& fold
 
 MeasuredRun measured_run(std::vector<std::string> words, const fs::path& outdir,
                          const std::string& name) {
-  // Whatever the job says: scores would take the time of a core that is measured, and so would
-  // another start.
+  // Overrides the job: scores would use a measured core, and a restart would falsify times.
   words.insert(words.end(), {"checkpoint.keep_best=0", "evaluation.every_kimg=0",
                              "layout.balance=off", "layout.restarts=0"});
   const std::string line = shell_line(words);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One `gangway run` that is measured: started by a benchmark or a test of rates, silent, and read
-// afterwards. Main thread.
+// Runs one `gangway run` silently and reads its results. Called by benchmarks and tests of rates.
+// Main thread.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 
 namespace gangway::launch {
 
-/// What `words`, a whole `gangway run` command, have left.
+/// Results of one `gangway run`.
 struct MeasuredRun {
   std::filesystem::path directory;
-  std::string stats;  ///< stats.jsonl
+  std::string stats;  ///< content of stats.jsonl
 };
 
-/// Runs it to its end. @param name  that it gives its run with --run, below `outdir`.
-/// @throws EnvironmentError with the command and its last words when it failed or left nothing.
+/// Runs `words`, a `gangway run` command, to its end. @param name  its --run, below `outdir`
+/// @throws EnvironmentError with the command and its last output if it failed or left no results
 [[nodiscard]] MeasuredRun measured_run(std::vector<std::string> words,
                                        const std::filesystem::path& outdir,
                                        const std::string& name);
 
-/// Such a command: `gangway run` of `job`, whose file it writes into `folder`, as run `name` below
-/// `folder`/runs. The job holds all that the environment has said about its keys.
-/// @param workers  0: as many as it takes
+/// Returns a `gangway run` command for `job`: writes the job file into `folder`, and names the run
+/// `name` below `folder`/runs. The job includes the environment's overrides.
+/// @param workers  0: the default number
 [[nodiscard]] std::vector<std::string> command_of_run(const JobSpec& job,
                                                       const std::filesystem::path& folder,
                                                       const std::string& name, int workers,

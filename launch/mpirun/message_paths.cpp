@@ -12,7 +12,7 @@
 namespace gangway::launch {
 namespace {
 
-constexpr double kSegmentBytes = 4.0 * 1024.0 * 1024.0;  // vader's, a rank (Open MPI 4.1.4)
+constexpr double kSegmentBytes = 4.0 * 1024.0 * 1024.0;  // per rank, for vader (Open MPI 4.1.4)
 
 struct InterfacesTraits {
   using type = ifaddrs*;
@@ -25,7 +25,7 @@ struct InterfacesTraits {
 void require_network_interface() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) {
-    return;  // cannot be told: mpirun will
+    return;  // unknown: mpirun reports a fault itself
   }
   const UniqueHandle<InterfacesTraits> owner(list);
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {

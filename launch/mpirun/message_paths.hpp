@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What mpirun's messages need of this machine. Looked at by `gangway run` before it starts
+// Checks this machine's support for mpirun's messages. Called by `gangway run` before it starts
 // anything.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace gangway::launch {
 
-/// mpirun listens on an interface, also on a single host.
-/// @throws EnvironmentError where none is up, not even loopback (a container or a name space
-/// without a network).
+/// Checks that a network interface is up: mpirun listens on one, even on a single host.
+/// @throws EnvironmentError if no interface is up, not even loopback (as in a container or a name
+/// space without a network)
 void require_network_interface();
 
-/// Shared memory where `folder` has room for the segments of so many ranks, else TCP: Open MPI
-/// would start all the same, with a page of complaints.
+/// Returns shared memory if `folder` has room for the segments of `ranks` ranks, else TCP. Without
+/// room, Open MPI would start with a page of warnings.
 [[nodiscard]] HostMessages choose_host_messages(int ranks, const std::filesystem::path& folder);
 
 }  // namespace gangway::launch

@@ -10,39 +10,37 @@
 namespace gangway::launch {
 namespace {
 
-// mpirun upon SIGTERM sends its ranks SIGCONT at once, at which the job saves and leaves
-// (run/tether.hpp). It sends SIGTERM after so many seconds, and SIGKILL after as many again. It
-// sleeps meanwhile, even when all ranks have left. (Measured with Open MPI 4.1.4. It passes SIGUSR1
-// on at once.)
+// Seconds from SIGCONT to SIGTERM, and on to SIGKILL. On SIGTERM, mpirun sends its ranks SIGCONT at
+// once; the job then saves and leaves (run/tether.hpp). mpirun then sleeps, even if no rank is
+// left. It forwards SIGUSR1 at once. (Measured with Open MPI 4.1.4.)
 constexpr int kSecondsFromTermToKill = 2;
 
-// Of gradients that a connection's kernel holds back, in what no tensor overtakes. By default it
-// takes up to 4 MB, 32 ms at 1 Gbit/s (docs/measurements.md).
+// Bytes of gradients in a connection's kernel buffer, which delay tensors. The kernel's default is
+// up to 4 MB, 32 ms at 1 Gbit/s (docs/measurements.md).
 constexpr int kKernelBytesBesideTensors = 128 << 10;
 
-// Connections that are made only when first used are the weak point of a recovery. But all to all
-// of 4,096 ranks are 8.4 million of them, a quarter of a million sockets on a host of 64: of more
-// ranks than this those that a step needs are made in the first one.
+// Maximum number of ranks that connect all to all at the start, which makes a recovery safer. 4,096
+// ranks would make 8.4 million connections. A host with 64 of them would have 250,000 sockets.
+// Larger jobs make only needed connections, in the first step.
 constexpr int kMostPreconnected = 64;
 
-/// How many ranks, where, and over what they talk.
+/// Returns the options for number, placement and transports of ranks.
 std::vector<std::string> placement(const MpirunRequest& request) {
   std::vector<std::string> words{"-n", std::to_string(request.workers + 1), "--oversubscribe",
                                  "--bind-to", "none"};
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
-  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
-  // and that allows 2^23 - 1 only.
+  // Exchange tags go up to 2^30; the UCX layer, which Open MPI prefers, allows only 2^23 - 1.
   add({"--mca", "pml", "ob1"});
-  // Else each process asks whether POSIX shared memory would do, too, by making a file in /dev/shm
-  // and removing it: one killed in between leaves it there.
+  // Otherwise each process probes POSIX shared memory with a file in /dev/shm, and leaves the file
+  // there if it is killed then.
   add({"--mca", "shmem", "mmap"});
   if (request.hostfile.empty()) {
     const bool shares = request.host_messages == HostMessages::kSharedMemory;
     add({"--mca", "btl", shares ? "self,vader,tcp" : "self,tcp"});
   } else {
-    // By slot, the workers of a host hold adjacent micro-batches, whose sums stay within the host.
+    // By slot: a host's workers have adjacent micro-batches, whose sums stay within the host.
     add({"--hostfile", request.hostfile.string(), "--map-by", "slot"});
     if (request.workers < kMostPreconnected) {
       add({"--mca", "mpi_preconnect_mpi", "1"});

@@ -9,8 +9,8 @@
 namespace gangway::launch {
 namespace {
 
-// Harmless words of Open MPI 4.1 about a lost rank or a signal, of which the coordinator says what
-// there is to say.
+// Harmless messages of Open MPI 4.1 about a lost rank or a signal, which the coordinator reports
+// better.
 constexpr std::array<std::string_view, 3> kNoise = {
     "PMIX ERROR: BAD-PARAM", "PMIX ERROR: UNREACHABLE", "mpirun: Forwarding signal"};
 
@@ -21,7 +21,7 @@ void MpirunErrors::forward() {
   for (;;) {
     const ssize_t size = ::read(pipe_.get(), bytes.data(), bytes.size());
     if (size == 0) {
-      pipe_.reset();  // poll() would report it for ever
+      pipe_.reset();  // poll() would report the closed end forever
     }
     if (size <= 0) {
       return;

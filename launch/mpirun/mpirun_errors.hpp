@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// mpirun's standard error, which carries that of all ranks: passed on line by line, without Open
-// MPI's harmless words. Used by the supervisor, on its thread.
+// Forwards mpirun's standard error, which includes that of all ranks, line by line; drops Open
+// MPI's harmless messages. Called by the supervisor, on its thread.
 #pragma once
 
 #include <optional>
@@ -14,25 +14,25 @@ namespace gangway::launch {
 
 class MpirunErrors {
  public:
-  /// @param pipe  mpirun's end of which is its standard error; does not block
+  /// @param pipe  read end of mpirun's standard error; non-blocking
   explicit MpirunErrors(FileDescriptor pipe) : pipe_(std::move(pipe)) {}
 
-  /// Can be polled for reading; -1: closed by everybody.
+  /// Descriptor to poll for reading; -1: all writers have closed it.
   [[nodiscard]] int descriptor() const { return pipe_.get(); }
-  /// Passes on what has come. Never waits.
+  /// Forwards the data that has arrived. Does not block.
   void forward();
-  /// Passes on the rest of an incomplete line.
+  /// Forwards the rest of an incomplete line.
   void finish();
-  /// From now on nothing is passed on.
+  /// Stops forwarding.
   void hush() { is_hushed_ = true; }
-  /// The coordinator's exit code, where its disk took no status.
+  /// Exit code of a coordinator that could not write its status to disk.
   [[nodiscard]] std::optional<int> unrecorded_code() const { return unrecorded_; }
 
  private:
   void forward_line(std::string_view line);
 
   FileDescriptor pipe_;
-  std::string rest_;  ///< of a line that is not complete yet
+  std::string rest_;  ///< of an incomplete line
   std::optional<int> unrecorded_;
   bool is_hushed_ = false;
 };

@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 
 struct RanksOptions {
   std::string program;
-  std::vector<int> workers;  ///< of one start each
+  std::vector<int> workers;  ///< number of workers, for each start
   fs::path hostfile;
   std::vector<std::string> arguments;
 };
 
-/// @return exit code of the first start that failed, or 0
+/// @return exit code of the first failed start, or 0
 int start_ranks(const RanksOptions& options, const Environment& environment) {
   const fs::path program = program_folder() / options.program;
   if (!fs::exists(program)) {

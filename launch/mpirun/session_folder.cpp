@@ -16,7 +16,7 @@ namespace gangway::launch {
 
 std::filesystem::path session_folder() {
   std::filesystem::path parent = "/tmp";
-  for (const char* variable : {"TMP", "TEMP", "TMPDIR"}) {  // the last one counts
+  for (const char* variable : {"TMP", "TEMP", "TMPDIR"}) {  // the last set variable wins
     if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') {
       parent = value;
     }
@@ -26,7 +26,7 @@ std::filesystem::path session_folder() {
 }
 
 HeldSessionFolder::HeldSessionFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
-  constexpr int kAttempts = 100;  // another run may remove the folder in between
+  constexpr int kAttempts = 100;  // another run may remove the folder between the two calls
   for (int attempt = 0; attempt < kAttempts && held_.empty(); ++attempt) {
     (void)::mkdir(folder_.c_str(), S_IRWXU);
     std::string name = (folder_ / "gangway-XXXXXX").string();
@@ -41,7 +41,7 @@ HeldSessionFolder::HeldSessionFolder(std::filesystem::path folder) : folder_(std
 HeldSessionFolder::~HeldSessionFolder() {
   if (!held_.empty()) {
     (void)::rmdir(held_.c_str());
-    (void)::rmdir(folder_.c_str());  // fails where another job has files in it
+    (void)::rmdir(folder_.c_str());  // fails if another job has files in it
   }
 }
 

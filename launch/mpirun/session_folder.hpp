@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The folder below which Open MPI's launchers of one user keep files: TMPDIR/ompi.HOST.UID. Of two
-// launchers that make it at the same moment one ends with "File exists" (Open MPI 4.1.4), and the
-// last one to end removes it. Called by `gangway run` before mpirun; any thread.
+// Holds TMPDIR/ompi.HOST.UID, the parent of the files of one user's Open MPI launchers. If two
+// launchers create it at once, one ends with "File exists" (Open MPI 4.1.4); the last launcher
+// removes it. Called by `gangway run` before mpirun; any thread.
 #pragma once
 
 #include <filesystem>
 
 namespace gangway::launch {
 
-/// As Open MPI 4.1 chooses it on this host.
+/// Returns the path that Open MPI 4.1 uses on this host.
 [[nodiscard]] std::filesystem::path session_folder();
 
-/// While one lives, its folder is there.
+/// Keeps the folder in existence while this object lives.
 class HeldSessionFolder {
  public:
-  /// Where it cannot be made, mpirun says so.
+  /// Ignores a failure to create the folder: mpirun reports it.
   explicit HeldSessionFolder(std::filesystem::path folder = session_folder());
   ~HeldSessionFolder();
   HeldSessionFolder(const HeldSessionFolder&) = delete;
@@ -22,7 +22,7 @@ class HeldSessionFolder {
 
  private:
   std::filesystem::path folder_;
-  std::filesystem::path held_;  ///< in it: launchers remove it when it is empty
+  std::filesystem::path held_;  ///< entry in it: launchers remove only an empty folder
 };
 
 }  // namespace gangway::launch

@@ -11,7 +11,7 @@
 namespace gangway::launch {
 namespace {
 
-// Of one list; the largest machines have some ten thousand.
+// Limit of one list; the largest machines have some ten thousand hosts.
 constexpr int kMostHosts = 100'000;
 
 EnvironmentError odd_value(std::string_view what, std::string_view value) {
@@ -19,7 +19,7 @@ EnvironmentError odd_value(std::string_view what, std::string_view value) {
       "Slurm's {} is '{}', which cannot be read: name the hosts with --hostfile", what, value));
 }
 
-/// @throws EnvironmentError unless all of `text` is a number of at least 0.
+/// Parses a number. @throws EnvironmentError unless all of `text` is a number of at least 0.
 int slurm_number(std::string_view text, std::string_view what, std::string_view whole) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -29,7 +29,7 @@ int slurm_number(std::string_view text, std::string_view what, std::string_view 
   return value;
 }
 
-/// Cut at commas outside brackets.
+/// Splits a list at commas outside brackets.
 std::vector<std::string_view> split_list(std::string_view list) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -47,7 +47,7 @@ std::vector<std::string_view> split_list(std::string_view list) {
   return parts;
 }
 
-/// Of one range, "008-010": numbers as wide as the first.
+/// Expands one range, "008-010", to numbers as wide as its first.
 std::vector<std::string> expand_range(std::string_view range, std::string_view whole) {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
@@ -61,7 +61,7 @@ std::vector<std::string> expand_range(std::string_view range, std::string_view w
   return numbers;
 }
 
-/// Of one name with any number of brackets.
+/// Expands one name with any number of brackets.
 std::vector<std::string> expand_name(std::string_view name, std::string_view whole) {
   const std::size_t open = name.find('[');
   if (open == std::string_view::npos) {
@@ -83,25 +83,25 @@ std::vector<std::string> expand_name(std::string_view name, std::string_view who
   return names;
 }
 
-/// "h100:8" or "8".
+/// Parses "h100:8" or "8".
 int gpus_in(const std::string& value) {
   const std::size_t colon = value.rfind(':');
   return slurm_number(std::string_view(value).substr(colon == std::string::npos ? 0 : colon + 1),
                       "number of GPUs", value);
 }
 
-/// What each host has, and of what.
+/// Returns the places of each host, and what they count.
 std::pair<std::vector<int>, std::string_view> places(const Environment& environment,
                                                      DeviceKind device, std::size_t hosts) {
   const auto tasks = find_variable(environment, "SLURM_TASKS_PER_NODE");
   if (tasks && find_variable(environment, "SLURM_NTASKS")) {
     std::vector<int> counts = expand_counts(*tasks);
     if (!counts.empty() && (counts.size() > 1 || counts.front() > 1)) {
-      --counts.front();  // the coordinator, where this command runs
+      --counts.front();  // the coordinator's place, on the host of this command
     }
     return {counts, "tasks"};
   }
-  // --gres=gpu:8 sets the second alone, of this host: they are alike.
+  // --gres=gpu:8 sets only the second variable, for this host; all hosts are alike.
   for (const char* name : {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}) {
     const auto gpus = find_variable(environment, name);
     if (gpus && device == DeviceKind::kCuda) {

@@ -26,13 +26,13 @@ namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kEndedBySignal = 128;
-/// For which a child may be stopped: what it measures is worth nothing by then.
+/// Maximum time for which a child may be stopped; its measurements are then worthless.
 constexpr std::chrono::seconds kStoppedLimit{3};
 
 [[noreturn]] void become_command(const std::vector<std::string>& words, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
-    ::_exit(kNotFound);  // it has ended before that was said
+    ::_exit(kNotFound);  // the parent ended before prctl()
   }
   (void)std::signal(SIGINT, SIG_DFL);
   std::vector<char*> arguments;
@@ -67,7 +67,7 @@ int wait_for(pid_t child) {
   return status;
 }
 
-// For the handler: the child that is told, 0 where there is none, and the signal that came.
+// State for the signal handler: the child to signal (0: none), and the signal that came.
 std::atomic<pid_t> told_child = 0;
 std::atomic<int> told_signal = 0;
 
@@ -78,7 +78,7 @@ extern "C" void pass_on(int signal) {
   }
 }
 
-/// While it lives, what would end this process is passed on to the child.
+/// Forwards signals that would end this process to the child, while this object lives.
 class PassedOnSignals {
  public:
   PassedOnSignals() {
@@ -88,7 +88,7 @@ class PassedOnSignals {
     action.sa_flags = SA_RESTART;
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
       (void)::sigaction(kSignals[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler != SIG_IGN) {  // nohup
+      if (before_[i].sa_handler != SIG_IGN) {  // ignored under nohup
         (void)::sigaction(kSignals[i], &action, nullptr);
       }
     }
@@ -114,13 +114,13 @@ class PassedOnSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-/// Repeats the signal to a child that does not end, and kills it at last. Also kills a child that
-/// stays stopped.
+/// Repeats the signal to a child that does not end, and at last kills it. Kills a child that stays
+/// stopped, too.
 class Insistence {
  public:
   Insistence(pid_t child, ToldToEnd told) : child_(child), told_(told) {}
 
-  /// Called now and then.
+  /// Takes the steps that are due; called periodically.
   void look() {
     const auto now = steady_clock::now();
     look_for_a_stop(now);
@@ -219,7 +219,7 @@ ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd tol
   const FileDescriptor reading(ends[0]);
   FileDescriptor writing(ends[1]);
   const PassedOnSignals signals;
-  EndRequests::heed();  // what came before: from here on the child would be told
+  EndRequests::heed();  // earlier signals; later ones go to the child
   const pid_t child =
       start_child({.words = words, .output = writing.get(), .errors = writing.get()});
   if (child < 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A command as a child that shares this process's terminal. Called by what measures,
-// main thread.
+// Runs a command as a child that shares this process's terminal. Called by measuring commands, main
+// thread.
 #pragma once
 
 #include <string>
@@ -10,29 +10,29 @@
 
 namespace gangway::launch {
 
-/// Runs `words` to its end. A Ctrl-C reaches it as it reaches this process, which waits for it; it
-/// gets SIGTERM when this process dies.
-/// @return its exit code, or 128 and the signal that ended it.
-/// @throws EnvironmentError when it cannot be started.
+/// Runs `words` to its end. Ctrl-C reaches both child and this process, which waits for the child.
+/// The child gets SIGTERM when this process dies.
+/// @return its exit code, or 128 plus the signal that ended it
+/// @throws EnvironmentError if it cannot be started
 [[nodiscard]] int run_child(const std::vector<std::string>& words);
 
 struct ChildOutput {
-  int code = 0;      ///< its exit code, or 128 and the signal that ended it
+  int code = 0;      ///< its exit code, or 128 plus the signal that ended it
   std::string text;  ///< standard output and standard error
 };
 
-/// What a child is told where a signal asks this process to end.
+/// How often a child gets the signal that asks this process to end.
 enum class ToldToEnd {
   kOnce,
-  /// A second time soon after: a run that is only measured has nothing to save.
+  /// Twice, soon after each other: a measured run has nothing to save.
   kAtOnce,
 };
 
-/// The same of a child in a process group of its own, without the terminal, whose output is kept.
-/// SIGINT, SIGTERM and SIGHUP are passed on to it, but for those that this process ignores, and its
-/// end is waited for. One at a time.
-/// @throws SignalledError where one came, or had been noted by EndRequests; EnvironmentError when
-/// it cannot be started, or stays stopped.
+/// Runs a child in its own process group, without the terminal, and keeps its output. Forwards
+/// SIGINT, SIGTERM and SIGHUP, except those that this process ignores, and waits for its end. One
+/// child at a time.
+/// @throws SignalledError if a signal came, or EndRequests had noted one; EnvironmentError if the
+/// child cannot be started, or stays stopped
 [[nodiscard]] ChildOutput output_of_child(const std::vector<std::string>& words,
                                           ToldToEnd told = ToldToEnd::kOnce);
 

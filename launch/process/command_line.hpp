@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the subcommands of `gangway` share while a command line is read. Main thread.
+// State that the subcommands of `gangway` share while a command line is parsed. Main thread.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ namespace gangway::launch {
 
 struct CommandLine {
   const Environment& environment;
-  const std::vector<std::string>& typed;  ///< all of it, the program's name first
-  /// What the command that was given does, and its exit code; set by that command's callback once
-  /// its options have been read.
+  const std::vector<std::string>& typed;  ///< the whole command line, with the program's name
+  /// Runs the given command and returns its exit code. That command's callback sets it after its
+  /// options have been parsed.
   std::function<int()> action;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a command through the shell and keeps what it says. Called by `gangway run` before a
-// job, main thread.
+// Runs a command through the shell and keeps its output. Called by `gangway run` before a job, main
+// thread.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace gangway::launch {
 
 struct CommandOutput {
-  int code = 127;    ///< 0 or not: as pclose() gives it
+  int code = 127;    ///< as pclose() returns it; 0: success
   std::string text;  ///< standard output and standard error
 };
 

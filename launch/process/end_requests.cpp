@@ -15,7 +15,7 @@ extern "C" void note_request(int signal) { asked_to_end = signal; }
 EndRequests::EndRequests() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (std::signal(signal, note_request) == SIG_IGN) {
-      (void)std::signal(signal, SIG_IGN);  // nohup
+      (void)std::signal(signal, SIG_IGN);  // ignored under nohup
     }
   }
 }

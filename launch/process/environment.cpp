@@ -25,7 +25,7 @@ std::vector<std::string> exported_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : environment) {
     if (name == "GANGWAY_BIN" || name == "GANGWAY_TYPED") {
-      continue;  // where tools in Python find the programs of this host, and how they name them
+      continue;  // only for Python tools: places and names of this host's programs
     }
     if (name.starts_with("GANGWAY_") || name.starts_with("NCCL_") ||
         name == "CUDA_VISIBLE_DEVICES" || name == "LD_LIBRARY_PATH" || moves_kernels(name)) {
@@ -58,7 +58,7 @@ std::filesystem::path share_folder() {
 }
 
 int num_gpus() {
-  // NVIDIA's driver itself: CUDA_VISIBLE_DEVICES, control groups and MIG decide which there are.
+  // Asks NVIDIA's driver: CUDA_VISIBLE_DEVICES, control groups and MIG limit the devices.
   static const int kCount = [] {
     void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver == nullptr) {
@@ -90,7 +90,7 @@ void require_programs(DeviceKind device) {
 
 namespace {
 
-/// @param path  searched for in PATH, unless it has a slash
+/// @param path  looked up in PATH unless it has a slash
 [[noreturn]] void execute(const std::string& path, const std::string& name,
                           const std::vector<std::string>& arguments, const char* remedy) {
   std::vector<char*> words{const_cast<char*>(name.c_str())};  // execvp does not write

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the environment says to the gangway command, and its program's place. Called at the start.
+// Reads the gangway command's environment and finds the place of its program. Called at the start.
 #pragma once
 
 #include <filesystem>
@@ -15,42 +15,41 @@ namespace gangway::launch {
 [[nodiscard]] std::optional<std::string> find_variable(const Environment& environment,
                                                        const std::string& name);
 
-/// Names of variables that change what ranks on other hosts do.
+/// Returns the names of variables that affect ranks on other hosts.
 [[nodiscard]] std::vector<std::string> exported_variables(const Environment& environment);
 
-/// That Open MPI is to use between hosts, as on_networks() takes them; empty: all.
+/// Returns the networks for Open MPI between hosts, for on_networks(); empty: all.
 [[nodiscard]] std::string networks_of_the_hosts(const Environment& environment);
 
-/// mpirun refuses root unless these variables of this process say otherwise; no other user needs
-/// them.
+/// Sets the variables without which mpirun refuses to run as root.
 void let_root_use_mpirun();
 
-/// The folder of this program, where its siblings lie.
+/// Returns the folder of this program and its sibling programs.
 [[nodiscard]] std::filesystem::path program_folder();
 
-/// Weights, pictures and scripts that come with the programs: beside them where they are installed,
-/// else in the checkout that they were built from.
+/// Returns the folder of weights, pictures and scripts: beside installed programs, else in the
+/// checkout that they were built from.
 [[nodiscard]] std::filesystem::path share_folder();
 
-/// That this process may use, as NVIDIA's driver counts them; asked once.
+/// Returns the number of GPUs that this process may use, from NVIDIA's driver; queried once.
 [[nodiscard]] int num_gpus();
-/// 0 where this build has no program for them.
+/// Like num_gpus(), but 0 if this build has no program for GPUs.
 [[nodiscard]] int usable_gpus();
 
-/// Under --enable-recovery mpirun keeps silent about a rank that cannot start, and the others would
-/// wait for it. @throws EnvironmentError when the program of the coordinator, or that of workers on
-/// such devices, is missing.
+/// Checks that the programs of the coordinator and of workers on such devices exist. Under
+/// --enable-recovery mpirun does not report a rank that cannot start, and the other ranks would
+/// wait for it. @throws EnvironmentError if a program is missing
 void require_programs(DeviceKind device);
 
-/// Becomes another of Gangway's programs.
+/// Replaces this process by another of Gangway's programs.
 /// @param name  its argv[0], for commands that it prints; empty: its path
-/// @throws EnvironmentError when it is not there
+/// @throws EnvironmentError if the program does not exist
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
                          const std::string& name = {});
-/// Becomes `python -m gangway.tools WORDS` with the package beside the programs. The interpreter is
-/// that of GANGWAY_PYTHON, the checkout's .venv, VIRTUAL_ENV, or python3.
-/// @param typed  the program's name, for commands that are printed, and WORDS
-/// @throws EnvironmentError when it cannot be started
+/// Replaces this process by `python -m gangway.tools WORDS` with the package beside the programs.
+/// The interpreter is that of GANGWAY_PYTHON, the checkout's .venv, VIRTUAL_ENV, or python3.
+/// @param typed  the program's name, for printed commands, and WORDS
+/// @throws EnvironmentError if it cannot be started
 [[noreturn]] void become_python(const std::vector<std::string>& typed,
                                 const Environment& environment);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A command that runs beside a supervised job, whose output is kept. Started and asked by the
-// supervisor, which reaps it with its other children; never waits. Main thread.
+// Runs a command beside a supervised job and keeps its output. Called by the supervisor, which
+// reaps it with its other children; never waits. Main thread.
 #pragma once
 
 #include <csignal>
@@ -15,12 +15,12 @@ namespace gangway::launch {
 
 class Errand {
  public:
-  /// Starts it; where that fails, it has no process. It gets SIGTERM when this process dies.
-  /// @param signals  mask that it begins with
+  /// Starts the command; process() is -1 if that fails. It gets SIGTERM when this process dies.
+  /// @param signals  the command's initial signal mask
   Errand(const std::vector<std::string>& words, const sigset_t& signals);
 
   [[nodiscard]] pid_t process() const { return process_; }
-  /// Standard output and standard error, as far as a pipe holds them. @pre it has ended
+  /// Returns standard output and standard error, cut off at the pipe's size. @pre it has ended
   [[nodiscard]] std::string said() const;
 
  private:

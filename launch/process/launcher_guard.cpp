@@ -14,18 +14,18 @@
 namespace gangway::launch {
 namespace {
 
-// mpirun follows its ranks within that.
+// mpirun ends within this time after its ranks.
 constexpr std::chrono::milliseconds kLimit = kOrphanLimit + std::chrono::milliseconds(700);
 constexpr std::chrono::milliseconds kGuardNap{50};
 
-/// The guard's whole life. It must hold nothing of the supervisor's: open sockets would look alive.
+/// Runs the guard. It closes the supervisor's descriptors: open sockets would look alive.
 [[noreturn]] void guard(pid_t mpirun, int supervisor) {
   constexpr int kOnly = 0;
-  ::setpgid(0, 0);  // out of the terminal's reach
+  ::setpgid(0, 0);  // detaches from the terminal's signals
   ::dup2(supervisor, kOnly);
   (void)::close_range(kOnly + 1, ~0U, 0);
   char byte = 0;
-  while (::read(kOnly, &byte, 1) < 0) {  // until the end of the supervisor
+  while (::read(kOnly, &byte, 1) < 0) {  // blocks until the supervisor ends
   }
   for (auto left = kLimit; left.count() > 0; left -= kGuardNap) {
     if (::kill(mpirun, 0) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small process that outlives a killed supervisor by a few seconds and ends mpirun, which does
-// not always end with its last rank. Used by the supervisor.
+// Starts a small process that outlives a killed supervisor by seconds and ends mpirun, because
+// mpirun may stay after its last rank. Called by the supervisor.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +9,9 @@
 
 namespace gangway::launch {
 
-/// Starts the guard, a child of this process. When the result is closed, by whatever, it ends at
-/// once if mpirun has ended, and else kills mpirun after the time in which ranks leave
-/// (run/tether.hpp). Without a process to spare there is none.
+/// Starts the guard, a child of this process. Once the result is closed, the guard exits if mpirun
+/// has ended; else it kills mpirun after the time that ranks need to leave (run/tether.hpp). Does
+/// nothing if no process can be created.
 [[nodiscard]] FileDescriptor guard_launcher(pid_t mpirun);
 
 }  // namespace gangway::launch

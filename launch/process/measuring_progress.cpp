@@ -12,7 +12,7 @@
 namespace gangway::launch {
 namespace {
 
-constexpr double kBetweenLines = 0.1;  // of all: a log is no place for more
+constexpr double kBetweenLines = 0.1;  // fraction of all work: keeps logs short
 constexpr std::chrono::milliseconds kBetweenDrawings{200};
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How far a measurement of minutes has come, and how long it still takes: a bar at the bottom of a
-// terminal, else a line now and then. Used by `gangway profile`, `tune` and `bench job`, main
-// thread.
+// Shows progress and remaining time of a measurement: a bar at the bottom of a terminal, else a
+// line now and then. Called by `gangway profile`, `tune` and `bench job`, main thread.
 #pragma once
 
 #include <chrono>
@@ -18,19 +17,19 @@ class MeasuringProgress {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// @param total    units of work, of whatever kind, that take about the same time each
-  /// @param columns  width of the terminal; 0: `out` is none. `out` outlives this.
+  /// @param total    number of work units, each of about the same duration
+  /// @param columns  width of the terminal; 0: `out` is no terminal. `out` must outlive this object
   MeasuringProgress(std::ostream& out, int columns, double total,
                     Clock clock = std::chrono::steady_clock::now);
   MeasuringProgress(const MeasuringProgress&) = delete;
   MeasuringProgress& operator=(const MeasuringProgress&) = delete;
-  ~MeasuringProgress() { finish(); }  ///< an error's line is not in the middle of a bar
+  ~MeasuringProgress() { finish(); }  ///< keeps an error's line out of the bar
 
-  /// So many units more are done. @param next  what is measured now: "2 workers, round 1 of 3"
+  /// Adds `units` done. @param next  current measurement: "2 workers, round 1 of 3"
   void advance(double units, const std::string& next);
-  /// The same where up to `units` in all are done.
+  /// Raises the units done to `units` in all.
   void advance_to(double units, const std::string& next);
-  /// Nothing is in the way of what is printed next.
+  /// Clears the bar before other output.
   void finish();
 
  private:
@@ -40,7 +39,7 @@ class MeasuringProgress {
   double done_ = 0.0;
   std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point shown_at_;
-  double shown_ = -1.0;  ///< share of the last line
+  double shown_ = -1.0;  ///< fraction done at the last line
   std::optional<report::ProgressBar> bar_;
 };
 

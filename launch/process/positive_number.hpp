@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Of options that take a number above zero.
+// Validates options that take a number above zero.
 #pragma once
 
 #include <string>

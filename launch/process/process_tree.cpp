@@ -29,7 +29,7 @@ std::optional<Process> read_process(pid_t pid) {
   std::ifstream file(fs::path("/proc") / std::to_string(pid) / "stat");
   std::string line;
   std::getline(file, line);
-  // The name may hold blanks and parentheses.
+  // The program's name may contain blanks and parentheses.
   const std::size_t open = line.find('(');
   const std::size_t close = line.rfind(')');
   if (open == std::string::npos || close == std::string::npos || close < open) {
@@ -65,7 +65,7 @@ std::vector<Descendant> descendants() {
   const auto by_parent = processes_by_parent();
   std::vector<Descendant> found;
   std::vector<pid_t> parents{::getpid()};
-  std::set<pid_t> seen;  // ids are used again while the list is read: no circle may come of it
+  std::set<pid_t> seen;  // prevents cycles: pids may be reused while the list is read
   while (!parents.empty()) {
     const auto [begin, end] = by_parent.equal_range(parents.back());
     parents.pop_back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The processes below this one, as /proc shows them: what the supervisor ends when mpirun is gone,
-// and what it finds stopped. Main thread.
+// Lists the descendants of this process from /proc. The supervisor ends them when mpirun has ended,
+// and finds stopped ones. Main thread.
 #pragma once
 
 #include <optional>
@@ -13,20 +13,20 @@ namespace gangway::launch {
 
 struct Descendant {
   pid_t pid = 0;
-  std::string program;  ///< its name, cut off after 15 letters
+  std::string program;  ///< name, cut off after 15 letters
   char state = 'R';     ///< proc(5): T stopped, D waits for a disk, Z dead
 };
 
-/// All of them, those of descendants included, without the dead.
+/// Returns all live descendants, at any depth.
 [[nodiscard]] std::vector<Descendant> descendants();
 
-/// As Open MPI has started it; nothing: it is no rank of a job, or has ended.
+/// Returns the rank that Open MPI gave the process; nullopt: no rank of a job, or ended.
 [[nodiscard]] std::optional<int> rank_of_process(pid_t pid);
 
-/// State of one process; Z: there is none.
+/// Returns the state of one process; Z: it does not exist.
 [[nodiscard]] char process_state(pid_t pid);
 
-/// Processes whose parent dies become children of this one from now on.
+/// Makes this process the new parent of descendants whose parent dies.
 void adopt_orphans();
 
 }  // namespace gangway::launch

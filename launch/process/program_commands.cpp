@@ -21,7 +21,7 @@
 namespace gangway::launch {
 namespace {
 
-/// Of every command, at any place.
+/// Option of every command, at any position.
 constexpr const char* kTrust = "--trust";
 
 void add_commands(CLI::App& app, CommandLine& line, const ProgramCommands& commands) {
@@ -47,7 +47,7 @@ void add_commands(CLI::App& app, CommandLine& line, const ProgramCommands& comma
       "TorchScript) though others can write to its files (SECURITY.md).");
 }
 
-/// CLI11 would only say that a subcommand is missing.
+/// Reports unknown commands: CLI11 would only say that a subcommand is missing.
 void require_known_command(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -60,13 +60,13 @@ void require_known_command(const CLI::App& app, const std::string& name) {
   }
 }
 
-/// One line a problem, each with the program's name.
+/// Prints one line per problem, each with the program's name.
 void complain(std::string_view said) {
   const std::string words = plain(said);
   std::string_view message = words;
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
-    // In one write: mpirun makes one stream of several hosts' lines.
+    // One write: mpirun merges the lines of several hosts into one stream.
     std::cerr << "gangway: " + std::string(message.substr(0, end)) + '\n';
     message.remove_prefix(std::min(end + 1, message.size()));
   }
@@ -78,7 +78,7 @@ void complain(std::string_view said) {
 int run_command_line(const ProgramCommands& commands, const std::vector<std::string>& typed,
                      Environment environment) {
   std::vector<std::string> arguments = typed;
-  if (std::erase(arguments, kTrust) > 0) {  // for whatever program reads the job
+  if (std::erase(arguments, kTrust) > 0) {  // for the program that reads the job
     environment[kTrustVariable] = "1";
     ::setenv(kTrustVariable, "1", /*overwrite=*/1);
   }
@@ -100,7 +100,7 @@ int run_command_line(const ProgramCommands& commands, const std::vector<std::str
     require_known_command(app, first);
   }
   std::vector<std::string> reversed(
-      arguments.rbegin(), arguments.rend() - (arguments.empty() ? 0 : 1));  // as CLI11 wants it
+      arguments.rbegin(), arguments.rend() - (arguments.empty() ? 0 : 1));  // reversed for CLI11
   try {
     app.parse(reversed);
   } catch (const CLI::Success& success) {
@@ -114,7 +114,7 @@ int run_command_line(const ProgramCommands& commands, const std::vector<std::str
 }
 
 int main_of(const ProgramCommands& commands, const std::vector<std::string>& typed) {
-  raise_open_files();  // for whatever it becomes or starts, too
+  raise_open_files();  // also for programs that it becomes or starts
   try {
     const int code = run_command_line(commands, typed, read_environment());
     if (code == 0) {

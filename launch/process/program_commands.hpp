@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line of `gangway` and of `gangway-tools`: each reads its own commands and starts the
-// program of the others. Called by main().
+// Command line of `gangway` and of `gangway-tools`: each parses its own commands and starts the
+// other programs for theirs. Called by main().
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@
 
 namespace gangway::launch {
 
-/// In place of a program: the command is a module of the package gangway.tools.
+/// Value of OtherCommand::program for a command of the Python package gangway.tools.
 inline constexpr const char* kPython = "";
 
-/// A command that another program carries out. That program has the command's help.
+/// A command that another program runs. That program has the command's help.
 struct OtherCommand {
   const char* name;
   const char* program;
@@ -28,14 +28,13 @@ struct ProgramCommands {
   std::span<const OtherCommand> others;
 };
 
-/// Parses the command line and carries it out. A command of another program replaces this process.
-/// @param typed as main() got it, the program's name first.
-/// @return exit code. @throws Error; what is wrong with the command line itself is a ConfigError of
-/// one line.
+/// Parses the command line and runs the command. A command of another program replaces this
+/// process. @param typed  as in main(), with the program's name
+/// @return exit code. @throws Error; a wrong command line is a ConfigError of one line
 [[nodiscard]] int run_command_line(const ProgramCommands& commands,
                                    const std::vector<std::string>& typed, Environment environment);
 
-/// All of main(): carries the command line out and prints an error as one line a problem.
+/// Runs all of main(): runs the command line and prints an error as one line per problem.
 /// @return exit code of the process
 [[nodiscard]] int main_of(const ProgramCommands& commands, const std::vector<std::string>& typed);
 

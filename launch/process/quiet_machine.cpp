@@ -16,7 +16,7 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kBusyLook{2000};
-/// More than this share of all cores used by others makes a figure worthless.
+/// Largest share of all cores that other work may use; a figure is worthless beyond it.
 constexpr double kMostBusy = 0.10;
 
 struct CoreTimes {
@@ -28,7 +28,7 @@ CoreTimes core_times(const std::string& line) {
   std::istringstream words(line);
   std::string name;
   words >> name;
-  // user nice system idle iowait irq softirq steal: proc(5). Guests are counted under user.
+  // user nice system idle iowait irq softirq steal: proc(5). user includes guests.
   constexpr std::size_t kFields = 8;
   std::array<std::uint64_t, kFields> fields{};
   CoreTimes times;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Whether a machine is quiet enough to be measured on. Called by what measures, main thread.
+// Checks that a machine is idle enough for measurements. Called by measuring commands, main thread.
 #pragma once
 
 #include <string>
 
 namespace gangway::launch {
 
-/// Share of all cores' time that was used, by anyone or stolen from this machine, between two reads
-/// of the first line of /proc/stat. 0 where they say nothing. Pure.
+/// Returns the fraction of all cores' time that was used or stolen between two reads of the first
+/// line of /proc/stat; 0 if these cannot be parsed. Pure.
 [[nodiscard]] double busy_share(const std::string& before, const std::string& after);
 
-/// Looks for two seconds. @param anyway  a busy machine is only told of, on standard error
-/// @throws EnvironmentError when this machine does other work.
+/// Observes the machine for two seconds. @param anyway  only warn on standard error if it is busy
+/// @throws EnvironmentError if this machine does other work
 void require_quiet_machine(bool anyway);
 
 }  // namespace gangway::launch

@@ -26,10 +26,10 @@ namespace gangway::launch {
 namespace {
 
 constexpr std::string_view kPrefix = "gangway-scratch-";
-// A folder is made before its owner holds it.
+// Age below which a folder may not be locked by its owner yet.
 constexpr auto kYoung = std::chrono::minutes(1);
 
-/// Invalid where another process holds it, or where it is gone.
+/// Locks a folder; invalid if another process holds it, or it no longer exists.
 FileDescriptor hold(const std::filesystem::path& folder) {
   FileDescriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return held && ::flock(held.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(held) : FileDescriptor();
@@ -46,11 +46,11 @@ bool is_left(const std::filesystem::directory_entry& entry) {
   return std::chrono::system_clock::now() - made > kYoung;
 }
 
-/// Removes a folder and the runs in it. Run directories go first: segments of a killed run in
-/// shared memory count as left over while its directory is gone and that one's parent is there.
+/// Removes a folder and its runs, run directories first. A killed run's shared memory is left over
+/// only if the run directory is gone but its parent exists.
 void remove_with_runs(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
-  std::error_code ignored;  // the next one sweeps
+  std::error_code ignored;  // the next owner retries
   std::vector<fs::path> runs;
   for (fs::recursive_directory_iterator entry(folder, ignored), end; entry != end;
        entry.increment(ignored)) {
@@ -65,12 +65,12 @@ void remove_with_runs(const std::filesystem::path& folder) {
     if (!runs.empty()) {
       (void)checkpoint::reap_snapshots(kSharedMemoryFolder);
     }
-  } catch (const Error&) {  // they stay until `gangway snapshots` is asked
+  } catch (const Error&) {  // they stay until `gangway snapshots` removes them
   }
   fs::remove_all(folder, ignored);
 }
 
-/// Removes what killed processes of this user have left.
+/// Removes folders that killed processes of this user left.
 void sweep(const std::filesystem::path& parent) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator entry(parent, ignored), end; entry != end;
@@ -91,7 +91,7 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
                                        std::strerror(errno)));
   }
   held_ = hold(name);
-  // Its owner's programs lock folders, too.
+  // A subfolder, because the owner's programs lock folders, too.
   path_ = std::filesystem::path(name) / "files";
   std::filesystem::create_directory(path_);
 }

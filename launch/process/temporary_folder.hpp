@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folders for what a measurement leaves, gone with their owner. Those of killed owners are removed
-// when the next is made, with what their runs have left in shared memory. Main thread.
+// Temporary folders for measurements, removed with their owner. Making a folder removes those of
+// killed owners, and the shared memory that their runs left. Main thread.
 // share/python/gangway/tools/measured.py makes and removes such folders, too.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace gangway::launch {
 
 class TemporaryFolder {
  public:
-  /// By default in the system's folder for temporary files. @throws EnvironmentError
+  /// Makes the folder in `parent`. @throws EnvironmentError
   explicit TemporaryFolder(
       const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   ~TemporaryFolder();
@@ -24,7 +24,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  FileDescriptor held_;  ///< locked as long as the owner lives
+  FileDescriptor held_;  ///< locked while the owner lives
 };
 
 }  // namespace gangway::launch

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How wide the terminal is that standard output goes to: whether a bar may be drawn, and how long.
+// Width of the terminal of standard output, which decides if and how wide a bar is drawn.
 #pragma once
 
 namespace gangway::launch {
 
-/// Columns; 0: it goes to a file or a pipe.
+/// Returns the columns; 0: standard output is a file or a pipe.
 [[nodiscard]] int terminal_width();
 
-inline constexpr int kUnknownWidth = 80;  ///< of a terminal that does not say
+inline constexpr int kUnknownWidth = 80;  ///< of a terminal that does not report its width
 
 }  // namespace gangway::launch

@@ -21,7 +21,7 @@ constexpr std::size_t kFewestTries = 5;
 constexpr std::size_t kMostTries = 50;
 
 plan::Timing timed(DeviceTime& time, const std::function<void()>& work, double seconds) {
-  work();  // the first one allocates
+  work();  // warm-up: the first call allocates
   std::vector<double> samples;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (samples.size() < kFewestTries || (samples.size() < kMostTries && Clock::now() < end)) {
@@ -32,7 +32,7 @@ plan::Timing timed(DeviceTime& time, const std::function<void()>& work, double s
 
 bool can_have_gradient(const at::Tensor& tensor) { return tensor.is_floating_point(); }
 
-/// One block, cut out of its network.
+/// One block, isolated from its network.
 class LoneBlock {
  public:
   LoneBlock(gan::Network& network, std::size_t index, const BlockInput& input, DeviceTime& time)
@@ -76,7 +76,7 @@ class LoneBlock {
   [[nodiscard]] gan::NamedTensors forward() {
     return network_.forward_block(index_, in_, context_);
   }
-  /// Those that are the block's own, and not what passes by.
+  /// Returns the block's own outputs, without inputs that it passes through.
   [[nodiscard]] std::vector<at::Tensor> made_by(const gan::NamedTensors& out) const {
     std::vector<at::Tensor> made;
     for (const auto& [name, tensor] : out.entries()) {
@@ -130,7 +130,7 @@ class LoneBlock {
 
 std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds,
                                          const MeasuredSeconds& tell) {
-  constexpr double kMeasurements = 3.0;  // of a block
+  constexpr double kMeasurements = 3.0;  // per block
   const PerNetwork<worker::NetworkState*> networks = worker.networks();
   const PerNetwork<std::vector<std::optional<BlockInput>>> inputs = block_inputs(worker);
   std::vector<plan::BlockCost> costs;

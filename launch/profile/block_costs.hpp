@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each block of each network alone, on what it is given in a real step: forward, gradient of what
-// it takes, gradient of its weights, and the memory that waits for its backward. Compute thread.
+// Measures each block of each network alone, on its inputs in a real step: forward, input gradient,
+// weight gradient, and memory kept for its backward. Compute thread.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,9 @@
 
 namespace gangway::launch {
 
-/// Each block by itself. @pre `worker` has run a step
-/// @param seconds  about how long each measurement of a block may take; five tries in any case
-/// @param tell     called behind each block
+/// Measures each block. @pre `worker` has run a step
+/// @param seconds  approximate time for each measurement of a block; at least five tries
+/// @param tell     called after each block
 [[nodiscard]] std::vector<plan::BlockCost> block_costs(OneWorker& worker, double seconds,
                                                        const MeasuredSeconds& tell);
 

@@ -52,7 +52,7 @@ class PassForward {
     }
     tensors_[join.output] = gan::join_named(join.function)(inputs);
   }
-  // Of the same shapes.
+  // Pooled examples have the same shapes.
   void make(const pipeline::Pool& pool) { tensors_[pool.output] = tensors_.at(pool.input); }
   void make(const pipeline::Augment& augment) {
     tensors_[augment.output] = tensors_.at(augment.input);
@@ -62,7 +62,7 @@ class PassForward {
   void make(const pipeline::Penalty& penalty) { look(penalty.network, taken(penalty.inputs)); }
   void make(const pipeline::Application& application) {
     if (!application.method.empty()) {
-      return;  // the job's own step calls all networks, with inputs of its own
+      return;  // the job's own step calls all networks with its own inputs
     }
     const gan::NamedTensors in = taken(application.inputs);
     look(application.network, in);
@@ -74,7 +74,7 @@ class PassForward {
     }
   }
 
-  /// Takes down what the blocks of `id` are given, unless that is known.
+  /// Records the inputs of the blocks of `id`, unless they are known.
   void look(NetworkId id, gan::NamedTensors in) {
     if (!seen_[id].empty() && seen_[id].front()) {
       return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each block of each network is given when a job trains: the passes' graphs carried out once,
-// forward only. Shapes, formats and precisions are training's; of the values nothing depends.
-// Compute thread.
+// Records the inputs of each block when a job trains, by one forward of the passes' graphs. Shapes,
+// formats and precisions are those of training; the values are arbitrary. Compute thread.
 #pragma once
 
 #include <optional>
@@ -17,8 +16,8 @@ struct BlockInput {
   gan::ForwardContext context;
 };
 
-/// By block, as the first application of its network has it; nothing of networks that no pass
-/// applies. @pre `worker` has run a step
+/// Returns inputs by block, from the first application of its network; nullopt for networks that no
+/// pass applies. @pre `worker` has run a step
 [[nodiscard]] PerNetwork<std::vector<std::optional<BlockInput>>> block_inputs(OneWorker& worker);
 
 }  // namespace gangway::launch

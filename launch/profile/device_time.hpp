@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long work takes on what computes: by the clock on a CPU, by marks on a device that lags
-// behind the calls. Compute thread.
+// Times work on a compute device: by the clock on a CPU, by marks on a device that runs
+// asynchronously. Compute thread.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ class DeviceTime {
   explicit DeviceTime(worker::ComputeDevice& device)
       : device_(device), marks_(device.make_marks()) {}
 
-  /// Does the work, waits for it, and says how many seconds it took.
+  /// Runs the work, waits for it, and returns its seconds.
   template <typename Work>
   [[nodiscard]] double of(const Work& work) {
     if (marks_ == nullptr) {
@@ -32,7 +32,7 @@ class DeviceTime {
 
  private:
   worker::ComputeDevice& device_;
-  std::unique_ptr<worker::DeviceMarks> marks_;  // null: the clock says it
+  std::unique_ptr<worker::DeviceMarks> marks_;  // null: measured by the clock
 };
 
 }  // namespace gangway::launch

@@ -23,9 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "gangway-bench-links";
-constexpr int kWorkersOfAHost = 2;  // which measure the link between them
+constexpr int kWorkersOfAHost = 2;  // they measure the link between them
 
-/// What the program complains of, or else the first words of mpirun, whose boxes say most there.
+/// Returns the program's error, or else the first words of mpirun's message box.
 std::string complaint_in(const std::string& text) {
   std::string first = "nothing was said";
   std::istringstream lines(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Has the links of hosts measured, every pair of them. Main thread.
+// Measures the links between all pairs of hosts. Main thread.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace gangway::launch {
 
-/// Starts gangway-bench-links on the hosts of `hostfile`, two workers at most on each.
-/// @throws ConfigError for a hostfile with less than two hosts; EnvironmentError where it fails,
-/// with what was said last
+/// Runs gangway-bench-links on the hosts of `hostfile`, at most two workers on each.
+/// @throws ConfigError for a hostfile with fewer than two hosts; EnvironmentError with the last
+/// output if the program fails
 [[nodiscard]] comm::LinkTable measure_host_links(const std::filesystem::path& hostfile,
                                                  const Environment& environment);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts the bytes that LibTorch's CPU allocator has given out to the thread it is made on, while
-// it lives: what a forward keeps, and what a step has alive at most. That thread only.
+// Counts bytes that LibTorch's CPU allocator gives to the constructing thread while this object
+// lives. Measures a forward's kept memory and a step's peak. That thread only.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ class LiveBytes {
       : counter_(std::make_shared<Counter>()),
         guard_(c10::DebugInfoKind::PROFILER_STATE, counter_) {}
 
-  /// Given out and not given back since the construction; below 0 where older memory was.
+  /// Bytes allocated minus bytes freed since construction; negative if older memory was freed.
   [[nodiscard]] std::int64_t now() const { return counter_->live; }
-  /// The most of it.
+  /// Peak of now().
   [[nodiscard]] std::int64_t most() const { return counter_->most; }
 
  private:

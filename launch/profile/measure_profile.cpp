@@ -44,7 +44,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shares of the time that is measured.
+// Fractions of the measuring time.
 constexpr double kTogetherShare = 0.4;
 constexpr double kStepsShare = 0.35;
 constexpr double kBlocksShare = 0.25;
@@ -53,16 +53,16 @@ constexpr int kWarmUpSteps = 3;
 constexpr int kFewestSteps = 5;
 constexpr int kMostSteps = 400;
 constexpr int kWakes = 200;
-/// Larger than caches, as arenas of networks worth dividing are.
+/// Larger than caches, like the arenas of networks that are worth dividing.
 constexpr std::size_t kAddedElements = std::size_t{4} << 20U;
 
-/// What the worker's program asks of malloc (worker/worker_program.cpp).
+/// Sets malloc as the worker's program does (worker/worker_program.cpp).
 void keep_freed_memory() {
   (void)mallopt(M_MMAP_MAX, 0);
   (void)mallopt(M_TRIM_THRESHOLD, -1);
 }
 
-/// Bytes of a line of /proc/self/status, as "VmHWM:".
+/// Returns the bytes of a line of /proc/self/status, such as "VmHWM:".
 std::int64_t status_bytes(const std::string& key) {
   std::ifstream file("/proc/self/status");
   std::string line;
@@ -77,17 +77,17 @@ std::int64_t status_bytes(const std::string& key) {
   return 0;
 }
 
-/// Two micro-batches of the job's: the first clears gradients, the last one leaves them.
+/// Keeps two micro-batches of the job: the first clears gradients, the last does not.
 JobSpec measured_job(JobSpec job) {
   const int images = job.images_per_microbatch();
   job.training.microbatches = std::min(2, job.training.microbatches);
   job.training.batch = images * job.training.microbatches;
-  job.layout.recompute = false;  // what it costs follows from the forwards
+  job.layout.recompute = false;  // its cost follows from the forwards
   return job;
 }
 
 std::vector<plan::BucketSize> buckets_of(worker::NetworkState& state) {
-  // By parameter, in the order of the layout: the block whose gradient it is.
+  // Finds the block of each gradient by parameter, in the order of the layout.
   const std::vector<gan::Network::NamedParameter> parameters = state.network().parameters();
   const std::vector<comm::ArenaEntry>& entries = state.layout().parameters();
   std::vector<plan::BucketSize> buckets;
@@ -121,7 +121,7 @@ std::vector<plan::NetworkCost> network_costs(OneWorker& worker) {
   return costs;
 }
 
-/// Runs steps until `seconds` are over and takes down what they cost.
+/// Runs steps for `seconds` and records their costs.
 void measure_steps(OneWorker& worker, double seconds, plan::Profile& profile,
                    const MeasuredSeconds& tell) {
   InstructionSamples samples;
@@ -171,7 +171,7 @@ double seconds_per_image(OneWorker& worker) {
   return plan::timing_of(std::move(samples)).seconds;
 }
 
-/// Where the device adds in memory of its own.
+/// Measures additions in the device's own memory.
 double seconds_to_add_a_byte_on(worker::ComputeDevice& device) {
   DeviceTime time(device);
   const auto elements = static_cast<std::int64_t>(kAddedElements);
@@ -223,7 +223,7 @@ plan::Profile profile_of_this_machine(const ProfileOptions& options, const JobSp
           .own_phases = job.training.own.phases};
 }
 
-/// What computes, where that is not the host's processor.
+/// Records the compute device, if it is not the host's processor.
 void take_down(const worker::ComputeDevice& device, plan::Profile& profile) {
   if (const std::optional<worker::DeviceMemory> memory = device.memory()) {
     profile.processor = device.kind();
@@ -232,14 +232,14 @@ void take_down(const worker::ComputeDevice& device, plan::Profile& profile) {
   }
 }
 
-/// Of the memory that the job's tensors lie in: of the device, or the process's by that line of
+/// Returns the used memory of the device; on a CPU, the process's, from that line of
 /// status_bytes().
 std::int64_t used_bytes(const worker::ComputeDevice& device, const std::string& line) {
   const std::optional<worker::DeviceMemory> memory = device.memory();
   return memory ? memory->used_bytes : status_bytes(line);
 }
 
-/// What the worker's arenas take, where it is the only one.
+/// Returns the bytes of a lone worker's arenas.
 std::int64_t arenas_bytes(const JobSpec& measured, const plan::Profile& profile,
                           const OneWorker& worker) {
   const int microbatches = measured.training.microbatches;
@@ -270,10 +270,10 @@ int measure_profile(const ProfileOptions& options, const JobSpec& job,
       options.output.empty() ? plan::default_profile_file(options.job) : options.output;
   {
     const AtomicFile probe(output);
-  }  // refused before anything is measured; nothing stays meanwhile
+  }  // rejects a bad job before measuring; holds nothing meanwhile
   std::unique_ptr<worker::ComputeDevice> device = make_lone_device(measured, make);
   require_quiet_machine(options.anyway);
-  std::optional<comm::LinkTable> links;  // before anything of this process is under way
+  std::optional<comm::LinkTable> links;  // measured before this process starts other work
   if (!options.hostfile.empty()) {
     links = measure_host_links(options.hostfile, environment);
   }
@@ -305,7 +305,7 @@ int measure_profile(const ProfileOptions& options, const JobSpec& job,
   }
   const std::int64_t arenas = arenas_bytes(measured, profile, worker);
   measure_steps(worker, options.seconds * kStepsShare, profile, tell);
-  // What the allocator keeps grows for some steps.
+  // The allocator's cache grows for some steps.
   profile.memory.other_bytes = std::max<std::int64_t>(0, used_bytes(worker.device(), "VmHWM:") -
                                                              profile.memory.process_bytes -
                                                              profile.memory.working_bytes - arenas);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway profile`: measures what a job costs on this machine and writes it down. Main thread, as
-// the first thing that its process does.
+// `gangway profile`: measures the costs of a job on this machine and writes a profile. Main thread;
+// must run first in its process.
 #pragma once
 
 #include <filesystem>
@@ -17,16 +17,16 @@ struct ProfileOptions {
   std::filesystem::path job;
   std::vector<std::string> overrides;
   std::filesystem::path output;    ///< empty: default_profile_file()
-  double seconds = 20.0;           ///< about how long it measures, whatever the job is
-  std::filesystem::path hostfile;  ///< hosts whose links are measured as well; empty: none
-  bool anyway = false;             ///< on a machine that does other work, too
+  double seconds = 20.0;           ///< approximate duration of all measurements
+  std::filesystem::path hostfile;  ///< hosts whose links are also measured; empty: none
+  bool anyway = false;             ///< measure even if the machine does other work
 };
 
-/// The job that is to be measured. @throws ConfigError
+/// Returns the job to measure. @throws ConfigError
 [[nodiscard]] JobSpec profiled_job(const ProfileOptions& options, const Environment& environment);
 
 /// Prints the tables and writes the profile. @return exit code
-/// @param make  the device that the job computes on
+/// @param make  makes the job's compute device
 /// @throws EnvironmentError
 [[nodiscard]] int measure_profile(const ProfileOptions& options, const JobSpec& job,
                                   const Environment& environment, const worker::DeviceMaker& make);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the parts of `gangway profile` say how far they are.
+// Progress callback of the parts of `gangway profile`.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,7 @@
 
 namespace gangway::launch {
 
-/// Called when so many more of the seconds that were to be measured are over, with what is
-/// measured.
+/// Called after `seconds` more of the planned measuring time, with the current measurement.
 using MeasuredSeconds = std::function<void(double seconds, const std::string& what)>;
 
 }  // namespace gangway::launch

@@ -25,8 +25,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Writes down how long each instruction took: at once, or, where the device lags behind, once it
-/// has come past all of them.
+/// Records the time of each instruction: at once, or, on an asynchronous device, after the device
+/// has finished them all.
 class TimedOperations final : public pipeline::Operations {
  public:
   /// @param marks  null: calls return when their work is done
@@ -44,7 +44,7 @@ class TimedOperations final : public pipeline::Operations {
     operations_.perform(at);
     add(at, seconds_since(begin));
   }
-  /// @pre the device was waited for
+  /// @pre the device has finished its work
   void read_marks() {
     const std::optional<std::vector<worker::DeviceStretch>> stretches = marks_->take();
     for (const worker::DeviceStretch& stretch : stretches.value()) {
@@ -55,7 +55,7 @@ class TimedOperations final : public pipeline::Operations {
  private:
   void add(const Instruction& at, double seconds) {
     if (at.operation == Operation::kAwait) {
-      // Without overlap it comes right behind its reduce.
+      // Without overlap, the wait directly follows its reduce.
       samples_[{Operation::kReduce, at.network, at.phase}].back() += seconds;
     } else {
       samples_[{at.operation, at.network, at.phase, at.pass, at.node}].push_back(seconds);
@@ -76,7 +76,7 @@ std::vector<pipeline::Phase> in_every_step(std::vector<pipeline::Phase> phases) 
   return phases;
 }
 
-/// The job without an end, all of it on this worker, whatever layout it names.
+/// Returns the job without an end, with all micro-batches on this worker, whatever its layout.
 JobSpec of_one_worker(JobSpec job) {
   constexpr double kEndless = 1e6;
   job.training.kimg = kEndless;
@@ -146,10 +146,10 @@ OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> 
 }
 
 OneWorker::~OneWorker() {
-  operations_.reset();  // the lane lets go of the exchanges
+  operations_.reset();  // releases the exchanges from the lane
   try {
     device_->finish();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what was measured stands
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): measurements stay valid
   }
   lane_->stop_listening();
 }

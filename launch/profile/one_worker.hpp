@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One worker that trains a job alone in this process, without coordinator, checkpoints or pictures:
-// the worker's own code, so that what is measured is what training costs. The thread that made it
+// Trains a job with one worker alone in this process, without coordinator, checkpoints or pictures.
+// Runs the worker's own code, so that measured costs are those of training. The constructing thread
 // computes; a second one communicates, as in a worker.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace gangway::launch {
 
-/// An instruction whatever its micro-batch and repeat.
+/// Key of an instruction, without micro-batch and repeat.
 struct InstructionKind {
   pipeline::Operation operation{};
   NetworkId network{};
@@ -32,23 +32,22 @@ struct InstructionKind {
   int node = 0;
   auto operator<=>(const InstructionKind&) const = default;
 };
-/// Seconds of each time that it was run, on what computes. A reduce includes the wait for the new
-/// weights.
+/// Seconds of each run, on the compute device. A reduce includes the wait for the new weights.
 using InstructionSamples = std::map<InstructionKind, std::vector<double>>;
 
-/// The device of a job that trains alone in its process. `job` outlives it.
+/// Makes the device of a job that trains alone in its process. `job` must outlive it.
 [[nodiscard]] std::unique_ptr<worker::ComputeDevice> make_lone_device(
     const JobSpec& job, const worker::DeviceMaker& make);
 
 class OneWorker {
  public:
-  /// Makes networks, data and exchanges. @throws Error as a worker's start
+  /// Makes networks, data and exchanges. @throws Error like the start of a worker
   OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> device);
   OneWorker(const OneWorker&) = delete;
   OneWorker& operator=(const OneWorker&) = delete;
   ~OneWorker();
 
-  /// Trains one step in which every phase runs, lazy ones too, and nothing overlaps.
+  /// Trains one step that runs every phase, lazy ones too, without overlap.
   /// @param samples  null: not wanted
   /// @return seconds
   double run_step(InstructionSamples* samples = nullptr);
@@ -59,22 +58,22 @@ class OneWorker {
   [[nodiscard]] PerNetwork<worker::NetworkState*> networks() { return replica_->networks(); }
   [[nodiscard]] comm::Lane& lane() { return *lane_; }
   [[nodiscard]] worker::ComputeDevice& device() { return *device_; }
-  /// Of the first micro-batch. @pre a step has been run
+  /// Returns the first micro-batch. @pre a step has been run
   [[nodiscard]] const worker::RealBatch& real_batch() const { return reals_->latest(0); }
-  /// Of a batch of real examples.
+  /// Number of dimensions of a batch of real examples.
   [[nodiscard]] std::size_t num_dimensions() const { return reals_->num_dimensions(); }
 
  private:
   JobSpec job_;
   MicrobatchRange all_;
   std::vector<pipeline::Phase> phases_;
-  std::vector<pipeline::Phase> scheduled_;  // the same, each in every step
+  std::vector<pipeline::Phase> scheduled_;  // the same phases, each in every step
   comm::LoopbackHub hub_{1};
   comm::LoopbackTransport transport_{hub_, 0};
   std::unique_ptr<worker::ComputeDevice> device_;
   std::unique_ptr<worker::DeviceMarks> marks_;  // null: calls return when their work is done
   std::optional<worker::Replica> replica_;
-  std::unique_ptr<comm::Lane> lane_;  // ends before the replica, whose host it listens to
+  std::unique_ptr<comm::Lane> lane_;  // destroyed before the replica, whose host it listens to
   std::unique_ptr<data::Dataset> dataset_;
   std::optional<worker::ExchangeSetup> exchange_;
   std::optional<worker::RealBatches> reals_;

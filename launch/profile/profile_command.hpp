@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway profile`, on the command line of gangway-model, or of gangway-model-cuda.
+// Adds `gangway profile` to gangway-model and gangway-model-cuda.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ class App;
 
 namespace gangway::launch {
 
-/// The program that measures: it knows one kind of device.
+/// The measuring program, for one kind of device.
 struct ProfileProgram {
   DeviceKind device = DeviceKind::kCpu;
   worker::DeviceMaker make;
-  std::vector<std::string> typed;  ///< its arguments, for that of another device
+  std::vector<std::string> typed;  ///< its arguments, passed to the program of another device
 };
 
-/// @param code  the exit code, once the command has been carried out
+/// @param code  receives the exit code of the command
 void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code);
 
 }  // namespace gangway::launch

@@ -40,7 +40,7 @@ Pipe open_pipe() {
   return {.out = FileDescriptor(ends[0]), .in = FileDescriptor(ends[1])};
 }
 
-/// Trains beside others: ready, then measured from the moment that all are.
+/// Trains beside other processes: reports ready, waits for all, then measures.
 double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
   OneWorker worker(job, std::make_unique<worker::CpuDevice>(job));
   for (int step = 0; step < kWarmUpBeside; ++step) {
@@ -58,10 +58,10 @@ double measured_beside(const JobSpec& job, double seconds, int ready, int go) {
   return plan::timing_of(std::move(steps)).seconds;
 }
 
-/// A process of its own that measures.
+/// A measuring process.
 struct Process {
   pid_t pid = 0;
-  FileDescriptor said;  ///< 'r' when it is ready, then its median
+  FileDescriptor said;  ///< sends 'r' when ready, then its median
 };
 
 Process begin_process(const JobSpec& job, double seconds, const Pipe& go) {
@@ -76,20 +76,20 @@ Process begin_process(const JobSpec& job, double seconds, const Pipe& go) {
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
-    ::_exit(EXIT_FAILURE);  // it has ended before that was said
+    ::_exit(EXIT_FAILURE);  // the parent ended before prctl()
   }
-  ::close(go.in.get());  // so that its end is seen
+  ::close(go.in.get());  // lets the parent's close end the read
   double median = 0.0;
   try {
     median = measured_beside(job, seconds, said.in.get(), go.out.get());
   } catch (const std::exception&) {
-    ::_exit(EXIT_FAILURE);  // the parent says so
+    ::_exit(EXIT_FAILURE);  // the parent reports the failure
   }
   const bool is_told = ::write(said.in.get(), &median, sizeof median) == sizeof median;
   ::_exit(is_told && median > 0.0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/// The mean of their medians.
+/// Returns the mean of the processes' medians.
 double step_seconds(const JobSpec& job, int count, double seconds) {
   Pipe go = open_pipe();
   std::vector<Process> processes;
@@ -101,7 +101,7 @@ double step_seconds(const JobSpec& job, int count, double seconds) {
     char word = 0;
     is_sound = ::read(process.said.get(), &word, 1) == 1 && is_sound;
   }
-  go.in = FileDescriptor();  // closed: all begin
+  go.in = FileDescriptor();  // closing it lets all processes begin
   double sum = 0.0;
   for (const Process& process : processes) {
     double median = 0.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How much slower a worker computes where others do beside it: they share caches and memory, and
-// the clock of the processor. Main thread, before the process has another one: it forks.
+// Measures how much workers on one machine slow each other: they share caches, memory bandwidth and
+// the processor's clock. It forks, so only the main thread may exist. Main thread.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace gangway::launch {
 
-/// Factors of the seconds of a step where 1, 2, … `most` independent processes train the job at
+/// Returns factors of a step's seconds while 1, 2, … `most` independent processes train the job at
 /// once; [0] is 1.
-/// @param seconds  for which each round measures; two rounds of each count, in turns
-/// @param tell     called with seconds that were measured and what is measured next
-/// @throws EnvironmentError where a process cannot be made, or fails
+/// @param seconds  duration of each round; two rounds per count, in turns
+/// @param tell     called with the measured seconds and the next measurement
+/// @throws EnvironmentError if a process cannot be created, or fails
 [[nodiscard]] std::vector<double> slowdown_together(const JobSpec& job, int most, double seconds,
                                                     const MeasuredSeconds& tell);
 

@@ -34,7 +34,7 @@ report::AdviceBook book_of(const fs::path& run) {
   std::ifstream stats(run / "stats.jsonl");
   int num_ticks = 0;
   for (std::string line; std::getline(stats, line);) {
-    const json tick = json::parse(line, nullptr, false);  // the last may be half there
+    const json tick = json::parse(line, nullptr, false);  // the last line may be incomplete
     if (tick.is_object() && tick.contains("parts")) {
       (void)book.add(tick);
       ++num_ticks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway advise`: what would make a run faster. Called by launch/commands.cpp.
+// `gangway advise`: suggests changes that make a run faster. Called by launch/commands.cpp.
 #pragma once
 
 #include "launch/process/command_line.hpp"

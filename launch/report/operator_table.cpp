@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 
 using SumsByName = std::map<std::string, OperatorSum>;
 
-/// A call that may still have others in it.
+/// A call that may still contain others.
 struct OpenOperator {
   double end = 0.0;
   OperatorSum* sum = nullptr;
 };
 
-/// Callers come before what they call.
+/// Adds one thread's calls; sorts callers before the calls that they contain.
 void add_thread(std::vector<TracedOperator> calls, SumsByName& sums) {
   std::ranges::sort(calls, [](const TracedOperator& a, const TracedOperator& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.duration > b.duration;
@@ -37,7 +37,7 @@ void add_thread(std::vector<TracedOperator> calls, SumsByName& sums) {
       around.pop_back();
     }
     const double end = call.begin + call.duration;
-    if (!around.empty()) {  // rounded, it may seem to outlast its caller
+    if (!around.empty()) {  // rounding may let a call outlast its caller
       around.back().sum->self -= std::min(end, around.back().end) - call.begin;
     }
     OperatorSum& sum = sums[call.name];
@@ -50,7 +50,7 @@ void add_thread(std::vector<TracedOperator> calls, SumsByName& sums) {
   }
 }
 
-/// " [64,1,28,28] [32,1,4,4]": of the tensors that a call took.
+/// Returns " [64,1,28,28] [32,1,4,4]": shapes of a call's tensor inputs.
 std::string shapes_text(const nlohmann::json& arguments) {
   std::string text;
   for (const auto& shape : arguments.value("Input Dims", nlohmann::json::array())) {
@@ -59,7 +59,7 @@ std::string shapes_text(const nlohmann::json& arguments) {
   return text;
 }
 
-/// One line of a rank's file; false: it is no event.
+/// Parses one line of a rank's file; false: no event.
 bool add_event(std::string line, OperatorChoice choice, TracedThreads& threads) {
   if (line.ends_with(',')) {
     line.pop_back();
@@ -133,7 +133,7 @@ TracedThreads read_operators(const fs::path& run, OperatorChoice choice) {
   const fs::path folder = run / kTraceFolder;
   TracedThreads threads;
   int num_files = 0;
-  std::error_code ignored;  // as good as not there
+  std::error_code ignored;  // treated as missing
   for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     if (name.starts_with("rank") && name.ends_with(".json")) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which operators a trace spent its time in: `gangway trace RUN --top 20`. What counts and adds is
-// pure; the files are those of docs/tuning.md.
+// Sums a trace's time by operator: `gangway trace RUN --top 20`. All functions but read_operators
+// are pure; docs/tuning.md describes the files.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ struct TracedOperator {
   std::string name;
   double begin = 0.0;
   double duration = 0.0;
-  std::int64_t allocated = 0;  ///< bytes, by itself
+  std::int64_t allocated = 0;  ///< bytes, by this operator alone
 };
 
-/// By rank and row: what one thread ran, in any order.
+/// Calls of each thread, by rank and row, in any order.
 using TracedThreads = std::map<std::pair<int, int>, std::vector<TracedOperator>>;
 
 /// All calls of one operator, over all threads.
@@ -30,28 +30,28 @@ struct OperatorSum {
   std::int64_t calls = 0;
   double total = 0.0;  ///< microseconds; a call within another of the same name counts in both
   double self = 0.0;   ///< without the operators that it called on its thread
-  std::int64_t allocated = 0;  ///< bytes, without them too; none where the trace has no memory
+  std::int64_t allocated = 0;  ///< bytes, likewise; 0 if the trace has no memory
   bool operator==(const OperatorSum&) const = default;
 };
 
 enum class OperatorOrder { kSelf, kTotal };
 
-/// The most expensive first. The selves add up to the time in which threads were in an operator.
+/// Returns sums, most expensive first. Self times add up to the threads' time in operators.
 [[nodiscard]] std::vector<OperatorSum> operator_sums(TracedThreads threads, OperatorOrder order);
 
-/// What of a trace is counted.
+/// Selects the events of a trace that count.
 struct OperatorChoice {
-  bool kernels = false;  ///< what GPUs did, and not the operators
-  bool shapes = false;   ///< operators apart by the shapes of what they take
+  bool kernels = false;  ///< GPU kernels instead of operators
+  bool shapes = false;   ///< separates operators by the shapes of their inputs
 };
 
-/// Of all ranks that have left a file in the run's trace.
-/// @throws ConfigError where there is none, or one is no trace
+/// Reads the trace files of all ranks of a run.
+/// @throws ConfigError if there is no trace file, or a file is not a trace
 [[nodiscard]] TracedThreads read_operators(const std::filesystem::path& run, OperatorChoice choice);
 
-/// The first `most` of them; shares are of the selves of all.
+/// Formats the first `most` sums; percentages are of the total self time.
 [[nodiscard]] std::string operator_table(const std::vector<OperatorSum>& sums, std::size_t most);
-/// The same, an object a line.
+/// Formats the first `most` sums, one JSON object per line.
 [[nodiscard]] std::string operator_lines(const std::vector<OperatorSum>& sums, std::size_t most);
 
 }  // namespace gangway::launch

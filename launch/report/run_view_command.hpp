@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `gangway run-view RUN`, hidden: a run directory as one document (docs/control.md), for tools in
-// Python.
+// `gangway run-view RUN`, hidden: prints a run directory as one document (docs/control.md). Called
+// by tools in Python.
 #pragma once
 
 #include "launch/process/command_line.hpp"

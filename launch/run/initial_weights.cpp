@@ -13,7 +13,7 @@ void require_initial_weights(const JobSpec& spec) {
     const NetworkSpec& network = spec.networks[id];
     if (!network.weights.empty()) {
       const checkpoint::InitialWeights weights(network.name + ".weights", network.weights);
-      if (python_in(networks[id]) == nullptr) {  // of which only LibTorch knows what is trained
+      if (python_in(networks[id]) == nullptr) {  // only LibTorch knows its parameters
         weights.require_parameters(num_parameters(networks[id]), statistic_names(networks[id]));
       }
       weights.require_finite();

@@ -18,17 +18,17 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A rank that has been told leaves within milliseconds, unless it is stopped or still being loaded.
+// Ranks leave within milliseconds of the order, unless they are stopped or still loading.
 constexpr milliseconds kRanksLeave{500};
-// mpirun ends with its last rank; ranks on other hosts may have something to save first.
+// mpirun ends with its last rank; ranks on other hosts may save snapshots first.
 constexpr milliseconds kMpirunFollows{300};
 constexpr milliseconds kOthersSave{3'000};
 constexpr milliseconds kMpirunCleans{700};
-// Of what is left behind by a mpirun that has ended.
+// For processes that an ended mpirun left.
 constexpr milliseconds kRestLeaves{500};
 constexpr milliseconds kRestIsKilled{10'000};
 constexpr milliseconds kNap{20};
-constexpr std::string_view kMpirun = "mpirun";  // it is asked first
+constexpr std::string_view kMpirun = "mpirun";  // not killed here: it gets SIGTERM first
 
 milliseconds patience_with_mpirun(const TetherServer& tethers, Rescue rescue) {
   const auto& present = tethers.present();
@@ -60,7 +60,7 @@ JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, Rescue rescue, TimePoint now
       patience_(patience_with_mpirun(tethers, rescue)) {
   tethers_.order_end();
   kill_stopped_ranks();
-  ::kill(mpirun_, SIGCONT);  // stopped it could not follow its ranks
+  ::kill(mpirun_, SIGCONT);  // a stopped mpirun could not follow its ranks
 }
 
 void JobEnd::push(TimePoint now) {

@@ -15,7 +15,7 @@
 namespace gangway::launch {
 namespace {
 
-/// As many as there are up to the last that the layout names; 0: it names none.
+/// Returns the largest worker number that the layout names, plus one; 0: it names none.
 int named_workers(const JobSpec& spec) {
   int count = 0;
   for (const NetworkPlacement& network : spec.layout.networks) {
@@ -25,7 +25,7 @@ int named_workers(const JobSpec& spec) {
 }
 
 JobHosts hosts_of(SlurmAllocation allocation, int workers, const JobSpec& spec) {
-  // Slots that are cores leave each worker its threads; a task or a GPU is one worker's.
+  // Divides cores by threads per worker; a task or a GPU serves one worker.
   const int each = allocation.counted == "cores" ? 1 : std::max(1, spec.numerics.threads);
   JobHosts chosen;
   chosen.workers =
@@ -54,7 +54,7 @@ JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const 
                       const Environment& environment) {
   JobHosts chosen;
   const int gpus = spec.numerics.device == DeviceKind::kCuda ? num_gpus() : 0;
-  // A GPU is one worker's, whatever its threads.
+  // A GPU serves one worker, whatever its threads.
   int slots = gpus > 0 ? gpus * std::max(1, spec.numerics.threads) : usable_cores();
   if (!hostfile.empty()) {
     chosen.hosts = read_hostfile(hostfile);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the ranks of a job may be, and how many workers it gets: by --hostfile, by Slurm's
-// allocation, or this host alone. Asked by `gangway run` before anything is made, main thread.
+// Chooses the hosts and the number of workers of a job: from --hostfile, from Slurm's allocation,
+// or this host alone. Called by `gangway run` before it makes anything, main thread.
 #pragma once
 
 #include <filesystem>
@@ -14,23 +14,23 @@
 namespace gangway::launch {
 
 struct JobHosts {
-  /// Empty: this host alone. Of an allocation Open MPI takes no other hosts than those named, and
-  /// has Slurm start its daemons there.
+  /// Empty: this host alone. Within an allocation Open MPI uses no hosts but these, and starts its
+  /// daemons there through Slurm.
   std::vector<Host> hosts;
   int workers = 1;
-  std::string found;  ///< one line to say; empty: nothing but what was typed
+  std::string found;  ///< a line for the user; empty: only the typed options count
 };
 
-/// Workers when -n is not given: layout.data, else what micro-batches and slots allow.
-/// @param slots cores of this machine, or slots of the hostfile.
+/// Returns the number of workers without -n: layout.data, else the most that micro-batches and
+/// slots allow. @param slots  cores of this machine, or slots of the hostfile
 [[nodiscard]] int default_workers(const JobSpec& spec, int slots);
 
-/// @param hostfile  of the command line; empty: none. @param workers  the same; 0: none named.
+/// @param hostfile  as typed; empty: none. @param workers  as typed; 0: none
 /// @throws ConfigError, EnvironmentError
 [[nodiscard]] JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers,
                                     const JobSpec& spec, const Environment& environment);
 
-/// By worker, the name of its host.
+/// Returns each worker's host name, indexed by worker.
 [[nodiscard]] std::vector<std::string> hosts_of(const JobHosts& where);
 
 }  // namespace gangway::launch

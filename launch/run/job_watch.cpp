@@ -12,11 +12,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a rank said last, on its way through the file system or mpirun, may be slower than its end.
+// A rank's last report, through the file system or mpirun, may arrive after its end.
 constexpr milliseconds kLastWords{300};
-// As many times as long as the first rank took may another one take.
+// Factor by which a rank may take longer to come than the first one.
 constexpr int kSlowerThanTheFirst = 2;
-// Many ranks that begin on few cores take their turns.
+// Many ranks on few cores start one after another.
 constexpr milliseconds kTurnOfARank{100};
 constexpr milliseconds kMostTurns{15'000};
 
@@ -78,7 +78,7 @@ std::optional<JobWatch::TimePoint> JobWatch::all_gone_since() const {
 }
 
 std::optional<Verdict> JobWatch::check(TimePoint now) const {
-  // By what explains the others.
+  // Causes are checked before their effects.
   for (const auto step : {&JobWatch::check_end, &JobWatch::check_stopped, &JobWatch::check_losses,
                           &JobWatch::check_coming, &JobWatch::check_silence}) {
     if (auto verdict = (this->*step)(now)) {
@@ -101,7 +101,7 @@ std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
   const auto patience = is_lost ? after_loss : limits_.after_status;
   const auto after_ranks = exit_code_ == 0 ? limits_.after_ranks : limits_.after_early_end;
   const auto all_gone = all_gone_since();
-  // Workers that have not settled wait in MPI_Init, and see nothing of the coordinator's end.
+  // Workers that have not settled wait in MPI_Init and do not notice the coordinator's end.
   const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
                            (!is_led() || now - *ranks_.front().gone >= after_ranks);
   const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
@@ -116,7 +116,7 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
     return std::nullopt;
   }
   for (const Rank& rank : ranks_) {
-    // The coordinator names the lost rank, and tells the others, once it has heard all accusations.
+    // The coordinator names the lost rank to the other ranks, after it has all accusations.
     const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
     const auto patience = is_its_own ? kBlamePatience + limits_.for_verdict : kLastWords;
     if (rank.gone && now - *rank.gone >= patience) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// When a job must be ended from outside: deadlines from the moment mpirun starts to the moment it
-// has ended. A pure state machine, fed by the supervisor with what the tethers, /proc and the run
-// directory show, and with the time at which they did.
+// Decides when a job must be ended from outside, by deadlines from mpirun's start to its end. A
+// pure state machine: the supervisor passes in events of the tethers, /proc and the run directory,
+// with their times.
 #pragma once
 
 #include <chrono>
@@ -19,42 +19,42 @@
 namespace gangway::launch {
 
 struct WatchLimits {
-  /// From mpirun's start to its first rank; from a rank's first sign to its first beat, while its
-  /// program is being loaded.
+  /// From mpirun's start to its first rank, and from a rank's greeting to its first beat while its
+  /// program loads.
   std::chrono::milliseconds coming = kStartDeadline;
-  /// From the first rank to the last, at least. One that is slower to come than the first was by
-  /// far died before it could say a word.
+  /// From the first rank to the last, at least. A rank that takes much longer than the first died
+  /// before its greeting.
   std::chrono::milliseconds spread{3'000};
-  /// layout.timeout_seconds: of a rank that owes beats, and of a process that is stopped.
+  /// layout.timeout_seconds: for a rank that sends no beats, and for a stopped process.
   std::chrono::milliseconds silence{60'000};
-  /// From a status that tells of a lost rank to the end of all: mpirun waits for the daemon of a
-  /// host that is gone.
+  /// From a status that reports a lost rank to mpirun's end: mpirun waits for the daemon of a lost
+  /// host.
   std::chrono::milliseconds after_loss{900};
-  /// The same, from the last sign that snapshots were on their way to the disk: that is worth more
-  /// than an early end.
+  /// The same, counted from the last sign that snapshots are being written: saving them takes
+  /// priority.
   std::chrono::milliseconds after_keeping{3'000};
-  /// For the coordinator to name the lost rank, once it has heard all accusations.
+  /// For the coordinator to name the lost rank, after it has all accusations.
   std::chrono::milliseconds for_verdict{3'000};
-  /// mpirun still there so long after the job's status: a rank hangs.
+  /// From the job's status to mpirun's end; beyond it a rank hangs.
   std::chrono::milliseconds after_status{15'000};
-  /// mpirun still there so long after the last rank, or after the coordinator: of a job that is
-  /// done, and of one that ended early, where a host, a daemon or a rank may be stopped.
+  /// From the end of the last rank, or of the coordinator, to mpirun's end, for a finished job.
+  /// after_early_end: for a job that ended early; a host, a daemon or a rank may be stopped.
   std::chrono::milliseconds after_ranks{2'000};
   std::chrono::milliseconds after_early_end{700};
 };
 
-/// The job is to be ended now.
+/// Decision to end the job now.
 struct Verdict {
   ExitCode code = ExitCode::kWorkerLost;
-  std::string reason;  ///< one line; empty: the job itself has said how it ends
-  int rank = 0;        ///< of the worker that was lost; 0: none, or it is not known
+  std::string reason;  ///< one line; empty: the job itself has reported its end
+  int rank = 0;        ///< of the lost worker; 0: none, or unknown
 };
 
-/// A process of this host that neither runs nor has ended.
+/// A process of this host that is stopped: it neither runs nor has ended.
 struct StoppedProcess {
   std::int64_t pid = 0;
   std::string program;
-  std::optional<int> rank;  ///< that it is, or becomes
+  std::optional<int> rank;  ///< rank that it is or becomes
 };
 
 class JobWatch {
@@ -63,29 +63,29 @@ class JobWatch {
 
   JobWatch(int ranks, TimePoint start, const WatchLimits& limits);
 
-  /// A rank's first sign, and what it says of itself.
+  /// Records a rank's greeting and its content.
   void greeted(const TetherGreeting& said, TimePoint now);
   void heard(int rank, TimePoint now);
   void settled(int rank);
   void gone(int rank, TimePoint now);
-  /// The coordinator waits for a disk, or for mpirun that does: no silence of its own, for a while.
+  /// Pauses the coordinator's silence limit: it waits for a disk, or for mpirun that does.
   void waits_for_disk(TimePoint now);
-  /// The job has recorded its end.
+  /// Records the job's own end.
   void ended(int exit_code, TimePoint now);
-  /// It has ended, and the coordinator is still there: snapshots are on their way to the disk. It
-  /// sees to it that they get on.
+  /// Records that the job has ended, but the coordinator still writes snapshots. The coordinator
+  /// itself limits that time.
   void keeps_snapshots(TimePoint now) { keeping_ = now; }
-  /// All that are stopped at this moment.
+  /// Records all processes that are stopped now.
   void stopped(const std::vector<StoppedProcess>& processes, TimePoint now);
-  /// The user wants the job to save and leave.
+  /// Records that the user wants the job to save and leave.
   void asked_to_leave() { is_leaving_ = true; }
 
-  /// Whether some rank may still be on its way through MPI_Init.
+  /// True if some rank may still be in MPI_Init.
   [[nodiscard]] bool is_starting() const;
-  /// Whether the coordinator answers signals: it grants leases and saves.
+  /// True if the coordinator handles signals: it grants leases and saves.
   [[nodiscard]] bool is_led() const { return ranks_.front().is_settled; }
   [[nodiscard]] std::optional<Verdict> check(TimePoint now) const;
-  /// Names the coordinator as lost, when it has gone without a status.
+  /// Names the coordinator as lost if it ended without a status.
   [[nodiscard]] std::optional<std::string> lost_coordinator() const;
 
  private:
@@ -112,11 +112,11 @@ class JobWatch {
   WatchLimits limits_;
   TimePoint start_;
   std::vector<Rank> ranks_;
-  std::optional<TimePoint> first_;  ///< greeting
+  std::optional<TimePoint> first_;  ///< first greeting
   std::optional<TimePoint> at_disk_;
   std::optional<TimePoint> ended_;
-  std::optional<TimePoint> keeping_;                                      ///< seen last
-  int exit_code_ = 0;                                                     ///< once it has ended
+  std::optional<TimePoint> keeping_;                                      ///< last sign
+  int exit_code_ = 0;                                                     ///< valid after the end
   std::map<std::int64_t, std::pair<StoppedProcess, TimePoint>> stopped_;  ///< by pid
   bool is_leaving_ = false;
 };

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kComplaint = "gangway: ";
 
-/// What gangway-model says at its end, whatever libraries have said before.
+/// Returns gangway-model's last message, without the output of libraries before it.
 std::string complaint_in(const std::string& text) {
   const std::size_t at = text.rfind(kComplaint);
   return at == std::string::npos

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Networks and libraries of the user's are looked at before a run is made, and by --dry-run: by
-// gangway-model, which has LibTorch. The workers look again. Main thread.
+// Checks the user's networks and libraries with gangway-model, which has LibTorch. Called before a
+// run is made, and by --dry-run; the workers check again. Main thread.
 #pragma once
 
 #include "job/spec.hpp"
 
 namespace gangway::launch {
 
-/// Fills in how many parameters the job's own networks have. Where gangway-model is not built yet
-/// they stay uncounted.
-/// @throws ConfigError of one line for a file that cannot be trained; nothing is started for a job
-/// without such files or a library
+/// Sets the parameter counts of the job's own networks; leaves them unset if gangway-model is not
+/// built yet. Starts no program for a job without own networks or libraries.
+/// @throws ConfigError of one line for a file that cannot be trained
 void inspect_own_networks(JobSpec& job);
 
 }  // namespace gangway::launch

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The places that speak of the job; its layout may name hosts.
+/// Returns the sources of the job's keys; its layout may name hosts.
 JobSources sources_of(const RunOptions& options, const Environment& environment) {
   return {.file = options.job_file,
           .text = std::nullopt,
@@ -46,7 +46,7 @@ void say(const std::string& line) {
   }
 }
 
-/// On the hosts that the workers are to be on; one that does not answer has none.
+/// Returns the smallest number of GPUs on the workers' hosts; a host that does not answer has 0.
 int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
   if (hostfile.empty()) {
     return usable_gpus();
@@ -63,8 +63,8 @@ int fewest_gpus(const fs::path& hostfile, const Environment& environment) {
   return fewest;
 }
 
-/// The Python environment that the user means: $VIRTUAL_ENV, or .venv beside the job file, so that
-/// workers on any host and later commands run the same one. Empty: neither is there.
+/// Returns the user's Python environment: $VIRTUAL_ENV, or .venv beside the job file, so that all
+/// workers and later commands use the same one. Empty: neither exists.
 std::string found_python(const fs::path& job_file, const Environment& environment) {
   if (const auto active = environment.find("VIRTUAL_ENV");
       active != environment.end() && !active->second.empty()) {
@@ -74,7 +74,7 @@ std::string found_python(const fs::path& job_file, const Environment& environmen
   return fs::exists(beside / "bin/python") ? beside.string() : std::string();
 }
 
-/// @param unseen_data  gets why workers on other hosts cannot begin
+/// @param unseen_data  receives the reason why workers on other hosts cannot begin
 ResolvedJob read_job(const RunOptions& asked, const Environment& environment,
                      std::string& unseen_data) {
   FollowedData followed;
@@ -95,7 +95,7 @@ ResolvedJob read_job(const RunOptions& asked, const Environment& environment,
   return job;
 }
 
-/// Of `layout.plan: auto`. Nullopt, and a line about why, where there is none that fits.
+/// Finds the profile for `layout.plan: auto`; nullopt, and a printed reason, if none fits.
 std::optional<fs::path> found_profile(const JobSpec& job, const fs::path& job_file) {
   std::string why = fmt::format("there is no {}; `gangway profile {}` makes one",
                                 plan::default_profile_file(job_file).string(), job_file.string());
@@ -111,9 +111,9 @@ std::optional<fs::path> found_profile(const JobSpec& job, const fs::path& job_fi
   return std::nullopt;
 }
 
-/// Gives `prepared` the layout that a plan ranks first by the profile that was typed, or that the
-/// job names. Keys of the command line keep their values.
-/// @return its workers; 0: no plan was asked for, or none fits
+/// Gives `prepared` the best layout by the profile that was typed or that the job names. Keys of
+/// the command line keep their values.
+/// @return its number of workers; 0: no plan was requested, or none fits
 int take_plan(const RunOptions& asked, Prepared& prepared) {
   JobSpec& job = prepared.job;
   const std::string profile = asked.profile.empty() ? job.layout.plan : asked.profile;
@@ -130,7 +130,7 @@ int take_plan(const RunOptions& asked, Prepared& prepared) {
         "--plan, layout.plan: the job says itself who holds which network; leave layout.stages, "
         "layout.cuts and the workers of networks out, or the plan");
   }
-  job.layout.plan.clear();  // what follows is what it says
+  job.layout.plan.clear();  // the layout now contains the plan's result
   const std::optional<fs::path> file =
       profile == "auto" ? found_profile(job, asked.job_file) : profile;
   if (!file) {
@@ -147,7 +147,7 @@ int take_plan(const RunOptions& asked, Prepared& prepared) {
   return first.workers;
 }
 
-/// Refuses before anything is made what kernels of a CPU cannot be.
+/// Rejects a trace of GPU kernels for a job on CPUs, before a run is made.
 void require_traceable(const std::string& trace, const JobSpec& job) {
   if (parse_trace_steps(trace).detail.kernels && job.numerics.device == DeviceKind::kCpu) {
     throw ConfigError(fmt::format(
@@ -181,7 +181,7 @@ Prepared prepare(const RunOptions& asked, const Environment& environment) {
   require_workers(job, prepared.where.workers);
   inspect_own_networks(job);
   require_style_picture(job);
-  if (prepared.where.hosts.empty()) {  // other hosts may have other data, or this one none
+  if (prepared.where.hosts.empty()) {  // other hosts may have other data, and this host none
     DataFacts facts = require_data(job, environment, say);
     std::ranges::for_each(facts.notes, [](const std::string& note) { say("note   " + note); });
     prepared.data = std::move(facts.what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one door from a job file to a start: what `gangway run` reads, settles and checks before it
-// makes anything. Main thread.
+// Turns a job file into a checked start: everything that `gangway run` reads, decides and checks
+// before it makes a run. Main thread.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,23 @@
 namespace gangway::launch {
 
 struct Prepared {
-  ResolvedJob read;  ///< all places said so; hosts that its layout names are not in its spec
-  JobSpec job;       ///< that is trained: `read.spec` on `where`, planned where that was asked for
+  ResolvedJob read;  ///< as all sources say; its spec lacks hosts that its layout names
+  JobSpec job;       ///< to train: `read.spec` on `where`, planned if a plan was requested
   JobHosts where;
-  /// What the data are; empty where workers are on other hosts, which may have other data.
+  /// Description of the data; empty if workers on other hosts may have other data.
   std::string data = {};
 };
 
-/// Reads the job and its hosts, settles what it leaves open, takes the layout of a plan, looks at
-/// the user's networks and the data. Prints what it finds.
-/// @throws ConfigError: whatever speaks against the job; EnvironmentError: against this machine
+/// Reads the job and its hosts, fills in open keys, applies a plan's layout, and checks the user's
+/// networks and the data. Prints its findings.
+/// @throws ConfigError for faults of the job; EnvironmentError for faults of this machine
 [[nodiscard]] Prepared prepare(const RunOptions& asked, const Environment& environment);
 
-/// The job as it is by now, with what it left open then.
+/// Reads the job's files again; keeps the earlier values of open keys.
 [[nodiscard]] ResolvedJob read_again(const RunOptions& asked, const ResolvedJob& before,
                                      const Environment& environment);
 
-/// The job of the run that `options` would go on with; nothing where there is none.
+/// Returns the job of the run that `options` would resume; nullopt if there is no such run.
 [[nodiscard]] std::optional<JobSpec> job_before(const RunOptions& options,
                                                 const std::string& default_name);
 

@@ -14,7 +14,7 @@ Next Recovery::next(const SupervisedEnd& end, const std::optional<RunStatus>& st
                     RunStart start) {
   start_ = std::move(start);
   if (std::exchange(newest_start_, start_.incarnation) == start_.incarnation) {
-    start_.begun.reset();  // of the one before: this did not come as far as the coordinator
+    start_.begun.reset();  // from the start before: this one did not reach the coordinator
   }
   const Next next = follower(end, status);
   is_again_ = true;
@@ -44,7 +44,7 @@ Next Recovery::follower(const SupervisedEnd& end, const std::optional<RunStatus>
 
 Recovery::Answer Recovery::answer(const SupervisedEnd& end, const Lineups& lineups,
                                   const std::function<bool()>& choose) {
-  // In seconds a disk gets no room.
+  // Waits longer for a full disk: it does not get room within seconds.
   const int slower = end.exit_code == static_cast<int>(ExitCode::kEnvironment) ? 60 : 1;
   Answer answer{.restart = {.start = start_.incarnation,
                             .begun = start_.begun,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides what follows the end of a start: another start, and of what kind, or none. Pure;
-// Restarter carries it out on the main thread.
+// Decides what follows the end of a start: another start of some kind, or none. Pure; Restarter
+// executes the decision on the main thread.
 #pragma once
 
 #include <chrono>
@@ -18,32 +18,32 @@
 namespace gangway::launch {
 
 enum class Next {
-  kEnd,        ///< with the exit code of the start
-  kLeave,      ///< a signal has asked for the end, while another start was due
-  kAfterLoss,  ///< if `answer` finds that it can go on
+  kEnd,        ///< ends with the exit code of the start
+  kLeave,      ///< a signal asked for the end while another start was due
+  kAfterLoss,  ///< if `answer` allows another start
   kAfterResize,
   kAfterRollback
 };
 
 class Recovery {
  public:
-  /// @param most  layout.restarts. @param newest_start  its number, of the commands before this one
+  /// @param most  layout.restarts. @param newest_start  its number before this command
   Recovery(int most, std::int64_t newest_start)
       : book_(most), answers_losses_(most != 0), newest_start_(newest_start) {}
 
-  /// Whether another start follows the loss of the next one.
+  /// True if another start follows the loss of the next start.
   [[nodiscard]] bool goes_on() const { return book_.goes_on(); }
-  /// Called once behind each start. Where a later one does not begin for what the run's disk or
-  /// this host lacks, that is a start in vain.
-  /// @param status  as the run directory has it, as `start`, the newest
+  /// Called once after each start. A later start that cannot begin, because the run's disk or this
+  /// host lacks something, counts as a start without progress.
+  /// @param status  of the run directory. @param start  the newest start
   [[nodiscard]] Next next(const SupervisedEnd& end, const std::optional<RunStatus>& status,
                           RunStart start);
 
   struct Answer {
-    Restart restart;                                ///< but for its times
-    std::optional<std::chrono::milliseconds> wait;  ///< nothing: no start follows
+    Restart restart;                                ///< without its times
+    std::optional<std::chrono::milliseconds> wait;  ///< nullopt: no start follows
   };
-  /// After kAfterLoss. @param choose  chooses the next lineup; false: there is none
+  /// Called after kAfterLoss. @param choose  chooses the next lineup; false: none is possible
   [[nodiscard]] Answer answer(const SupervisedEnd& end, const Lineups& lineups,
                               const std::function<bool()>& choose);
 
@@ -53,10 +53,10 @@ class Recovery {
 
   RestartBook book_;
   bool answers_losses_;
-  std::int64_t newest_start_;  ///< its number, or of the last of another command
-  RunStart start_;             ///< the one that has ended; it has begun nowhere where it was lost
+  std::int64_t newest_start_;  ///< its number, or that of the last start of another command
+  RunStart start_;             ///< the start that ended; has no first step if it was lost
                                ///< before the coordinator had the run
-  bool is_again_ = false;      ///< it was not the first of this command
+  bool is_again_ = false;      ///< not the first start of this command
 };
 
 }  // namespace gangway::launch

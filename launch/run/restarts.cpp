@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Says that the job starts, and by which command where that is asked for: it is long.
+/// Prints that the job starts, and its (long) command if requested.
 void tell_start(const SupervisedJob& job) {
   std::cout << fmt::format("start  {} processes by mpirun", job.ranks)
             << (job.tells_command ? ": " + shell_line(job.command) : "") << std::endl;
@@ -109,7 +109,7 @@ void Restarter::note_signals() const {
       (void)std::signal(signal, note_signal);
     }
   }
-  ::sigprocmask(SIG_SETMASK, &job_.signals, nullptr);  // what this begins inherits no others
+  ::sigprocmask(SIG_SETMASK, &job_.signals, nullptr);  // children must not inherit a blocked mask
 }
 
 void Restarter::wait_for(std::chrono::milliseconds wait) {
@@ -136,7 +136,7 @@ bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
   int lost = end.lost;
   auto [restart, wait] = recovery_.answer(end, starts_.lineups(), [&] {
     bool is_chosen = false;
-    once_disk_allows([&] {  // its host is blamed once
+    once_disk_allows([&] {  // `exchange` blames the host only once
       is_chosen = starts_.after_loss(job_, std::exchange(lost, 0), recovery_.goes_on(),
                                      [](std::chrono::milliseconds time) {
                                        wait_for(time);
@@ -150,7 +150,7 @@ bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
   try {
     append_restart(run_, restart);
   } catch (const EnvironmentError& error) {
-    std::cerr << "warn  " << error.what() << std::endl;  // the job is worth more than its history
+    std::cerr << "warn  " << error.what() << std::endl;  // history is optional: the job goes on
   }
   if (!wait) {
     std::cerr << fmt::format("gangway: {}; to go on: {}", restart.answer, job_.resume_command())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A supervised job that is started again: where its training was in trouble and goes back, where
-// it was resized, and where a process or a host was lost. Called by `gangway run`.
+// Restarts a supervised job after a rollback, a resize, or the loss of a process or a host.
+// Called by `gangway run`.
 #pragma once
 
 #include <chrono>
@@ -18,25 +18,25 @@ namespace gangway::launch {
 
 class Restarter {
  public:
-  /// @param run  its directory. @param most  layout.restarts
+  /// @param run  run directory. @param most  layout.restarts
   Restarter(Starts& starts, std::filesystem::path run, int most);
 
-  /// Starts the job, and again, until it has ended for good. @return exit code of `gangway run`
+  /// Starts the job, repeatedly, until it has ended for good. @return exit code of `gangway run`
   [[nodiscard]] int supervise_all();
 
  private:
-  /// A process or a host was lost: tells what follows, in the run's restarts.jsonl too, and waits
-  /// where it is to. @return false: nothing follows
+  /// Handles a lost process or host: reports the decision, also to the run's restarts.jsonl, and
+  /// waits if needed. @return false: no start follows
   [[nodiscard]] bool go_on_after(const SupervisedEnd& end, double ran_seconds);
-  /// Tries it for minutes: the run's disk may be full, or away for a moment. @throws
-  /// EnvironmentError
+  /// Retries `work` for minutes, because the run's disk may be full or briefly unavailable.
+  /// @throws EnvironmentError
   static void once_disk_allows(const std::function<void()>& work);
-  /// Has signals of a job noted, from its end until what is next is decided.
+  /// Notes signals that arrive between the job's end and the next decision.
   void note_signals() const;
-  /// Waits, and no longer than until one is noted.
+  /// Waits, at most until a signal is noted.
   static void wait_for(std::chrono::milliseconds wait);
-  /// Hands noted signals over: none comes between this and the next start.
-  /// @return whether one has come
+  /// Passes on noted signals; none can arrive between this call and the next start.
+  /// @return true if a signal was noted
   [[nodiscard]] bool is_to_leave() const;
   [[nodiscard]] int leave() const;
 

@@ -98,7 +98,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   train->add_option("--trace", options->asked.trace, kTraceHelp)->type_name("FIRST:END");
   train->add_option("--start-deadline", options->asked.start_deadline,
                     "Seconds until the last worker must be ready");
-  // Of `gangway run`.
+  // Set by `gangway run`.
   train->add_option("--request", options->request)->group("");
   train->add_option("--device", options->device)->group("");
   train->footer(

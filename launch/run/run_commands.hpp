@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway run` and `gangway train` as CLI11 sees them.
+// Adds `gangway run` and `gangway train` to the command line (CLI11).
 #pragma once
 
 #include "launch/process/command_line.hpp"

@@ -40,12 +40,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run that was killed a moment ago holds its lock until its last process is gone, about a second.
+// A run that was just killed holds its lock until its last process ends, about a second.
 constexpr std::chrono::seconds kLockPatience{10};
 constexpr std::chrono::milliseconds kLockRetry{200};
 
-/// Waits until no process holds the run's lock, before the old status is removed. The coordinator
-/// takes the lock for good.
+/// Waits until no process holds the run's lock, before the old status is removed. Later the
+/// coordinator takes the lock for good.
 void require_free(const fs::path& run) {
   const auto end = std::chrono::steady_clock::now() + kLockPatience;
   for (bool told = false;; told = true) {
@@ -64,7 +64,7 @@ void require_free(const fs::path& run) {
   }
 }
 
-/// Whether there is a checkpoint that the job would go on from.
+/// True if the job would resume from an existing checkpoint.
 bool goes_on(const RunOptions& options, const std::string& default_name) {
   if (options.resume != "auto" && options.resume != "must") {
     return options.resume != "never";
@@ -73,7 +73,7 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
   return run && newest_checkpoint(*run).has_value();
 }
 
-/// There is nothing to save, and nothing to end but this process: what it has started ends with it.
+/// Ends this process at once: nothing needs saving, and its children end with it.
 extern "C" void leave_before_the_start(int /*signal*/) {
   constexpr std::string_view kLine =
       "gangway: stopped on request before the job had begun: the same command goes on\n";
@@ -82,32 +82,32 @@ extern "C" void leave_before_the_start(int /*signal*/) {
 }
 extern "C" void go_on(int /*signal*/) {}
 
-/// Until `supervise` takes the signals over. Handlers, which no child inherits.
+/// Handles signals until `supervise` takes over. Children do not inherit handlers.
 void heed_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     if (std::signal(signal, leave_before_the_start) == SIG_IGN && signal == SIGHUP) {
       (void)std::signal(signal, SIG_IGN);  // nohup
     }
   }
-  (void)std::signal(SIGUSR2, go_on);  // saves and goes on, once there is something
+  (void)std::signal(SIGUSR2, go_on);  // no effect yet: there is nothing to save
 }
 
-/// What the run has in memory when it has ended: removed where all is on the disk, else told.
+/// Removes an ended run's snapshots from memory if all is on disk; otherwise prints a note.
 void settle_snapshots(const fs::path& run, const std::string& fingerprint, int code) {
   const auto status = read_status(run);
-  // One that was asked to leave before its first step has saved nothing.
+  // A run that left before its first step has saved nothing.
   if (code == static_cast<int>(ExitCode::kDone) || (status && status->saved)) {
     (void)checkpoint::remove_snapshots(checkpoint::snapshot_folders(run),
                                        checkpoint::snapshot_key(run, fingerprint, run_id_of(run)));
     return;
   }
-  (void)checkpoint::reap_snapshots(kSharedMemoryFolder);  // of a run that has not come that far
+  (void)checkpoint::reap_snapshots(kSharedMemoryFolder);  // of runs that have saved less
   if (const std::string note = kept_snapshots_note(run, kSharedMemoryFolder); !note.empty()) {
     std::cout << note << std::endl;
   }
 }
 
-/// A line each.
+/// Prints one line per note.
 void tell_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     std::cout << "note   " << note << std::endl;
@@ -129,13 +129,13 @@ int dry_run(const RunOptions& options, Prepared prepared) {
   return static_cast<int>(ExitCode::kDone);
 }
 
-/// The run directory, with nothing of a start before in the way. @throws ConfigError,
-/// EnvironmentError
+/// Returns the run directory after removing leftovers of an earlier start.
+/// @throws ConfigError, EnvironmentError
 fs::path claim_run(const RunOptions& options, const Prepared& prepared) {
   require_programs(prepared.job.numerics.device);
   require_network_interface();
   if (!goes_on(options, prepared.read.name)) {
-    require_initial_weights(prepared.job);  // later the checkpoints count
+    require_initial_weights(prepared.job);  // later starts use the checkpoints
   }
   fs::path run = run_of(options, prepared.read.name);
   require_free(run);
@@ -168,7 +168,7 @@ int run_job(const RunOptions& asked, const Environment& environment,
   JobSpec job = prepared.job;
   Starts starts(asked, environment, typed, std::move(prepared), run);
   const int code = Restarter(starts, run, job.layout.restarts).supervise_all();
-  // The coordinator has settled what was auto, and written it.
+  // The coordinator has chosen the open precisions and written them to the run's job.
   if (has_open_precision(job)) {
     (void)settle_precision(job, job_in(run / kJobFile));
   }

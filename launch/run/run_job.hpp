@@ -11,8 +11,8 @@
 
 namespace gangway::launch {
 
-/// @param typed the whole command line, for command.txt and for advice.
-/// @return exit code. @throws Error.
+/// @param typed  the whole command line, for command.txt and for advice
+/// @return exit code. @throws Error
 [[nodiscard]] int run_job(const RunOptions& options, const Environment& environment,
                           const std::vector<std::string>& typed);
 

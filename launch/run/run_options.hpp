@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `gangway run` was asked for on its command line.
+// Command-line options of `gangway run`.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@ struct RunOptions : StartRequest {
   int workers = 0;  ///< 0: as many as the job and the machine allow
   std::filesystem::path hostfile;
   std::string progress = "auto";  ///< auto, lines, bar
-  std::string profile;            ///< whose plan's layout is taken; empty: as the job says
+  std::string profile;            ///< profile whose plan gives the layout; empty: as the job says
   bool dry_run = false;
-  bool fit = false;      ///< measures the memory of a few steps, and ends
-  bool verbose = false;  ///< says mpirun's command
+  bool fit = false;      ///< measures the memory of a few steps, then ends
+  bool verbose = false;  ///< prints mpirun's command
 };
 
 }  // namespace gangway::launch

@@ -32,13 +32,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Beside the coordinator's, which may be on the same host.
+/// Returns a port next to the coordinator's, which may be on the same host.
 std::uint16_t tether_port(std::uint16_t lifeline_port) {
   return static_cast<std::uint16_t>(lifeline_port == 0 ? 0 : lifeline_port + 1);
 }
 
-/// Width of the terminal for a progress bar; 0: none. Asked here, because under mpirun everything
-/// looks like a terminal.
+/// Returns the terminal width for a progress bar; 0: none. Called here, because ranks under mpirun
+/// always see a terminal.
 int bar_columns(const std::string& progress) {
   const int columns = terminal_width();
   if (progress == "bar") {
@@ -47,14 +47,14 @@ int bar_columns(const std::string& progress) {
   return progress == "auto" ? columns : 0;
 }
 
-/// What goes on with the job when it has ended.
+/// Commands that resume the job after its end.
 struct ResumeLines {
-  std::string before_save;  ///< it has saved nothing in its run directory yet
+  std::string before_save;  ///< for a job without a checkpoint in its run directory
   std::string after_save;
 };
 
-/// From a checkpoint elsewhere (--resume PATH) the job has to start once more until it has one of
-/// its own; from then on it would be thrown back.
+/// A job with --resume PATH repeats that until it has its own checkpoint; a later repetition would
+/// throw it back.
 ResumeLines resume_lines(const std::string& asked, const fs::path& run,
                          const std::vector<std::string>& typed) {
   const std::string go_on = resume_line(typed, run.filename().string());
@@ -62,12 +62,12 @@ ResumeLines resume_lines(const std::string& asked, const fs::path& run,
   return {.before_save = from_path ? shell_line(typed) : go_on, .after_save = go_on};
 }
 
-/// What it has saved counts, where it has.
+/// Returns "auto" if the run has its own checkpoints; else the typed value of --resume.
 std::string resume_again(const std::string& asked, const fs::path& run) {
   return asked == "must" || asked == "never" || newest_checkpoint(run) ? "auto" : asked;
 }
 
-/// Told where it is not as usual.
+/// Chooses the transport; prints a note if it is not the usual one.
 HostMessages host_messages(int workers) {
   const HostMessages chosen = choose_host_messages(workers + 1, kSharedMemoryFolder);
   if (chosen == HostMessages::kTcp) {
@@ -79,13 +79,13 @@ HostMessages host_messages(int workers) {
   return chosen;
 }
 
-/// For ranks on other hosts; on this one they inherit all.
+/// Lists variables for ranks on other hosts; ranks on this host inherit all.
 std::vector<std::string> variables_for_ranks(const JobHosts& where,
                                              const Environment& environment) {
   std::vector<std::string> names = exported_variables(environment);
   if (!where.hosts.empty()) {
     names.emplace_back(kTetherVariable);  // `supervise` sets it
-    // NCCL else tries each interface of the host, bridges and VPNs too.
+    // NCCL would otherwise try each interface of the host, including bridges and VPNs.
     const std::string networks = networks_of_the_hosts(environment);
     if (!networks.empty() && networks.find('/') == std::string::npos &&
         ::setenv("NCCL_SOCKET_IFNAME", ("=" + networks).c_str(), /*overwrite=*/0) == 0 &&
@@ -113,14 +113,14 @@ fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& ru
 
 std::string resume_after_rollback(const std::string& asked, const std::filesystem::path& run) {
   if (asked == "auto" || asked == "must" || asked == "never") {
-    return "auto";  // the coordinator passes over what lies behind the rollback
+    return "auto";  // the coordinator skips checkpoints after the rollback point
   }
   const auto decisions = read_decisions(run);
   const auto checkpoints = checkpoint::list_checkpoints(run / kCheckpointsFolder);
   const bool has_own =
       decisions && !decisions->empty() &&
       std::ranges::any_of(checkpoints, [&](const checkpoint::CheckpointEntry& entry) {
-        // Up to the branch it is of what the run was before it began with that path.
+        // Checkpoints up to the branch point are from before the run resumed from that path.
         return entry.status == checkpoint::CheckpointStatus::kComplete &&
                entry.step > origin_of(*decisions) && entry.step <= decisions->back().change.step;
       });
@@ -250,7 +250,7 @@ void Starts::resize(int workers) {
   std::optional<std::vector<Host>> hosts;
   if (!asked_.hostfile.empty()) {
     try {
-      hosts = read_hostfile(asked_.hostfile);  // hosts may have come
+      hosts = read_hostfile(asked_.hostfile);  // the hostfile may have new hosts
     } catch (const ConfigError& error) {
       std::cerr << "warn  " << error.what() << ": the hosts stay those that were" << std::endl;
     }
@@ -270,12 +270,12 @@ void Starts::resize(int workers) {
 bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
                         const std::function<bool(std::chrono::milliseconds)>& wait) {
   constexpr std::chrono::seconds kBetweenQuestions{5};
-  is_together_ = false;  // networks have their places again where hosts are back
+  is_together_ = false;  // restores the places of networks if hosts are back
   bool is_told = false;
   const auto wait_for_hosts =
       [&](const std::vector<std::string>& hosts) -> std::optional<Lineups::TimePoint> {
     if (spec_.checkpoint.snapshot_steps == 0) {
-      return std::nullopt;  // no host has a newer state than the disk
+      return std::nullopt;  // no host has a newer snapshot than the disk
     }
     if (!std::exchange(is_told, true)) {
       std::cout << fmt::format(
@@ -296,7 +296,7 @@ bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
 void Starts::keep_snapshots() const {
   constexpr int kLimitSeconds = 600;
   MpirunRequest request = request_;
-  request.exported_variables.clear();  // some are set for the ranks of a job alone
+  request.exported_variables.clear();  // some are only for the ranks of a job
   try {
     if (const std::vector<Host>& hosts = lineups_.all_hosts(); !hosts.empty()) {
       for (const CommandOutput& said :
@@ -324,7 +324,7 @@ void Starts::tell_of_edits() const {
   try {
     now = read_again(asked_, as_read_, environment_).yaml;
   } catch (const Error&) {
-    now.clear();  // half written, or gone
+    now.clear();  // incomplete or missing
   }
   if (now != as_read_.yaml) {
     std::cout << fmt::format(
@@ -338,7 +338,7 @@ void Starts::tell_of_edits() const {
 JobSpec Starts::job_on(const Lineup& lineup) const {
   JobSpec job = spec_;
   LayoutChoice& layout = job.layout;
-  if (is_together_) {  // as any number of workers can train, if each has the memory
+  if (is_together_) {  // any number of workers can train if each has enough memory
     layout.stages = 1;
     std::ranges::fill(layout.networks, NetworkPlacement());
   } else {
@@ -370,9 +370,9 @@ void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
     tell_of_edits();
   }
   if (std::cmp_not_equal(shares_.size(), lineup().workers)) {
-    shares_.clear();  // they were balanced for other workers
+    shares_.clear();  // balanced for the former workers
   }
-  // Each time: another command may have written its own meanwhile.
+  // Written each time: another command may have replaced the files.
   write_file_atomically(run_ / kAskedFile, to_yaml(job_on(lineup())));
   write_file_atomically(run_ / kRequestFile, to_json(request_of_start(resume, goes_on)));
   request_.workers = lineup().workers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What mpirun is given at each start of one `gangway run`: with which hosts, how many workers, and
-// from where the training goes on. Main thread.
+// Builds the mpirun command for each start of one `gangway run`: hosts, number of workers, and the
+// place to resume from. Main thread.
 #pragma once
 
 #include <chrono>
@@ -24,61 +24,59 @@
 
 namespace gangway::launch {
 
-/// What a start after a rollback is to go on from.
-///
-/// @param asked  --resume as the user gave it
-/// @return "auto", or the path that was given, where the run has no checkpoint of its own that is
-/// as old as the newest rollback
+/// Chooses the --resume of a start after a rollback.
+/// @param asked  --resume as typed
+/// @return "auto", or the typed path if the run has no checkpoint of its own that is as old as the
+/// newest rollback
 [[nodiscard]] std::string resume_after_rollback(const std::string& asked,
                                                 const std::filesystem::path& run);
 
-/// The words that continue a run after it has saved: those typed; where they would start at another
-/// place again (--resume never or a path), with the run named and --resume auto.
+/// Returns the command that resumes a saved run: the typed words; if these would start elsewhere
+/// (--resume never or a path), adds the run's name and --resume auto.
 [[nodiscard]] std::string resume_line(std::vector<std::string> typed,
                                       const std::string& run_directory_name);
 
 class Starts {
  public:
-  /// @param asked  by the user. @param prepared  which all starts train, whatever the job's files
-  /// are by then
+  /// @param asked  options as typed. @param prepared  job of all starts, even if its files change
   Starts(RunOptions asked, Environment environment, std::vector<std::string> typed,
          Prepared prepared, std::filesystem::path run);
-  Starts(const Starts&) = delete;  // its questions point to it
+  Starts(const Starts&) = delete;  // its questions hold pointers to it
   Starts& operator=(const Starts&) = delete;
 
   /// Checks that all hosts are ready. @param goes_on  whether another start follows a loss
   [[nodiscard]] SupervisedJob first(bool goes_on);
   void after_rollback(SupervisedJob& job);
-  /// @param status  says with which workers, or shares, the start is to go on
+  /// @param status  gives the workers, or the shares, of the next start
   void after_resize(SupervisedJob& job, const RunStatus& status);
   /// @param lost  rank of a worker; 0: another process, or unknown
-  /// @param wait  for so long; false: not, or not to its end
-  /// @return false where what is left cannot train the job
+  /// @param wait  waits for the given time; returns false if it did not wait to the end
+  /// @return false if the remaining hosts cannot train the job
   [[nodiscard]] bool after_loss(SupervisedJob& job, int lost, bool goes_on,
                                 const std::function<bool(std::chrono::milliseconds)>& wait);
 
-  /// Copies what the run has in memory to the disk, on all hosts that answer, where memory may go
-  /// before a start by another command. @pre no process of the job lives
+  /// Copies the run's snapshots from memory to disk on all hosts that answer. Another command may
+  /// start the run later, after memory is lost. @pre no process of the job lives
   void keep_snapshots() const;
 
   [[nodiscard]] const Lineups& lineups() const { return lineups_; }
 
-  /// As SupervisedJob has it: asks hosts that were left out, and has the run resized for those that
-  /// answer.
+  /// Implements SupervisedJob::errand: asks hosts that were left out, and requests a resize when
+  /// they answer.
   [[nodiscard]] std::vector<std::string> errand(const std::optional<std::string>& said);
 
  private:
-  /// Wants so many, on the hosts that the hostfile names by now.
+  /// Sets the number of workers, on the hosts that the hostfile names now.
   void resize(int workers);
-  /// As LineupQuestions has it.
+  /// Implements LineupQuestions::give_up_places.
   [[nodiscard]] bool give_up_places();
   [[nodiscard]] const Lineup& lineup() const { return lineups_.now(); }
   void use(SupervisedJob& job, const std::string& resume, bool goes_on);
-  /// @throws ConfigError where its layout names a host without a worker
+  /// @throws ConfigError if its layout names a host without a worker
   [[nodiscard]] JobSpec job_on(const Lineup& lineup) const;
-  /// Whether its layout goes with them.
+  /// True if the job's layout is valid for the lineup.
   [[nodiscard]] bool is_possible(const Lineup& lineup) const;
-  /// A note where the user has edited the job since.
+  /// Prints a note if the user has edited the job since.
   void tell_of_edits() const;
   [[nodiscard]] StartRequest request_of_start(const std::string& resume, bool goes_on) const;
 
@@ -89,13 +87,13 @@ class Starts {
   JobSpec spec_;  ///< on the hosts of the first start
   std::filesystem::path run_;
   Lineups lineups_;
-  std::vector<int> shares_;   ///< of the workers' micro-batches, balanced; empty: as the job has it
+  std::vector<int> shares_;   ///< micro-batches of each worker, balanced; empty: as the job says
   bool is_together_ = false;  ///< every worker has all networks, whatever the job says
   MpirunRequest request_;
   HostReturns returns_;
-  std::vector<Host> asked_hosts_;  ///< by the errand that runs
-  int workers_with_returned_ = 0;  ///< that the run was asked to go on with; 0: it was not
-  std::chrono::duration<double> usual_check_{0};  ///< of all hosts, at the first start
+  std::vector<Host> asked_hosts_;  ///< asked by the running errand
+  int workers_with_returned_ = 0;  ///< workers of the requested resize; 0: none was requested
+  std::chrono::duration<double> usual_check_{0};  ///< check of all hosts at the first start
   bool is_again_ = false;                         ///< this command has made a start before
 };
 

@@ -39,16 +39,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Period of polling where no event comes: the status file, stopped processes, deadlines.
+// Polling period without events, for the status file, stopped processes and deadlines.
 constexpr milliseconds kLook{500};
 constexpr milliseconds kLookWhileStarting{100};
 constexpr milliseconds kLookWhileEnding{20};
-// How much later than the first rank another one may come. On a host of its own it may have to read
-// its program over a network first: a slow file system is no dead rank.
+// Maximum delay of a rank after the first one. A rank on its own host may load its program over a
+// slow network file system first.
 constexpr milliseconds kSpreadOnOneHost{3'000};
 constexpr milliseconds kSpreadOverHosts{10'000};
 
-/// Of a run directory that cannot be read at this moment, the next look tells.
+/// Returns nullopt if the run directory cannot be read now; the next poll retries.
 std::optional<RunStatus> try_read_status(const std::filesystem::path& run) {
   try {
     return read_status(run);
@@ -160,7 +160,7 @@ class Supervisor {
     return static_cast<pid_t>(found->second.said.process.pid);
   }
 
-  /// mpirun, and what lost its parent.
+  /// Reaps mpirun and orphaned descendants.
   void reap() {
     int status = 0;
     for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
@@ -220,14 +220,14 @@ class Supervisor {
   void look_around(steady_clock::time_point now) {
     look_for_end(now);
     mind_.watch().stopped(find_stopped(), now);
-    // What the coordinator says goes through mpirun, which may wait for the disk below it.
+    // The coordinator's output goes through mpirun, which may be waiting for the disk.
     const auto coordinator = local_coordinator();
     if (process_state(child_) == 'D' || (coordinator && process_state(*coordinator) == 'D')) {
       mind_.watch().waits_for_disk(now);
     }
   }
 
-  /// Once all ranks are settled, only mpirun: the coordinator finds stopped workers.
+  /// Once all ranks are settled, checks only mpirun: the coordinator finds stopped workers.
   [[nodiscard]] std::vector<StoppedProcess> find_stopped() const {
     std::vector<StoppedProcess> found;
     if (!mind_.watch().is_starting()) {
@@ -247,7 +247,7 @@ class Supervisor {
   void end_job(const Supervision::Ending& ending, steady_clock::time_point now) {
     if (!ending.word.line.empty()) {
       errors_->forward();
-      errors_->hush();  // what follows is Open MPI's view of the same
+      errors_->hush();  // Open MPI only repeats the same loss
     }
     say(ending.word);
     end_.emplace(tethers_, child_, ending.rescue, now);
@@ -276,7 +276,7 @@ class Supervisor {
                 << std::endl;
     }
     for (const std::uint32_t number : numbers_) {
-      (void)remove_message_segments(number);  // a mpirun that was killed has left them
+      (void)remove_message_segments(number);  // left by a killed mpirun
     }
     const Supervision::Finished finished = mind_.finish(recorded_code(), child_status_);
     say(finished.word);
@@ -284,7 +284,7 @@ class Supervisor {
     return finished.exit_code;
   }
 
-  /// What was not recorded comes first: a status may then be another job's.
+  /// Prefers an exit code that the disk did not take: a status may then be another job's.
   [[nodiscard]] std::optional<int> recorded_code() const {
     if (const auto code = errors_->unrecorded_code()) {
       return code;
@@ -293,7 +293,7 @@ class Supervisor {
     return status ? std::optional(status->exit_code) : std::nullopt;
   }
 
-  /// Where the coordinator could not, unless the run has become another job's.
+  /// Records the end if the coordinator could not, unless another job has taken the run.
   void record(int code) const {
     if (!mind_.verdict()) {
       return;
@@ -310,15 +310,15 @@ class Supervisor {
 
   const SupervisedJob& job_;
   FileDescriptor signals_;
-  FileDescriptor guard_;  ///< of mpirun, should this process be killed
+  FileDescriptor guard_;  ///< kills mpirun if this process is killed
   std::optional<MpirunErrors> errors_;
   TetherServer tethers_;
   Supervision mind_;
-  std::set<std::uint32_t> numbers_;                  ///< Open MPI's, of this job
+  std::set<std::uint32_t> numbers_;                  ///< Open MPI's numbers of this job
   std::optional<HeldSessionFolder> session_folder_;  ///< until mpirun has files in it
   pid_t child_ = -1;
   int child_status_ = 0;
-  bool ended_ = false;  ///< mpirun
+  bool ended_ = false;  ///< mpirun has ended
   std::optional<JobEnd> end_;
   std::optional<Errand> errand_;
   std::optional<std::string> errand_said_;
@@ -334,7 +334,7 @@ sigset_t signals_of_a_job() {
     sigaddset(&set, signal);
   }
   struct sigaction hangup {};
-  // The kernel queues a blocked signal even where it is ignored.
+  // The kernel queues a blocked signal even if it is ignored.
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN) {
     sigdelset(&set, SIGHUP);
   }

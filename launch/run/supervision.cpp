@@ -12,8 +12,7 @@
 namespace gangway::launch {
 
 Supervision::Passed Supervision::on_signal(int signal, TimePoint now) {
-  // Earlier a signal might kill mpirun or a rank, which do not listen yet: there is nothing to
-  // save.
+  // Before that, a signal could kill mpirun or a rank without handlers; there is nothing to save.
   const bool is_led = watch_.is_led();
   if (signal == SIGUSR2) {
     return {.to_mpirun = is_led ? SIGUSR2 : 0};
@@ -44,7 +43,7 @@ std::optional<Supervision::Ending> Supervision::check(TimePoint now,
     return std::nullopt;
   }
   if (verdict->reason.empty()) {
-    return Ending{};  // the job has said how it ends: the time to save is over
+    return Ending{};  // the job has recorded its end: its time to save is over
   }
   verdict_ = verdict;
   return Ending{.rescue = watch_.is_led() && !goes_on_ ? Rescue::kOnOtherHosts : Rescue::kNone,
@@ -54,7 +53,7 @@ std::optional<Supervision::Ending> Supervision::check(TimePoint now,
 
 Supervision::Finished Supervision::finish(std::optional<int> recorded, int mpirun_status) {
   if (recorded) {
-    // The coordinator was sent SIGUSR1 for every signal and cannot tell a Ctrl-C.
+    // The coordinator gets SIGUSR1 for every signal, so it cannot recognise Ctrl-C.
     const bool interrupted = leave_signal_ == SIGINT && *recorded == kEndedBySignal + SIGTERM;
     return {.exit_code = interrupted ? kEndedBySignal + SIGINT : *recorded};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Decides what the supervisor of one start does: which signal it passes on, when it ends the job,
-// which exit code follows. A pure state machine: launch/run/supervise.cpp feeds it and carries its
-// decisions out, on the main thread.
+// Decides for the supervisor of one start which signal it passes on, when it ends the job, and
+// which exit code follows. A pure state machine: launch/run/supervise.cpp passes in events and
+// executes the decisions, on the main thread.
 #pragma once
 
 #include <chrono>
@@ -15,28 +15,28 @@
 
 namespace gangway::launch {
 
-/// Signals of a process are its exit code minus this.
+/// The exit code of a process ended by a signal is the signal's number plus this.
 inline constexpr int kEndedBySignal = 128;
 
 /// How a start ended.
 struct SupervisedEnd {
   int exit_code = 0;          ///< of `gangway run`
-  bool was_to_leave = false;  ///< a signal had asked for the end
-  std::string reason;         ///< one line, where there is one
-  int lost = 0;               ///< rank of the worker that was; 0: none, or it is not known
+  bool was_to_leave = false;  ///< a signal asked for the end
+  std::string reason;         ///< one line; may be empty
+  int lost = 0;               ///< rank of the lost worker; 0: none, or unknown
 };
 
 /// One line for the user.
 struct SupervisorsWord {
-  std::string line;            ///< empty: there is nothing to say
+  std::string line;            ///< empty: no output
   bool tells_command = false;  ///< adds the command that resumes the run
-  bool tells_logs = true;      ///< adds the folder of the logs to that command
+  bool tells_logs = true;      ///< appends the log folder to that command
 };
 
 class Supervision {
  public:
   using TimePoint = JobWatch::TimePoint;
-  /// From the second SIGINT to the end that the supervisor makes itself.
+  /// From the second SIGINT to the supervisor's own end of the job.
   static constexpr std::chrono::milliseconds kAfterForce{1'500};
 
   /// @param goes_on  another start follows a loss
@@ -46,35 +46,35 @@ class Supervision {
   [[nodiscard]] JobWatch& watch() { return watch_; }
   [[nodiscard]] const JobWatch& watch() const { return watch_; }
 
-  /// What follows a signal to the supervisor.
+  /// Reaction to a signal to the supervisor.
   struct Passed {
-    int to_mpirun = 0;       ///< the signal that it passes on; 0: none
-    bool ends_now = false;   ///< SIGINT goes to the coordinator
-    bool tells_how = false;  ///< the user learns what a second Ctrl-C does
+    int to_mpirun = 0;       ///< signal to pass on; 0: none
+    bool ends_now = false;   ///< sends SIGINT to the coordinator
+    bool tells_how = false;  ///< tells the user the effect of a second Ctrl-C
   };
   [[nodiscard]] Passed on_signal(int signal, TimePoint now);
 
-  /// The job is to be ended.
+  /// Instructions for ending the job.
   struct Ending {
     Rescue rescue = Rescue::kNone;
     SupervisorsWord word = {};
   };
-  /// @param look_for_end  tells watch() of a recorded end: the job's own word comes first
+  /// @param look_for_end  records an end in watch(), if any: the job's own reason has priority
   [[nodiscard]] std::optional<Ending> check(TimePoint now,
                                             const std::function<void()>& look_for_end);
 
-  /// mpirun has ended, and nothing is left.
+  /// Result after mpirun has ended and no process is left.
   struct Finished {
     int exit_code = 0;
     SupervisorsWord word = {};
   };
-  /// @param recorded  how the job said that it ended. @param mpirun_status  as waitpid() has it
-  /// @throws EnvironmentError where there is no mpirun
+  /// @param recorded  exit code that the job recorded. @param mpirun_status  of waitpid()
+  /// @throws EnvironmentError if mpirun does not exist
   [[nodiscard]] Finished finish(std::optional<int> recorded, int mpirun_status);
-  /// @param status  as the run directory has it at last
+  /// @param status  last status of the run directory
   [[nodiscard]] SupervisedEnd end(int exit_code, const std::optional<RunStatus>& status) const;
 
-  /// The supervisor's own.
+  /// Returns the supervisor's own decision.
   [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
 
  private:

@@ -6,10 +6,10 @@
 namespace gangway::launch {
 namespace {
 
-// A rank greets as it connects.
+// Time for a greeting: a rank sends it as it connects.
 constexpr std::chrono::seconds kGreetingLimit{2};
-// More connections than ranks: strangers', and a rank's over a second network. So many that a rank
-// has the time to greet while strangers come as fast as they can, each in the place of the oldest.
+// Connections beyond the ranks: strangers, and second networks of a rank. A new connection replaces
+// the oldest; this many let a rank greet before strangers displace it.
 constexpr std::size_t kSpareConnections = 1'024;
 
 bool is_of_this_host(const ProcessIdentity& process) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The supervisor's end of the tethers (run/tether_protocol.hpp): accepts one connection a rank and
-// reports what comes and goes on them. Made by the supervisor before mpirun starts; its thread.
+// Supervisor's end of the tethers (run/tether_protocol.hpp): accepts one connection per rank and
+// reports their events. Made before mpirun starts; supervisor's thread.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@
 
 namespace gangway::launch {
 
-/// A rank as it has greeted.
+/// A rank that has sent its greeting.
 struct TetheredRank {
   TetherGreeting said;
-  bool is_local = false;  ///< `said.process` is of this boot and namespace: its pid means it here
+  bool is_local = false;  ///< `said.process` is of this boot and namespace: its pid is valid here
 };
 
 struct TetherEvents {
@@ -29,19 +29,19 @@ struct TetherEvents {
 
 class TetherServer {
  public:
-  /// Listens, until all `ranks` have greeted. @param port 0: any free one.
-  /// @param networks  as on_networks(), of kEveryHost. @throws EnvironmentError when there is none.
+  /// Listens until all `ranks` have greeted. @param port  0: any free port. @param networks  of
+  /// kEveryHost, for on_networks(). @throws EnvironmentError if no port is free
   TetherServer(Reach reach, std::uint16_t port, int ranks, std::string_view networks = {});
   TetherServer(const TetherServer&) = delete;
   TetherServer& operator=(const TetherServer&) = delete;
 
   [[nodiscard]] const GreetingAddress& address() const { return server_.address(); }
-  /// As of GreetingServer.
+  /// As GreetingServer::descriptor().
   [[nodiscard]] int descriptor() const { return server_.descriptor(); }
   void serve(const TetherEvents& events, std::chrono::steady_clock::time_point now);
-  /// Tells every rank to leave, also those that come later.
+  /// Tells every rank to leave, including ranks that connect later.
   void order_end();
-  /// Those whose connection stands, by rank.
+  /// Returns the ranks with an open connection, by rank.
   [[nodiscard]] const std::map<int, TetheredRank>& present() const { return present_; }
 
  private:

@@ -25,7 +25,7 @@
 namespace gangway::launch {
 namespace {
 
-// Ample for a supervisor that is there, also over a network that swallows some addresses.
+// Enough to reach a live supervisor, even if a network drops packets to some addresses.
 constexpr std::chrono::seconds kTetherPatience{30};
 
 int number(const std::string& name, const std::string& text) {
@@ -38,14 +38,14 @@ int number(const std::string& name, const std::string& text) {
   return value;
 }
 
-/// Signals that come before a rank can answer must neither kill it nor get lost.
+/// Blocks signals until the rank can handle them, so that they neither kill it nor get lost.
 void hold_signals(int rank) {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGCONT);  // for the tether; a stopped process continues all the same
+  sigaddset(&set, SIGCONT);  // for the tether; stopped processes still continue
   for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT}) {
     if (rank > 0) {
-      std::signal(signal, SIG_IGN);  // the coordinator answers, for all
+      std::signal(signal, SIG_IGN);  // the coordinator handles them for all ranks
     } else {
       sigaddset(&set, signal);
     }
@@ -53,16 +53,15 @@ void hold_signals(int rank) {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-/// How Open MPI is to carry messages, unless the user says otherwise. Set in every rank, so that a
-/// bare mpirun has it too.
+/// Sets Open MPI's transports unless the user has set them. Called in every rank, so that a bare
+/// mpirun has them too.
 void choose_message_paths() {
-  // The tags of exchanges go up to 2^30. Where UCX is there, Open MPI prefers its own UCX layer,
-  // and that allows 2^23 - 1 only.
+  // Exchange tags go up to 2^30; the UCX layer, which Open MPI prefers, allows only 2^23 - 1.
   ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
   ::setenv("OMPI_MCA_shmem", "mmap", /*overwrite=*/0);
 }
 
-/// Open MPI's number of this job; 0: another launcher's.
+/// Returns Open MPI's number of this job; 0: another launcher.
 std::uint32_t job_number(const Environment& environment) {
   std::uint32_t number = 0;
   if (const auto text = find_variable(environment, "PMIX_NAMESPACE")) {
@@ -71,7 +70,7 @@ std::uint32_t job_number(const Environment& environment) {
   return number;
 }
 
-/// From here on the supervisor, where there is one, sees the end of this process at once.
+/// Connects to the supervisor, if any; it then notices the end of this process at once.
 InheritedTether tie(const Environment& environment, int rank) {
   InheritedTether tether{.socket = -1, .launcher = ::getppid()};
   const auto text = find_variable(environment, kTetherVariable);
@@ -89,8 +88,8 @@ InheritedTether tie(const Environment& environment, int rank) {
   return tether;
 }
 
-/// What the job leaves to its data: a bare mpirun does not know it. The coordinator says what is
-/// wrong with a job. @throws ConfigError where the data cannot be looked at
+/// Returns values of keys that the job leaves open: a bare mpirun lacks them. The coordinator
+/// reports errors of the job. @throws ConfigError if the data cannot be read
 std::vector<std::string> followed_overrides(const JobSources& sources) {
   FollowedData followed;
   try {
@@ -106,8 +105,7 @@ std::vector<std::string> followed_overrides(const JobSources& sources) {
   return followed.overrides;
 }
 
-/// The coordinator says what is wrong with a job; a worker's rank only looks what it asks for,
-/// where it can read it.
+/// Returns whether the job uses a GPU, if it can be read; the coordinator reports its errors.
 bool wants_gpu(const JobSources& sources, const std::string& device) {
   if (!device.empty()) {
     return device == name_of(DeviceKind::kCuda);
@@ -163,14 +161,13 @@ void train(const Environment& environment, RankOptions options) {
   if (rank == 0) {
     become("gangway-coordinator", {options.request.string(), tether});
   }
-  // LibTorch's profiler (--trace) calls it an error where a build for GPUs finds none; 5 is
-  // silence.
+  // LibTorch's profiler (--trace) reports an error if a GPU build finds no GPU; level 5 is silent.
   ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
   if (wants_gpu(sources, options.device)) {
-    // Without it cuBLAS may add in another order from run to run (its documentation, "Results
-    // reproducibility"), and LibTorch refuses to be deterministic.
+    // Makes cuBLAS add in a fixed order (its documentation, "Results reproducibility"), which
+    // LibTorch's deterministic mode requires.
     ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
-    // cuDNN's better rules for choosing a kernel, which are as fixed as its quick ones
+    // Selects cuDNN's better heuristics for kernels, as deterministic as its fast ones
     // (docs/measurements.md, On a GPU).
     ::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
     become("gangway-worker-cuda", {tether});

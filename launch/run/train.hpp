@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `gangway train`: what every rank under mpirun or srun runs first; it becomes the coordinator
+// `gangway train`: the first program of every rank under mpirun or srun. It becomes the coordinator
 // (rank 0) or a worker.
 #pragma once
 
@@ -11,16 +11,15 @@
 
 namespace gangway::launch {
 
-/// This process's MPI rank, from what the launcher has set.
-/// @throws EnvironmentError, one line with the remedy, when there is no launcher that MPI could
-/// have been started by.
+/// Returns this process's MPI rank, from the launcher's variables.
+/// @throws EnvironmentError, one line with the remedy, if no launcher that can start MPI is found
 [[nodiscard]] int launched_rank(const Environment& environment);
 
-/// Of the command line.
+/// Options of the command line.
 struct RankOptions {
-  StartRequest asked;             ///< by the user of a bare mpirun
-  std::filesystem::path request;  ///< RUN/request.json of `gangway run`, in its place
-  /// Kind of device, as `gangway run` has read it in the job; empty under a bare mpirun.
+  StartRequest asked;             ///< options of a bare mpirun
+  std::filesystem::path request;  ///< RUN/request.json of `gangway run`; replaces `asked`
+  /// Kind of device from the job, set by `gangway run`; empty under a bare mpirun.
   std::string device;
 };
 

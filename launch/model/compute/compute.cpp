@@ -21,11 +21,11 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-/// What a core does at most.
+/// Peak rates of a core.
 struct CoreLimits {
   double flops = 0.0;
-  double bf16_flops = 0.0;                    ///< 0: not asked for
-  std::map<std::int64_t, double> copy_rates;  ///< by bytes of a tensor
+  double bf16_flops = 0.0;                    ///< 0: not measured
+  std::map<std::int64_t, double> copy_rates;  ///< by tensor size in bytes
 };
 
 std::string word_of(LayerPart part) {
@@ -44,7 +44,7 @@ std::string word_of(Precision precision) { return precision == Precision::kBf16 
 
 bool is_map(const LayerTime& time) { return time.operations > 0.0; }
 
-/// Operations of a map, bytes of all else, a second.
+/// Returns a rate per second: operations of a linear map, bytes of other layers.
 double rate_of(const LayerTime& time) {
   const double amount =
       is_map(time) ? time.operations : time.tensors_moved * static_cast<double>(time.tensor_bytes);

@@ -20,11 +20,11 @@ using Float16 = float __attribute__((vector_size(64)));
 using Float8 = float __attribute__((vector_size(32)));
 using Float4 = float __attribute__((vector_size(16)));
 
-/// `kVectors` chains of multiply-adds, none of which waits for another. This file is compiled so
-/// that they are fused. Returns something of all, so that they are computed.
+/// Runs `kVectors` independent chains of multiply-adds. The build flags of this file fuse them.
+/// Returns a value that depends on all chains, so that none is optimised away.
 template <typename Vector, int kVectors>
 __attribute__((always_inline)) inline float multiply_add() {
-  const volatile float start = 1.0F;  // read anew each time: chains that begin alike are made one
+  const volatile float start = 1.0F;  // read for each chain: the compiler would merge equal chains
   std::array<Vector, kVectors> sums;
   for (Vector& sum : sums) {
     sum = Vector{} + start;
@@ -48,7 +48,7 @@ constexpr double operations() {
   return 2.0 * kTurns * kVectors * static_cast<double>(sizeof(Vector) / sizeof(float));
 }
 
-constexpr int kChains = 12;  // more than enough for two units of latency 4, and 16 registers hold
+constexpr int kChains = 12;  // enough for two units of latency 4, and fits 16 registers
 
 #if defined(__x86_64__)
 __attribute__((target("arch=x86-64-v4"), noinline)) float widest() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one core does at most: the yardsticks of `gangway bench compute`. Main thread.
+// Measures the peak rates of one core, the yardsticks of `gangway bench compute`. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace gangway::launch {
 
-/// Calls `body` for at least `seconds` and at least three times; the least seconds of a call, what
-/// comes first not counted.
+/// Calls `body` for at least `seconds` and at least three times, after a warm-up. Returns the
+/// seconds of the fastest call.
 [[nodiscard]] double least_seconds(double seconds, const std::function<void()>& body);
 
-/// Float32 operations a second of a loop of fused multiply-adds on registers alone, two an element.
+/// Returns float32 operations per second of fused multiply-adds on registers; each counts as two.
 [[nodiscard]] double core_flops(double seconds);
 
-/// The same of LibTorch's best product of bf16 matrices, of some sizes that fit caches.
+/// Returns the best rate of LibTorch's bf16 matrix product, over sizes that fit caches.
 [[nodiscard]] double bf16_flops(double seconds);
 
-/// Bytes a second that a copy of `bytes` reads and writes, both counted.
+/// Returns bytes per second of a copy of `bytes`; reads and writes both count.
 [[nodiscard]] double copy_rate(std::int64_t bytes, double seconds);
 
 }  // namespace gangway::launch

@@ -34,7 +34,7 @@ std::string description(const LayerSpec& spec, const at::Tensor& y) {
                      spec.out, y.size(2), y.size(3));
 }
 
-/// Two for a product and its sum.
+/// Counts two operations for each multiply-add.
 double operations_of(const LayerSpec& spec, const at::Tensor& x, const at::Tensor& y) {
   const auto weights = static_cast<double>(spec.in * spec.out);
   const auto examples = static_cast<double>(x.size(0));
@@ -65,7 +65,7 @@ class LayerTimer {
   }
 
  private:
-  /// Whatever the network takes: the values do not matter, but that they are no zeros.
+  /// Makes any valid input of the network: the values are arbitrary but not zero.
   [[nodiscard]] gan::NamedTensors input_of(gan::Network& network) const {
     const std::int64_t examples = job_.images_per_microbatch();
     std::vector<std::int64_t> shape = example_shape(job_.model);
@@ -118,17 +118,17 @@ class LayerTimer {
     if (!spec.batch_norm && spec.activation == Activation::kNone) {
       return;
     }
-    // A norm looks twice at all it takes; an activation alone need not.
+    // A norm reads its input twice; an activation reads it once.
     LayerTime rest{.what = spec.batch_norm ? "norm and activation" : "activation",
                    .tensor_bytes = static_cast<std::int64_t>(y.nbytes()),
                    .tensors_moved = spec.batch_norm ? 3.0 : 2.0};
     time_parts(rest, y, {}, [&](const at::Tensor& from) {
-      // A function of its input, which LayerBlock::finish may change in place.
+      // Copies the input, because LayerBlock::finish may change it in place.
       return layer.finish(spec.batch_norm ? from : from.clone(), context());
     });
   }
 
-  /// Of `map` at `x`: forward, and the gradients of `x` and of `weights`.
+  /// Times `map` at `x`: forward, and the gradients of `x` and of `weights`.
   void time_parts(LayerTime time, const at::Tensor& x, const std::vector<at::Tensor>& weights,
                   const Map& map) {
     time.layer = layer_;
@@ -147,7 +147,7 @@ class LayerTimer {
                                 wanted);
     };
     if (time.tensors_moved > 2.0) {
-      time.tensors_moved = 5.0;  // what came in and its gradient, twice each, and one written
+      time.tensors_moved = 5.0;  // input and its gradient, each read twice, and one write
     } else if (time.tensors_moved > 0.0) {
       time.tensors_moved = 3.0;
     }

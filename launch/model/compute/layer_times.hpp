@@ -14,7 +14,7 @@ namespace gangway::launch {
 enum class LayerPart {
   kForward,
   kInputGradient,
-  kWeightGradient,  ///< added to the gradient that is there
+  kWeightGradient,  ///< accumulated into an existing gradient
 };
 
 /// One part of one layer over one micro-batch.
@@ -23,13 +23,13 @@ struct LayerTime {
   std::string what;   ///< "convolution 64 > 128 of 8 x 8", "norm and activation"
   Precision precision = Precision::kFp32;
   LayerPart part = LayerPart::kForward;
-  double seconds = 0.0;           ///< the least of many
-  double operations = 0.0;        ///< of a linear map; else 0
-  std::int64_t tensor_bytes = 0;  ///< of what is not one: of one of the tensors that it moves
-  double tensors_moved = 0.0;     ///< read or written, each once, at the least
+  double seconds = 0.0;           ///< the fastest of many calls
+  double operations = 0.0;        ///< of a linear map; otherwise 0
+  std::int64_t tensor_bytes = 0;  ///< size of one of the moved tensors; 0 for a linear map
+  double tensors_moved = 0.0;     ///< minimum number of tensors read or written
 };
 
-/// @param seconds  for each time
+/// @param seconds  for each measurement
 [[nodiscard]] std::vector<LayerTime> layer_times(const JobSpec& job, Precision precision,
                                                  double seconds);
 

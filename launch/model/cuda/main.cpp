@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gangway-model-cuda: the commands of gangway-model on a GPU. A program of its own, since the
-// others load nothing of CUDA's.
+// gangway-model-cuda: the commands of gangway-model on a GPU. A separate program, because the other
+// programs must not load CUDA.
 #include <cstdlib>
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "worker/cuda/torch_cuda.hpp"
 
 int main(int argc, char** argv) {
-  // As a worker's (launch/run/train.cpp): sums in one order from run to run, cuDNN's better rules.
+  // As in a worker (launch/run/train.cpp): fixed order of sums, better cuDNN heuristics.
   (void)::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   (void)::setenv("TORCH_CUDNN_USE_HEURISTIC_MODE_B", "1", /*overwrite=*/0);
   return gangway::launch::run_model_program(

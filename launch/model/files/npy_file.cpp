@@ -27,24 +27,24 @@ constexpr std::size_t kMostHeader = std::size_t{1} << 16U;
       file.string(), why));
 }
 
-/// Where the data begin. @pre the preamble is there
+/// Returns the offset of the data. @pre the preamble is complete
 std::size_t data_begin(const std::string& bytes) {
   const auto byte = [&](std::size_t at) {
     return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at]));
   };
-  const bool is_long = byte(6) > 1;  // the length of the header takes four bytes
+  const bool is_long = byte(6) > 1;  // header length has four bytes instead of two
   const std::size_t length =
       byte(8) + (byte(9) << 8U) + (is_long ? (byte(10) << 16U) + (byte(11) << 24U) : 0U);
   return kPreamble + (is_long ? 4 : 2) + length;
 }
 
-/// What stands behind `key` in a header without blanks; empty: it has no such key.
+/// Returns the text after `key` in a header without blanks; empty: no such key.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const std::size_t at = header.find(key);
   return at == std::string_view::npos ? std::string_view() : header.substr(at + key.size());
 }
 
-/// The number that `text` begins with, and `end`, which are taken off it; -1: it does not.
+/// Removes a leading number and `end` from `text` and returns the number; -1: no match.
 std::int64_t take_number(std::string_view& text, char end) {
   std::int64_t number = -1;
   const auto found = std::from_chars(text.data(), text.data() + text.size(), number);

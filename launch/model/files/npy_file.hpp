@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NumPy's format for one array (numpy.lib.format, versions 1 and 2), as far as noise needs it.
+// Reads one array in NumPy's format (numpy.lib.format, versions 1 and 2), for noise.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace gangway::launch {
 
-/// A matrix of '<f4' or '<f8' in C order, as float32. @throws ConfigError naming the file
+/// Returns a matrix of '<f4' or '<f8' in C order as float32. @throws ConfigError naming the file
 [[nodiscard]] at::Tensor read_npy_matrix(const std::filesystem::path& file);
 
 }  // namespace gangway::launch

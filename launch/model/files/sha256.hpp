@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SHA-256, by which files of others are known; checkpoints use XXH3-128. Any thread.
+// SHA-256, which identifies third-party files; checkpoints use XXH3-128. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace gangway::launch {
 
-/// Of the contents of a file: 64 lower-case hexadecimal digits, as `sha256sum` prints them.
-/// @throws EnvironmentError naming it when it cannot be read
+/// Returns a file's SHA-256 as 64 lower-case hexadecimal digits, as `sha256sum` prints it.
+/// @throws EnvironmentError naming a file that cannot be read
 [[nodiscard]] std::string sha256_of_file(const std::filesystem::path& file);
 
 }  // namespace gangway::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gangway-model: commands that compute with networks, on CPUs.
+// gangway-model: commands that compute with networks on CPUs.
 #include <memory>
 
 #include "launch/model/program/model_program.hpp"

@@ -37,7 +37,7 @@ constexpr std::int64_t kFewestSamples = 100;
 constexpr std::int64_t kMostSamples = 1'000'000;
 constexpr std::int64_t kMostImages = 100'000'000;
 
-/// Where `device` is not that of `program`, this becomes the other one.
+/// Replaces this process by the program for `device`, if `program` is for another kind.
 void take_device(const ModelProgram& program, gangway::DeviceKind device) {
   if (device == gangway::DeviceKind::kCpu) {
     return;
@@ -248,7 +248,7 @@ void add_compute(CLI::App& app, ComputeOptions& options) {
   });
 }
 
-/// In the name of the command that was typed.
+/// Reports an error under the name of the typed command.
 int report(const std::string& message, gangway::ExitCode code) {
   fmt::print(stderr, "gangway: {}\n", message.substr(0, message.find('\n')));
   return static_cast<int>(code);

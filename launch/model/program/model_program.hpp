@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the command line does with a trained model in one process: `gangway sample`, `gangway
-// evaluate` and others start gangway-model or gangway-model-cuda, so that `gangway` itself need not
-// load LibTorch. Main thread.
+// Command line of gangway-model and gangway-model-cuda. `gangway sample`, `gangway evaluate` and
+// others start these programs, so that `gangway` need not load LibTorch. Main thread.
 #pragma once
 
 #include <functional>
@@ -10,12 +9,12 @@
 
 namespace gangway::launch {
 
-/// The program that computes: it knows one kind of device.
+/// The computing program, for one kind of device.
 struct ModelProgram : ProfileProgram {
-  std::function<void()> prepare = [] {};  ///< before anything computes on that device
+  std::function<void()> prepare = [] {};  ///< called before anything computes on the device
 };
 
-/// The whole of main(). @return exit code
+/// Runs all of main(). @return exit code
 [[nodiscard]] int run_model_program(int argc, char** argv, const ModelProgram& program);
 
 }  // namespace gangway::launch

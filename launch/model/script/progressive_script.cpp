@@ -13,13 +13,13 @@ namespace {
 
 constexpr const char* kNothing = "    pass\n";
 
-/// A layer of a block's module, as its weight is used.
+/// A layer of a block's module, with its weight scale.
 struct EqualisedLayer {
-  std::string name;  ///< with the module before it
+  std::string name;  ///< with the module's prefix
   double scale = 1.0;
 };
 
-/// @param inputs  that one output sums up
+/// @param inputs  number of inputs summed for one output
 EqualisedLayer layer_of(const std::string& self, const char* name, std::int64_t inputs,
                         double gain = gan::kActivatedGain) {
   return {fmt::format("{}.{}", self, name), gain / std::sqrt(static_cast<double>(inputs))};
@@ -47,7 +47,7 @@ std::string convolution_line(const EqualisedLayer& layer) {
   return fmt::format("    x = {}\n", activation(convolution(layer, "x", 1)));
 }
 
-/// "mixed" of gan/blocks/progressive_blocks.cpp.
+/// Equivalent of mixed() in gan/blocks/progressive_blocks.cpp.
 std::string mixed(const std::string& older, const std::string& newer, double share) {
   return fmt::format("{} * {:.17g} + {} * {:.17g}", older, 1.0 - share, newer, share);
 }
@@ -91,7 +91,7 @@ std::string up_lines(const ProgressiveUpSpec& spec, const std::string& self, dou
   return text;
 }
 
-/// ProgressiveJudge::incoming. @param channels  of the features
+/// Equivalent of ProgressiveJudge::incoming. @param channels  of the features
 std::string incoming_lines(const GrowingPart& place, std::int64_t pictures, const std::string& self,
                            double growth) {
   const double finer = place.finer_share(growth);
@@ -99,7 +99,7 @@ std::string incoming_lines(const GrowingPart& place, std::int64_t pictures, cons
     return "";
   }
   const std::string seen = activation(convolution(layer_of(self, "picture", pictures), "seen", 0));
-  // Of pictures in the final resolution, which is what a network is exported for.
+  // Takes pictures in the final resolution, because the exported network gets these.
   const std::int64_t square = std::int64_t{1} << (place.last - place.part);
   return fmt::format("    seen = torch.avg_pool2d(image, [{0}, {0}])\n    x = {1}\n", square,
                      finer == 0.0 ? seen : mixed(seen, "x", finer));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The blocks of progressive growing as TorchScript, for
-// launch/model/script/script_module.cpp: a network that computes what it does where it has grown
-// to, for good. Compute thread only.
+// TorchScript of the blocks of progressive growing, fixed at the growth that the network has
+// reached. Called by launch/model/script/script_module.cpp. Compute thread only.
 #pragma once
 
 #include <string>
@@ -10,9 +9,9 @@
 
 namespace gangway::launch {
 
-/// The lines of `block`, whose module is `self`: they take and leave `x`, and beside it `picture`
-/// in a generator and `image` in a discriminator. A block that is not there yet does nothing; its
-/// weights go along. Empty for a block that is none of theirs.
+/// Returns the TorchScript lines of `block`, whose module is `self`; empty for other blocks. They
+/// read and write `x`, and `picture` (generator) or `image` (discriminator). A block that has not
+/// grown in yet does nothing; the module keeps its weights.
 [[nodiscard]] std::string lines_of_progressive(const gan::Block& block, const std::string& self,
                                                double growth);
 

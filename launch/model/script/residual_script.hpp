@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// R3GAN's blocks as TorchScript, for launch/model/script/script_module.cpp. Compute thread only.
+// TorchScript of R3GAN's blocks. Called by launch/model/script/script_module.cpp. Compute thread.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gangway::launch {
 
-/// The lines of `block`, whose module is `self`: they take and leave `x`. Empty for a block that is
-/// none of R3GAN's.
+/// Returns the TorchScript lines of `block`, whose module is `self`; they read and write `x`. Empty
+/// for blocks that are not R3GAN's.
 [[nodiscard]] std::string lines_of_residual(const gan::Block& block, const std::string& self);
 
 }  // namespace gangway::launch

@@ -28,7 +28,7 @@
 namespace gangway::launch {
 namespace {
 
-constexpr int kScriptFloat = 6;  // c10::ScalarType::Float, as TorchScript spells it
+constexpr int kScriptFloat = 6;  // value of c10::ScalarType::Float in TorchScript
 
 torch::jit::Module make_module(const std::string& type) {
   torch::jit::Module module{"__torch__.gangway." + type};
@@ -36,7 +36,7 @@ torch::jit::Module make_module(const std::string& type) {
   return module;
 }
 
-/// "norm.weight" becomes `weight` of the submodule `norm`, which is made where it is missing.
+/// Registers "norm.weight" as `weight` of the submodule `norm`, created if missing.
 void register_tensor(torch::jit::Module& block, const std::string& type, const std::string& name,
                      const at::Tensor& tensor, bool is_statistic) {
   const at::Tensor copy = tensor.detach().contiguous().clone(at::MemoryFormat::Contiguous);
@@ -64,7 +64,7 @@ torch::jit::Module block_module(gan::Block& block, std::size_t index) {
     register_tensor(module, type, statistic.name, statistic.running, true);
   }
   if (const auto* layer = dynamic_cast<const gan::StyleLayer*>(&block)) {
-    // No buffer: it is no tensor of the plain export.
+    // An attribute, not a buffer: the plain export does not contain it.
     module.register_attribute(kConstantNoise, c10::TensorType::get(),
                               layer->constant_noise(static_cast<std::int32_t>(index), at::kCPU));
   }
@@ -134,14 +134,14 @@ std::string head_lines(const ProjectionHeadSpec& head, const std::string& self) 
       head.features, head.pixels, self, embedded(head.classes, self));
 }
 
-/// Each writes the blocks of one family, and nothing for others.
+/// Each function writes the blocks of one family and returns nothing for other blocks.
 constexpr std::array kWriters{lines_of_residual,    lines_of_transformer, lines_of_spectral,
                               lines_of_translation, lines_of_style,       lines_of_transfer};
 
 std::string block_lines(const gan::Block& block, const std::string& self, double growth) {
   if (const auto* layer = dynamic_cast<const gan::LayerBlock*>(&block)) {
     const LayerSpec& spec = layer->spec();
-    // What goes on is what the next layer takes; a name of its own is for those that come later.
+    // `x` is the next layer's input; a named output is stored for later layers.
     return layer_lines(spec, self) +
            (spec.output == "features" ? "" : fmt::format("    {} = x\n", spec.output));
   }
@@ -193,7 +193,7 @@ torch::jit::Module script_of(gan::Network& network, const ModelSpec& model) {
 
 void save_script(const torch::jit::Module& module, const std::filesystem::path& file,
                  const std::map<std::string, std::string>& notes) {
-  // Written beside and linked to its name, so that there never is half of it.
+  // Writes a temporary file and links it to its name: the file is never incomplete.
   const std::string unfinished = fmt::format("{}.{}.tmp", file.string(), ::getpid());
   {
     std::ofstream stream(unfinished, std::ios::binary | std::ios::trunc);

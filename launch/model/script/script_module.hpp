@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A network as a TorchScript module that computes what Network::forward computes. It is in
-// evaluation mode until the user calls train(); then only dropout differs. Its parameters have the
-// names of the plain export ("0.norm.weight"). Used by `gangway checkpoints export`.
+// Builds a TorchScript module that computes the same as Network::forward. It is in evaluation mode
+// until the user calls train(), which affects only dropout. Parameter names are those of the plain
+// export ("0.norm.weight"). Called by `gangway checkpoints export`.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace gangway::launch {
 
-/// forward(noise) or forward(noise, labels) of a generator, forward(image) of one that changes
-/// pictures, forward(image) or forward(image, labels) of a discriminator, as far grown as it is.
-/// Weights are copied, row-major.
-/// @throws ConfigError naming a block that has no TorchScript.
+/// Returns a module at the network's current growth, with a row-major copy of the weights.
+/// Generator: forward(noise) or forward(noise, labels). Picture translator: forward(image).
+/// Discriminator: forward(image) or forward(image, labels).
+/// @throws ConfigError naming a block without TorchScript
 [[nodiscard]] torch::jit::Module script_of(gan::Network& network, const ModelSpec& model);
 
-/// Writes it to a new file, for torch.jit.load. @param notes  stored beside it, by name
-/// @throws EnvironmentError where the file exists or cannot be written.
+/// Writes a module to a new file, for torch.jit.load. @param notes  stored in the file, by name
+/// @throws EnvironmentError if the file exists or cannot be written
 void save_script(const torch::jit::Module& module, const std::filesystem::path& file,
                  const std::map<std::string, std::string>& notes);
 

@@ -9,7 +9,7 @@
 namespace gangway::launch {
 namespace {
 
-/// Leaves in `w` the weight of map `name` over its spectral norm.
+/// Stores the weight of map `name`, divided by its spectral norm, in `w`.
 std::string weight_lines(const std::string& self, const std::string& name) {
   return fmt::format(
       "    m = torch.flatten({0}.{1}.weight, 1)\n"
@@ -27,7 +27,7 @@ std::string bias_of(const std::string& self, const std::string& name, Bias bias)
   return bias == Bias::kYes ? fmt::format("{}.{}.bias", self, name) : std::string("None");
 }
 
-/// `to` = map `name` of `from`.
+/// Writes `to` = map `name` of `from`.
 std::string linear_lines(const std::string& self, const std::string& name, const std::string& from,
                          const std::string& to, Bias bias) {
   return weight_lines(self, name) +
@@ -42,10 +42,10 @@ std::string convolution_lines(const std::string& self, const std::string& name,
                      bias_of(self, name, bias), kernel / 2);
 }
 
-/// What a BatchNorm's gains and shifts are: weights, or made of `condition` or of the label.
+/// Source of a BatchNorm's gains and shifts: weights, or computed from `condition` or the label.
 enum class Told { kWeights, kStyle, kLabel };
 
-/// `y` = ReLU of BatchNorm `name` of `from`.
+/// Writes `y` = ReLU of BatchNorm `name` of `from`.
 std::string norm_lines(const std::string& self, const std::string& name, const std::string& from,
                        Told told) {
   const std::string weights = told != Told::kWeights

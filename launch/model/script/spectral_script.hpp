@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BigGAN's blocks as TorchScript, for launch/model/script/script_module.cpp. Compute thread only.
+// TorchScript of BigGAN's blocks. Called by launch/model/script/script_module.cpp. Compute thread.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gangway::launch {
 
-/// The lines of `block`, whose module is `self`: they take and leave `x`, and beside it `style`;
-/// they take `noise` and `labels`. Spectral norms are computed as the block does, from the
-/// directions that are there, which stay as they are. Empty for a block that is none of BigGAN's.
+/// Returns the TorchScript lines of `block`, whose module is `self`; empty for blocks that are not
+/// BigGAN's. They read and write `x` and `style`, and read `noise` and `labels`. They compute
+/// spectral norms as the block does, and leave the stored directions unchanged.
 [[nodiscard]] std::string lines_of_spectral(const gan::Block& block, const std::string& self);
 
 }  // namespace gangway::launch

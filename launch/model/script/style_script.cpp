@@ -15,7 +15,7 @@
 namespace gangway::launch {
 namespace {
 
-/// What weights of so large a fan-in are multiplied by.
+/// Returns the weight scale for a fan-in.
 double gain_of(std::int64_t fan_in) { return 1.0 / std::sqrt(static_cast<double>(fan_in)); }
 
 std::string style_activation(const std::string& x) {
@@ -27,7 +27,7 @@ std::string with_unit_rows(const std::string& name) {
                      gan::kStyleNormEpsilon);
 }
 
-/// A factor for each map.
+/// Reshapes factors to one for each map.
 std::string as_maps(const std::string& factors) {
   return fmt::format("torch.unsqueeze(torch.unsqueeze({}, 2), 3)", factors);
 }
@@ -38,7 +38,7 @@ std::string dense_call(const std::string& self, const std::string& name, const s
                      gain_of(in));
 }
 
-/// `y`: the label's embedding.
+/// Stores the label's embedding in `y`.
 std::string embedding_of_label(const std::string& self, std::int64_t classes) {
   return fmt::format(
       "    y = torch.matmul(torch.to(torch.one_hot(labels, {1}), {0}.embedding.weight.dtype), "
@@ -46,7 +46,7 @@ std::string embedding_of_label(const std::string& self, std::int64_t classes) {
       self, classes, gain_of(classes), with_unit_rows("y"));
 }
 
-/// Sends `name` through the layers of a mapping. @param in  elements that the first one takes
+/// Passes `name` through the layers of a mapping. @param in  elements of its first input
 std::string lines_of_mapping(const std::string& self, const std::string& name, int layers,
                              std::int64_t in, std::int64_t features) {
   std::string text;
@@ -59,7 +59,7 @@ std::string lines_of_mapping(const std::string& self, const std::string& name, i
   return text;
 }
 
-/// Smooths the `channels` maps of `y`. @param factor  on all
+/// Smooths the `channels` maps of `y`. @param factor  applied to all maps
 std::string smoothing_lines(std::int64_t channels, int padding, double factor) {
   return fmt::format(
       "    f = 2.0 - torch.abs(torch.arange(4, dtype=y.dtype, device=y.device) - 1.5)\n"
@@ -80,7 +80,7 @@ std::string mapping_network_lines(const StyleMappingSpec& spec, const std::strin
          fmt::format("    styles = torch.repeat(torch.unsqueeze(x, 1), [1, {}, 1])\n", spec.count);
 }
 
-/// `factors` of the maps that a block takes.
+/// Computes `factors` of the block's input maps.
 std::string factor_lines(const std::string& self, std::int64_t index, std::int64_t features) {
   return fmt::format(
       "    factors = {}\n",

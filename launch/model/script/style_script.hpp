@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StyleGAN2's blocks as TorchScript, for launch/model/script/script_module.cpp. Compute thread
-// only.
+// TorchScript of StyleGAN2's blocks. Called by launch/model/script/script_module.cpp. Compute
+// thread only.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace gangway::launch {
 
-/// Under this name a block's module has the noise that it adds, where gan::StyleLayer has some.
+/// Attribute of a block's module that holds the constant noise, if gan::StyleLayer adds any.
 inline constexpr const char* kConstantNoise = "constant_noise";
 
-/// The lines of `block`, whose module is `self`: they take and leave `x`, and beside it `styles`
-/// and `picture`. Empty for a block that is none of StyleGAN2's.
+/// Returns the TorchScript lines of `block`, whose module is `self`; they read and write `x`,
+/// `styles` and `picture`. Empty for blocks that are not StyleGAN2's.
 [[nodiscard]] std::string lines_of_style(const gan::Block& block, const std::string& self);
 
 }  // namespace gangway::launch

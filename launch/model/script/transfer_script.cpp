@@ -9,8 +9,8 @@
 namespace gangway::launch {
 namespace {
 
-/// `to` from `from`: a convolution that keeps the size but for the stride. What it was padded with
-/// are copies, so LibTorch's own padding gives the same.
+/// Writes `to` = convolution of `from`; only the stride changes the size. The block's padding
+/// copies pixels, so reflection_pad2d gives the same values.
 std::string convolution_line(const std::string& to, const std::string& from,
                              const std::string& module, std::int64_t kernel, std::int64_t stride) {
   const std::int64_t pixels = kernel / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blocks of a network that changes pictures as TorchScript, for
+// TorchScript of the blocks of a network that transforms pictures. Called by
 // launch/model/script/script_module.cpp. Compute thread only.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace gangway::launch {
 
-/// The lines of `block`, whose module is `self`: they take and leave `x`. Empty for another block;
-/// a feature network, which makes several tensors, has none.
+/// Returns the TorchScript lines of `block`, whose module is `self`; they read and write `x`. Empty
+/// for other blocks, and for feature networks, which return several tensors.
 [[nodiscard]] std::string lines_of_transfer(const gan::Block& block, const std::string& self);
 
 }  // namespace gangway::launch

@@ -10,13 +10,13 @@
 namespace gangway::launch {
 namespace {
 
-/// `name`, over the root of its mean square.
+/// Returns `name` divided by the root of its mean square.
 std::string rms_normalized(const std::string& name, double epsilon) {
   return fmt::format("({0} * torch.rsqrt(torch.mean(torch.square({0}), [-1], True) + {1:e}))", name,
                      epsilon);
 }
 
-/// "NAME.weight" and "NAME.bias" of `self` on `x`.
+/// Applies "NAME.weight" and "NAME.bias" of `self` to `x`.
 std::string linear_call(const std::string& self, const std::string& name, const std::string& x) {
   return fmt::format("torch.linear({2}, {0}.{1}.weight, {0}.{1}.bias)", self, name, x);
 }
@@ -85,7 +85,7 @@ std::string picture_lines(const PatchPictureSpec& spec, const std::string& self)
   const std::int64_t pixels = spec.side * spec.patch;
   text +=
       fmt::format("    y = torch.reshape(y, [-1, {}, {}, {}])\n", spec.channels, pixels, pixels);
-  // Evaluation needs only the last of them, which has their sum.
+  // Evaluation needs only the last picture, which is the sum of all.
   text += spec.depth > 0 ? "    pictures = pictures + y\n" : "    pictures = y\n";
   return spec.is_last ? text + "    x = pictures\n" : text;
 }

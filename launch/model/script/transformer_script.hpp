@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GAT's blocks as TorchScript, for launch/model/script/script_module.cpp. Compute thread only.
+// TorchScript of GAT's blocks. Called by launch/model/script/script_module.cpp. Compute thread.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gangway::launch {
 
-/// The lines of `block`, whose module is `self`: they take and leave `x`, and beside it `style` and
-/// `pictures`. Empty for a block that is none of a transformer's.
+/// Returns the TorchScript lines of `block`, whose module is `self`; they read and write `x`,
+/// `style` and `pictures`. Empty for blocks that are not a transformer's.
 [[nodiscard]] std::string lines_of_transformer(const gan::Block& block, const std::string& self);
 
 }  // namespace gangway::launch

@@ -9,7 +9,7 @@
 namespace gangway::launch {
 namespace {
 
-/// Replaces `name` by what it is with mirrored borders.
+/// Pads `name` with mirrored borders, in place.
 std::string mirrored(const std::string& name, std::int64_t width) {
   return fmt::format("    {0} = torch.reflection_pad2d({0}, [{1}, {1}, {1}, {1}])\n", name, width);
 }

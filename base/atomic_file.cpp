@@ -123,7 +123,7 @@ void append_line(const std::filesystem::path& path, std::string_view line) {
 
 std::optional<std::string> read_small_file(const std::filesystem::path& path,
                                            std::size_t limit_bytes) {
-  // O_NONBLOCK: opening a pipe in its place would wait for a writer.
+  // O_NONBLOCK: if `path` is a pipe, open() would wait for a writer.
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno == ENOENT) {
     return std::nullopt;
@@ -135,11 +135,11 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path,
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     throw EnvironmentError(fmt::format("{}: cannot be read: it is no regular file", path.string()));
   }
-  const auto told = static_cast<std::size_t>(status.st_size);  // of a file of /proc 0
+  const auto told = static_cast<std::size_t>(status.st_size);  // 0 for files in /proc
   std::string content(std::min(std::max(told, kLeastRead), limit_bytes) + 1, '\0');
   std::size_t size = 0;
   while (size <= limit_bytes) {
-    if (size == content.size()) {  // it has grown
+    if (size == content.size()) {  // the file has grown
       content.resize(std::min(2 * size, limit_bytes + 1));
     }
     const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);

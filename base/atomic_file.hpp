@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Writes a file that exists whole or not at all: into `PATH.tmp`, fsync, rename, fsync of the
-// folder.
+// Writes a file so that it exists whole or not at all: writes `PATH.tmp`, fsyncs it, renames it,
+// fsyncs the folder.
 //
-// For everything that must survive a kill: run directory, manifests, checkpoints. Any thread; one
-// writer a path. The next writer overwrites the `PATH.tmp` of a killed one.
+// Used for all that must survive a kill: run directory, manifests, checkpoints. Any thread; one
+// writer per path. A writer overwrites the `PATH.tmp` that a killed writer left.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace gangway {
 
-/// What is renamed to `path` takes its place, and that of a device or a pipe would be taken, too.
+/// Refuses a `path` that is no regular file: a rename to it would replace a device or a pipe.
 /// @throws EnvironmentError with the remedy
 void require_replaceable(const std::filesystem::path& path);
 
@@ -28,13 +28,13 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  /// Without commit() the place keeps what it had.
+  /// Without commit(), `path` keeps its former content.
   ~AtomicFile();
 
   /// Appends `content`. @throws EnvironmentError, on a full disk for example.
   void write(std::string_view content);
-  /// From its return on the file exists, also after a power cut. Call once. @throws
-  /// EnvironmentError
+  /// Puts the file in place; it survives a power cut once this returns. Call once.
+  /// @throws EnvironmentError
   void commit();
 
  private:
@@ -44,14 +44,14 @@ class AtomicFile {
   bool committed_ = false;
 };
 
-/// AtomicFile with one write. @throws EnvironmentError
+/// Writes `content` to `path` through AtomicFile, then commits. @throws EnvironmentError
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// Appends `line` and a line's end, behind a line that a crash has cut; from its return on it is on
-/// the disk. One writer a path. @throws EnvironmentError
+/// Appends `line` and a newline; first ends a line that a crash has cut. The line is on the disk
+/// when this returns. One writer per path. @throws EnvironmentError
 void append_line(const std::filesystem::path& path, std::string_view line);
 
-/// The whole content of `path`, or nothing if it does not exist.
+/// Returns the whole content of `path`, or nothing if it does not exist.
 /// @throws EnvironmentError if it cannot be read or is larger than `limit_bytes`.
 [[nodiscard]] std::optional<std::string> read_small_file(const std::filesystem::path& path,
                                                          std::size_t limit_bytes);

@@ -11,8 +11,8 @@ extern char** environ;
 namespace gangway {
 namespace {
 
-/// Names of LibTorch's, oneDNN's, MKL's, OpenBLAS's, OpenMP's and CUDA's variables, or what they
-/// begin with.
+/// Names, or prefixes of names, of variables of LibTorch, oneDNN, MKL, OpenBLAS, OpenMP and CUDA
+/// that choose kernels.
 constexpr std::array<std::string_view, 13> kKernelVariables = {"ATEN_CPU_CAPABILITY",
                                                                "ONEDNN_",
                                                                "DNNL_",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 13> kKernelVariables = {"ATEN_CPU_CAPABIL
 }  // namespace
 
 bool moves_kernels(std::string_view name) {
-  return name != "OMP_NUM_THREADS" &&  // that is numerics.threads
+  return name != "OMP_NUM_THREADS" &&  // set by numerics.threads
          std::ranges::any_of(kKernelVariables,
                              [&](std::string_view begin) { return name.starts_with(begin); });
 }

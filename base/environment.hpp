@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only reader of a process's environment as a whole.
+// Reads the whole environment of this process. No other code reads it as a whole.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@ namespace gangway {
 /// Values by name.
 using Environment = std::map<std::string, std::string>;
 
-/// All variables of this process. Called at the start, before any thread could change one.
+/// Returns all variables of this process. Call at the start, before a thread could change them.
 [[nodiscard]] Environment read_environment();
 
-/// Whether the variable has a library choose other kernels, so that numbers may have other bits:
-/// all workers of a run need the same ones.
+/// Whether the variable makes a library choose other kernels, which may change bits of results.
+/// All workers of a run need the same values of such variables.
 [[nodiscard]] bool moves_kernels(std::string_view name);
 
-/// Those whose name begins with GANGWAY_.
+/// Returns the variables whose names begin with GANGWAY_.
 [[nodiscard]] Environment gangway_variables(Environment environment);
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kinds of failure inside a process, and the exit codes they become at its edge.
+// Defines the errors that a process throws, and the exit code that each becomes.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace gangway {
 
-/// What `gangway run` and the status file report.
+/// Exit codes of `gangway run`; the status file reports them, too.
 enum class ExitCode : int {
   kDone = 0,
   kInternal = 1,
-  kUsage = 2,        ///< command line, job file, data: the user can mend it
+  kUsage = 2,        ///< command line, job file or data is wrong: the user can fix it
   kWorkerLost = 3,   ///< a worker died or a peer was silent past its deadline
-  kDiverged = 4,     ///< training is in trouble: docs/divergence.md
-  kCheckpoint = 5,   ///< no usable checkpoint, or one of another model
-  kEnvironment = 6,  ///< MPI, disk, port, GPU
-  kPreempted = 75,   ///< saved on request; the same command goes on (EX_TEMPFAIL)
+  kDiverged = 4,     ///< training diverged: docs/divergence.md
+  kCheckpoint = 5,   ///< no usable checkpoint, or a checkpoint of another model
+  kEnvironment = 6,  ///< MPI, disk, port or GPU failed
+  kPreempted = 75,   ///< saved on request; the same command resumes the run (EX_TEMPFAIL)
 };
 
-/// Root of all errors that carry a message for a person. The message names the place and the
-/// remedy.
+/// Base class of all errors that carry a message for the user. The message names the place and
+/// the remedy.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -49,16 +49,16 @@ class CheckpointError : public Error {
   explicit CheckpointError(const std::string& message) : Error(ExitCode::kCheckpoint, message) {}
 };
 
-/// The machine lacks something: MPI, space, a port, a device.
+/// The machine lacks a resource: MPI, disk space, a port, a device.
 class EnvironmentError : public Error {
  public:
   explicit EnvironmentError(const std::string& message) : Error(ExitCode::kEnvironment, message) {}
 };
 
-/// Training left the finite numbers, or a bound that the job has for them.
+/// Training reached a number that is not finite, or outside of a bound that the job sets.
 class DivergedError : public Error {
  public:
-  /// @param step  steps done when it shows; 0: unknown
+  /// @param step  steps done when the divergence shows; 0: unknown
   explicit DivergedError(const std::string& message, std::int64_t step = 0)
       : Error(ExitCode::kDiverged, message), step_(step) {}
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
@@ -67,7 +67,7 @@ class DivergedError : public Error {
   std::int64_t step_;
 };
 
-/// Our own mistake.
+/// Gangway itself has a bug.
 class InvariantError : public Error {
  public:
   explicit InvariantError(const std::string& message) : Error(ExitCode::kInternal, message) {}

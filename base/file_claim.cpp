@@ -9,8 +9,8 @@ namespace {
 // An owner locks this byte and all behind it. A remover locks only those behind it.
 constexpr off_t kOwnersAlone = 0;
 
-/// Of the open file, not of the process: one process may have several, and none ends when another
-/// descriptor of the same file is closed. Bytes may be locked that the file does not have.
+/// Returns a lock of the open file, not of the process. One process may hold several; closing
+/// another descriptor of the file releases none. The locked bytes need not exist in the file.
 /// @param bytes  how many; 0 for all
 struct flock range(off_t start, off_t bytes) {
   struct flock lock {};

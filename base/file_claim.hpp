@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// A claim on a file: a lock that the kernel ends with the last process that has the file open, so
-// that what a dead process left is told from what a living one uses (also across pid namespaces,
-// and where process ids are used again). Any thread.
+// Claims a file by a lock that the kernel releases when the last process closes the file or dies.
+// This tells a dead process's file from a file in use, even across pid namespaces and with reused
+// process ids. Any thread.
 #pragma once
 
 #include "base/file_descriptor.hpp"
 
 namespace gangway {
 
-/// Takes the claim, for as long as `file` is open. False where another open file has it.
+/// Takes the claim, for as long as `file` is open. False if another open file has the claim.
 [[nodiscard]] bool claim(const FileDescriptor& file);
-/// Takes the right to remove what a dead owner left, for as long as `file` is open. False where an
-/// owner lives, or another remover is at it. To `is_claimed` it is no claim: what is being removed
-/// has no living owner.
+/// Takes the right to remove a dead owner's file, for as long as `file` is open. False if an owner
+/// lives, or another process is removing the file. `is_claimed` does not count this right, because
+/// a file under removal has no living owner.
 [[nodiscard]] bool claim_to_remove(const FileDescriptor& file);
-/// Whether another process has the claim. Asking takes no lock.
+/// Whether another process has the claim. Takes no lock.
 [[nodiscard]] bool is_claimed(const FileDescriptor& file);
 
 }  // namespace gangway

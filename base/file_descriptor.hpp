@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A POSIX file descriptor with one owner. Used by everything that needs more than streams offer:
-// fsync, flock, sockets.
+// A POSIX file descriptor with one owner. Used where streams do not suffice: fsync, flock, sockets.
 #pragma once
 
 #include <unistd.h>

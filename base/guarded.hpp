@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Mutexes of which the compiler knows what they guard: `unit.thread_safety` refuses code that
-// touches a guarded member without its mutex. That is Clang's analysis (-Wthread-safety), which
-// needs annotations that the standard library's mutexes lack; for GCC all of it is empty.
+// Annotated mutexes: the test `unit.thread_safety` refuses code that touches a guarded member
+// without its mutex. Clang's -Wthread-safety does the analysis; it needs annotations that the
+// standard library's mutexes lack. Under GCC the macros are empty.
 //
-// A member says GANGWAY_GUARDED_BY(mutex_), a function that is called under the mutex, also the
-// predicate of a wait, GANGWAY_REQUIRES(mutex_). Constructors and destructors are not looked at.
+// Mark a member GANGWAY_GUARDED_BY(mutex_). Mark a function that is called under the mutex, or a
+// wait's predicate, GANGWAY_REQUIRES(mutex_). Constructors and destructors are not checked.
 #pragma once
 
 #include <mutex>
@@ -18,14 +18,14 @@
 #define GANGWAY_REQUIRES(...) GANGWAY_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 #define GANGWAY_ACQUIRES(...) GANGWAY_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
 #define GANGWAY_RELEASES(...) GANGWAY_THREAD_SAFETY(release_capability(__VA_ARGS__))
-/// Returns true where it has taken the mutex. The function's own body is not checked.
+/// The function returns true if it has taken the mutex. Its own body is not checked.
 #define GANGWAY_TRIES(...) GANGWAY_THREAD_SAFETY(try_acquire_capability(true, __VA_ARGS__))
-/// Of a function that does what the analysis cannot follow; a comment says why it is right.
+/// Marks a function that the analysis cannot follow; a comment there says why it is right.
 #define GANGWAY_NOT_CHECKED GANGWAY_THREAD_SAFETY(no_thread_safety_analysis)
 
 namespace gangway {
 
-/// std::mutex, annotated. Names are the standard's, so that its templates take it.
+/// std::mutex, annotated. Has the standard's method names, so that standard templates accept it.
 class GANGWAY_THREAD_SAFETY(capability("mutex")) Mutex {
  public:
   void lock() GANGWAY_ACQUIRES() { mutex_.lock(); }
@@ -39,12 +39,12 @@ class GANGWAY_THREAD_SAFETY(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex for a scope, like std::unique_lock; both condition variables of the standard
-/// library wait with it.
+/// Holds a mutex for a scope, like std::unique_lock. Both condition variables of the standard
+/// library accept it.
 class GANGWAY_THREAD_SAFETY(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) GANGWAY_ACQUIRES(mutex) : lock_(mutex.mutex_) {}
-  /// Of a mutex that is held already.
+  /// Takes over a mutex that the caller holds already.
   MutexLock(Mutex& mutex, std::adopt_lock_t /*held*/) GANGWAY_REQUIRES(mutex)
       : lock_(mutex.mutex_, std::adopt_lock) {}
   ~MutexLock() GANGWAY_RELEASES() = default;
@@ -53,7 +53,7 @@ class GANGWAY_THREAD_SAFETY(scoped_lockable) MutexLock {
 
   void lock() GANGWAY_ACQUIRES() { lock_.lock(); }
   void unlock() GANGWAY_RELEASES() { lock_.unlock(); }
-  /// For std::condition_variable, which takes no other lock.
+  /// For std::condition_variable, which accepts no other lock.
   operator std::unique_lock<std::mutex>&() { return lock_; }
 
  private:

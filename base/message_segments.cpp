@@ -28,7 +28,7 @@ struct Segment {
   fs::path path;
   FileIdentity identity;
   std::uintmax_t bytes = 0;
-  std::chrono::system_clock::time_point touched;  ///< by the file system's clock
+  std::chrono::system_clock::time_point touched;  ///< last change, by the file system's clock
 };
 
 std::vector<Segment> own_segments(const fs::path& folder) {
@@ -58,7 +58,7 @@ bool is_number(const std::string& name) {
                                       [](unsigned char byte) { return std::isdigit(byte) != 0; });
 }
 
-/// What the processes that this one may look into have mapped.
+/// Returns the files mapped by all processes whose maps this process may read.
 std::set<FileIdentity> mapped_files() {
   std::set<FileIdentity> mapped;
   std::error_code failure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The memory through which Open MPI passes messages within a host: files in /dev/shm, one a rank,
-// that its launcher removes. A launcher that was killed leaves them; they are reaped here. Called
-// by `gangway run`, `gangway doctor` and a worker's start. Any thread.
+// Removes Open MPI's shared memory files (/dev/shm, one per rank) that a killed launcher left.
+// Open MPI passes messages within a host through them; a launcher removes its own at its end.
+// Called by `gangway run`, `gangway doctor` and a worker's start. Any thread.
 #pragma once
 
 #include <chrono>
@@ -14,27 +14,26 @@
 
 namespace gangway {
 
-/// How Open MPI's transport within a host names them: vader_segment.HOST.UID.JOB.RANK, the job in
-/// hexadecimal.
+/// Open MPI's name of such a file is vader_segment.HOST.UID.JOB.RANK, with JOB in hexadecimal.
 inline constexpr std::string_view kMessageSegmentPrefix = "vader_segment.";
 
-/// A process of another container cannot be seen to use a file. After so long it has mapped what it
-/// needs, and a name less does it no harm.
+/// Least age of a file that is removed: a process of another container may use it unseen. After
+/// this time that process has mapped the file and no longer needs its name.
 inline constexpr std::chrono::seconds kMessageSegmentAge{60};
 
 struct ReapedMessageSegments {
   std::size_t removed = 0;
-  std::uintmax_t bytes = 0;  ///< memory that came free
+  std::uintmax_t bytes = 0;  ///< memory freed
 };
 
-/// Removes this user's segments in `folder` that no process has mapped and that are unchanged for
-/// `age`.
+/// Removes this user's segments in `folder` that no process has mapped and that have not changed
+/// for `age`.
 ReapedMessageSegments reap_message_segments(
     const std::filesystem::path& folder = kSharedMemoryFolder,
     std::chrono::seconds age = kMessageSegmentAge);
 
-/// Removes those of one of this user's jobs, whose processes are dead on this host.
-/// @param job  Open MPI's number of it (PMIX_NAMESPACE in the environment of its ranks)
+/// Removes the segments of one job of this user. @pre the job's processes on this host are dead
+/// @param job  Open MPI's number of the job (PMIX_NAMESPACE in the environment of its ranks)
 ReapedMessageSegments remove_message_segments(
     std::uint32_t job, const std::filesystem::path& folder = kSharedMemoryFolder);
 

@@ -29,7 +29,7 @@ std::string first_line(const std::filesystem::path& path) {
 
 std::uint64_t start_ticks_of(std::int64_t pid) {
   const std::string line = first_line(fmt::format("/proc/{}/stat", pid));
-  // Field 2, the program's name, may hold blanks and parentheses: count from its last closing one.
+  // Field 2, the program's name, may have blanks and parentheses: count from the last ')'.
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) {
     return 0;
@@ -64,8 +64,8 @@ bool kill_process(const ProcessIdentity& process) {
       process.pid_namespace != self.pid_namespace) {
     return false;
   }
-  // Held first, compared then: from here on the number cannot come to mean another process.
-  // By syscall: glibc has names for these since 2.36 alone.
+  // Open a pidfd before the comparison: from here on the pid cannot mean another process.
+  // By syscall, because glibc has these functions only since 2.36.
   const FileDescriptor held(
       static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process.pid), 0)));
   return held && start_ticks_of(process.pid) == process.start_ticks &&

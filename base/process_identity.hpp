@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which process, beyond doubt: what may be killed, or believed to be dead. Hosts' names are for
-// people: two hosts may have the same, and a container another than its host. Any thread.
+// Identifies a process exactly, so that it may be killed or declared dead. Host names do not serve:
+// two hosts may have the same name, and a container another name than its host. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace gangway {
 
-/// A process id is reused, so the start time goes with it; it means nothing in another boot (of
-/// this or another host) or in another process-id namespace (a container), so these go too.
+/// The identity of a process. The start time tells processes apart that reuse a process id. Boot
+/// and namespace are needed because ids are valid only in one boot and one container.
 struct ProcessIdentity {
   std::string boot_id;
   std::string pid_namespace;
@@ -18,19 +18,19 @@ struct ProcessIdentity {
   bool operator==(const ProcessIdentity&) const = default;
 };
 
-/// The calling process.
+/// Returns the identity of the calling process.
 [[nodiscard]] ProcessIdentity own_process();
 
-/// Start time of a process of this namespace in clock ticks since boot; 0: there is none, or it is
-/// a zombie (proc(5), state Z): for ever in a container whose first process reaps no children.
+/// Returns the start time of a process of this namespace, in clock ticks since boot. Returns 0 if
+/// there is none, or it is a zombie: a container's first process may never reap its children.
 [[nodiscard]] std::uint64_t start_ticks_of(std::int64_t pid);
 
-/// Ends the process by SIGKILL, if it is one that the caller can tell from all others: of this boot
-/// and namespace, and still the one that began then. @return whether it was sent the signal.
+/// Sends SIGKILL to the process if it is of this boot and namespace and has the same start time.
+/// @return whether the signal was sent
 bool kill_process(const ProcessIdentity& process);
 
-/// Equal for two processes exactly if they can share memory: they run under one kernel and see one
-/// /dev/shm.
+/// Returns a number that two processes share exactly if they can share memory. Such processes run
+/// under one kernel and see one /dev/shm.
 [[nodiscard]] std::uint64_t shared_memory_identity();
 
 }  // namespace gangway

@@ -11,10 +11,10 @@ namespace {
 
 struct Level {
   std::string_view name;
-  std::vector<std::string_view> flags;  ///< beside those of the levels below
+  std::vector<std::string_view> flags;  ///< in addition to those of the levels below
 };
 
-/// What LibTorch, oneDNN and MKL ask of a processor before they take such kernels.
+/// Returns the flags that LibTorch, oneDNN and MKL require before they use kernels of a level.
 const std::vector<Level>& levels() {
   static const std::vector<Level> all{
       {"sse4", {"sse4_1", "sse4_2"}},
@@ -40,7 +40,7 @@ Processor parse_processor(std::string_view cpuinfo) {
       found.maker = behind_colon(line);
     } else if (line.starts_with("model name")) {
       found.model = behind_colon(line);
-    } else if (line.starts_with("flags") || line.starts_with("Features")) {  // of ARM processors
+    } else if (line.starts_with("flags") || line.starts_with("Features")) {  // on ARM processors
       std::istringstream words(behind_colon(line));
       found.flags = {std::istream_iterator<std::string>(words), {}};
     }

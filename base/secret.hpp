@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tokens by which processes of a job know one another. Any thread.
+// Makes and compares the tokens by which processes of a job authenticate. Any thread.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace gangway {
 
-/// 256 bits of the kernel's random source, in hexadecimal. @throws EnvironmentError without any.
+/// Returns 256 random bits from the kernel, in hexadecimal. @throws EnvironmentError if it has none
 [[nodiscard]] std::string new_secret();
 
-/// Takes as long wherever the two begin to differ: how much of a guess was right stays unknown.
+/// Compares in constant time, so that the duration does not tell how much of a guess was right.
 [[nodiscard]] bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace gangway

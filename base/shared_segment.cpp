@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kAttempts = 10;  // to take over a name that was left
+constexpr int kAttempts = 10;  // to take over a dead process's name
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int error) {
   throw EnvironmentError(fmt::format(
@@ -42,8 +42,8 @@ constexpr int kAttempts = 10;  // to take over a name that was left
       path.parent_path().string()));
 }
 
-/// A file without a name, locked, of its full size and with all of its pages: a write to it cannot
-/// raise SIGBUS.
+/// Makes a file without a name: locked, with its full size and all its pages allocated, so that a
+/// write to it cannot raise SIGBUS.
 FileDescriptor make_file(const fs::path& path, std::size_t bytes) {
   FileDescriptor file(
       ::open(path.parent_path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -54,7 +54,7 @@ FileDescriptor make_file(const fs::path& path, std::size_t bytes) {
     fail(path, "locked", errno);
   }
   int error = EINTR;
-  while (error == EINTR) {  // a signal that was handled
+  while (error == EINTR) {  // a signal interrupted the call
     error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   }
   if (error == ENOSPC || error == EFBIG) {
@@ -66,11 +66,11 @@ FileDescriptor make_file(const fs::path& path, std::size_t bytes) {
   return file;
 }
 
-/// Whether there was a file of that name, without a living creator; it is gone then.
+/// Removes the file of that name if its creator is dead. @return whether it removed one
 bool remove_if_left(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  // Looked at under the lock: without a link it was removed meanwhile, and the name is another's.
+  // Check under the lock: a file without links was removed meanwhile; the name may be another's.
   return file && claim_to_remove(file) && ::fstat(file.get(), &status) == 0 &&
          S_ISREG(status.st_mode) && status.st_nlink > 0 && ::unlink(path.c_str()) == 0;
 }
@@ -101,7 +101,7 @@ SharedSegment::SharedSegment(fs::path path, std::size_t bytes)
     return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
   };
   bool named = give_name();
-  // A few attempts: a concurrent cleaner may hold the claim on what a dead process left.
+  // Try several times: a concurrent cleaner may hold the right to remove a dead process's file.
   for (int attempt = 0; !named && errno == EEXIST && attempt < kAttempts; ++attempt) {
     (void)remove_if_left(path_);
     named = give_name();
@@ -110,7 +110,7 @@ SharedSegment::SharedSegment(fs::path path, std::size_t bytes)
     return;
   }
   const int error = errno;
-  file_.reset();  // the name is not ours to remove
+  file_.reset();  // the name belongs to another process: leave it
   if (error == EEXIST) {
     throw EnvironmentError(
         fmt::format("{}: in use by a living process: two runs share one name; start this one again",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Named memory that the processes of one host share: files in /dev/shm, one a segment. Made by
-// comm/host/host_group.cpp; what a killed process has left behind is found by the worker's start
-// and by `gangway doctor`. Any thread.
+// Makes and maps named memory that processes of one host share: one /dev/shm file per segment.
+// Called by comm/host/host_group.cpp. A worker's start and `gangway doctor` remove segments that a
+// killed process left. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -30,19 +30,19 @@ struct MappedMemoryTraits {
 };
 using MappedMemory = UniqueHandle<MappedMemoryTraits>;
 
-/// Zeroed memory of this process alone, at least `bytes`. @throws EnvironmentError
+/// Returns at least `bytes` of zeroed memory, not shared. @throws EnvironmentError
 [[nodiscard]] MappedMemory map_private(std::size_t bytes);
 
-/// The name of a segment and the claim on it. The file has its full size, and its creator's claim,
-/// before it has a name, so no process sees a partial one. The claim is a lock that the kernel ends
-/// with the creator: a segment without one was left behind. That holds across pid namespaces and
-/// for reused process ids.
+/// Owns a segment's name and the claim on it. The file gets its full size and the claim before its
+/// name, so no process sees a partial segment. The claim is a lock that the kernel releases when
+/// the creator dies, so a segment without a claim was left behind. This also holds across pid
+/// namespaces and with reused process ids.
 class SharedSegment {
  public:
-  /// `bytes` of zeroes (at least one), mode 0600. A file of that name whose creator is dead is
-  /// replaced.
-  /// @throws EnvironmentError where the memory is too small (needed, free, remedy), or the name is
-  /// in use.
+  /// Makes `bytes` of zeroes (at least one), mode 0600. Replaces a file of that name whose creator
+  /// is dead.
+  /// @throws EnvironmentError if memory is short (message: needed, free, remedy), or if the name
+  /// is in use
   SharedSegment(std::filesystem::path path, std::size_t bytes);
   SharedSegment(SharedSegment&&) noexcept = default;
   SharedSegment& operator=(SharedSegment&&) = delete;
@@ -50,9 +50,9 @@ class SharedSegment {
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
 
-  /// Readable and writable; outlives this object. @throws EnvironmentError
+  /// Maps it to read and write; the mapping outlives this object. @throws EnvironmentError
   [[nodiscard]] MappedMemory map() const;
-  /// Existing mappings stay; new ones are impossible. May be called twice.
+  /// Removes the name: existing mappings stay, new ones are impossible. May be called twice.
   void remove_name() noexcept;
 
  private:
@@ -63,16 +63,15 @@ class SharedSegment {
 
 enum class SegmentAccess { kRead, kReadWrite };
 
-/// Maps the whole of an existing segment; empty where there is none of that name whose creator
-/// lives.
-/// @throws EnvironmentError where it belongs to another user or cannot be mapped.
+/// Maps an existing segment whole. Returns empty if no segment of that name has a living creator.
+/// @throws EnvironmentError if it belongs to another user or cannot be mapped
 [[nodiscard]] MappedMemory map_segment(const std::filesystem::path& path, SegmentAccess access);
 
-/// Whether there is a segment of that name, not yet mapped by all, whose creator lives.
+/// Whether a segment of that name exists (not all have mapped it yet) and its creator lives.
 [[nodiscard]] bool is_segment_in_use(const std::filesystem::path& path);
 
-/// Removes the segments in `folder` whose creator no longer lives; those of other users and of the
-/// living stay. Returns how many; a folder that cannot be read has none.
+/// Removes this user's segments in `folder` whose creator is dead. Returns their number; 0 if the
+/// folder cannot be read.
 std::size_t reap_segments(const std::filesystem::path& folder = kSharedMemoryFolder);
 
 }  // namespace gangway

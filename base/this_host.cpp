@@ -29,7 +29,7 @@ bool is_usable(const ifaddrs& entry) {
          (entry.ifa_flags & IFF_UP) != 0 && (entry.ifa_flags & IFF_LOOPBACK) == 0;
 }
 
-/// Whether one word of the list means this address.
+/// Whether `word`, an interface or subnet, contains this address.
 bool means(const std::string& word, const OwnAddress& own) {
   if (word == own.interface) {
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moments and durations. State machines never read a clock: each input carries the time at which it
-// came.
+// Types and conversions for time. State machines never read a clock: each input carries the time of
+// its arrival.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ inline double seconds(TimePoint::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// Since 1970.
+/// Returns the seconds since 1970.
 inline double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one owner of a C handle (file descriptor, communicator, stream): released once, moved-from is
-// null.
+// Owns a C handle (file descriptor, communicator, stream) and releases it once. A moved-from owner
+// is null.
 //
 // Traits: `using type`, `static type null() noexcept`, `static void release(type) noexcept`. Any
 // thread, one owner.
@@ -29,7 +29,7 @@ class UniqueHandle {
   UniqueHandle& operator=(const UniqueHandle&) = delete;
   ~UniqueHandle() { reset(); }
 
-  /// The borrowed handle; null() when empty.
+  /// Returns the handle without giving it up; null() if empty.
   [[nodiscard]] Handle get() const noexcept { return handle_; }
   [[nodiscard]] explicit operator bool() const noexcept { return handle_ != Traits::null(); }
   /// Gives the handle up without releasing it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes as people read them.
+// Units of bytes for display.
 #pragma once
 
 namespace gangway {

@@ -10,12 +10,12 @@ namespace gangway {
 namespace {
 
 constexpr std::uint32_t kSignBit = 0x80000000U;
-/// Below the exponent and the first two bits of the significand: four cells an octave.
+/// Bits below the exponent and the significand's first two bits, which give four cells per octave.
 constexpr std::uint32_t kBitsBelowCell = 21;
 constexpr int kExponentBias = 127;
 constexpr int kFirstCell = 4 * (kExponentBias + Histogram::kLowestOctave);
 
-/// Where the bucket `index` (from 0, outwards) of the positive side begins.
+/// Returns the lower limit of bucket `index` (0 is nearest to zero) of the positive side.
 double edge(int index) {
   const auto bits = static_cast<std::uint32_t>(kFirstCell + index) << kBitsBelowCell;
   return std::bit_cast<float>(bits);
@@ -26,7 +26,7 @@ double edge(int index) {
 int Histogram::bucket_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const int cell = static_cast<int>((bits & ~kSignBit) >> kBitsBelowCell) - kFirstCell;
-  // From 1 outwards; 0: too small for a side.
+  // Index away from zero, from 1; 0: the bucket for small magnitudes.
   const int outwards = std::clamp(cell + 1, 0, kBucketsPerSide);
   return (bits & kSignBit) != 0 ? kBucketsPerSide - outwards : kBucketsPerSide + outwards;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How often values come to lie where, by buckets that are the same everywhere, so that counts of
-// parts add up to those of the whole. Workers count, the coordinator adds and writes. Pure; one
-// thread at a time.
+// Counts values in fixed buckets, equal on all workers, so that workers' histograms can be added.
+// Workers count; the coordinator adds the counts and writes them. Pure; one thread at a time.
 #pragma once
 
 #include <array>
@@ -12,11 +11,11 @@
 
 namespace gangway {
 
-/// A histogram that travels: only what is in it.
+/// A histogram as a message carries it: without empty buckets.
 struct HistogramCounts {
-  std::vector<int> buckets;          ///< those that are not empty, ascending
-  std::vector<std::int64_t> counts;  ///< of each of them
-  double least = 0.0;                ///< of the values counted; both 0 where there are none
+  std::vector<int> buckets;          ///< indices of the buckets that are not empty, ascending
+  std::vector<std::int64_t> counts;  ///< values in each bucket of `buckets`
+  double least = 0.0;                ///< least value counted; 0 if there is none, like `most`
   double most = 0.0;
   double sum = 0.0;
   double sum_of_squares = 0.0;
@@ -26,8 +25,8 @@ struct HistogramCounts {
   bool operator==(const HistogramCounts&) const = default;
 };
 
-/// Four buckets an octave from 2^-40 to 2^40 on either side, and one between for what is smaller.
-/// What is larger, infinities too, is in the outermost ones; NaNs are not counted.
+/// Has four buckets per octave from 2^-40 to 2^40 for either sign, and one for smaller magnitudes.
+/// The outermost buckets also count larger values and infinities. NaNs are not counted.
 class Histogram {
  public:
   static constexpr int kLowestOctave = -40;
@@ -39,9 +38,9 @@ class Histogram {
   void add(const HistogramCounts& more);
   [[nodiscard]] HistogramCounts counts() const;
 
-  /// Of a number that is not a NaN.
+  /// Returns the bucket's index. @pre `value` is not a NaN
   [[nodiscard]] static int bucket_of(float value);
-  /// Where `bucket` ends, and the next one begins.
+  /// Returns the value at which `bucket` ends and the next bucket begins.
   [[nodiscard]] static double upper_limit(int bucket);
 
  private:

@@ -6,7 +6,7 @@
 
 namespace gangway {
 
-/// Of an even number of values, the mean of the two in the middle; 0 of none.
+/// Returns the median: the mean of the middle two if their number is even; 0 if there is none.
 [[nodiscard]] inline double median_of(std::vector<double> values) {
   if (values.empty()) {
     return 0.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A value of each of many, and the least and the greatest of them without a look at all. Pure.
+// Holds one value per index, and finds the least and the greatest without a scan. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-/// @tparam T  values of which few are different at a time, as of steps that all come to
+/// @tparam T  a value of which few distinct ones occur at a time, such as each worker's step
 template <typename T>
 class Standings {
  public:
@@ -24,7 +24,7 @@ class Standings {
     held = value;
   }
   [[nodiscard]] const T& operator[](std::size_t index) const { return values_.at(index); }
-  /// @pre there is one
+  /// @pre the count is not 0; the same for greatest()
   [[nodiscard]] const T& least() const { return counts_.begin()->first; }
   [[nodiscard]] const T& greatest() const { return counts_.rbegin()->first; }
 

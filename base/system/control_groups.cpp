@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that is one number; nothing: there is none, or it says "max".
+/// Returns the number in a file; nothing if the file is missing or says "max".
 std::optional<std::uint64_t> number_in(const fs::path& file) {
   std::uint64_t number = 0;
   return std::ifstream(file) >> number ? std::optional(number) : std::nullopt;
 }
 
-/// The sum of what stands behind these words in a file of words and numbers.
+/// Returns the sum of the numbers after these words, in a file of words and numbers.
 std::uint64_t sum_in(const fs::path& file, std::initializer_list<std::string_view> names) {
   std::ifstream lines(file);
   std::uint64_t sum = 0;
@@ -32,7 +32,7 @@ std::uint64_t sum_in(const fs::path& file, std::initializer_list<std::string_vie
   return sum;
 }
 
-/// What the kernel would give back before anybody runs out: pages of files.
+/// Returns use and limit of a group. Use excludes pages of files, which the kernel can free.
 MemoryLimit limit_of(const fs::path& group) {
   MemoryLimit limit{.of = "control group"};
   if (const auto most = number_in(group / "memory.max")) {
@@ -44,7 +44,7 @@ MemoryLimit limit_of(const fs::path& group) {
     const std::uint64_t files =
         sum_in(group / "memory.stat", {"total_inactive_file", "total_active_file"});
     const std::uint64_t used = number_in(group / "memory.usage_in_bytes").value_or(0);
-    limit.limit_bytes = *old;  // of a group without one some 2^63
+    limit.limit_bytes = *old;  // about 2^63 in a group without a limit
     limit.used_bytes = used - std::min(used, files);
   }
   return limit;
@@ -76,7 +76,7 @@ std::vector<fs::path> control_groups(const fs::path& root, std::string_view grou
     if (second == line.npos) {
       continue;
     }
-    // Version 1 names what a hierarchy controls: "cpu" or "cpu,cpuacct".
+    // Version 1 lists the controllers of each hierarchy: "cpu" or "cpu,cpuacct".
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     if (!controllers.empty() && controllers.substr(0, controllers.find(',')) != controller) {
       continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the control groups that this process is in allow it, of both versions of them: folders of
-// files that the kernel fills. Any thread.
+// Reads the limits that this process's control groups (version 1 or 2) set on CPU and memory. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace gangway {
 
 inline constexpr const char* kControlGroups = "/sys/fs/cgroup";
 
-/// What /proc/self/cgroup says.
+/// Returns the text of /proc/self/cgroup.
 [[nodiscard]] std::string own_groups();
 
-/// The folders of a process's group and of all above it, for one controller: its own first.
-/// @param root    where control groups are mounted: kControlGroups
+/// Returns the folders of a process's group and its ancestors, for one controller: its own first.
+/// @param root    the folder in which control groups are mounted: kControlGroups
 /// @param groups  own_groups(). @param controller  "cpu", "memory"
 [[nodiscard]] std::vector<std::filesystem::path> control_groups(const std::filesystem::path& root,
                                                                 std::string_view groups,
@@ -28,17 +28,17 @@ struct QuotaPeriods {
   std::uint64_t all = 0;
   std::uint64_t throttled = 0;  ///< in which a thread waited because the quota was used up
 };
-/// Of the group whose quota was used up most often; none: 0.
+/// Returns the periods of the group that was throttled most often; zeroes if no group has a quota.
 [[nodiscard]] QuotaPeriods quota_periods(const std::vector<std::filesystem::path>& groups);
 
 struct MemoryLimit {
-  std::uint64_t used_bytes = 0;   ///< without what the kernel only keeps of files
-  std::uint64_t limit_bytes = 0;  ///< 0: there is none
+  std::uint64_t used_bytes = 0;   ///< without the kernel's page cache of files
+  std::uint64_t limit_bytes = 0;  ///< 0: no limit
   std::string of;                 ///< "control group" or "host"
-  /// Used, of the limit; 0 without one.
+  /// Returns used_bytes / limit_bytes; 0 without a limit.
   [[nodiscard]] double share() const;
 };
-/// Of the host and the groups, the one of which the greatest share is used.
+/// Returns the limit, of the host or of a group, of which the greatest share is used.
 /// @param meminfo  /proc/meminfo
 [[nodiscard]] MemoryLimit narrowest_limit(const std::vector<std::filesystem::path>& groups,
                                           const std::filesystem::path& meminfo);

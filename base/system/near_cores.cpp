@@ -12,7 +12,7 @@
 namespace gangway {
 namespace {
 
-/// Of a list as "0-27,56-83"; none where it is none.
+/// Parses a list such as "0-27,56-83"; returns no cores if it is no list.
 cpu_set_t cores_in(const std::string& list) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -38,14 +38,14 @@ cpu_set_t cores_in(const std::string& list) {
 
 std::string stay_near(const std::filesystem::path& devices, const std::string& address) {
   std::string name;
-  for (const char character : address) {  // CUDA has its digits in capitals
+  for (const char character : address) {  // CUDA writes the digits in capitals
     name += static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
   }
   std::ifstream file(devices / name / "local_cpulist");
   std::string list;
   (void)std::getline(file, list);
   const cpu_set_t near = cores_in(list);
-  (void)usable_cores();  // which remembers what this process was given
+  (void)usable_cores();  // stores the affinity mask before it changes here
   cpu_set_t given;
   CPU_ZERO(&given);
   if (::sched_getaffinity(0, sizeof given, &given) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cores that are near a device of the PCI bus, on machines with several sockets: what they read
-// for it and copy to it need not cross from one socket to the other. Any thread.
+// Binds a thread to the cores near a PCI device. The device's data then need not cross between the
+// machine's sockets. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,14 @@
 
 namespace gangway {
 
-/// Where Linux lists devices by their address.
+/// The folder in which Linux lists PCI devices by address.
 inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
 
-/// Keeps the calling thread, and those that it begins from now on, on the cores near a device.
-/// Memory that they touch first then lies there, too. What usable_cores() said before, it says
-/// still.
+/// Binds the calling thread, and threads that it starts later, to the cores near a device. Memory
+/// that they touch first lies near it, too. Does not change the result of usable_cores().
 /// @param address  "0000:1b:00.0"
-/// @return these cores, as "0-27,56-83"; empty: no usable core is nearer than the others, or the
-/// kernel does not say
+/// @return the near cores, as "0-27,56-83"; empty: no usable core is nearer than the others, or
+/// the kernel does not report it
 std::string stay_near(const std::filesystem::path& devices, const std::string& address);
 
 }  // namespace gangway

@@ -8,8 +8,8 @@
 namespace gangway {
 namespace {
 
-// Some containers allow a billion, and there are programs (a shell's, Open MPI's) that close all
-// that they might have: more than a million none of ours needs.
+// Upper bound, because some containers allow a billion, and some programs (shells, Open MPI) close
+// every possible descriptor. Gangway needs fewer than a million.
 constexpr rlim_t kMost = 1'048'576;
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How many files a process may have open. Called by the mains, before anything else.
+// Raises the number of files that this process may open. Called first by every main().
 #pragma once
 
 namespace gangway {
 
-/// As many as the administrator allows (the hard limit of RLIMIT_NOFILE): a coordinator has a
-/// lifeline and Open MPI's sockets for each worker, and the usual soft limit of 1,024 ends at some
-/// 500 of them. Children inherit it. Nothing where that is refused: what runs out says so.
+/// Raises the soft limit of RLIMIT_NOFILE to the hard limit. A coordinator needs a lifeline and
+/// Open MPI's sockets for each worker; the usual limit of 1,024 suffices for some 500 workers.
+/// Children inherit the limit. A refusal is ignored: an open() that fails later reports it.
 void raise_open_files() noexcept;
 
 }  // namespace gangway

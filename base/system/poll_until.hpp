@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waits for what wakes no waiter: a file's lock, another process's file, a library's request.
+// Polls a condition that wakes no waiter: a file lock, another process's file, a library's request.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace gangway {
 
-/// Asks `done` at once, and after each `interval`, until it is true or `patience` has passed.
-/// Sleeps between; any thread. @return the last answer
+/// Calls `done` at once, and then after each `interval`, until it returns true or `patience` has
+/// passed. Sleeps between calls. Any thread. @return the last result of `done`
 template <typename Predicate>
 [[nodiscard]] bool poll_until(std::chrono::nanoseconds patience, std::chrono::nanoseconds interval,
                               Predicate done) {

@@ -9,7 +9,7 @@
 namespace gangway {
 
 pid_t start_child(const ChildStart& start) {
-  // Made here: between fork and exec of a process with threads nothing may allocate.
+  // Built before fork: in a process with threads, nothing may allocate between fork and exec.
   std::vector<char*> arguments;
   for (const std::string& word : start.words) {
     arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not write
@@ -29,7 +29,7 @@ pid_t start_child(const ChildStart& start) {
     (void)::nice(start.niceness);
   }
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  (void)::dup2(nothing, STDIN_FILENO);  // of a group that reads the terminal all would be stopped
+  (void)::dup2(nothing, STDIN_FILENO);  // reading the terminal would stop the whole group
   (void)::dup2(start.output, STDOUT_FILENO);
   (void)::dup2(start.errors, STDERR_FILENO);
   if (!start.keeps_descriptors) {

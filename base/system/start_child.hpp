@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A command as a child process. Any thread; waits for nothing.
+// Starts a command as a child process. Any thread; does not wait for the child.
 #pragma once
 
 #include <csignal>
@@ -10,22 +10,22 @@
 
 namespace gangway {
 
-/// How a command begins.
+/// Settings of a child process.
 struct ChildStart {
-  std::vector<std::string> words;  ///< a program, by its path or found on the PATH; its arguments
-  int output = STDOUT_FILENO;      ///< descriptors of its standard streams; its input is empty
+  std::vector<std::string> words;  ///< program (a path, or a name on the PATH) and its arguments
+  int output = STDOUT_FILENO;      ///< descriptor for its standard output; its input is empty
   int errors = STDERR_FILENO;
-  int signal_of_orphans = SIGTERM;    ///< which it gets when this thread ends
-  const sigset_t* signals = nullptr;  ///< that are blocked; none given: as in this thread
-  int niceness = 0;                   ///< added to this process's
-  bool keeps_descriptors = true;      ///< those that are not closed on exec
+  int signal_of_orphans = SIGTERM;    ///< the child gets this signal when the calling thread ends
+  const sigset_t* signals = nullptr;  ///< signals the child blocks; null: as the calling thread
+  int niceness = 0;                   ///< added to the niceness of this process
+  bool keeps_descriptors = true;      ///< the child inherits descriptors without close-on-exec
 };
 
 /// The exit code of a child whose program was not found.
 inline constexpr int kProgramNotFound = 127;
 
-/// Starts it in a process group of its own: Ctrl-C at the terminal does not reach it.
-/// @return its process; -1 with errno: there is none
+/// Starts the command in its own process group, so that Ctrl-C at the terminal does not reach it.
+/// @return its process id; -1 with errno if it could not be started
 [[nodiscard]] pid_t start_child(const ChildStart& start);
 
 }  // namespace gangway

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where a thread's time goes: at every moment it is in one of several parts, and its time is
-// charged to that one, so that the parts add up to all of it by construction. A switch reads the
-// clock once. The ledger is the thread's, as a profiler's ranges are: code that switches parts
-// names no ledger.
+// Accounts for a thread's time: charges every moment to exactly one part, so that the parts always
+// add up to the total. A switch between parts reads the clock once. A ledger is thread-local:
+// PartScope finds it, so code that switches parts names no ledger.
 #pragma once
 
 #include <array>
@@ -13,7 +12,7 @@
 
 namespace gangway {
 
-/// Hears of each switch of a ledger. Its thread.
+/// Receives each switch of a ledger, on the ledger's thread.
 class PartListener {
  public:
   virtual ~PartListener() = default;
@@ -31,12 +30,12 @@ class TimeLedger {
   TimeLedger(const TimeLedger&) = delete;
   TimeLedger& operator=(const TimeLedger&) = delete;
 
-  /// Is the calling thread's from now on, which is in `part`.
+  /// Becomes the ledger of the calling thread, which is in `part` from now on.
   void begin(std::size_t part);
-  /// The calling thread's; null: none is kept.
+  /// Returns the calling thread's ledger; null: it has none.
   [[nodiscard]] static TimeLedger* of_this_thread();
 
-  /// The thread goes over to `part`. @return the part that it was in. Its thread.
+  /// Switches to `part`. Ledger's thread only. @return the part before
   std::size_t enter(std::size_t part) {
     charge();
     const std::size_t former = part_.load(std::memory_order_relaxed);
@@ -46,12 +45,12 @@ class TimeLedger {
     }
     return former;
   }
-  /// Sets the listener to switches; null: none. Its thread.
+  /// Sets the listener to switches; null: none. Ledger's thread only.
   void tell(PartListener* listener) { listener_ = listener; }
-  /// So much of what was charged to `from` belongs to `to`. Its thread.
+  /// Moves `nanoseconds` of charged time from part `from` to part `to`. Ledger's thread only.
   void move(std::size_t from, std::size_t to, std::int64_t nanoseconds);
-  /// Charged so far, the stretch under way included. Any thread; another than its own may see a
-  /// switch half done, and be off by as long as that takes.
+  /// Returns the time charged so far, by part, with the current stretch. Any thread. On another
+  /// thread than the ledger's, a switch under way may shift the result by its duration.
   [[nodiscard]] Nanoseconds read() const;
 
  private:
@@ -61,7 +60,7 @@ class TimeLedger {
     add(part_.load(std::memory_order_relaxed), time - since_.load(std::memory_order_relaxed));
     since_.store(time, std::memory_order_relaxed);
   }
-  /// One thread writes: no read-modify-write is needed.
+  /// Needs no read-modify-write, because only the ledger's thread writes.
   void add(std::size_t part, std::int64_t nanoseconds) {
     charged_[part].store(charged_[part].load(std::memory_order_relaxed) + nanoseconds,
                          std::memory_order_relaxed);
@@ -73,7 +72,7 @@ class TimeLedger {
   PartListener* listener_ = nullptr;
 };
 
-/// The calling thread is in `part` until the end of the scope.
+/// Charges the calling thread's time to `part` until the end of the scope.
 class PartScope {
  public:
   explicit PartScope(std::size_t part) : ledger_(TimeLedger::of_this_thread()) {

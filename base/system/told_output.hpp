@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether what a program said has arrived, for the end of its main().
+// Checks that standard output was written whole. Called at the end of a main().
 #pragma once
 
 #include <cstdio>
@@ -11,9 +11,9 @@
 
 namespace gangway {
 
-/// For a program that has done what it was asked for. A reader that has gone, or was never there,
-/// wants no more. @throws EnvironmentError where standard output is a file or a device that has not
-/// taken all of it
+/// Flushes standard output and checks it. Ignores a pipe whose reader has gone, because that reader
+/// wants no more. @throws EnvironmentError if standard output is a file or device that did not take
+/// all output
 inline void require_output_taken() {
   std::cout.flush();
   const bool is_taken = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
@@ -24,8 +24,8 @@ inline void require_output_taken() {
   }
 }
 
-/// What a program has said so far was not what it was asked for: a training's lines are not its
-/// result.
+/// Forgets write errors so far. For a program whose output is not its result, such as a training's
+/// log lines.
 inline void forget_lost_output() {
   std::clearerr(stdout);
   std::cout.clear();

@@ -21,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel follows, path_resolution(7)
+constexpr int kMostLinks = 40;  // the kernel's limit, path_resolution(7)
 
-/// The caller's private group, as many systems give one to each user, and its files with a umask of
-/// 002: named like the user, with no other member.
+/// Whether `group` is the caller's private group: named like the user, without other members. Many
+/// systems give one to each user, with a umask of 002.
 bool is_own_group(gid_t group) {
   std::array<char, 16'384> user_text{};
   std::array<char, 16'384> group_text{};
@@ -52,8 +52,8 @@ std::string complaint_about(const fs::path& place, const struct stat& status) {
   if (S_ISLNK(status.st_mode)) {  // a link's mode has no meaning: the folder's owner may replace it
     return {};
   }
-  // In a sticky folder others can make files, but not replace the next part of the path, whose
-  // owner is looked at too.
+  // In a sticky folder others can make files, but cannot replace the next part of the path. The
+  // loop checks that part's owner, too.
   const bool is_shared_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
   const bool is_for_all = (status.st_mode & S_IWOTH) != 0;
   const bool is_for_group = (status.st_mode & S_IWGRP) != 0 && !is_own_group(status.st_gid);
@@ -74,14 +74,14 @@ std::string why_not_trusted(const fs::path& path) {
   for (int links = 0; !rest.empty();) {
     const fs::path part = rest.front();
     rest.pop_front();
-    if (part == "..") {  // of a real folder: links before it are resolved
+    if (part == "..") {  // `place` is a real folder: earlier links are resolved
       place = place.parent_path();
       continue;
     }
     const fs::path next = part == "." || part.empty() ? place : place / part;
     struct stat status {};
     if (::lstat(next.c_str(), &status) != 0) {
-      // In a folder of the caller's no other user can make it before it is opened.
+      // A missing file is fine if only the caller can make files in `place`.
       return errno == ENOENT && !is_shared
                  ? std::string()
                  : fmt::format("{} cannot be looked at ({})", next.string(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The one rule of trust (SECURITY.md): a file whose code this process is about to run (a user's
-// library, TorchScript), and a file or folder that names such code, belong to the caller or root,
-// and no other user can write or replace them. Every program checks where code is named, and again
-// where it is loaded. Any thread.
+// Checks the rule of trust (SECURITY.md). Code to run (a user's library, TorchScript), and files
+// and folders that name it, must belong to the caller or root. No other user may be able to write
+// or replace them. Every program checks when it reads the name of code, and again when it loads
+// the code. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace gangway {
 
-/// Set for all of a command's programs by its --trust: no file is looked at.
+/// --trust sets this variable for all programs of a command; then no file is checked.
 inline constexpr const char* kTrustVariable = "GANGWAY_TRUST";
 
-/// Why another user could change what lies at `path`, in words that begin with the place; empty:
-/// only the caller and root can, from now on. So call it before the file is read. Links are
-/// followed, and their owners count; a path that cannot be read is not trusted.
+/// Returns why another user could change the file at `path`; the text begins with the place.
+/// Returns empty if only the caller and root can, from now on; so call it before reading the file.
+/// Follows links and checks their owners. Does not trust a path that cannot be read.
 [[nodiscard]] std::string why_not_trusted(const std::filesystem::path& path);
 
-/// @throws ConfigError of one line: place, owner or mode, and the remedy --trust; nothing where
-/// there is no such file and no other user can make it: the caller says so
+/// Throws unless `path` is trusted. Accepts a missing file that no other user can make; the caller
+/// reports it. @throws ConfigError in one line: place, owner or mode, and the remedy --trust
 void require_trusted(const std::filesystem::path& path);
 
 }  // namespace gangway

@@ -16,11 +16,11 @@ namespace fs = std::filesystem;
 
 constexpr int kMostReadingThreads = 8;
 
-/// Cores that the quota of one group allows; 0: any number.
+/// Returns the cores that the quota of one group allows; 0: any number.
 double quota_of(const fs::path& group) {
   double quota = 0.0;
   double period = 0.0;
-  // Version 2: "QUOTA PERIOD", or "max PERIOD", which is no number.
+  // Version 2: "QUOTA PERIOD", or "max PERIOD", which does not parse as a number.
   if (std::ifstream both(group / "cpu.max"); both >> quota >> period && period > 0.0) {
     return quota / period;
   }

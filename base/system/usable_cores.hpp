@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many cores this process may keep busy: what its affinity mask and the quotas of its control
-// groups allow. Asked where threads are started; any thread.
+// Counts the cores that this process may use, by its affinity mask and its control groups' quotas.
+// Called where threads are started; any thread.
 #pragma once
 
 #include <filesystem>
@@ -8,18 +8,18 @@
 
 namespace gangway {
 
-/// At least 1. As it was when it was asked first: threads that were bound to fewer since do not
-/// count (base/system/near_cores.hpp).
+/// Returns the number of usable cores, at least 1. Reads the affinity mask at the first call only,
+/// because near_cores.hpp later binds threads to fewer cores.
 [[nodiscard]] int usable_cores();
 
-/// Cores that the quotas of a control group and of all above it allow, rounded up; 0: any number.
-/// @param root   where control groups are mounted: /sys/fs/cgroup
-/// @param groups  what /proc/self/cgroup says
+/// Returns the cores that the quotas of a control group and its ancestors allow, rounded up; 0: any
+/// number.
+/// @param root  folder of mounted control groups: /sys/fs/cgroup. @param groups  own_groups()
 [[nodiscard]] int quota_cores(const std::filesystem::path& root, std::string_view groups);
 
-/// Threads that read data in a process beside which as many others like it use the same cores.
-/// @param processes  all of them. @param busy  threads of each that do something else
-/// @return from 1 to 8
+/// Returns how many threads a process should use to read data, 1 to 8.
+/// @param processes  processes that share the cores, this one included
+/// @param busy  threads of each process that do other work
 [[nodiscard]] int reading_threads(int processes, int busy);
 
 }  // namespace gangway

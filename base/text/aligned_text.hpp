@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cells in columns, as lines of text: what tables and lists for people are printed with. Pure.
+// Formats cells as aligned columns of text, for printed tables and lists. Pure.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@ namespace gangway {
 
 enum class Align { kLeft, kRight };
 
-/// A line a row, columns as wide as their widest cell and two spaces apart, no spaces at the ends
-/// of lines. Columns that `alignment` does not reach go to the left.
-/// @pre all rows have as many cells
+/// Returns one line per row. Columns are as wide as their widest cell and two spaces apart; lines
+/// have no trailing spaces. Columns beyond `alignment` are left-aligned.
+/// @pre all rows have the same number of cells
 [[nodiscard]] std::string aligned_text(const std::vector<std::vector<std::string>>& rows,
                                        const std::vector<Align>& alignment);
 

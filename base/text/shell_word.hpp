@@ -6,7 +6,7 @@
 
 namespace gangway {
 
-/// As a shell reads it back: in quotes where it needs them.
+/// Returns `word` as a shell reads it back, quoted only if needed.
 [[nodiscard]] std::string shell_word(const std::string& word);
 
 }  // namespace gangway

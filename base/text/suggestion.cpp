@@ -7,22 +7,22 @@
 namespace gangway {
 namespace {
 
-/// Longer input is no typo, and the distance costs the product of the lengths.
+/// Longer words get no suggestion: they are no typos, and a distance costs the product of lengths.
 constexpr std::size_t kLongestWord = 64;
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
 
-/// Two typos, but fewer in short words: `foo` is not a misspelt `lr`.
+/// Returns the typos allowed in `word`: two, fewer in short words (`foo` is no misspelt `lr`).
 int tolerated_distance(std::string_view word) {
   return word.size() >= 5 ? 2 : word.size() >= 3 ? 1 : 0;
 }
 
-/// Distances below a limit. A word is held against a hundred keys, and nearly all are far from it:
-/// so only cells within `limit` of the diagonal are looked at, and no more rows than it takes to
-/// see that it is passed.
+/// Computes edit distances up to a limit. A word is compared with a hundred keys, nearly all far
+/// from it. So it visits only cells within `limit` of the diagonal. It stops at the first row that
+/// shows that the limit is passed.
 class BoundedDistance {
  public:
-  /// The distance, or `limit` if it is that or more.
+  /// Returns the distance, or `limit` if it is at least that.
   int operator()(std::string_view a, std::string_view b, int limit) {
     const int height = static_cast<int>(a.size());
     const int width = static_cast<int>(b.size());
@@ -31,8 +31,8 @@ class BoundedDistance {
     }
     begin(width, limit);
     for (int i = 1; i <= height; ++i) {
-      // What a swap takes from two rows above is less than `limit` only if this row has a cell that
-      // is: its replacement costs as much.
+      // A swap in the next row reads the row before this one. If it costs less than `limit`, a cell
+      // of this row does, too, because a replacement costs as much.
       if (fill_row(a, b, i, limit) >= limit) {
         return limit;
       }
@@ -53,7 +53,7 @@ class BoundedDistance {
     }
   }
 
-  /// Row `i` of the table, into row_, from the two above. Returns its least cell.
+  /// Computes row `i` of the table into row_ from the two rows above. Returns its least cell.
   int fill_row(std::string_view a, std::string_view b, int i, int limit) {
     const int width = static_cast<int>(b.size());
     const int first = std::max(1, i - limit + 1);
@@ -81,7 +81,7 @@ class BoundedDistance {
   std::vector<int> row_;
 };
 
-/// The first of `known` whose `part_of` is nearest to `word`; null if none is near.
+/// Returns the first of `known` whose `part_of` is nearest to `word`; null if none is near.
 const std::string* nearest(std::string_view word, const std::vector<std::string>& known,
                            std::string_view (*part_of)(std::string_view)) {
   if (word.size() > kLongestWord) {
@@ -119,7 +119,7 @@ std::optional<std::string> nearest_path(std::string_view path,
   if (const std::string* const found = nearest(path, known, whole)) {
     return *found;
   }
-  // Among keys of one name the one in the same section, else the first.
+  // Among keys of the same name, prefer the key in the same section, else the first.
   const std::string* const first = nearest(last_part(path), known, last_part);
   if (first == nullptr) {
     return std::nullopt;

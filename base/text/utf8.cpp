@@ -13,7 +13,7 @@ struct LeadByte {
   unsigned char first;
   unsigned char last;
   std::size_t length;
-  unsigned char second_low;  // the second byte's range; all later ones are 80..BF
+  unsigned char second_low;  // range of the second byte; all later bytes are 80..BF
   unsigned char second_high;
 };
 
@@ -28,7 +28,7 @@ constexpr std::array<LeadByte, 9> kLeadBytes = {{{0x00, 0x7F, 1, 0x80, 0xBF},
                                                  {0xF1, 0xF3, 4, 0x80, 0xBF},
                                                  {0xF4, 0xF4, 4, 0x80, 0x8F}}};
 
-/// Bytes of the well-formed character at `at`; 0 if there is none.
+/// Returns the length in bytes of the well-formed character at `at`; 0 if there is none.
 std::size_t character_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };
   for (const LeadByte& lead : kLeadBytes) {
@@ -66,8 +66,8 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
 
 namespace {
 
-/// Characters that a terminal obeys and bytes that are no UTF-8 become '?'.
-/// @param kept  control characters that stay. @param most  bytes; then it ends in "..."
+/// Replaces control characters and bytes that are not UTF-8 by '?'.
+/// @param kept  control characters that stay. @param most  bytes; longer text ends in "..."
 std::string without_controls(std::string_view text, std::string_view kept, std::size_t most) {
   std::string result;
   std::size_t at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that comes from outside: is it UTF-8, and how is it shown in a message. Pure.
+// Checks text from outside for UTF-8, and makes it safe to print in a message. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace gangway {
 
-/// Offset of the first byte that is not well-formed UTF-8 (Unicode 15, table 3-7), or nothing.
+/// Returns the offset of the first byte that is not well-formed UTF-8 (Unicode 15, table 3-7).
 [[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
-/// `text` fit for one line of a message: control characters and bytes that are not UTF-8 become
-/// '?', and what is longer than 60 bytes ends in "...".
+/// Returns `text` for one line of a message. Control characters and bytes that are not UTF-8 become
+/// '?'. Text of over 60 bytes is cut and ends in "...".
 [[nodiscard]] std::string shown(std::string_view text);
 
-/// The same of lines, whatever their length: what another user's run says must not steer the
-/// terminal.
+/// Like shown(), for several lines of any length. Another user's run must not control the terminal
+/// by what it prints.
 [[nodiscard]] std::string plain(std::string_view text);
 
 }  // namespace gangway

@@ -18,10 +18,10 @@ namespace {
 using DecisionJson = nlohmann::ordered_json;
 
 constexpr std::size_t kDecisionsLimitBytes = std::size_t{64} << 20U;
-// A manifest takes 4,096 bytes of details, and JSON doubles some of them.
+// A manifest allows 4,096 bytes of details, and JSON escapes double some bytes.
 constexpr std::size_t kLongestWhy = 1024;
 
-/// One line that a manifest takes: control characters become blanks.
+/// Returns `text` as one line for a manifest: replaces control characters by blanks.
 std::string plain(std::string text) {
   if (text.size() > kLongestWhy) {
     text.resize(kLongestWhy);

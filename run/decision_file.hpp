@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Decisions as text: a line of JSON each in the run's decisions.jsonl, and the details of an event
-// in a checkpoint's manifest. Written by the coordinator under the run's lock, before anything
-// follows of a decision; read by anybody.
+// Writes and reads decisions. Each is a line of JSON in the run's decisions.jsonl, and the details
+// of an event in a checkpoint's manifest. The coordinator writes a decision under the run's lock,
+// before it acts on it; any program may read it.
 #pragma once
 
 #include <filesystem>
@@ -13,20 +13,20 @@
 
 namespace gangway {
 
-/// In the run directory.
+/// File name in the run directory.
 inline constexpr std::string_view kDecisionsFile = "decisions.jsonl";
 
-/// All but the step and the kind, as JSON in one line. "why" is cut where it is very long.
+/// Returns all of a decision but step and kind, as one line of JSON. Cuts a very long "why".
 [[nodiscard]] std::string decision_detail(const Decision& decision);
-/// What decision_detail has made, of an event with this step and kind; nothing where it cannot be.
+/// Parses the result of decision_detail for this step and kind; nothing if it is not valid.
 [[nodiscard]] std::optional<Decision> parse_decision(std::int64_t step, std::string_view kind,
                                                      const std::string& detail);
 
-/// In the order in which they were decided; nothing where there is no file.
-/// @throws CheckpointError for one that is damaged: file, line and remedy
+/// Returns the decisions in their order; nothing if there is no file.
+/// @throws CheckpointError for a damaged decision: file, line and remedy
 [[nodiscard]] std::optional<Decisions> read_decisions(const std::filesystem::path& run);
 
-/// From its return on they are on the disk. @throws EnvironmentError
+/// Writes the decisions; they are on the disk when this returns. @throws EnvironmentError
 void write_decisions(const std::filesystem::path& run, const Decisions& decisions);
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rate of a network link as people and `tc` write it. Pure.
+// Parses the rate of a network link in the notation of `tc`. Pure.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace gangway {
 
-/// "1gbit", "100mbit", "64kbit" (powers of ten): bytes a second. @throws ConfigError
+/// Returns bytes per second for "1gbit", "100mbit", "64kbit" (powers of ten). @throws ConfigError
 [[nodiscard]] inline double parse_line_rate(const std::string& text) {
   constexpr double kBitsInByte = 8.0;
   constexpr std::array<std::pair<std::string_view, double>, 3> kUnits{

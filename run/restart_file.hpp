@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The losses after which `gangway run` has started a job again, or has given it up: a line of JSON
-// each in the run's restarts.jsonl. None of it changes a number of the training. Written by
-// `gangway run` between two starts; read by the next start's coordinator, and by anybody.
+// Records each loss after which `gangway run` restarted a job or gave it up: a line of JSON in the
+// run's restarts.jsonl. The file changes no number of the training. `gangway run` writes it between
+// two starts; the next start's coordinator and any other program may read it.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@
 
 namespace gangway {
 
-/// In the run directory.
+/// File name in the run directory.
 inline constexpr std::string_view kRestartsFile = "restarts.jsonl";
 
 struct Restart {
-  double unix_seconds = 0;            ///< when all that was left of the lost start had ended
+  double unix_seconds = 0;            ///< time at which the lost start's last process had ended
   std::int64_t start = 0;             ///< number of the lost start
-  std::optional<std::int64_t> begun;  ///< step that it had begun at; nothing: it never began
+  std::optional<std::int64_t> begun;  ///< step that it began at; nothing: it never began
   double ran_seconds = 0;             ///< from its launch to its end
   std::string why;                    ///< one line: the rank or host that was lost
-  std::string host;  ///< where, as the hostfile calls it; empty: this one, or unknown
-  std::vector<std::string> left_out;  ///< hosts that the next start goes on without
-  int workers = 0;                    ///< of the next start; 0: there is none
-  std::string answer;                 ///< one line: what was done
+  std::string host;  ///< the loss's host, as the hostfile names it; empty: this host, or unknown
+  std::vector<std::string> left_out;  ///< hosts that the next start does not use
+  int workers = 0;                    ///< workers of the next start; 0: no next start
+  std::string answer;                 ///< one line: the action taken
   bool operator==(const Restart&) const = default;
 };
 
 using Restarts = std::vector<Restart>;
 
-/// In the order in which they came; what is damaged is left out.
-/// @throws EnvironmentError where the file cannot be read
+/// Returns the losses in their order; skips damaged lines.
+/// @throws EnvironmentError if the file cannot be read
 [[nodiscard]] Restarts read_restarts(const std::filesystem::path& run);
 
-/// From its return on it is on the disk. @throws EnvironmentError
+/// Appends a loss; it is on the disk when this returns. @throws EnvironmentError
 void append_restart(const std::filesystem::path& run, const Restart& restart);
 
 }  // namespace gangway

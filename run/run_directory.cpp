@@ -25,9 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kNumberDigits = 5;  // at least: the 100,000th run has six
+constexpr std::size_t kNumberDigits = 5;  // at least; the 100,000th run has six
 
-/// The parts of `00003-NAME`.
+/// A directory's name `00003-NAME`, split.
 struct NumberedName {
   std::int64_t number = 0;
   std::string name;
@@ -79,14 +79,14 @@ void make_folders(const fs::path& path) {
   }
 }
 
-/// One chooser of a user at a time, so that two jobs of one name started together share a folder
-/// (and the second meets the lock). On a file that no other user can hold.
+/// Lets one start of a user choose at a time. Two jobs of one name started together then choose the
+/// same folder, and the second fails at its lock. No other user can lock this file.
 FileDescriptor lock_folder(const fs::path& outdir, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kBetweenTries{20};
   const fs::path lock = outdir / fmt::format(".lock-{}", ::geteuid());
   FileDescriptor folder(
       ::open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  const bool is_locked = poll_until(patience, kBetweenTries, [&] {  // flock(2) knows no deadline
+  const bool is_locked = poll_until(patience, kBetweenTries, [&] {  // flock(2) has no deadline
     const bool is_ours = folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
     if (!is_ours && (!folder || (errno != EWOULDBLOCK && errno != EINTR))) {
       fail_to_make(outdir, std::error_code(errno, std::generic_category()));
@@ -116,7 +116,7 @@ fs::path create_numbered(const fs::path& outdir, const std::string& name) {
     }
     if (error) {
       fail_to_make(path, error);
-    }  // else another user was faster with this one
+    }  // else another user took this number first
   }
 }
 
@@ -124,7 +124,7 @@ fs::path create_numbered(const fs::path& outdir, const std::string& name) {
 
 namespace {
 
-/// Whose it is; nothing: it is gone.
+/// Returns the owner; nothing if the path is gone.
 std::optional<uid_t> owner_of(const fs::path& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
@@ -160,8 +160,8 @@ std::filesystem::path open_run(const std::filesystem::path& outdir, const std::s
   require_run_name(name);
   make_folders(outdir);
   const FileDescriptor held = lock_folder(outdir, patience);
-  // Of a stranger's in a folder that all may write to one would go on from the stranger's weights.
-  // Where the folder is the same user's, a file system may just tell of all files that they are.
+  // Refuses a stranger's run in a shared folder: this run would start from the stranger's weights.
+  // Accepts the owner of `outdir`, because some file systems report one owner for all files.
   const auto existing = find_run(outdir, name);
   const auto owner = existing ? owner_of(*existing) : std::nullopt;
   if (owner && (owner == ::geteuid() || owner == 0U || owner == owner_of(outdir))) {

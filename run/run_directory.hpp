@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a run keeps what it leaves: `OUTDIR/00003-NAME/` (docs/run-directory.md), chosen by
+// Finds or makes a run's directory, `OUTDIR/00003-NAME/` (docs/run-directory.md). Called by
 // `gangway run` or, under a bare mpirun, by the coordinator.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace gangway {
 
-/// The newest directory of the run `name` (`NAME` or `00003-NAME`), absolute, of the caller's where
-/// there is one; nothing if there is none.
+/// Returns the newest directory of the run `name` (`NAME` or `00003-NAME`), absolute; nothing if
+/// there is none. Prefers directories that the caller owns.
 [[nodiscard]] std::optional<std::filesystem::path> find_run(const std::filesystem::path& outdir,
                                                             const std::string& name);
 
-/// How long another start may be choosing in the same folder.
+/// Time to wait for another start that is choosing a directory in the same folder.
 inline constexpr std::chrono::milliseconds kChoosingPatience{30'000};
 
 /// Makes `OUTDIR/NNNNN-NAME`, one above the highest number there, and returns it, absolute.
@@ -24,8 +24,8 @@ inline constexpr std::chrono::milliseconds kChoosingPatience{30'000};
     const std::filesystem::path& outdir, const std::string& name,
     std::chrono::milliseconds patience = kChoosingPatience);
 
-/// The run's existing directory, else a new one: what `--run NAME` means. One that neither the
-/// caller, root nor the owner of `outdir` has made is none of it.
+/// Returns the run's existing directory, else makes one, as `--run NAME` means. Ignores a directory
+/// that belongs to neither the caller, root nor the owner of `outdir`.
 [[nodiscard]] std::filesystem::path open_run(
     const std::filesystem::path& outdir, const std::string& name,
     std::chrono::milliseconds patience = kChoosingPatience);

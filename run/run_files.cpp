@@ -17,8 +17,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kStatusLimitBytes = std::size_t{64} * 1024;
 
-/// Bytes that are not UTF-8 (a host name, a message of a library) become U+FFFD: writing a report
-/// must not fail on them.
+/// Writes `json`. Replaces bytes that are not UTF-8 (a host name, a library's message) by U+FFFD,
+/// so that writing a report does not fail on them.
 void write_json(const std::filesystem::path& path, const Json& json) {
   write_file_atomically(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
@@ -31,7 +31,7 @@ void remove_file(const std::filesystem::path& path) {
   }
 }
 
-/// 0 where there is none.
+/// Returns the number `name`; 0 if there is none.
 int number_in(const Json& json, const char* name) {
   return json.contains(name) && json[name].is_number_integer() ? json[name].get<int>() : 0;
 }

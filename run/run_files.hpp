@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The small files of a run directory (docs/run-directory.md). Only the coordinator and the
-// supervisor write them, each atomically.
+// Writes and reads the small files of a run directory (docs/run-directory.md). Only the coordinator
+// and the supervisor write them, each atomically.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace gangway {
 
-/// How a run ended: what `gangway run` turns into its exit code, because mpirun rewrites codes.
+/// How a run ended. `gangway run` takes its exit code from here, because mpirun rewrites codes.
 struct RunStatus {
   int exit_code = 0;
-  std::string reason;        ///< one line
-  bool saved = false;        ///< all of its state is on the disk
-  bool keeping = false;      ///< processes are still there, and copy snapshots to the disk
-  bool rolled_back = false;  ///< the next start goes on from an earlier state: a decision says so
-  std::vector<int> drained = {};  ///< ranks of workers that the next start goes on without
-  int workers = 0;  ///< that the next start goes on with; 0: no other start was asked for
-  std::vector<int> shares = {};  ///< their micro-batches; empty: as the job has them
-  int lost = 0;                  ///< rank of the worker that was; 0: none, or it is not known
+  std::string reason;             ///< one line
+  bool saved = false;             ///< the run's whole state is on the disk
+  bool keeping = false;           ///< processes still live and copy snapshots to the disk
+  bool rolled_back = false;       ///< a decision makes the next start resume from an earlier state
+  std::vector<int> drained = {};  ///< ranks of workers that the next start leaves out
+  int workers = 0;                ///< workers of the next start; 0: no next start was requested
+  std::vector<int> shares = {};   ///< micro-batches of each of them; empty: as the job says
+  int lost = 0;                   ///< rank of the lost worker; 0: none, or unknown
   bool operator==(const RunStatus&) const = default;
 };
 
@@ -41,7 +41,7 @@ struct PlacedRank {
 
 /// Names in a run directory.
 inline constexpr std::string_view kJobFile = "job.yaml";
-/// The job as `gangway run` has read it, which each of its starts trains; later edits are not its.
+/// The job as `gangway run` read it. All its starts train this, even if the user edits the job.
 inline constexpr std::string_view kAskedFile = "asked.yaml";
 inline constexpr std::string_view kCommandFile = "command.txt";
 inline constexpr std::string_view kPlacementFile = "placement.json";
@@ -51,15 +51,15 @@ inline constexpr std::string_view kLockFile = "lock";
 inline constexpr std::string_view kLogsFolder = "logs";
 inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 
-/// Each @throws EnvironmentError: one line with the path and the remedy.
+/// Write one file each. @throws EnvironmentError: one line with the path and the remedy.
 void write_job(const std::filesystem::path& run, std::string_view yaml);
 void write_command(const std::filesystem::path& run, std::string_view command);
 void write_placement(const std::filesystem::path& run, const std::vector<PlacedRank>& ranks);
 void write_status(const std::filesystem::path& run, const RunStatus& status);
 
-/// The status of an earlier or just ended attempt; nothing if there is none or it is damaged.
+/// Returns the status that the last start left; nothing if there is none or it is damaged.
 [[nodiscard]] std::optional<RunStatus> read_status(const std::filesystem::path& run);
-/// Forgets how the attempt before ended (status.json, error.json): called when a job starts.
+/// Removes the last start's status.json and error.json. Called when a job starts.
 /// @throws EnvironmentError
 void clear_status(const std::filesystem::path& run);
 

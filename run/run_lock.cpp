@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// flock(2) on a file that names its holder.
+// Implements RunLock by flock(2) on a file that names its holder.
 #include "run/run_lock.hpp"
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace gangway {
 namespace {
 
-/// What the holder wrote: `pid 123 on HOST`. It has no name for a moment, when it has just come.
+/// Returns the holder's text, `pid 123 on HOST`. The file is empty until a new holder has written.
 std::string holder_of(int file) {
   constexpr std::chrono::milliseconds kPatience{200};
   constexpr std::chrono::milliseconds kMoment{10};
@@ -51,7 +51,7 @@ RunLock::RunLock(const std::filesystem::path& run_directory) {
   if (!file_) {
     fail(path);
   }
-  (void)::fchmod(file_.get(), 0600);  // an older version made it 0644, which any user can lock
+  (void)::fchmod(file_.get(), 0600);  // older versions made it 0644, which any user can lock
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) {
       fail(path);
@@ -61,7 +61,7 @@ RunLock::RunLock(const std::filesystem::path& run_directory) {
                     run_directory.string(), holder_of(file_.get())));
   }
   const std::string holder = fmt::format("pid {} on {}\n", ::getpid(), host_name());
-  // Never empty on its way from one holder's name to the next one's.
+  // Overwrite, then cut: the file is never empty between two holders' names.
   const auto size = static_cast<off_t>(holder.size());
   if (::pwrite(file_.get(), holder.data(), holder.size(), 0) != size ||
       ::ftruncate(file_.get(), size) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// That one job at a time works in a run directory.
+// Locks a run directory, so that only one job at a time works in it.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace gangway {
 
-/// Held while a job works in a run directory; released by the kernel when the process dies, however
-/// it dies.
+/// Holds the lock of a run directory while a job works in it. The kernel releases the lock whenever
+/// the process dies.
 class RunLock {
  public:
-  /// @throws EnvironmentError that names the holder's pid and host, if another process has it.
+  /// Takes the lock. @throws EnvironmentError with the holder's pid and host if it is taken
   explicit RunLock(const std::filesystem::path& run_directory);
 
  private:

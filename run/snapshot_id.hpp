@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which snapshot: coordinator and workers name it so to one another, and find it so in memory and
-// on disks. A value.
+// Identifies a snapshot in messages between coordinator and workers, in memory and on disks.
 #pragma once
 
 #include <compare>
@@ -8,12 +7,12 @@
 
 namespace gangway {
 
-/// The newest is the greatest.
+/// The id of a snapshot; newer snapshots have greater ids.
 struct SnapshotId {
   std::int64_t step = 0;
-  std::int64_t incarnation = 0;  ///< start of the run: another may have got there by other bits
-  std::int64_t epoch = 0;        ///< of the membership, within that start
-  int num_workers = 1;           ///< that took it, each a part
+  std::int64_t incarnation = 0;  ///< start of the run: another start may compute other bits
+  std::int64_t epoch = 0;        ///< epoch of the membership, within that start
+  int num_workers = 1;           ///< workers that took it, each one part
   auto operator<=>(const SnapshotId&) const = default;
 };
 

@@ -29,10 +29,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::string_view kArgument = "--tether=";
-// Period at which the thread looks whether its launcher lives: no signal tells of its end.
+// Period at which the thread checks that its launcher lives, because no signal reports its end.
 constexpr milliseconds kLook{200};
 
-// A signal handler gets nothing passed.
+// Global, because a signal handler gets no argument of ours.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<bool> g_launcher_ends = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait");
@@ -50,7 +50,7 @@ void heed_launcher() {
   (void)::sigaction(SIGCONT, &action, nullptr);
 }
 
-/// `gangway train` keeps the signal back until here.
+/// Unblocks SIGCONT, which `gangway train` has blocked.
 void let_continue() {
   sigset_t set;
   sigemptyset(&set);
@@ -58,7 +58,7 @@ void let_continue() {
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-/// A launcher's daemon that was stopped would outlive the job: awake, it sees that all is over.
+/// Ends this process. First wakes the launcher: a stopped launcher daemon would outlive the job.
 [[noreturn]] void leave() {
   ::kill(::getppid(), SIGCONT);
   ::_exit(static_cast<int>(ExitCode::kWorkerLost));
@@ -89,9 +89,9 @@ Tether::Tether(TetherSettings settings)
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       meeting_ends_(steady_clock::now() + settings_.meeting) {
   if (socket_) {
-    ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // not for children of this process
+    ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);  // children must not inherit it
   }
-  if (socket_) {  // started by mpirun; Slurm sends SIGCONT to go on after a pause
+  if (socket_) {  // only under mpirun: Slurm sends SIGCONT to resume after a pause
     heed_launcher();
   }
   let_continue();
@@ -120,7 +120,7 @@ void Tether::begin_beats() {
 
 void Tether::send(char byte) {
   if (socket_) {
-    // A full buffer means that the supervisor does not read: it will see the silence itself.
+    // Ignores a full buffer: then the supervisor does not read.
     (void)!::send(socket_.get(), &byte, 1, MSG_NOSIGNAL);
   }
 }

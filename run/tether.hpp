@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A rank's end of the tether (run/tether_protocol.hpp), and the last resort of every rank: the
-// thread that ends this process where nothing else does. It sees the end of its supervisor and of
-// its launcher (mpirun, or its daemon on this host), and the deadline of MPI_Init, which waits for
-// a dead rank for ever. The mains of coordinator and workers make it before MPI_Init, one a
-// process. Under a bare mpirun there is no supervisor; the rest holds.
+// A rank's end of the tether (run/tether_protocol.hpp): a thread that ends this process if nothing
+// else does. It watches the supervisor and the launcher (mpirun, or its daemon on this host). It
+// bounds MPI_Init, which waits for a dead rank for ever. The main() of coordinator and worker makes
+// one Tether before MPI_Init. A bare mpirun has no supervisor; the rest holds.
 //
-// mpirun, upon SIGTERM, sends its ranks SIGCONT at once and sleeps before it sends more. So a
-// SIGCONT from the launcher means its end; a SIGCONT from another process has its usual effect.
+// On SIGTERM, mpirun sends its ranks SIGCONT at once and sleeps before it sends more signals. So a
+// SIGCONT from the launcher means that the launcher ends. Other SIGCONTs have their usual effect.
 #pragma once
 
 #include <atomic>
@@ -23,28 +22,28 @@
 
 namespace gangway {
 
-/// What `gangway train` hands to the program that it becomes, as one argument "--tether=5:1234".
+/// `gangway train` passes this to the program that it executes, as an argument "--tether=5:1234".
 struct InheritedTether {
   int socket = -1;  ///< -1: no supervisor
   pid_t launcher = 0;
 };
 [[nodiscard]] std::string tether_argument(const InheritedTether& inherited);
-/// Among a program's arguments; without one the present parent is the launcher.
+/// Parses it from a program's arguments; without such an argument the parent is the launcher.
 [[nodiscard]] InheritedTether inherited_tether(const std::vector<std::string>& arguments);
 
 struct TetherSettings {
   InheritedTether inherited;
-  /// From now to `met`.
+  /// Deadline of `met`, from the construction of the Tether.
   std::chrono::milliseconds meeting = kStartDeadline;
-  /// How long this process, once settled, may go on when it is told to leave: the coordinator's
-  /// end, which it sees too, lets it save what it has.
+  /// Time that a settled process may go on after kTetherEnd. In this time a worker, which also sees
+  /// the coordinator's end, saves its snapshots.
   std::chrono::milliseconds last_words{0};
   /// Called once on the tether's thread when the supervisor or the launcher of a settled rank is
-  /// gone: the rank has kOrphanLimit to leave in its own way.
+  /// gone. The rank then has kOrphanLimit to leave by itself.
   std::function<void()> on_orphaned = [] {};
 };
 
-/// How long a settled rank outlives its supervisor: all are to be gone after 5 s.
+/// Time that a settled rank may outlive its supervisor, so that all ranks are gone after 5 s.
 inline constexpr std::chrono::milliseconds kOrphanLimit{3'500};
 
 class Tether {
@@ -54,13 +53,13 @@ class Tether {
   Tether(const Tether&) = delete;
   Tether& operator=(const Tether&) = delete;
 
-  /// All ranks have met: MPI_Init and MPI_Comm_dup have returned.
+  /// Ends the deadline of MPI_Init. Call when MPI_Init and MPI_Comm_dup have returned.
   void met() { met_ = true; }
-  /// The lifelines look after this rank.
+  /// Marks this rank as settled. Call when the lifelines watch it.
   void settle();
 
-  /// From now on the supervisor hears of this process only while `beat` is called: the main thread
-  /// vouches for itself. Until `end_beats`.
+  /// Until `end_beats`, sends beats only while the main thread calls `beat`. So the supervisor
+  /// notices if the main thread hangs.
   void begin_beats();
   void beat() { beaten_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
   void end_beats() { beats_ = false; }
@@ -73,7 +72,7 @@ class Tether {
   void speak(TimePoint now);
   void send(char byte);
   [[nodiscard]] bool is_alive(TimePoint now) const;
-  /// Looks at everything that could end this process, and ends it.
+  /// Checks all reasons to end this process, and ends it if one holds.
   void look(TimePoint now);
   void listen(TimePoint now);
   void orphan(TimePoint now);
@@ -83,15 +82,15 @@ class Tether {
   FileDescriptor socket_;
   FileDescriptor wake_;  ///< an eventfd: ends the thread's poll()
   TimePoint meeting_ends_;
-  TimePoint leave_at_ = TimePoint::max();  ///< on the thread alone, like the next three
+  TimePoint leave_at_ = TimePoint::max();  ///< used by the thread only, like the next three
   TimePoint next_beat_{};
-  bool has_told_ = false;  ///< that it is settled
+  bool has_told_ = false;  ///< kTetherSettled was sent
   bool is_orphan_ = false;
   std::atomic<bool> met_ = false;
   std::atomic<bool> settled_ = false;
   std::atomic<bool> beats_ = false;
   std::atomic<std::chrono::steady_clock::rep> beaten_ = 0;
-  std::jthread thread_;  ///< last: it uses all of the above
+  std::jthread thread_;  ///< last member, because it uses all others
 };
 
 }  // namespace gangway

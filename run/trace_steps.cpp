@@ -24,14 +24,14 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-/// Up to the next `mark`, which goes away with it.
+/// Removes and returns the text up to the next `mark`; removes the mark, too.
 std::string_view take_until(char mark, std::string_view& text) {
   const std::string_view taken = text.substr(0, text.find(mark));
   text.remove_prefix(std::min(text.size(), taken.size() + 1));
   return taken;
 }
 
-/// Whether there is such a detail.
+/// Sets the detail `word`. @return whether there is such a detail
 bool add_detail(std::string_view word, TraceDetail& detail) {
   if (word == "shapes") {
     detail.shapes = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which steps of a run are traced (docs/tuning.md): an option of the run, not of the job. Read by
-// `gangway run` and by the coordinator, which tells the workers.
+// Parses which steps of a run are traced (docs/tuning.md): an option of the run, not of the job.
+// Called by `gangway run` and by the coordinator, which passes the steps to the workers.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace gangway {
 
-/// Where a run keeps its traces.
+/// Names of the folder of traces in a run directory, and of the merged trace in it.
 inline constexpr std::string_view kTraceFolder = "trace";
 inline constexpr std::string_view kMergedTraceFile = "trace.json";
 
-/// What is written down of operators besides when they ran: each costs time and bytes.
+/// What a trace records of operators beside their times; each detail costs time and bytes.
 struct TraceDetail {
-  bool shapes = false;   ///< of the tensors that they take
-  bool memory = false;   ///< what they allocate, and all that is allocated, by time
-  bool kernels = false;  ///< what the device did when, on GPUs
+  bool shapes = false;   ///< shapes of their input tensors
+  bool memory = false;   ///< their allocations, and the total allocated over time
+  bool kernels = false;  ///< kernels and copies on the GPU, with times
   friend bool operator==(const TraceDetail&, const TraceDetail&) = default;
 };
 
-/// The steps [begin, end), counted from 0 since the job began; none where they are equal.
+/// The steps [begin, end), counted from 0 since the job began; none if begin >= end.
 struct TraceSteps {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -30,19 +30,19 @@ struct TraceSteps {
   friend bool operator==(const TraceSteps&, const TraceSteps&) = default;
 };
 
-/// What `--trace` was given: "100:110", or "100:110,shapes,memory,kernels"; nothing to trace where
-/// it is empty.
-/// @throws ConfigError unless it is two numbers, the first below the second, and words of these.
+/// Parses the value of `--trace`: "100:110", or "100:110,shapes,memory,kernels". No step is traced
+/// if it is empty.
+/// @throws ConfigError unless the first number is below the second, and the words are these
 [[nodiscard]] TraceSteps parse_trace_steps(std::string_view text);
 
-/// "rank2.pt.trace.json": one worker's part of a trace, by the name that PyTorch's view of profiles
-/// in TensorBoard looks for.
+/// Returns "rank2.pt.trace.json", the file of one worker's part of a trace. TensorBoard's profiler
+/// view for PyTorch looks for this name.
 [[nodiscard]] std::string trace_file_of_rank(int rank);
 
-/// The first line of a worker's file: what its times, microseconds, are counted from.
-/// @param nanoseconds  of the steady clock of worker 0's host
+/// Returns the first line of a worker's file: the origin of its times, which are in microseconds.
+/// @param nanoseconds  the origin, on the steady clock of worker 0's host
 [[nodiscard]] std::string trace_file_head(std::int64_t nanoseconds);
-/// What such a line says; 0 where it is none.
+/// Returns the nanoseconds in such a line; 0 if `line` is another.
 [[nodiscard]] std::int64_t began_in_head(std::string_view line);
 
 }  // namespace gangway

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a job says its exit code where the disk takes no status file: one line on standard error,
-// written by the coordinator and read by `gangway run` (mpirun's own exit code tells nothing).
+// Formats and parses a job's exit code as a line on standard error, for a disk that takes no status
+// file. The coordinator prints it; `gangway run` reads it, as mpirun's exit code tells nothing.
 #pragma once
 
 #include <charconv>
@@ -18,7 +18,7 @@ inline constexpr std::string_view kUnrecordedEnd =
   return std::string(kUnrecordedEnd) + std::to_string(exit_code) + ": " + why;
 }
 
-/// The exit code, where `line` is such a line.
+/// Returns the exit code if `line` is such a line.
 [[nodiscard]] inline std::optional<int> unrecorded_exit_code(std::string_view line) {
   const std::size_t found = line.find(kUnrecordedEnd);  // mpirun may put a tag before it
   if (found == std::string_view::npos) {

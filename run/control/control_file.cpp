@@ -23,9 +23,9 @@ using ControlJson = nlohmann::ordered_json;
 
 constexpr std::size_t kControlLimitBytes = 65'536;
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kSocketNameBytes = 32;  // "/0123456789abcdef.sock", and some more
+constexpr std::size_t kSocketNameBytes = 32;  // "/0123456789abcdef.sock", and spare
 
-/// Of the user alone from its first moment on.
+/// Writes a file that only this user can read, from its creation on.
 void write_private(const fs::path& path, const std::string& text) {
   const fs::path temporary = path.string() + ".tmp";
   (void)::unlink(temporary.c_str());
@@ -49,8 +49,8 @@ bool make_own_folder(const fs::path& folder) {
   return is_own_folder(folder);
 }
 
-/// The folder to use where another user owns the usual name: an earlier one of this user, or a new
-/// one with a random name. Empty: none can be made.
+/// Returns the folder to use if another user owns the usual name. It is an earlier one of this
+/// user, else a new one with a random name. Empty: none can be made.
 fs::path other_folder(const std::string& usual) {
   std::error_code failure;
   for (auto entry = fs::directory_iterator(fs::path(usual).parent_path(), failure);
@@ -112,7 +112,7 @@ void remove_control(const fs::path& run) noexcept {
         (void)::unlink(place->socket().c_str());
       }
     }
-  } catch (const std::exception&) {  // what cannot be read is removed all the same
+  } catch (const std::exception&) {  // the files are removed even if they cannot be read
   }
   for (const std::string_view name : {kControlFile, kReadTokenFile, kSteerTokenFile}) {
     (void)::unlink((run / name).c_str());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What people asked of a run while it was trained, and what of it stands: a line of JSON each in
-// the run's steering.jsonl. None of it changes a weight (that would be a decision,
-// run/decision_file.hpp). Written by the coordinator before it answers; read by its next
-// start, which stays paused, and keeps what was set, and by anybody.
+// Records the users' commands to a running job: one line of JSON each in the run's steering.jsonl.
+// No command changes a weight (a decision would, run/decision_file.hpp). The coordinator writes a
+// line before it answers. The run's next start reads the file to stay paused and keep settings;
+// other programs may read it.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace gangway {
 
-/// In the run directory.
+/// File name in the run directory.
 inline constexpr std::string_view kSteeringFile = "steering.jsonl";
 
 /// The command of an event without a user: the coordinator moved micro-batches to faster workers.
 inline constexpr std::string_view kBalance = "balance";
 
 struct SteeringEvent {
-  double unix_seconds = 0;  ///< when it was asked
-  std::int64_t step = 0;    ///< steps after which it takes effect
-  std::int64_t start = 0;   ///< number of the start of the run that was asked
+  double unix_seconds = 0;  ///< time of the command
+  std::int64_t step = 0;    ///< steps done when it takes effect
+  std::int64_t start = 0;   ///< number of the run's start that got the command
   std::string command;      ///< "pause"
   std::string who;          ///< "ann@node-a by unix:"
   std::map<std::string, std::string> arguments;
@@ -34,18 +34,18 @@ struct SteeringEvent {
 
 using SteeringEvents = std::vector<SteeringEvent>;
 
-/// In the order in which they came; what is damaged (a crash may cut the last line) is left out.
-/// @throws EnvironmentError where the file cannot be read
+/// Returns the events in their order. Skips damaged lines: a crash may cut the last line.
+/// @throws EnvironmentError if the file cannot be read
 [[nodiscard]] SteeringEvents read_steering(const std::filesystem::path& run);
 
-/// One line more, behind one that a crash has cut; other processes see it at once.
+/// Appends the event, also behind a line that a crash has cut. Other processes see it at once.
 /// @throws EnvironmentError
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event);
 
-/// Told when a line is on the disk, with an empty text, or why it is not.
+/// Called with an empty text when a line is on the disk, else with the reason why it is not.
 using SteeringWritten = std::function<void(const std::string& error)>;
 
-/// The same; then calls `written`, in any case.
+/// Appends the event, then calls `written`, whether or not the write failed.
 void append_steering(const std::filesystem::path& run, const SteeringEvent& event,
                      const SteeringWritten& written);
 

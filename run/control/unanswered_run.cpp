@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLockLimitBytes = 4096;
 constexpr std::chrono::milliseconds kPatience{200};
 constexpr std::chrono::milliseconds kMoment{10};
-constexpr std::string_view kLauncher = "gangway";  // `gangway run`; the coordinator's is longer
+constexpr std::string_view kLauncher = "gangway";  // `gangway run`; a coordinator's is longer
 
-/// As the kernel has it, 15 characters at most; empty where there is no such process.
+/// Returns a process's name from the kernel, at most 15 characters; empty: no such process.
 std::string program_of(std::int64_t pid) {
   if (start_ticks_of(pid) == 0) {
     return {};
@@ -38,7 +38,7 @@ std::string program_of(std::int64_t pid) {
   return name;
 }
 
-/// Of "pid 412 on node-a\n", as RunLock writes it. False where it is something else.
+/// Parses "pid 412 on node-a\n", which RunLock writes. False if the text is another.
 bool read_holder(std::string_view text, UnansweredRun& run) {
   constexpr std::string_view kPid = "pid ";
   constexpr std::string_view kOn = " on ";
@@ -53,7 +53,7 @@ bool read_holder(std::string_view text, UnansweredRun& run) {
   return error == std::errc{} && end == digits.data() + digits.size() && run.pid > 0;
 }
 
-/// By the name of the process that has taken the run last.
+/// @param program  name of the process that took the lock last
 RunTrace trace_of(const std::string& program) {
   if (program == kLauncher) {
     return RunTrace::kLaunching;
@@ -69,7 +69,7 @@ UnansweredRun look_at_unanswered(const fs::path& directory) {
   std::optional<std::string> text;
   (void)poll_until(kPatience, kMoment, [&] {
     text = read_small_file(lock, kLockLimitBytes);
-    return !text || !text->empty();  // a run's first holder makes the file before it names itself
+    return !text || !text->empty();  // the first holder makes the file before it writes its name
   });
   if (!text || !read_holder(*text, run)) {
     return {};

@@ -24,13 +24,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A server that strangers besiege may drop a rank that it has not heard yet.
+// Several tries, because a server with too many strangers may drop a rank before its greeting.
 constexpr int kTries = 5;
 
-/// One address that is being tried.
+/// A connection attempt to one address.
 struct Attempt {
   std::string host;
-  FileDescriptor socket;  ///< empty: given up
+  FileDescriptor socket;  ///< empty: the attempt failed
   bool has_greeted = false;
   std::string problem;
   int tries = 1;
@@ -56,7 +56,7 @@ Attempt begin(std::string host, std::uint16_t port) {
   return attempt;
 }
 
-/// The connection stands, or has failed: says the greeting.
+/// Sends the greeting if the connection stands; gives the attempt up if it failed.
 void greet(Attempt& attempt, const std::string& line) {
   int error = 0;
   socklen_t length = sizeof(error);
@@ -71,7 +71,7 @@ void greet(Attempt& attempt, const std::string& line) {
   attempt.has_greeted = true;
 }
 
-/// Whether it was welcome. One that was dropped begins again.
+/// Whether the server sent kWelcome. Restarts an attempt that the server dropped.
 bool hear(Attempt& attempt, std::uint16_t port) {
   char answer = 0;
   const ssize_t size = ::recv(attempt.socket.get(), &answer, 1, 0);
@@ -93,7 +93,7 @@ bool hear(Attempt& attempt, std::uint16_t port) {
 void wait_for_any(const std::vector<Attempt>& attempts, std::chrono::milliseconds limit) {
   std::vector<pollfd> waiting;
   for (const Attempt& attempt : attempts) {
-    waiting.push_back({.fd = attempt.socket.get(),  // a negative one is passed over
+    waiting.push_back({.fd = attempt.socket.get(),  // poll() ignores a negative one
                        .events = static_cast<short>(attempt.has_greeted ? POLLIN : POLLOUT),
                        .revents = 0});
   }

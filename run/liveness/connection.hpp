@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a rank gets such a connection: a lifeline, or a tether. Its main thread.
+// Connects a rank to a GreetingServer, for a lifeline or a tether. Called on its main thread.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 
 namespace gangway {
 
-/// Tries all addresses at once; the first that welcomes the rank is meant. The socket does not
-/// block, and outlives an exec.
+/// Tries all addresses at once and returns the first connection that welcomes the rank. The socket
+/// is non-blocking and outlives an exec.
 /// @param server  for messages: "'gangway run'"
-/// @throws EnvironmentError where none does within `limit`, at once where all refuse: then the
-/// process that listened is gone
+/// @throws EnvironmentError if no address welcomes the rank within `limit`; at once if all refuse,
+/// because the listening process is gone
 [[nodiscard]] FileDescriptor connect_and_greet(const GreetingAddress& address,
                                                const Greeting& greeting,
                                                std::chrono::milliseconds limit,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a rank begins a connection by which others see it live (run/liveness/greeting_server.hpp):
-// "gangway TOKEN RANK WORDS\n", answered with one byte kWelcome. WORDS are the kind's own. Pure.
+// Encodes and parses the first line of a rank's connection to run/liveness/greeting_server.hpp:
+// "gangway TOKEN RANK WORDS\n". The server answers with one byte kWelcome. WORDS depend on the kind
+// of connection. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace gangway {
 inline constexpr char kWelcome = '+';
 inline constexpr std::size_t kLongestGreeting = 512;
 
-/// Where a GreetingServer listens.
+/// The address of a GreetingServer.
 struct GreetingAddress {
   std::string hosts;  ///< numeric, comma-separated, best first
   std::uint16_t port = 0;
@@ -24,16 +25,17 @@ struct GreetingAddress {
   bool operator==(const GreetingAddress&) const = default;
 };
 
-/// "HOSTS:PORT:TOKEN", and back; nothing: it is none.
+/// Converts an address to "HOSTS:PORT:TOKEN", and back; nothing if the text is no address.
 [[nodiscard]] std::string address_text(const GreetingAddress& address);
 [[nodiscard]] std::optional<GreetingAddress> parse_address(std::string_view text);
 
 struct Greeting {
   int rank = 0;
-  std::string words = {};  ///< without blanks at its ends
+  std::string words = {};  ///< no leading or trailing blanks
 };
 
-/// As the first line, with its end, and back; nothing: it is none, or the token is another.
+/// Converts a greeting to its line, with the newline, and back; nothing if the line is no greeting
+/// or its token differs.
 [[nodiscard]] std::string greeting_line(const Greeting& greeting, const std::string& token);
 [[nodiscard]] std::optional<Greeting> parse_greeting(std::string_view line,
                                                      const std::string& token);

@@ -23,14 +23,14 @@
 namespace gangway {
 namespace {
 
-// In one turn: what else the thread looks after comes between.
+// Connections accepted per turn, so that the thread's other work is not delayed.
 constexpr int kMostAtOnce = 4'096;
 constexpr std::string_view kLoopback = "127.0.0.1";
-constexpr int kPortTries = 20;  // a port that is free at one address may be taken at the next
-// Before the next try where accepting fails for want of descriptors.
+constexpr int kPortTries = 20;  // a port free at one address may be in use at the next
+// Delay before the next accept() when no descriptor is left.
 constexpr std::chrono::milliseconds kPause{100};
 
-/// Of the networks between the hosts, for ranks try them at once; loopback last.
+/// Returns only addresses between the hosts, because ranks try all at once; loopback is last.
 std::vector<std::string> addresses_of(const GreetingPlace& place) {
   std::vector<std::string> addresses;
   if (place.reach == Reach::kEveryHost) {
@@ -42,7 +42,7 @@ std::vector<std::string> addresses_of(const GreetingPlace& place) {
   return addresses;
 }
 
-/// @param port  0: any free one; becomes the one that it is
+/// @param port  0: any free port; set to the port that was taken
 FileDescriptor listen_at(const std::string& host, std::uint16_t& port, const std::string& name) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -68,9 +68,9 @@ FileDescriptor listen_at(const std::string& host, std::uint16_t& port, const std
 struct GreetingServer::Connection {
   FileDescriptor socket;
   TimePoint since;
-  std::uint64_t number = 0;  ///< of those accepted
-  std::string line;          ///< of the greeting, as far as it has come
-  std::optional<int> rank;   ///< nothing: it has not greeted
+  std::uint64_t number = 0;  ///< order of acceptance
+  std::string line;          ///< bytes of the greeting so far
+  std::optional<int> rank;   ///< nothing: not greeted yet
 };
 
 GreetingServer::GreetingServer(GreetingPlace place, StrangerLimits limits)
@@ -91,7 +91,7 @@ GreetingServer::GreetingServer(GreetingPlace place, StrangerLimits limits)
 
 GreetingServer::~GreetingServer() = default;
 
-/// The same port at all addresses.
+/// Listens on the same port at all addresses.
 void GreetingServer::listen(const std::vector<std::string>& addresses) {
   listeners_.clear();
   address_.port = place_.port;
@@ -99,7 +99,7 @@ void GreetingServer::listen(const std::vector<std::string>& addresses) {
     listeners_.push_back(listen_at(address, address_.port, place_.name));
   }
   for (const FileDescriptor& listener : listeners_) {
-    // Once a newcomer: one that cannot be accepted now must not keep the thread awake.
+    // Edge-triggered: a connection that accept() refuses now must not keep the thread awake.
     watch(listener.get(), EPOLLIN | EPOLLET);
   }
 }
@@ -114,7 +114,7 @@ void GreetingServer::watch(int descriptor, std::uint32_t how) {
 
 void GreetingServer::accept(const GreetingEvents& events, TimePoint now) {
   retry_at_.reset();
-  for (std::size_t at = 0; at < listeners_.size(); ++at) {  // an event may stop the listening
+  for (std::size_t at = 0; at < listeners_.size(); ++at) {  // an event may clear listeners_
     for (int i = 0; i < kMostAtOnce && at < listeners_.size(); ++i) {
       FileDescriptor socket(
           ::accept4(listeners_[at].get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -159,7 +159,7 @@ void GreetingServer::take_in(FileDescriptor socket, const GreetingEvents& events
                                                           .line = {},
                                                           .rank = std::nullopt})
                           .first->second;
-  read(taken, events);  // a greeting comes with its connection
+  read(taken, events);  // the greeting may have arrived already
 }
 
 void GreetingServer::drop(int descriptor) {

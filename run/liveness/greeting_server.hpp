@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where the ranks of a job keep a TCP connection each: the kernel closes it when a process dies,
-// whatever has killed it. Listens, takes the first line of each connection for a greeting, and
-// tells of what comes and goes: for the lifelines of workers and the tethers of all ranks. A thread
-// of its owner's.
+// Serves one TCP connection per rank, which the kernel closes whenever the rank's process dies.
+// Listens, reads a greeting from each connection, and reports ranks that connect, send and go.
+// Called by the owners of the workers' lifelines and of all ranks' tethers, each on its own thread.
 //
-// A connection that has not greeted is a stranger's. It costs a descriptor for at most
-// StrangerLimits::greeting, and all of them together at most StrangerLimits::most descriptors: one
-// more takes the place of the oldest, so that strangers keep no rank out.
+// A connection without a greeting is a stranger. It may last StrangerLimits::greeting; all of them
+// hold at most StrangerLimits::most descriptors. A further stranger replaces the oldest one, so
+// that strangers keep no rank out.
 #pragma once
 
 #include <chrono>
@@ -29,54 +28,53 @@ enum class Reach { kThisHost, kEveryHost };
 struct GreetingPlace {
   Reach reach = Reach::kThisHost;
   std::uint16_t port = 0;     ///< 0: any free one
-  std::string networks = {};  ///< on_networks(), of kEveryHost; empty: all of this host's
-  int first_rank = 0;         ///< of those that may greet
+  std::string networks = {};  ///< for on_networks(), with kEveryHost; empty: all networks
+  int first_rank = 0;         ///< only ranks first_rank to last_rank may greet
   int last_rank = 0;
   std::string name;  ///< for messages: "the ranks' tethers"
-  /// A host that acknowledges nothing that was sent for so long is cut off; 0: as the kernel has
-  /// it.
+  /// A host counts as cut off if it acknowledges nothing for so long; 0: the kernel's default.
   std::chrono::milliseconds cut_off{0};
 };
 
 struct StrangerLimits {
-  std::chrono::milliseconds greeting{5'000};  ///< from the connection to its first line
+  std::chrono::milliseconds greeting{5'000};  ///< from accept() to the end of the first line
   std::size_t most = 32;
 };
 
-/// Called by serve().
+/// Callbacks of serve().
 struct GreetingEvents {
-  /// By a rank that has no other connection, and was welcome. What greets otherwise is dropped
-  /// without a word.
+  /// A rank without another connection has greeted and got its welcome. Other connections that
+  /// greet are dropped without an answer.
   std::function<void(const Greeting& greeting)> greeted;
   std::function<void(int rank, std::string_view bytes)> heard;
-  /// @param is_cut_off  its host answers no more
+  /// @param is_cut_off  the rank's host no longer answers
   std::function<void(int rank, bool is_cut_off)> gone;
 };
 
 class GreetingServer {
  public:
-  /// Listens. @throws EnvironmentError where the port is in use, or there are no descriptors
+  /// Listens. @throws EnvironmentError if the port is in use or no descriptor is left
   GreetingServer(GreetingPlace place, StrangerLimits limits);
   ~GreetingServer();
   GreetingServer(const GreetingServer&) = delete;
   GreetingServer& operator=(const GreetingServer&) = delete;
 
-  /// With a token of its own. It listens at those addresses alone.
+  /// Returns all addresses at which it listens, with the server's own token.
   [[nodiscard]] const GreetingAddress& address() const { return address_; }
-  /// Can be polled for reading: then there is something to serve.
+  /// Returns a descriptor to poll: it is readable when serve() has something to do.
   [[nodiscard]] int descriptor() const { return epoll_.get(); }
-  /// Takes in all that has come, and drops strangers. Never waits.
+  /// Accepts connections, reads all data that has arrived, and drops late strangers. Never waits.
   void serve(const GreetingEvents& events, std::chrono::steady_clock::time_point now);
-  /// When serve() has something to do though nothing comes; nothing: never.
+  /// Returns the time at which serve() must be called even if no data arrives; nothing: never.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> next_look() const;
-  /// No other rank is expected.
+  /// Closes the listening sockets, because no further rank is expected.
   void stop_listening() { listeners_.clear(); }
 
   [[nodiscard]] bool has(int rank) const { return ranks_.contains(rank); }
-  /// Never waits: a full buffer means that the rank does not read, and its own silence tells.
+  /// Never waits: a full buffer means that the rank does not read; its silence then shows that.
   void send(int rank, char byte);
   void send_to_all(char byte);
-  /// Of all ranks: they see the end at once; serve() tells of each.
+  /// Shuts down all ranks' connections: they see the end at once; serve() reports each as gone.
   void shut_down();
 
  private:
@@ -90,7 +88,7 @@ class GreetingServer {
   void drop_silent(TimePoint now);
   void drop(int descriptor);
   void end(int descriptor, bool is_cut_off, const GreetingEvents& events);
-  /// Reads all that has come, and drops or ends the connection where it is over.
+  /// Reads all data that has arrived; drops or ends the connection if it is over.
   void read(Connection& connection, const GreetingEvents& events);
   [[nodiscard]] bool greet(Connection& connection, const GreetingEvents& events);
 
@@ -100,10 +98,10 @@ class GreetingServer {
   FileDescriptor epoll_;
   std::vector<FileDescriptor> listeners_;
   std::map<int, Connection> connections_;   ///< by descriptor
-  std::map<std::uint64_t, int> strangers_;  ///< by arrival, their descriptors
-  std::map<int, int> ranks_;                ///< by rank, its descriptor
+  std::map<std::uint64_t, int> strangers_;  ///< descriptors by order of arrival
+  std::map<int, int> ranks_;                ///< descriptors by rank
   std::uint64_t num_accepted_ = 0;
-  std::optional<TimePoint> retry_at_;  ///< a connection could not be accepted
+  std::optional<TimePoint> retry_at_;  ///< set when accept() failed for want of descriptors
   bool has_warned_ = false;
 };
 

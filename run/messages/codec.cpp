@@ -20,7 +20,7 @@
 namespace gangway::messages {
 namespace {
 
-/// What `T` consists of; the structs of other folders have no fields() of their own.
+/// Returns the fields of `T`; structs of other folders, which have no fields(), are listed here.
 template <typename T>
 auto fields_of(T& it) {
   using Plain = std::remove_const_t<T>;
@@ -62,13 +62,13 @@ struct Holds<std::optional<T>> {
   static constexpr bool kPerhaps = true;
 };
 
-constexpr int kBits = 7;  // of a number in each byte
+constexpr int kBits = 7;  // bits of a number per byte
 constexpr std::uint64_t kLow = (1U << kBits) - 1;
 static_assert(std::endian::native == std::endian::little, "doubles are sent as memory has them");
 
-/// Integers by seven bits a byte, the lowest first, each byte but the last with its highest bit set
-/// (LEB128); enumerators by their numbers; what has a length with that before it; doubles as memory
-/// has them.
+/// Encodes integers as LEB128: seven bits per byte, lowest first, the highest bit set in each byte
+/// but the last. Encodes enumerators as numbers, doubles as their bytes in memory, and containers
+/// with their length first.
 class Writer {
  public:
   template <typename T>
@@ -115,7 +115,7 @@ void require(bool can_be, const std::string& otherwise) {
   }
 }
 
-// What the fields of a message must be to one another. No number is negative: Reader sees to it.
+// Checks relations between the fields of a message. Reader refuses negative numbers.
 
 template <typename Anything>
 void check(const Anything& /*message*/) {}
@@ -201,7 +201,7 @@ void check(const Stop& stop) {
   require(stop.exit_code <= UCHAR_MAX, fmt::format("exit code {}", stop.exit_code));
 }
 
-/// The other way. Throws InvariantError where the bytes cannot be a message.
+/// Decodes what Writer encodes. Throws InvariantError if the bytes are no message.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -242,7 +242,7 @@ class Reader {
     }
   }
 
-  /// A message of another build may have fewer fields, which keep their defaults, or more.
+  /// Another build's message may have more fields, or fewer; missing fields keep their defaults.
   template <typename T>
   T get_of_any_build() {
     T value;
@@ -272,14 +272,14 @@ class Reader {
     return taken;
   }
 
-  /// Of elements that take a byte or more each: what is garbled asks for no memory.
+  /// Returns a number of elements, each at least a byte, so damaged bytes cannot demand memory.
   std::size_t get_length() {
     const auto length = get<std::uint64_t>();
     require(length <= bytes_.size(), "it ends too early");
     return length;
   }
 
-  /// Counts, steps, ranks and indices: none is negative.
+  /// Reads a count, step, rank or index, which cannot be negative.
   template <typename T>
   T get_integer() {
     std::uint64_t number = 0;
@@ -306,7 +306,7 @@ Kind get_message(Reader& reader) {
   }
 }
 
-/// Gets the alternative of `Kinds` that is called `name`, and sets `kind`; false: there is none.
+/// Reads the alternative of `Kinds` named `name`, and sets `kind`; false: there is none.
 template <typename... Kinds>
 bool get_kind(std::string_view name, Reader& reader, std::variant<Kinds...>& to,
               std::string_view& kind) {

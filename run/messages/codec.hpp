@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Messages as the bytes that MPI carries, and back, by their fields(): the kind's name, the epoch,
-// the members in their order. Both ends are of one build; Hello and Stop are read of any, so that
-// the one that differs is named. Pure; any thread.
+// Encodes messages as the bytes that MPI carries, and back: the kind's name, the epoch, then the
+// members in the order of fields(). Both ends must be of one build. Hello and Stop can be read from
+// any build, so that an error can name the build that differs. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace gangway::messages {
 [[nodiscard]] std::string encode(const Envelope& envelope);
 
 /// @param sender  rank, for the error
-/// @throws InvariantError in one line: it is none, it is of a kind that this build does not know,
-/// or its numbers cannot be (negative counts, ranges that are out of order).
+/// @throws InvariantError in one line: the bytes are no message, this build does not know its kind,
+/// or its numbers are impossible (negative counts, ranges out of order).
 [[nodiscard]] Envelope decode(std::string_view bytes, int sender);
 
 }  // namespace gangway::messages

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the coordinator (rank 0) and the workers (ranks 1..W) say to one another, as plain values:
-// no MPI, no LibTorch. Both ends use them as they are; run/messages/codec.hpp turns them into bytes
-// and back, by fields(): all members of a struct. The order of a talk:
-// worker/link/coordinator_link.hpp. Pure.
+// Defines the messages between coordinator (rank 0) and workers (ranks 1..W) as plain values. No
+// MPI, no LibTorch. run/messages/codec.hpp converts them to bytes and back by fields(), which lists
+// all members. worker/link/coordinator_link.hpp describes their order. Pure.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +25,15 @@
 
 namespace gangway::messages {
 
-/// Worker -> coordinator, first message: how this process presents itself. The coordinator answers
-/// with Welcome or, where it cannot go on, with Stop.
+/// Worker -> coordinator, first message: identifies the worker's process, device and build. The
+/// coordinator answers with Welcome or, if it cannot go on, with Stop.
 struct Hello {
   static constexpr std::string_view kName = "Hello";
-  /// Read of any build: a member may be appended to fields(), none moved, changed or removed.
+  /// Other builds can read it: append to fields(), but never move, change or remove a member.
   static constexpr bool kOutlivesBuilds = true;
   std::uint32_t protocol = kProtocolVersion;  ///< must be equal in both programs
   int rank = 0;                               ///< MPI rank, 1..W
-  std::string host;                           ///< for people
+  std::string host;                           ///< host name, for display
   ProcessIdentity process;
   std::uint64_t shared_memory = 0;  ///< shared_memory_identity()
   std::string device;               ///< "cpu" or the GPU's name
@@ -46,21 +45,21 @@ struct Hello {
   bool operator==(const Hello&) const = default;
 };
 
-/// Coordinator -> worker. Everything a worker needs before its first lease.
+/// Coordinator -> worker: all that a worker needs before it asks for a state and a lease.
 struct Welcome {
   static constexpr std::string_view kName = "Welcome";
-  std::int64_t epoch = 0;     ///< that begins; all that the worker sends names it
+  std::int64_t epoch = 0;     ///< the new epoch; every later message of the worker carries it
   std::string job_yaml;       ///< the resolved job
-  std::string fingerprint;    ///< job_fingerprint() of it
+  std::string fingerprint;    ///< job_fingerprint() of the job
   std::string run_directory;  ///< absolute
   Layout layout;              ///< resolved; a worker's index in it is rank - 1
-  GreetingAddress lifeline;   ///< connected before the first lease is asked for
+  GreetingAddress lifeline;   ///< the worker connects to it before it asks for its first lease
   TraceSteps trace;
-  bool copies_snapshots = false;  ///< to the disk when the run fails: rank 0 cannot see them
-  bool goes_on = false;           ///< after a loss; the worker then copies only on request
+  bool copies_snapshots = false;  ///< copy them to disk if the run fails: rank 0 cannot see them
+  bool goes_on = false;           ///< the job restarts after a loss: copy only on request
   std::string run_id;             ///< run/run_start.hpp
   std::int64_t incarnation = 0;   ///< counts the starts of the run; the epoch counts within one
-  std::vector<SettingsChange> changes;  ///< of decisions, in their order
+  std::vector<SettingsChange> changes;  ///< changes that decisions made, in their order
   static auto fields(auto& it) {
     return std::tie(it.epoch, it.job_yaml, it.fingerprint, it.run_directory, it.layout, it.lifeline,
                     it.trace, it.copies_snapshots, it.goes_on, it.run_id, it.incarnation,
@@ -69,16 +68,16 @@ struct Welcome {
   bool operator==(const Welcome&) const = default;
 };
 
-/// One worker's part of a snapshot, or a buddy's copy of it. Its structure was verified.
+/// One worker's part of a snapshot, or a buddy's copy of it. The sender has verified its structure.
 struct SnapshotPart {
   SnapshotId of;
-  int worker = 0;  ///< of num_workers, when it was taken
+  int worker = 0;  ///< index of the worker that took it, below of.num_workers
   static auto fields(auto& it) { return std::tie(it.of, it.worker); }
   bool operator==(const SnapshotPart&) const = default;
 };
 
-/// Worker -> coordinator, after the Welcome: the snapshots of this run that its host holds. The
-/// coordinator answers, when it has them all, with Begin.
+/// Worker -> coordinator, after the Welcome: the snapshot parts of this run that its host holds.
+/// The coordinator answers with Begin when it has all workers' Inventories.
 struct Inventory {
   static constexpr std::string_view kName = "Inventory";
   std::vector<SnapshotPart> parts;
@@ -86,24 +85,24 @@ struct Inventory {
   bool operator==(const Inventory&) const = default;
 };
 
-/// A snapshot all of whose parts are somewhere.
+/// A snapshot of which each part is on at least one host.
 struct WholeSnapshot {
   SnapshotId id;
-  /// By the worker that took the part: the workers of this start, ascending, on whose host it or a
-  /// copy of it lies. None is empty.
+  /// Indexed by the worker that took the part. Holds the workers of this start, ascending, whose
+  /// hosts have the part or a copy of it; never empty.
   std::vector<std::vector<int>> holders;
   static auto fields(auto& it) { return std::tie(it.id, it.holders); }
   bool operator==(const WholeSnapshot&) const = default;
 };
 
-/// Coordinator -> worker: the state to begin with. Neither checkpoint nor snapshot: a new one.
+/// Coordinator -> worker: the state to begin with. Without checkpoint and snapshot: a new state.
 struct Begin {
   static constexpr std::string_view kName = "Begin";
-  std::int64_t attempt = 0;  ///< counts the proposals, from 1
-  std::int64_t step = 0;     ///< steps done in that state
+  std::int64_t attempt = 0;  ///< number of this Begin, from 1
+  std::int64_t step = 0;     ///< steps done in the state
   std::string checkpoint;    ///< absolute path; its structure was verified
   std::optional<WholeSnapshot> snapshot;
-  bool keeps_newer = false;  ///< parts of a newer snapshot, whose others may come back with a host
+  bool keeps_newer = false;  ///< keep parts of a newer snapshot: a host may return with the rest
 
   [[nodiscard]] bool is_new() const { return checkpoint.empty() && !snapshot; }
   static auto fields(auto& it) {
@@ -116,24 +115,24 @@ struct Begin {
 struct Loading {
   static constexpr std::string_view kName = "Loading";
   std::uint64_t bytes = 0;  ///< read and verified
-  std::uint64_t total = 0;  ///< of this worker
+  std::uint64_t total = 0;  ///< bytes that this worker reads
   static auto fields(auto& it) { return std::tie(it.bytes, it.total); }
   bool operator==(const Loading&) const = default;
 };
 
-/// Worker -> coordinator: what Begin names could not be loaded. All workers then wait for another
-/// Begin.
+/// Worker -> coordinator: the worker could not load the state of a Begin. All workers then wait for
+/// another Begin.
 struct Unloadable {
   static constexpr std::string_view kName = "Unloadable";
-  std::int64_t attempt = 0;  ///< of the Begin
+  std::int64_t attempt = 0;  ///< attempt of the Begin
   std::string reason;        ///< one line
-  std::optional<int> part;   ///< of the snapshot; nothing: the checkpoint
+  std::optional<int> part;   ///< damaged part of the snapshot; nothing: the checkpoint is damaged
   int holder = 0;            ///< the worker on whose host the part is damaged
   static auto fields(auto& it) { return std::tie(it.attempt, it.reason, it.part, it.holder); }
   bool operator==(const Unloadable&) const = default;
 };
 
-/// Something known of what a worker computes with, for people: "instructions", "AVX512".
+/// A property of a worker's arithmetic, for display: "instructions", "AVX512".
 struct ArithmeticFact {
   std::string name;
   std::string value;
@@ -141,23 +140,24 @@ struct ArithmeticFact {
   bool operator==(const ArithmeticFact&) const = default;
 };
 
-/// By what a worker's numbers come about: worker/arithmetic/.
+/// A worker's arithmetic (worker/arithmetic/): decides which bits its results have.
 struct Arithmetic {
-  std::string bits;                   ///< of the trial micro-batch: workers with other ones differ
+  std::string bits;                   ///< of the trial micro-batch; differ if the arithmetic does
   std::vector<ArithmeticFact> facts;  ///< ascending by name
   static auto fields(auto& it) { return std::tie(it.bits, it.facts); }
   bool operator==(const Arithmetic&) const = default;
 };
 
-/// Worker -> coordinator: set up, lifeline connected, state loaded; leases may flow.
+/// Worker -> coordinator: the worker is set up, its lifeline stands, its state is loaded. The
+/// coordinator may send leases.
 struct Ready {
   static constexpr std::string_view kName = "Ready";
   std::uint64_t plan_hash = 0;           ///< worker/plan_hash.hpp: must be equal on all workers
   std::string plan_summary;              ///< one line for the log: parameters, buckets
-  std::vector<std::int64_t> parameters;  ///< trained numbers, by network in the job's order
-  std::string data_fingerprint;          ///< of the examples: must be equal on all workers
-  std::string libtorch;                  ///< version of the arithmetic
-  bool has_buddies = false;              ///< snapshots are copied to other hosts
+  std::vector<std::int64_t> parameters;  ///< number of trained scalars by network, in job order
+  std::string data_fingerprint;          ///< hash of the examples: must be equal on all workers
+  std::string libtorch;                  ///< LibTorch's version
+  bool has_buddies = false;              ///< the worker copies its snapshots to another host
   Arithmetic arithmetic;
   DataFiles data;
   static auto fields(auto& it) {
@@ -167,23 +167,23 @@ struct Ready {
   bool operator==(const Ready&) const = default;
 };
 
-/// Coordinator -> worker: the steps [begin, end) may be run. `begin` is the end of the lease
-/// before; `begin == end`: no step, only what follows. Granted one ahead, so that no step waits.
+/// Coordinator -> worker: permits the steps [begin, end). `begin` is the end of the lease before.
+/// If `begin == end`, only the work below is due. Granted one ahead, so that no step waits.
 struct Lease {
   static constexpr std::string_view kName = "Lease";
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  // After step `end` (steps done == end), in this order:
+  // Work to do when `end` steps are done, in this order:
   bool pictures = false;             ///< worker 0 writes fakesNNNNNN.png
   std::string checkpoint_directory;  ///< not empty: write this worker's file there, report the part
-  bool last = false;  ///< no lease follows: say Goodbye once every part has been reported
-  /// Steps done, in (begin, end], after which one is taken, and copied to buddies; ascending.
+  bool last = false;  ///< no lease follows: send Goodbye once every part has been reported
+  /// Steps done, in (begin, end], after which to take a snapshot and copy it to buddies; ascending.
   std::vector<std::int64_t> snapshots;
-  /// All workers have that of this step, buddies too: it stays until there is another.
+  /// Step of the snapshot that all workers and buddies hold: keep it until another is protected.
   std::optional<std::int64_t> protected_snapshot;
-  /// Decided since the lease before; none holds before `begin`.
+  /// Changes decided since the lease before; none takes effect before `begin`.
   std::vector<SettingsChange> changes;
-  TraceSteps trace;  ///< to be traced, none before `begin`; none: as it was
+  TraceSteps trace;  ///< steps to trace, none before `begin`; empty: no change
   static auto fields(auto& it) {
     return std::tie(it.begin, it.end, it.pictures, it.checkpoint_directory, it.last, it.snapshots,
                     it.protected_snapshot, it.changes, it.trace);
@@ -191,7 +191,7 @@ struct Lease {
   bool operator==(const Lease&) const = default;
 };
 
-/// A number that people are shown, and nothing else looks at.
+/// A number for display only.
 struct NamedFigure {
   std::string name;  ///< "discriminator_real_logit"
   double value = 0.0;
@@ -201,43 +201,43 @@ struct NamedFigure {
 
 struct MicrobatchLoss {
   int microbatch = 0;
-  /// Mean over the micro-batch and the step's repeats, penalties included; in the job's order.
+  /// Mean loss of each network, in job order, over micro-batch and repeats, with penalties.
   std::vector<double> by_network;
-  /// Means too, each name once; not every step has all of them.
+  /// Means, too; each name occurs once; a step may lack some of them.
   std::vector<NamedFigure> figures = {};
   static auto fields(auto& it) { return std::tie(it.microbatch, it.by_network, it.figures); }
   bool operator==(const MicrobatchLoss&) const = default;
 };
 
-/// The wait for the exchanges that one phase began and a step awaited.
+/// Time that a step waited for the exchanges that one phase started.
 struct PhaseExposure {
   int phase = 0;     ///< index into the job's phases
   std::string name;  ///< "discriminator"
   double seconds = 0.0;
-  std::vector<double> by_bucket;  ///< the part of it for which each bucket was the last to come
-  bool agrees = false;            ///< updates waited for the gradient's norm
+  std::vector<double> by_bucket;  ///< seconds of it caused by each bucket, as the last to arrive
+  bool agrees = false;            ///< updates waited until workers agreed on the gradient's norm
   static auto fields(auto& it) {
     return std::tie(it.phase, it.name, it.seconds, it.by_bucket, it.agrees);
   }
   bool operator==(const PhaseExposure&) const = default;
 };
 
-/// What a step was to a worker since its last report, in numbers that add up over those of a tick.
+/// Figures of a worker's step since its last report; they can be summed over steps and workers.
 struct StepFigures {
-  double exposed_seconds = 0.0;    ///< the thread or the device's stream stood still for exchanges
-  std::vector<double> parts;       ///< seconds of the compute thread, by index_of(); add up to all
-  double core_seconds = 0.0;       ///< for which it had a core
-  std::uint64_t preemptions = 0;   ///< times that it lost one against its will
-  std::uint64_t major_faults = 0;  ///< its pages that a disk had to bring
-  std::vector<double> loader;      ///< of its loader, by kLoaderFigureNames
-  std::vector<double> device_parts;  ///< as `parts`, of a device that lags behind
-  std::uint64_t device_steps = 0;    ///< in so many steps
-  std::uint64_t device_marks = 0;    ///< looks in them
-  std::uint64_t device_starved = 0;  ///< at which it had nothing left to do
-  /// Periods of the CPU quota that its control group has, and those in which that was used up.
+  double exposed_seconds = 0.0;      ///< the compute thread or stream waited for exchanges
+  std::vector<double> parts;         ///< compute thread's seconds by index_of(); sum: all its time
+  double core_seconds = 0.0;         ///< time in which the compute thread had a core
+  std::uint64_t preemptions = 0;     ///< involuntary context switches of the compute thread
+  std::uint64_t major_faults = 0;    ///< page faults that read from a disk
+  std::vector<double> loader;        ///< the loader's figures, by kLoaderFigureNames
+  std::vector<double> device_parts;  ///< like `parts`, for a device that runs behind the thread
+  std::uint64_t device_steps = 0;    ///< number of steps in device_parts
+  std::uint64_t device_marks = 0;    ///< samples of the device's queue in these steps
+  std::uint64_t device_starved = 0;  ///< samples at which the device had no work queued
+  /// Periods of the control group's CPU quota, and periods in which the quota was used up.
   std::uint64_t quota_periods = 0;
   std::uint64_t throttled_periods = 0;
-  double other_core_seconds = 0.0;  ///< for which the process's other threads had cores, all summed
+  double other_core_seconds = 0.0;  ///< core_seconds of all other threads of the process, summed
   static auto fields(auto& it) {
     return std::tie(it.exposed_seconds, it.parts, it.core_seconds, it.preemptions, it.major_faults,
                     it.loader, it.device_parts, it.device_steps, it.device_marks, it.device_starved,
@@ -246,22 +246,22 @@ struct StepFigures {
   bool operator==(const StepFigures&) const = default;
 };
 
-/// An update that all workers have skipped, since they agreed that its gradient is not finite.
+/// An update that all workers skipped because they agreed that its gradient is not finite.
 struct SkippedUpdate {
   int network = 0;          ///< index into the job's networks
-  std::int64_t step = 0;    ///< it belongs to, counted when it is done
-  std::int64_t update = 0;  ///< its number, which the next one has
-  double loss_scale = 1.0;  ///< from now on
+  std::int64_t step = 0;    ///< steps done after its step
+  std::int64_t update = 0;  ///< its number; the next update has the same
+  double loss_scale = 1.0;  ///< loss scale from now on
   static auto fields(auto& it) { return std::tie(it.network, it.step, it.update, it.loss_scale); }
   bool operator==(const SkippedUpdate&) const = default;
 };
 
-/// Sums of squares over the elements of a network that a worker updates: those of all workers add
-/// up to squared norms.
+/// Sums of squares over the elements of a network that this worker updates. The sums of all workers
+/// add up to squared norms.
 struct UpdateSquares {
-  double gradient = 0.0;  ///< of the mean gradient that the update used, clipped where it clips
-  double change = 0.0;    ///< of what it added to the weights
-  double weights = 0.0;   ///< of what they were before
+  double gradient = 0.0;  ///< mean gradient that the update used, after clipping
+  double change = 0.0;    ///< change of the weights
+  double weights = 0.0;   ///< weights before the update
   static auto fields(auto& it) { return std::tie(it.gradient, it.change, it.weights); }
   bool operator==(const UpdateSquares&) const = default;
 };
@@ -270,9 +270,9 @@ struct UpdateSquares {
 struct UpdateFigures {
   int network = 0;                            ///< index, in the job's order
   std::int64_t update = 0;                    ///< its number, from 1 on
-  double lr = 0.0;                            ///< learning rate, schedules applied
-  std::optional<UpdateSquares> squares = {};  ///< nothing of one that was skipped
-  bool was_skipped = false;                   ///< it was not made: its gradient was not finite
+  double lr = 0.0;                            ///< learning rate, after schedules
+  std::optional<UpdateSquares> squares = {};  ///< nothing if the update was skipped
+  bool was_skipped = false;                   ///< skipped because its gradient was not finite
   static auto fields(auto& it) {
     return std::tie(it.network, it.update, it.lr, it.squares, it.was_skipped);
   }
@@ -281,34 +281,34 @@ struct UpdateFigures {
 
 /// A worker's part of a histogram.
 struct HistogramPart {
-  std::int64_t step = 0;  ///< steps done, that it is of
+  std::int64_t step = 0;  ///< steps done when it was counted
   std::string tag;        ///< "Weights/generator/0/weight"
   HistogramCounts counts;
   static auto fields(auto& it) { return std::tie(it.step, it.tag, it.counts); }
   bool operator==(const HistogramPart&) const = default;
 };
 
-/// Worker -> coordinator, after every step (sent without waiting).
+/// Worker -> coordinator, after every step: the step's results. The worker does not wait for it.
 struct Progress {
   static constexpr std::string_view kName = "Progress";
   std::int64_t step = 0;               ///< steps done
   std::vector<MicrobatchLoss> losses;  ///< of this worker's micro-batches
   StepFigures figures;
-  std::vector<PhaseExposure> exposures;  ///< what figures.exposed_seconds consist of, by phase
-  std::uint64_t unfired = 0;             ///< parameters whose phase left them without a gradient
+  std::vector<PhaseExposure> exposures;  ///< figures.exposed_seconds, split by phase
+  std::uint64_t unfired = 0;             ///< parameters that got no gradient in their phase
   MemoryFigures memory;
   std::uint64_t sent_bytes = 0;                 ///< payload to peers in this step
-  std::optional<std::int64_t> snapshot;         ///< step of the newest that is whole on this worker
-  double snapshot_seconds = 0.0;                ///< for how long it was copied
-  double snapshot_wait_seconds = 0.0;           ///< for how long of these an update waited
-  std::uint64_t snapshot_bytes = 0;             ///< of one
-  std::optional<std::int64_t> copied_snapshot;  ///< the newest that the buddy has said to hold
-  std::optional<std::int64_t> tried_snapshot;   ///< the newest that was copied to it, or given up
-  std::vector<SkippedUpdate> skips = {};        ///< awaited in this step; equal on all workers
-  /// Of updates that were looked at and are over; all workers tell the same ones in one step.
+  std::optional<std::int64_t> snapshot;         ///< step of this worker's newest whole snapshot
+  double snapshot_seconds = 0.0;                ///< duration of its copy
+  double snapshot_wait_seconds = 0.0;           ///< part of that for which an update waited
+  std::uint64_t snapshot_bytes = 0;             ///< size of one snapshot
+  std::optional<std::int64_t> copied_snapshot;  ///< step of the newest that the buddy confirmed
+  std::optional<std::int64_t> tried_snapshot;   ///< step of the newest sent to it, or given up
+  std::vector<SkippedUpdate> skips = {};        ///< skips found in this step; equal on all workers
+  /// Figures of finished updates that were sampled; in a step all workers report the same updates.
   std::vector<UpdateFigures> updates = {};
   std::vector<HistogramPart> histograms = {};
-  std::optional<DeviceGauges> gauges = {};  ///< nothing: a CPU, or the driver has none
+  std::optional<DeviceGauges> gauges = {};  ///< nothing: on a CPU, or the driver has none
   static auto fields(auto& it) {
     return std::tie(it.step, it.losses, it.figures, it.exposures, it.unfired, it.memory,
                     it.sent_bytes, it.snapshot, it.snapshot_seconds, it.snapshot_wait_seconds,
@@ -318,24 +318,24 @@ struct Progress {
   bool operator==(const Progress&) const = default;
 };
 
-/// Worker -> coordinator: its file of a checkpoint is on the disk (fsync done), on its way there,
-/// or why there is none.
+/// Worker -> coordinator: the worker's file of a checkpoint is on the disk (fsync done), is being
+/// written, or failed.
 struct CheckpointPart {
   static constexpr std::string_view kName = "CheckpointPart";
   std::int64_t step = 0;
   std::string file;  ///< name inside the checkpoint directory
   std::uint64_t bytes = 0;
-  std::string xxh3_128;    ///< 32 hexadecimal digits, of the whole file
-  std::string error;       ///< not empty: the save failed, and why
-  bool under_way = false;  ///< the disk takes it: of the rest only the step is known
-  double seconds = 0.0;    ///< from the whole snapshot to the file on the disk
+  std::string xxh3_128;    ///< hash of the whole file, 32 hexadecimal digits
+  std::string error;       ///< not empty: why the save failed
+  bool under_way = false;  ///< being written; of the other members only `step` is valid
+  double seconds = 0.0;    ///< from the complete snapshot to the file on the disk
   static auto fields(auto& it) {
     return std::tie(it.step, it.file, it.bytes, it.xxh3_128, it.error, it.under_way, it.seconds);
   }
   bool operator==(const CheckpointPart&) const = default;
 };
 
-/// Worker -> coordinator: a picture was written.
+/// Worker -> coordinator: the worker wrote a picture.
 struct Picture {
   static constexpr std::string_view kName = "Picture";
   std::int64_t step = 0;
@@ -344,32 +344,33 @@ struct Picture {
   bool operator==(const Picture&) const = default;
 };
 
-/// Either way: the sender cannot go on. From a worker: why. To a worker: end now with this code.
+/// Both directions: the sender cannot go on. From a worker it tells why; to a worker it means: exit
+/// now with this code.
 struct Stop {
   static constexpr std::string_view kName = "Stop";
   static constexpr bool kOutlivesBuilds = true;  ///< as Hello
   int exit_code = 0;
   std::string reason;  ///< one line: place and remedy
-  int accused = 0;     ///< from a worker: the rank that it has waited for in vain; 0: none
+  int accused = 0;     ///< from a worker: the rank that it timed out on; 0: none
   /// From a worker whose training diverged: steps done when that shows, equal under every layout;
   /// 0: unknown.
   std::int64_t step = 0;
-  bool keep = false;  ///< from the coordinator: snapshots are to be copied to the disk
+  bool keep = false;  ///< from the coordinator: copy the snapshots to the disk
   static auto fields(auto& it) {
     return std::tie(it.exit_code, it.reason, it.accused, it.step, it.keep);
   }
   bool operator==(const Stop&) const = default;
 };
 
-/// Coordinator -> worker, before the Welcome, where the coordinator has much to read first, and
-/// between two leases, where training waits for a score: it lives, and goes on.
+/// Coordinator -> worker: the coordinator lives and makes progress. Sent before the Welcome if it
+/// reads much first, and between two leases while training waits for a score.
 struct Patience {
   static constexpr std::string_view kName = "Patience";
   static auto fields(auto& /*it*/) { return std::tie(); }
   bool operator==(const Patience&) const = default;
 };
 
-/// Worker -> coordinator: all leases done, nothing in flight.
+/// Worker -> coordinator: the worker has done all leases and has nothing in flight.
 struct Goodbye {
   static constexpr std::string_view kName = "Goodbye";
   static auto fields(auto& /*it*/) { return std::tie(); }
@@ -383,9 +384,9 @@ using Message = std::variant<Hello, Welcome, Inventory, Begin, Loading, Unloadab
   return std::visit([](const auto& one) { return one.kName; }, message);
 }
 
-/// A message as it is sent.
+/// A message with the epoch of its sender.
 struct Envelope {
-  /// Of the membership under which it was sent; one from another epoch is dropped. 0: before the
+  /// Epoch of the sender's membership; a message of another epoch is dropped. 0: before the
   /// Welcome.
   std::int64_t epoch = 0;
   Message message;

@@ -14,10 +14,10 @@
 namespace gangway::messages {
 namespace {
 
-/// More than any job has: what is garbled asks for no memory.
+/// Limit above that of any job, so that damaged bytes cannot demand memory.
 constexpr int kMostInRuns = 1 << 20;
 
-/// @param step  from a number of a run to the next
+/// @param step  difference between neighbours in a run: 1 or 0
 std::vector<Run> runs_of(const std::vector<int>& numbers, int step) {
   std::vector<Run> runs;
   for (const int number : numbers) {
@@ -31,7 +31,7 @@ std::vector<Run> runs_of(const std::vector<int>& numbers, int step) {
   return runs;
 }
 
-/// Throws InvariantError where they cannot be.
+/// Expands runs to numbers. Throws InvariantError if they are impossible.
 std::vector<int> numbers_of(const std::vector<Run>& runs, int step) {
   std::vector<int> numbers;
   for (const Run& run : runs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all workers are told of all workers, in a Welcome and a Begin, as it is sent: what is alike
-// is told once. Otherwise a start of W workers would take W * W numbers. For the codec. Pure.
+// Packs the parts of Welcome and Begin that list all workers, as runs of equal or consecutive
+// values. Otherwise a start of W workers would send W * W numbers. Called by the codec. Pure.
 #pragma once
 
 #include <tuple>
@@ -11,7 +11,7 @@
 
 namespace gangway::messages {
 
-/// first, first + 1, …, or so many of the same.
+/// `count` numbers: first, first + 1, …, or first each time.
 struct Run {
   int first = 0;
   int count = 0;
@@ -20,13 +20,13 @@ struct Run {
 
 struct PackedGroup {
   std::vector<Run> workers;
-  std::vector<Run> sizes;  ///< of ranges: so many of the same
+  std::vector<Run> sizes;  ///< sizes of ranges: `count` equal sizes each
   std::vector<BlockRange> chunks;
   static auto fields(auto& it) { return std::tie(it.workers, it.sizes, it.chunks); }
 };
 
 struct PackedHolders {
-  int parts = 0;  ///< one after another, that the same workers hold
+  int parts = 0;  ///< number of consecutive parts that the same workers hold
   std::vector<Run> workers;
   static auto fields(auto& it) { return std::tie(it.parts, it.workers); }
 };
@@ -37,10 +37,10 @@ struct PackedSnapshot {
   static auto fields(auto& it) { return std::tie(it.id, it.holders); }
 };
 
-/// @pre group.ranges join, as those of a layout do
+/// @pre group.ranges are contiguous, as in a layout
 [[nodiscard]] PackedGroup packed(const NetworkGroup& group);
 [[nodiscard]] PackedSnapshot packed(const WholeSnapshot& snapshot);
-/// @throws InvariantError where so much cannot be
+/// @throws InvariantError if the counts are impossibly large
 [[nodiscard]] NetworkGroup unpacked(PackedGroup packed);
 [[nodiscard]] WholeSnapshot unpacked(const PackedSnapshot& packed);
 

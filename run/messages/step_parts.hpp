@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a worker's step consists of, by the time of its compute thread: each moment belongs to one
-// part. No third party.
+// Names the parts of a worker's step. Each moment of the compute thread belongs to one part. No
+// third-party library.
 #pragma once
 
 #include <array>
@@ -11,44 +11,44 @@
 
 namespace gangway::messages {
 
-/// Those that belong to no network.
+/// Parts that belong to no network.
 enum class StepPart : std::size_t {
-  kOther,       ///< what no part names
+  kOther,       ///< all time of no other part
   kData,        ///< waits for the loader
-  kDataCopy,    ///< real examples into the layout, or the memory, that networks take
-  kLeaves,      ///< gradients bound, zeroed and added up by micro-batch
+  kDataCopy,    ///< copies real examples into the networks' memory layout or device
+  kLeaves,      ///< binds and zeroes gradients, and sums them by micro-batch
   kExchange,    ///< waits while the lane adds up, packs and publishes gradients and weights
   kOptimizer,   ///< waits while the lane updates weights
   kWorkers,     ///< waits for workers of this host
   kMessages,    ///< waits for messages of other hosts
   kDevice,      ///< waits for the device
-  kTensors,     ///< waits for tensors of other stages, or of networks elsewhere: the bubble
-  kTensorSend,  ///< hands such tensors over
-  kRecorded,    ///< plays what was recorded of a step
+  kTensors,     ///< waits for tensors of other stages or other workers' networks: the bubble
+  kTensorSend,  ///< sends such tensors
+  kRecorded,    ///< replays the recorded part of a step
   kChecks,      ///< layout.check_steps
   kSnapshots,
   kCheckpoints,
   kPictures,
   kCoordinator,  ///< waits for its next lease
   kTrace,        ///< writes a trace
-  kReport,       ///< tells what the step was
+  kReport,       ///< reports the step
 };
 inline constexpr std::array<std::string_view, 19> kStepPartNames = {
     "other",       "data",     "data_copy",   "leaves",      "exchange", "optimizer", "workers",
     "messages",    "device",   "tensors",     "tensor_send", "recorded", "checks",    "snapshots",
     "checkpoints", "pictures", "coordinator", "trace",       "report"};
 
-/// Those that each network has.
+/// Parts that each network has.
 enum class NetworkPart : std::size_t {
-  kForward,  ///< recomputed ones too, but for those of single blocks
+  kForward,  ///< with recomputed forwards, except those of single blocks
   kBackward,
-  kPenalty,  ///< both sweeps of each
+  kPenalty,  ///< both sweeps (forward and backward)
 };
 inline constexpr std::array<std::string_view, 3> kNetworkPartNames = {"forward", "backward",
                                                                       "penalty"};
 
-/// What a step was to the threads that read examples, all of them together: seconds, but for the
-/// last two, calls for a batch and how many lay ready at them.
+/// Figures of all loader threads together in a step. They are seconds, except the last two: the
+/// number of requests for a batch, and the number of batches ready at them.
 inline constexpr std::array<std::string_view, 8> kLoaderFigureNames = {
     "read", "decode", "fit", "augment", "pack", "no_room", "asked", "ready"};
 
@@ -62,7 +62,7 @@ constexpr std::size_t num_step_parts(std::size_t num_networks) {
   return index_of(NetworkPart::kForward, num_networks);
 }
 
-/// "data", "generator_forward": by index.
+/// Returns the parts' names by index: "data", "generator_forward".
 inline std::vector<std::string> step_part_names(const std::vector<std::string>& networks) {
   std::vector<std::string> names(kStepPartNames.begin(), kStepPartNames.end());
   for (const std::string& network : networks) {

@@ -33,13 +33,13 @@ PythonSpec spec_of(const Job& job) {
           .seed = job.training.seed};
 }
 
-/// For self.model.
+/// Returns the text of self.model.
 std::string model_text(const ModelSpec& model) {
   return fmt::format(R"({{"latent": {}, "resolution": {}, "channels": {}, "classes": {}}})",
                      model.latent, model.resolution, model.channels, model.classes);
 }
 
-/// The caller holds the interpreter's lock.
+/// Converts a batch. The caller holds the interpreter's lock.
 py::dict dict_of(const gan::NamedTensors& batch, at::Device device) {
   py::dict dict;
   for (const auto& [name, tensor] : batch.entries()) {
@@ -127,7 +127,7 @@ class OwnStep final : public gan::PythonStep {
   }
 
  private:
-  /// Of the micro-batch, by the phases of this step.
+  /// Returns what this step's phases keep for the call's micro-batch.
   const Kept& kept_of(const Call& call) {
     Kept& kept = kept_[call.key.microbatch];
     if (!kept.get()) {
@@ -196,8 +196,8 @@ class OwnStep final : public gan::PythonStep {
     return made;
   }
 
-  /// The step as the method gets it: where it may be recorded, a tensor that begin_step() writes
-  /// to.
+  /// Returns the step number for a method: a tensor that begin_step() updates if the method may be
+  /// recorded.
   py::object number_for(const std::string& method, at::Device device) {
     const auto& phases = job_.training.own.phases;
     const auto phase = std::ranges::find(phases, method, &OwnPhase::name);
@@ -210,8 +210,8 @@ class OwnStep final : public gan::PythonStep {
     return wrapped(step_on_device_);
   }
 
-  /// Calls a method that trains nothing, with the networks in evaluation: afterwards all is as
-  /// before. @param body  makes the call, with examples as Python has them and a seed
+  /// Calls a method that trains nothing, with networks in evaluation, and restores all state.
+  /// @param body  makes the call, with examples as Python objects and a seed
   template <typename Body>
   void beside_training(const std::string& method, const gan::NamedTensors& batch,
                        const RandomKey& key, const Body& body) {
@@ -230,7 +230,7 @@ class OwnStep final : public gan::PythonStep {
       }
       body(dict_of(batch, device), seed);
       for (PythonBlock* block : blocks_) {
-        (void)block->module().moved();  // constants are looked at
+        (void)block->module().moved();  // checks that constants have not changed
       }
     });
     if (weight_versions() != before) {

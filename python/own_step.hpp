@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A job's own step (gan/python/python_step.hpp): an object of the user's class, whose methods call
-// the modules that the job's Python networks compute with. Compute thread only.
+// Runs a job's own step (gan/python/python_step.hpp): an object of the user's class. Its methods
+// call the modules of the job's Python networks. Compute thread only.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace gangway::python {
 
-/// Phases as the methods of the class are marked, and what else it has.
+/// Returns the phases that the class's methods are marked with, and its other methods.
 /// @throws ConfigError of one line
 [[nodiscard]] OwnStepFacts own_step_facts(const Job& job);
 
-/// @param networks  of PythonBlocks; borrowed
+/// @param networks  all consist of PythonBlocks; borrowed
 [[nodiscard]] std::unique_ptr<gan::PythonStep> make_own_step(
     const Job& job, const PerNetwork<gan::Network*>& networks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What libgangway-python.so shows the program that loads it (gan/python/python_library.hpp).
+// Exports the functions of libgangway-python.so to its loader (gan/python/python_library.hpp).
 #include <exception>
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ void end() noexcept {
   const pybind11::gil_scoped_acquire lock;
   try {
     gangway::python::support("end")();
-  } catch (const pybind11::error_already_set&) {  // the process ends: there is no reader
+  } catch (const pybind11::error_already_set&) {  // the process ends; nothing reads the error
     PyErr_Clear();
   }
 }

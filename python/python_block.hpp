@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A user's network in Python as one block: its parameters are trained where they lie, what its
-// forward changes in itself are statistics, which every micro-batch finds as the step began and
-// whose mean over them is carried on. Compute thread only.
+// Makes a user's Python network one block. The module's own parameter tensors are trained. Tensors
+// that forward changes are statistics. Every micro-batch starts from their values at the step's
+// begin; the next step starts from the mean over micro-batches. Compute thread only.
 #pragma once
 
 #include <filesystem>
@@ -15,25 +15,25 @@ namespace gangway::python {
 
 class PythonBlock final : public gan::Block {
  public:
-  /// Makes the network and tries it out. @throws ConfigError as PythonModule and try_out
+  /// Makes the network and tests it. @throws ConfigError as PythonModule and try_out
   explicit PythonBlock(const PythonSpec& spec);
   [[nodiscard]] gan::NamedTensors forward(const gan::NamedTensors& in,
                                           const gan::ForwardContext& context) override;
   [[nodiscard]] bool is_whole_network() const override { return true; }
 
-  /// As gan::save_python.
+  /// Saves the network, as gan::save_python.
   void save(const std::filesystem::path& file);
 
   [[nodiscard]] PythonModule& module() { return module_; }
-  /// Copies of its statistics, which the module may write to.
+  /// Returns copies of its statistics, which the module may write to.
   [[nodiscard]] std::vector<at::Tensor> moving() const;
-  /// Hands on what a call has left in them.
+  /// Passes the values that a call has left in these copies to `sink`.
   void give(const std::vector<at::Tensor>& moved, gan::StatisticSink& sink) const;
 
  private:
   PythonModule module_;
   std::vector<gan::Statistic*> statistics_of_moving_;
-  std::vector<at::ScalarType> types_;  // of the moving
+  std::vector<at::ScalarType> types_;  // types of module_.moving()
 };
 
 }  // namespace gangway::python

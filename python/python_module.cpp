@@ -18,7 +18,7 @@ namespace {
 
 namespace py = pybind11;
 
-/// Adds the tensors that are somewhere in tuples, lists and dicts. @return whether all else is such
+/// Adds all tensors nested in tuples, lists and dicts. @return whether there is nothing else
 bool add_tensors(const py::handle& made, std::vector<at::Tensor>& tensors) {
   if (const auto one = unwrapped(made)) {
     tensors.push_back(*one);
@@ -37,15 +37,15 @@ bool add_tensors(const py::handle& made, std::vector<at::Tensor>& tensors) {
   return are_all;
 }
 
-/// The tensors that a call has made. Where only the user's step reads the result, other objects may
-/// stand beside them.
+/// Returns the tensors that a call returned. Other objects may be among them if only the user's
+/// step reads the result.
 std::vector<at::Tensor> tensors_in(const py::object& made, const PythonSpec& spec) {
   std::vector<at::Tensor> tensors;
   const bool are_all = add_tensors(made, tensors);
   return are_all || spec.is_free ? tensors : std::vector<at::Tensor>{};
 }
 
-/// "[2, 1] Float", "3 tensors, the first [2, 64, 8, 8] Float", or what it is instead: "dict".
+/// Returns "[2, 1] Float", "3 tensors, the first [2, 64, 8, 8] Float", or another type: "dict".
 std::string made_text(const py::object& made, const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) {
     return Py_TYPE(made.ptr())->tp_name;
@@ -67,8 +67,8 @@ at::Tensor taken(const PythonModule::Held& held) {
   return found ? found->detach() : at::Tensor();
 }
 
-/// A module that writes to what it takes is found by its version; what it does with strides or
-/// requires_grad_ is no business of the caller's tensor.
+/// Wraps the inputs so that the module's changes of strides or requires_grad_ do not reach the
+/// caller's tensors. Versions are shared, so a module that writes to an input is found.
 py::tuple arguments_of(const std::vector<at::Tensor>& inputs) {
   py::tuple arguments(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -220,7 +220,7 @@ std::vector<at::Tensor> PythonModule::moved() const {
 void PythonModule::bring_constants(at::Device device) {
   for (std::size_t i = 0; i < still_.size(); ++i) {
     Held& held = still_[i];
-    if (held.value.device() != device) {  // once, where a GPU computes
+    if (held.value.device() != device) {  // only once, on a GPU
       held.value = held.value.to(device);
       put(held, held.value);
       versions_[i] = held.value._version();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A user's network in Python, made: its tensors by name, and its forward, which computes the same
-// on each worker. Compute thread only; takes the interpreter's lock where it needs it, and never
-// while it waits.
+// Holds a user's Python network: its tensors by name, and its forward, which computes the same on
+// each worker. Compute thread only; takes the interpreter's lock as needed, and never while it
+// waits.
 #pragma once
 
 #include <cstdint>
@@ -19,58 +19,58 @@ namespace gangway::python {
 
 class PythonModule {
  public:
-  /// A tensor of the module, and the dictionaries of its submodules that have it. Others of its
-  /// name may be tied to it: they have the same tensor.
+  /// A tensor of the module, and the submodules' dictionaries that contain it: several if the
+  /// parameter is tied.
   struct Held {
     std::string name;  ///< "main.0.weight"
     at::Tensor value;
     std::vector<std::pair<Kept, Kept>> slots;  ///< dictionary and name
   };
-  /// What a call has made, and what it has left in moving(), in that order.
+  /// The tensors that a call returned, and the values it left in moving(), in moving()'s order.
   struct Called {
     std::vector<at::Tensor> made;
     std::vector<at::Tensor> moved;
   };
 
-  /// Imports the file, makes the network under the spec's seed, and calls it once, for parts that
-  /// take their shapes from what they are given; its buffers are afterwards what they were.
-  /// @throws ConfigError of one line that begins with the key: what the file raises, with file and
-  /// line; no network, or one that begins with other numbers when it is made again; files that
-  /// others can write to
+  /// Imports the file and makes the network under the spec's seed. Calls it once, because lazy
+  /// modules take their shapes from the first input; then restores its buffers.
+  /// @throws ConfigError in one line that begins with the key: the file raises an error (with file
+  /// and line), makes no network, or a network that differs when it is made again; or others can
+  /// write to the file
   explicit PythonModule(PythonSpec spec);
   PythonModule(const PythonModule&) = delete;
   PythonModule& operator=(const PythonModule&) = delete;
   ~PythonModule() = default;
 
-  /// Trained: float32, requires grad, in the module's order. The module computes with these
-  /// tensors.
+  /// Returns the trained tensors: float32, requires grad, in the module's order. The module
+  /// computes with these tensors.
   [[nodiscard]] const std::vector<Held>& parameters() const { return parameters_; }
-  /// What forward writes to in training, such as BatchNorm's running mean. Until keep_moving all
-  /// that is not trained.
+  /// Returns the tensors that forward writes to in training, such as BatchNorm's running mean.
+  /// Before keep_moving: all tensors that are not trained.
   [[nodiscard]] const std::vector<Held>& moving() const { return moving_; }
-  /// What does not move is a constant from now on. @param moves  by place in moving()
+  /// Keeps the marked tensors in moving(); the rest are constants. @param moves  as moving()
   void keep_moving(const std::vector<bool>& moves);
 
-  /// @param inputs  as the spec has them, on one device
-  /// @param moving  what moving() is to be meanwhile; the module may write to it
-  /// @param seed    of all that it draws: LibTorch's generator, random and numpy.random
-  /// @throws ConfigError where it raises, makes something else than the spec says, or changes a
+  /// Calls forward. @param inputs  as the spec lists them, on one device
+  /// @param moving  values of moving() during the call; the module may write to them
+  /// @param seed    seeds LibTorch's generator, random and numpy.random
+  /// @throws ConfigError if forward raises, returns other outputs than the spec says, or changes a
   /// constant
   [[nodiscard]] Called call(gan::Mode mode, const std::vector<at::Tensor>& inputs,
                             const std::vector<at::Tensor>& moving, std::uint64_t seed);
 
-  /// Prepares a call that the user's step makes: the module is in `mode`, on `device`, and has
-  /// `moving`. The caller holds the interpreter's lock.
+  /// Prepares the module for a call by the user's step: sets `mode`, `device` and the values of
+  /// moving(). The caller holds the interpreter's lock.
   void be_ready(gan::Mode mode, at::Device device, const std::vector<at::Tensor>& moving);
-  /// What such a call has left in moving(). @throws ConfigError where it has changed a constant
+  /// Returns what such a call left in moving(). @throws ConfigError if it changed a constant
   [[nodiscard]] std::vector<at::Tensor> moved() const;
   [[nodiscard]] const Kept& module() const { return module_; }
 
-  /// Remembers what it keeps beside tensors.
+  /// Records the module's state beside its tensors.
   void note_kept();
-  /// The first name of what differs from then; empty: nothing does.
+  /// Returns the first name whose state differs from note_kept()'s; empty: none.
   [[nodiscard]] std::string first_changed() const;
-  /// The first parameter or buffer that the module has replaced, made or taken away; empty: none.
+  /// Returns the first parameter or buffer that the module replaced, added or removed; empty: none.
   [[nodiscard]] std::string first_replaced() const;
 
   [[nodiscard]] const PythonSpec& spec() const { return spec_; }
@@ -86,13 +86,13 @@ class PythonModule {
   void require_still() const;
 
   PythonSpec spec_;
-  Kept place_;  ///< place_of(spec_): its files are read once
+  Kept place_;  ///< place_of(spec_), so that its files are read once
   Kept module_;
   Kept noted_;
   std::vector<Held> parameters_;
   std::vector<Held> moving_;
-  std::vector<Held> still_;             ///< all else: constants
-  std::vector<std::int64_t> versions_;  ///< of the values of still_
+  std::vector<Held> still_;             ///< constants: all other tensors
+  std::vector<std::int64_t> versions_;  ///< versions of the tensors in still_
   bool is_training_ = true;
 };
 

@@ -13,29 +13,29 @@
 #include <pybind11/eval.h>
 
 #include "base/errors.hpp"
-#include "python_support.hpp"  // the texts of the files in Python
+#include "python_support.hpp"  // texts of the Python files
 
 namespace gangway::python {
 namespace {
 
 namespace py = pybind11;
 
-// An interpreter belongs to the process, and never ends.
+// Global, because the interpreter belongs to the process and never ends.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 PyObject* support_functions = nullptr;  // the dictionary of support.py and own_step.py
 
 using Clock = std::chrono::steady_clock;
 
-// Of the call that goes on, on the one thread that computes; 0: none does.
+// Start of the call under way on the compute thread; 0: none.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<Clock::rep> call_since{0};
 
-/// Signal upon which Python's faulthandler writes the receiving thread's place in the user's file.
-/// It needs no interpreter lock.
+/// On this signal Python's faulthandler prints the receiving thread's place in the user's file. It
+/// needs no interpreter lock.
 int place_signal() { return SIGRTMIN + 7; }  // NOLINT(readability-magic-numbers)
 
-/// Watches the calling thread's calls for the rest of the process. Re-arming Python's own
-/// dump_traceback_later costs a thread a call, 0.6 ms.
+/// Watches the calling thread's calls until the process ends. Python's dump_traceback_later would
+/// start a thread for each call, which costs 0.6 ms.
 void watch_calls(double slow_seconds) {
   const std::chrono::duration<double> slow(slow_seconds);
   std::thread([slow, computes = ::pthread_self()] {
@@ -62,9 +62,9 @@ void require(const PyStatus& status, const std::string& executable) {
   }
 }
 
-/// As its own `bin/python` would find it, but for what the caller's environment says: the same on
-/// every worker. Sets have one order; what the user's files compile to is never written
-/// (python/sources.py).
+/// Starts the interpreter as its own `bin/python` does, but ignores the caller's environment, so
+/// that all workers are alike. Sets have a fixed order. Bytecode of the user's files is never
+/// written (python/sources.py).
 void initialise(const std::string& executable, bool keeps_bytecode) {
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
@@ -120,7 +120,7 @@ std::string complaint_of(const py::error_already_set& error) {
     return py::str(support("complaint")(error.type(), error.value(),
                                         error.trace() ? error.trace() : none,
                                         support("prints").attr("tell")));
-  } catch (const py::error_already_set& another) {  // an error that cannot be written down
+  } catch (const py::error_already_set& another) {  // the error cannot be formatted
     return fmt::format("an error of which nothing can be said ({})", another.what());
   }
 }

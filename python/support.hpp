@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions of python/support.py, and the interpreter that has them. The caller holds the
-// interpreter's lock (the GIL), but for begin_interpreter. Compute thread only.
+// Starts the Python interpreter and calls the functions of python/support.py in it. The caller
+// holds the interpreter's lock (the GIL), except for begin_interpreter. Compute thread only.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace gangway::python {
 
-/// An object of Python's that is let go with the interpreter's lock, wherever that happens.
+/// Owns a Python object; takes the interpreter's lock to release it.
 class Kept {
  public:
   Kept() = default;
@@ -36,15 +36,15 @@ class Kept {
   pybind11::object object_;
 };
 
-/// Begins the interpreter and loads LibTorch's Python part into it. The lock is free afterwards.
+/// Starts the interpreter and loads LibTorch's Python part into it. Leaves the lock free.
 /// @throws EnvironmentError
 void begin_interpreter(const gan::PythonStart& start);
 
-/// The function of python/support.py or own_step.py. @pre begin_interpreter
+/// Returns the function `name` of python/support.py or own_step.py. @pre begin_interpreter
 [[nodiscard]] pybind11::object support(const char* name);
 
-/// While it lives a call into the user's files goes on: where it stands is written to standard
-/// error once it has taken PythonStart::slow_seconds. A hang shows there before others give up.
+/// Watches a call into the user's files for its lifetime. Prints the call's place in the file to
+/// standard error after PythonStart::slow_seconds, so a hang shows before other workers time out.
 class WatchedCall {
  public:
   WatchedCall();
@@ -53,7 +53,7 @@ class WatchedCall {
   WatchedCall& operator=(const WatchedCall&) = delete;
 };
 
-/// What is to be said of a Python error, in one line; the whole trace is told (PythonStart::tell).
+/// Returns a Python error in one line; passes the whole trace to PythonStart::tell.
 [[nodiscard]] std::string complaint_of(const pybind11::error_already_set& error);
 
 }  // namespace gangway::python

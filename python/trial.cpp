@@ -47,10 +47,10 @@ bool are_equal(const Tensors& first, const Tensors& second) {
   });
 }
 
-/// What a training step of it leaves: all of this has to be the same for the same call.
+/// Results of a training step; equal calls must give equal results.
 struct Step {
   Tensors made;
-  Tensors gradients;  // of the parameters; undefined where it does not reach one
+  Tensors gradients;  // by parameter; undefined if no gradient reaches it
   Tensors moved;
 };
 
@@ -75,8 +75,8 @@ class Trial {
       const std::vector<std::int64_t> of_given = versions_of(given);
       now = module_.call(gan::Mode::kTraining, examples_, given, seed(call)).moved;
       for (std::size_t i = 0; i < given.size(); ++i) {
-        // Written is enough: what came out the same may be another the next time. BatchNorm on a
-        // CPU writes without telling.
+        // A write suffices, even if it left the same value: the next may differ. BatchNorm on a CPU
+        // writes without a new version, so values are compared, too.
         if (!moves[i] &&
             is_written(module_.moving()[i], before[i], {given[i], of_given[i]}, now[i])) {
           moves[i] = true;
@@ -110,7 +110,7 @@ class Trial {
     require_equal(evaluated(), evaluated(), "in evaluation other numbers");
   }
 
-  /// As a penalty takes them: of the norm of the gradient with respect to the picture.
+  /// Requires the second derivatives of a penalty: of the norm of the gradient by the picture.
   void require_second_derivatives() {
     Tensors inputs = clones_of(examples_);
     inputs.front().requires_grad_(true);
@@ -120,8 +120,8 @@ class Trial {
           torch::autograd::grad({made.front().sum()}, {inputs.front()}, {}, /*retain_graph=*/true,
                                 /*create_graph=*/true)[0];
       if (gradient.requires_grad()) {
-        // To all leaves: a function that may be differentiated once (once_differentiable) complains
-        // at one of its own, which is on the way to no parameter.
+        // Backward to all leaves, because a once_differentiable function raises its error at a leaf
+        // of its own that leads to no parameter.
         torch::autograd::backward({gradient.square().sum()});
       }
     });
@@ -157,7 +157,7 @@ class Trial {
     return step;
   }
 
-  /// What autograd, or a function of the user's that it calls, complains of.
+  /// Calls `body`, and reports errors of autograd or of a user's function that it calls.
   template <typename Body>
   void differentiated(std::string_view what, const Body& body) {
     std::string words;
@@ -170,7 +170,7 @@ class Trial {
     module_.refuse(fmt::format("{} cannot be taken: {}", what, words.substr(0, words.find('\n'))));
   }
 
-  /// @param given  what the module was given to write to, and its version then
+  /// @param given  the tensor that the module could write to, and its version before the call
   [[nodiscard]] bool is_written(const Held& held, const at::Tensor& before,
                                 const std::pair<at::Tensor, std::int64_t>& given,
                                 const at::Tensor& now) const {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Finds out whether a user's network in Python can be trained exactly: whether its result depends
-// on its tensors, its inputs and a seed alone, not on the process or on earlier calls. Compute
-// thread.
+// Tests whether a user's Python network can be trained exactly. Its results may depend only on its
+// tensors, inputs and seed, not on the process or earlier calls. Compute thread.
 #pragma once
 
 #include "python/python_module.hpp"
 
 namespace gangway::python {
 
-/// Calls it in training as often as it takes to find what it changes in itself (gan::kMostTried);
-/// then one seed, another seed on other examples, and the first again: outputs, gradients, buffers
-/// and what it keeps beside tensors have to be those of the first time; where the spec is
-/// penalised, second derivatives too; and in evaluation twice. module.moving() are afterwards those
-/// that forward writes to. @throws ConfigError of one line
+/// Calls the module in training, at most gan::kMostTried times, to find the tensors that forward
+/// writes to; module.moving() then holds only these. Then calls it with one seed, with another seed
+/// and other examples, and with the first again. Outputs, gradients, buffers and other state must
+/// repeat; second derivatives must exist if the spec is penalised. Also compares two evaluations.
+/// @throws ConfigError in one line
 void try_out(PythonModule& module);
 
 }  // namespace gangway::python

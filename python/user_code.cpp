@@ -16,7 +16,7 @@ namespace py = pybind11;
 
 void refuse(const PythonSpec& spec, const std::string& what) {
   const std::string file = fs::path(spec.file).filename().string();
-  // What Python says names the file itself, with a line.
+  // Python's message names the file and line itself.
   throw ConfigError(what.starts_with(file + ":")
                         ? fmt::format("{}: {}", spec.key, what)
                         : fmt::format("{}: {}:{}: {}", spec.key, file, spec.python_class, what));
@@ -31,7 +31,7 @@ py::tuple place_of(const PythonSpec& spec) {
   const fs::path folder = fs::absolute(spec.file).parent_path();
   py::dict files;
   for (const auto& [path, text] : read_trusted_python(spec)) {
-    files[py::str(path)] = py::bytes(text);  // in the coding that it says
+    files[py::str(path)] = py::bytes(text);  // as bytes: the file declares its own encoding
   }
   return py::make_tuple(folder.string(), files, fs::path(spec.file).stem().string(),
                         spec.python_class);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running what is in a user's file, and saying in one line what went wrong there. Compute thread.
+// Runs code of a user's Python file, and reports its errors in one line. Compute thread.
 #pragma once
 
 #include <new>
@@ -15,14 +15,14 @@
 
 namespace gangway::python {
 
-/// @throws ConfigError: the key, the file and class or, where Python has said it, the line, `what`
+/// Throws `what` with its place. @throws ConfigError: the key, the file and its class or line
 [[noreturn]] void refuse(const PythonSpec& spec, const std::string& what);
 
-/// Memory that LibTorch did not get is the machine's affair (worker/memory/out_of_memory.hpp).
+/// Whether LibTorch got no memory; worker/memory/out_of_memory.hpp handles that.
 [[nodiscard]] bool is_about_memory(const pybind11::error_already_set& error);
 
-/// Calls `body` with the interpreter's lock, and refuses what it raises. What it sets of the
-/// process, by whatever way, is undone: it would hold on this worker alone.
+/// Calls `body` with the interpreter's lock, and turns its Python errors into refuse(). Restores
+/// the process's settings that `body` changed, because they would hold on this worker alone.
 template <typename Body>
 auto with_python(const PythonSpec& spec, const Body& body) {
   std::string complaint;
@@ -50,13 +50,13 @@ auto with_python(const PythonSpec& spec, const Body& body) {
   refuse(spec, complaint);
 }
 
-/// What python/support.py wants to know of a class: folder, texts by file, module, class. Read
-/// anew, and compared with the job's hash. The caller holds the interpreter's lock.
-/// @throws ConfigError also where others can write to a file
+/// Returns what python/support.py needs of a class: folder, texts by file, module, class. Reads the
+/// files again and checks the job's hash. The caller holds the interpreter's lock.
+/// @throws ConfigError if the hash differs or others can write to a file
 [[nodiscard]] pybind11::tuple place_of(const PythonSpec& spec);
 
 [[nodiscard]] pybind11::object wrapped(const at::Tensor& tensor);
-/// Nothing: it is no tensor.
+/// Returns the tensor in `object`; nothing if it is no tensor.
 [[nodiscard]] std::optional<at::Tensor> unwrapped(const pybind11::handle& object);
 
 }  // namespace gangway::python

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is done to pictures before a discriminator judges them (training.augment), as a value.
-// Nothing but the standard library behind it.
+// Augmentation of the pictures that a discriminator judges (training.augment), as a value. Standard
+// library alone.
 #pragma once
 
 #include <array>
@@ -23,17 +23,17 @@ enum class AugmentPolicy {
 enum class AugmentKind { kBlit, kGeometry, kColor, kFilter, kNoise, kCutout, kTranslation };
 inline constexpr std::size_t kNumAugmentKinds = 7;
 
-/// With respect to which pictures R1 and R2 take the discriminator's gradient.
+/// Pictures at which R1 and R2 take the discriminator's gradient.
 enum class PenalisedPictures {
-  kAugmented,  ///< as the discriminator is shown them
-  kOriginal,   ///< as they were before: the gradient goes through the augmentation
+  kAugmented,  ///< as the discriminator sees them
+  kOriginal,   ///< as before augmentation: the gradient passes through the augmentation
 };
 
-/// By kind, what p is multiplied by.
+/// Factors on p, by kind of transformation.
 using AugmentMultipliers = std::array<double, kNumAugmentKinds>;
 inline constexpr AugmentMultipliers kNoMultipliers = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
 
-/// A set of them.
+/// A set of transformation kinds.
 class AugmentKinds {
  public:
   constexpr AugmentKinds() = default;
@@ -45,7 +45,7 @@ class AugmentKinds {
   constexpr void add(AugmentKind kind) { bits_ |= bit_of(kind); }
   [[nodiscard]] constexpr bool has(AugmentKind kind) const { return (bits_ & bit_of(kind)) != 0; }
   [[nodiscard]] constexpr bool is_empty() const { return bits_ == 0; }
-  /// Whether it has nothing that `allowed` has not.
+  /// Returns whether every kind of this set is in `allowed` too.
   [[nodiscard]] constexpr bool is_within(AugmentKinds allowed) const {
     return (bits_ & ~allowed.bits_) == 0;
   }
@@ -58,8 +58,8 @@ class AugmentKinds {
   std::uint32_t bits_ = 0;
 };
 
-/// All that `policy` has, and what it does where a job does not choose: those that the paper's
-/// authors train with ("bgc"; all three of DiffAugment's).
+/// Returns all kinds that `policy` has. usual_kinds() returns the paper's choice, for a job without
+/// one ("bgc" of ADA; all three of DiffAugment).
 [[nodiscard]] constexpr AugmentKinds available_kinds(AugmentPolicy policy) {
   using enum AugmentKind;
   switch (policy) {
@@ -78,30 +78,30 @@ class AugmentKinds {
                                        : available_kinds(policy);
 }
 
-/// Names of a discriminator's statistics where its strength adapts, within its last block; the
-/// strength has it in passes, too.
+/// Names of two statistics in the discriminator's last block while p adapts. Passes name the
+/// strength so, too.
 inline constexpr const char* kAugmentSigns = "augment.signs";
 inline constexpr const char* kAugmentStrength = "augment.strength";
-/// Where the strength does not move in every update: how many have passed since it did.
+/// Statistic: updates since p last moved, if p does not move in every update.
 inline constexpr const char* kAugmentUpdates = "augment.updates";
 
 struct AugmentationSpec {
   AugmentPolicy policy = AugmentPolicy::kNone;
-  AugmentKinds chosen = {};  ///< empty: the usual ones
-  /// p, with which each transformation of ADA is done, or nothing: it adapts.
+  AugmentKinds chosen = {};  ///< empty: usual_kinds()
+  /// Probability p of each ADA transformation; nothing: p adapts.
   std::optional<double> strength = {};
-  ScheduleSpec schedule = {};  ///< of a strength that does not adapt, which is what it begins with
-  double target = 0.6;         ///< of the mean sign of real pictures' logits; p rises above it
-  double kimg = 500.0;         ///< over which p would go from 0 to 1
-  int interval = 1;            ///< updates from one move of p to the next
-  AugmentMultipliers multipliers = kNoMultipliers;  ///< of ADA's kinds
+  ScheduleSpec schedule = {};  ///< of a strength that does not adapt, from `strength` on
+  double target = 0.6;         ///< for the mean sign of real pictures' logits; p rises above it
+  double kimg = 500.0;         ///< thousand images in which p can rise from 0 to 1
+  int interval = 1;            ///< updates between two moves of p
+  AugmentMultipliers multipliers = kNoMultipliers;  ///< factors on p, by kind, of ADA
   PenalisedPictures penalised = PenalisedPictures::kAugmented;
 
   [[nodiscard]] bool is_any() const { return policy != AugmentPolicy::kNone; }
   [[nodiscard]] bool is_adaptive() const {
     return policy == AugmentPolicy::kAda && !strength.has_value();
   }
-  /// Whether it has a strength that is not to adapt.
+  /// Returns whether the job fixes the strength, so that it does not adapt.
   [[nodiscard]] bool has_number() const {
     return policy == AugmentPolicy::kAda && strength.has_value();
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words that stand for enumerators and families of models, in job files, reports and messages.
-// Pure.
+// Maps enumerators and model families to their words in job files, reports and messages. Pure.
 #pragma once
 
 #include <array>
@@ -75,7 +74,7 @@ constexpr std::array<Choice<PenalisedPictures>, 2> choices(PenalisedPictures) {
   return {
       {{"augmented", PenalisedPictures::kAugmented}, {"original", PenalisedPictures::kOriginal}}};
 }
-/// Those of a discriminator.
+/// Activations of a discriminator.
 constexpr std::array<Choice<Activation>, 2> choices(Activation) {
   return {{{"leaky-relu", Activation::kLeakyRelu}, {"softplus", Activation::kSoftplus}}};
 }
@@ -199,7 +198,7 @@ constexpr std::array<Choice<StagePlacement>, 2> choices(StagePlacement) {
 }
 constexpr std::array<Choice<bool>, 2> choices(bool) { return {{{"true", true}, {"false", false}}}; }
 
-/// The word for `value`, as job files have it.
+/// Returns the word of `value` in job files.
 template <typename Value>
 [[nodiscard]] constexpr std::string_view name_of(Value value) {
   for (const auto& choice : choices(value)) {

@@ -15,7 +15,7 @@ constexpr std::array<std::pair<std::string_view, DecisionKind>, 5> kDecisionName
      {"plateau", DecisionKind::kPlateau},
      {"early-stop", DecisionKind::kEarlyStop}}};
 
-/// Whether steps are trained otherwise for it.
+/// Returns whether later steps get other settings.
 bool changes_settings(const Decision& decision) {
   return decision.kind == DecisionKind::kRollback || decision.kind == DecisionKind::kPlateau;
 }
@@ -94,11 +94,11 @@ bool is_on_the_way(std::int64_t step, std::span<const Decision> then,
 }
 
 bool is_on_the_way(std::int64_t step, std::int64_t start, std::span<const Decision> now) {
-  // Starts after a decision have gone by it; a plateau is decided before a step is trained with it.
+  // Later starts already follow a rollback. A plateau is decided before the steps that it changes.
   return std::ranges::none_of(now, [&](const Decision& decision) {
     const bool is_behind_rollback = decision.kind == DecisionKind::kRollback &&
                                     decision.start >= start && decision.change.step < step;
-    // Whatever its step, it is of what the run was before.
+    // A branch replaces all earlier states, whatever their step.
     const bool is_before_branch = decision.kind == DecisionKind::kBranch && decision.start > start;
     return is_behind_rollback || is_before_branch;
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a job does where it diverges, collapses or gets no better: part of job/spec.hpp. What has
-// come of it in a run is a list of decisions (job/decisions.hpp).
+// Settings for a job that diverges, collapses or stops improving: part of job/spec.hpp. A run's
+// resulting decisions are in job/decisions.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,49 +9,48 @@
 
 namespace gangway {
 
-/// What follows when training is in trouble.
+/// Reaction to trouble in training.
 enum class DivergencePolicy {
   kStop,      ///< the run ends, with exit code 4
-  kRollback,  ///< it goes on from an earlier state with other settings, a bounded number of times
+  kRollback,  ///< it resumes from an earlier state with other settings, a bounded number of times
 };
 
 struct DivergenceSpec {
   DivergencePolicy policy = DivergencePolicy::kStop;
   int retries = 3;            ///< rollbacks of a run, at most
-  double lr_factor = 0.5;     ///< on the learning rates of all networks, from a rollback's step on
-  bool reseed = true;         ///< whether random keys come from another seed from then on
-  std::int64_t rewind = 100;  ///< steps: a rollback goes to a multiple of it
-  /// Mean loss of a step over the running median of its size that is trouble; 0: none is.
+  double lr_factor = 0.5;     ///< factor on all networks' learning rates, from a rollback's step on
+  bool reseed = true;         ///< whether random keys use another seed from then on
+  std::int64_t rewind = 100;  ///< a rollback goes to a step that is a multiple of it
+  /// Trouble if a step's mean loss over the running median of its size is larger; 0: not checked.
   double loss_factor = 0.0;
-  /// Size of an adversary's loss above which nothing is learnt any more: trouble where it stays
-  /// there; 0: none is. Logits of ten thousand are certainties to the last bit from about forty on.
+  /// Trouble if an adversary's loss stays larger than this, because it no longer learns; 0: not
+  /// checked. From logits of about 40 on, a probability is certain to the last bit.
   double loss_bound = 1e4;
-  /// Ticks in a row after which a discriminator that has nothing left to learn is told of; 0:
+  /// Consecutive ticks after which a discriminator with nothing left to learn is reported; 0:
   /// never.
   std::int64_t saturated_ticks = 10;
-  bool saturation_is_trouble = false;  ///< it is not only told of
-  /// Norm of a network's mean gradient, before it is clipped, above which there is trouble; 0:
-  /// none.
+  bool saturation_is_trouble = false;  ///< whether saturation is trouble, not only reported
+  /// Trouble if the norm of a network's mean gradient, before clipping, is larger; 0: not checked.
   double gradient_norm = 0.0;
-  /// Spread of a micro-batch's generated examples, as a share of that of its real ones, below which
-  /// a generator has collapsed; 0: not checked.
+  /// A generator has collapsed if its examples spread less than this share of the real examples'
+  /// spread, by micro-batch; 0: not checked.
   double diversity = 0.0;
-  std::int64_t diversity_steps = 100;  ///< in a row below it that are trouble
+  std::int64_t diversity_steps = 100;  ///< consecutive steps below `diversity` that are trouble
   bool operator==(const DivergenceSpec&) const = default;
 };
 
 enum class ExampleOrigin { kReal, kGenerated };
 
-/// Under which name workers tell how much the examples of a micro-batch differ that a discriminator
-/// judges, and the coordinator looks for it: "discriminator_fake_spread".
+/// Returns the name under which workers report the spread of a micro-batch's examples to the
+/// coordinator: "discriminator_fake_spread".
 [[nodiscard]] inline std::string spread_figure(std::string judge, ExampleOrigin origin) {
   return std::move(judge.append(origin == ExampleOrigin::kReal ? "_real_spread" : "_fake_spread"));
 }
 
-/// Lower learning rates where scores stay as they are.
+/// Lowers learning rates when scores no longer improve.
 struct PlateauSpec {
-  int patience = 0;     ///< scores in a row without a better one; 0: rates stay
-  double factor = 0.5;  ///< on the learning rates of all networks
+  int patience = 0;     ///< consecutive scores without a better one; 0: rates stay
+  double factor = 0.5;  ///< factor on the learning rates of all networks
   bool operator==(const PlateauSpec&) const = default;
 };
 

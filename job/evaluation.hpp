@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Part `evaluation` of a job file: by what generated pictures are scored while a run trains, and by
-// `gangway evaluate`. Nothing in it can change a weight by itself. Pure.
+// Part `evaluation` of a job file: how generated pictures are scored, in a run and by `gangway
+// evaluate`. Cannot change a weight by itself. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gangway {
 
-/// docs/evaluation.md says what each is.
+/// Metrics, as in docs/evaluation.md.
 enum class Metric {
   kSwd,  ///< sliced Wasserstein distance of patches: needs no network, sees colours
   kFd,   ///< Fréchet distance of features
@@ -28,17 +28,17 @@ enum class FeatureResize {
 /// The process that computes the scores of a run.
 enum class ScorePlace {
   kBeside,  ///< the coordinator's host, at the lowest priority
-  kDevice,  ///< the same, whose generator and features compute on that host's first GPU
+  kDevice,  ///< as kBeside, but generator and features compute on that host's first GPU
   kSpare,   ///< a machine that does not train: gangway evaluate RUN --follow
 };
 
 struct EvaluationSpec {
-  double every_kimg = 0.0;        ///< 0: each checkpoint, if any (checkpoint.keep_best)
-  std::vector<Metric> metrics;    ///< empty: the one that suits the data
-  std::optional<Metric> decides;  ///< which one is the score; nothing: the first
+  double every_kimg = 0.0;        ///< 0: scores each checkpoint, if any (checkpoint.keep_best)
+  std::vector<Metric> metrics;    ///< empty: the metric that suits the data
+  std::optional<Metric> decides;  ///< the metric that is the score; nothing: the first
   std::string features;           ///< TorchScript file; empty: the LeNet
   FeatureResize resize = FeatureResize::kOwn;
-  std::int64_t images = 10'000;  ///< generated for a score
+  std::int64_t images = 10'000;  ///< generated for one score
   ScorePlace where = ScorePlace::kBeside;
   bool operator==(const EvaluationSpec&) const = default;
 };

@@ -9,7 +9,7 @@ namespace gangway {
 namespace {
 
 struct NumberChange {
-  int revision = 1;  ///< the first that has it
+  int revision = 1;  ///< first revision with this change
   std::string_view what;
   bool (*touches)(const JobSpec& job);
 };

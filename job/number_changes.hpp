@@ -12,12 +12,12 @@
 
 namespace gangway {
 
-/// In the manifest of every checkpoint among its software; one without it is of revision 1.
+/// Name in the software of a checkpoint's manifest; a checkpoint without it has revision 1.
 inline constexpr std::string_view kNumbersRevisionName = "numbers";
 inline constexpr int kNumbersRevision = 3;
 
-/// What has changed for `job` since a checkpoint was saved by `software`, oldest first: half a
-/// sentence each.
+/// Lists the changes for `job` since `software` saved a checkpoint, oldest first: half a sentence
+/// each.
 [[nodiscard]] std::vector<std::string_view> number_changes_since(
     const std::map<std::string, std::string>& software, const JobSpec& job);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The optimisers as data: what job files call them, which numbers they take, which moments they
-// keep. Keys, arenas, names in checkpoints, audits and GPU memory follow from the table; the
-// arithmetic is in gan/optimizer.cpp for CPUs and comm/cuda/optimizer_rules.hpp for GPUs. To add
-// one: CONTRIBUTING.md. Pure; .cu files read it too.
+// The optimisers as data: names in job files, numbers and moments. Keys, arenas, names in
+// checkpoints, audits and GPU memory follow from the table. The arithmetic is in gan/optimizer.cpp
+// (CPUs) and comm/cuda/optimizer_rules.hpp (GPUs). To add an optimiser: CONTRIBUTING.md. Pure; .cu
+// files read it too.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace gangway {
 
 enum class OptimizerKind { kAdam, kAdamW, kRmsprop, kSgd, kLion };
 
-/// An optimiser and its numbers: as a job file gives them, or, for one update, with schedules
-/// applied. Has the numbers of all optimisers; the table says which of them one takes.
+/// An optimiser and its numbers, from a job file or for one update with schedules applied. Has the
+/// numbers of all optimisers; the table says which of them an optimiser takes.
 struct OptimizerSpec {
   OptimizerKind kind = OptimizerKind::kAdam;
   double lr = 2e-4;
@@ -34,8 +34,8 @@ struct OptimizerSpec {
 
 enum class NumberRole {
   kFixed,
-  /// The share of a moment that an update keeps: raised to the power k / (k + 1) where a lazy
-  /// regulariser adds an update every k steps (StyleGAN2, appendix B).
+  /// Share of a moment that an update keeps. A lazy regulariser adds an update every k steps, so
+  /// the share is then raised to the power k / (k + 1) (StyleGAN2, appendix B).
   kDecay,
 };
 
@@ -47,7 +47,7 @@ struct OptimizerNumber {
   RealBounds bounds;
   NumberRole role = NumberRole::kFixed;
 
-  /// The field's one or two numbers.
+  /// Returns the field's one or two numbers.
   [[nodiscard]] std::span<double> values(OptimizerSpec& spec) const {
     if (const auto* one = std::get_if<double OptimizerSpec::*>(&field)) {
       return {&(spec.**one), 1};
@@ -62,7 +62,7 @@ struct OptimizerRow {
   std::string_view source;                    ///< the paper
   std::span<const std::string_view> moments;  ///< in checkpoints; zero before the first update
   std::span<const OptimizerNumber> numbers;
-  OptimizerSpec defaults;  ///< of a job that names it and nothing else
+  OptimizerSpec defaults;  ///< of a job that gives only the name
 };
 
 inline constexpr std::array<std::string_view, 2> kAdamMoments{"first_moment", "second_moment"};
@@ -97,7 +97,7 @@ inline constexpr std::array kLionNumbers{
     OptimizerNumber{"weight_decay", "Weight decay, decoupled", &OptimizerSpec::weight_decay,
                     kZeroOrMore}};
 
-/// In the order in which job files and messages name them.
+/// In the order of job files and messages.
 inline constexpr std::array kOptimizers{
     OptimizerRow{OptimizerKind::kAdam,
                  "adam",
@@ -151,12 +151,12 @@ inline constexpr std::size_t kMaxMoments = [] {
   return most;
 }();
 
-/// Whether it has an average of squares whose decay is the second beta (schedule.final_beta2).
+/// Returns whether the second beta is the decay of an average of squares (schedule.final_beta2).
 [[nodiscard]] constexpr bool has_second_beta(OptimizerKind kind) {
   return kind == OptimizerKind::kAdam || kind == OptimizerKind::kAdamW;
 }
 
-/// By moment, in the row's order; what is beyond the optimiser's is empty.
+/// Values by moment, in the row's order; empty beyond the optimiser's moments.
 template <typename Value>
 using PerMoment = std::array<Value, kMaxMoments>;
 

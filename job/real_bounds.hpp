@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a number in a job file may be.
+// Bounds of a real number in a job file.
 #pragma once
 
 namespace gangway {

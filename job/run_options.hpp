@@ -10,35 +10,34 @@
 
 namespace gangway {
 
-/// Checkpoints are taken at whichever comes first of the three intervals; 0: not by this one. One
-/// is always taken at the end.
+/// A checkpoint is due when the first of the three intervals ends; 0: that interval is off. A
+/// checkpoint is always taken at the end.
 struct CheckpointSpec {
   static constexpr std::int64_t kAutoSnapshots = -1;
 
   double every_kimg = 10.0;
   double every_seconds = 0.0;
   std::int64_t every_steps = 0;
-  int keep = 3;             ///< newest that stay
-  double keep_every = 0.0;  ///< kimg; the first of each such stretch stays for good; 0: none
-  int keep_best = 0;        ///< those with the best scores stay, so many
-  int early_stop = 0;       ///< scores in a row without a better one that end the run; 0: none do
-  /// From one snapshot in memory to the next; 0: none are taken.
+  int keep = 3;             ///< newest checkpoints to keep
+  double keep_every = 0.0;  ///< kimg; the first checkpoint of each such stretch is kept; 0: none
+  int keep_best = 0;        ///< checkpoints with the best scores to keep
+  int early_stop = 0;       ///< consecutive scores without a better one that end the run; 0: never
+  /// Steps between two snapshots in memory; 0: none are taken.
   std::int64_t snapshot_steps = kAutoSnapshots;
-  double snapshot_cost = 0.02;  ///< most share of the time for them, where processes were lost
+  double snapshot_cost = 0.02;  ///< largest share of time for snapshots, if processes were lost
   bool operator==(const CheckpointSpec&) const = default;
 };
 
 struct OutputSpec {
   double tick_kimg = 1.0;
   double pictures_kimg = 4.0;
-  int grid = 8;  ///< pictures a side of a grid
-  double histograms_kimg =
-      0.0;  ///< from one set of histograms for TensorBoard to the next; 0: none
-  /// Where the live page listens: auto, off, or as job/http_address.hpp has it.
+  int grid = 8;                  ///< pictures per side of a grid
+  double histograms_kimg = 0.0;  ///< between histograms for TensorBoard; 0: none
+  /// Address of the live page: auto, off, or as in job/http_address.hpp.
   std::string http = "auto";
-  bool http_plain = false;          ///< without TLS, to other hosts too
-  std::string control = "auto";     ///< where the job is steered: auto, off or ADDRESS:PORT
-  std::string control_certificate;  ///< PEM file, of both of them; empty: no TLS
+  bool http_plain = false;          ///< serve without TLS, to other hosts too
+  std::string control = "auto";     ///< address for control of the job: auto, off or ADDRESS:PORT
+  std::string control_certificate;  ///< PEM file, for live page and control; empty: no TLS
   std::string control_key;          ///< PEM file
   bool operator==(const OutputSpec&) const = default;
 };
@@ -48,7 +47,6 @@ struct RunOptions {
   EvaluationSpec evaluation;
   OutputSpec output;
 
-  /// Whether checkpoints are scored.
   [[nodiscard]] bool is_scored() const {
     return checkpoint.keep_best > 0 || evaluation.every_kimg > 0.0;
   }

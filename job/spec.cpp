@@ -113,7 +113,7 @@ bool Job::rounds_wire() const {
 ModelSpec Job::settled_model() const {
   ModelSpec settled = model;
   if (settled.normalization == Normalization::kAuto) {
-    // A penalty on the gradient of one example means nothing when BatchNorm mixes the examples
+    // BatchNorm mixes examples, so a penalty on the gradient of one example would mean nothing
     // (Gulrajani et al., 2017, section 4).
     settled.normalization = model.family->normalizes_by_default && !training.penalty.is_any()
                                 ? Normalization::kBatch
@@ -192,7 +192,7 @@ bool JobSpec::compares_pictures() const {
 }
 
 std::vector<Metric> JobSpec::metrics() const {
-  // The LeNet sees no colours.
+  // The LeNet takes one channel, so it sees no colours.
   const Metric usual =
       model.channels == 1 || !evaluation.features.empty() ? Metric::kFd : Metric::kSwd;
   std::vector<Metric> all = evaluation.metrics;

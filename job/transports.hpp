@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `layout.transport` may say, a row each. Pure.
+// Values of `layout.transport`, one row each. Pure.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace gangway {
 
 enum class TransportKind { kAuto, kShm, kMpi, kHierarchical, kNccl };
 enum class TransportDevice { kAny, kCpu, kGpu };
-/// Which workers share memory; the others exchange messages. GPUs share none: there it is whose
-/// gradients leave a host as one sum.
+/// Workers that share memory; all others exchange messages. GPUs share no memory: there, the
+/// workers whose gradients leave a host as one sum.
 enum class MemorySharing {
   kNobody,
   kWithinHosts,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a block says of itself: the tensors that it takes and makes, trains and averages. Pure.
+// Tensors that a block takes, makes, trains and averages, as values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ enum class Initial {
   kNormal,
   kOnePlusNormal,
   kConstant,    ///< `initial_scale` itself
-  kOrthogonal,  ///< rows or columns of length `initial_scale`, at right angles
-  kPositions,   ///< of [side * side, width]: sines and cosines of the places in a square
+  kOrthogonal,  ///< orthogonal rows or columns of length `initial_scale`
+  kPositions,   ///< of [side * side, width]: sines and cosines of the positions in a square
 };
 
-/// A tensor to be trained.
+/// A trained tensor.
 struct ParameterSpec {
   std::string name;  ///< within the block: "weight", "norm.bias"
   std::vector<std::int64_t> shape;
@@ -27,7 +27,7 @@ struct ParameterSpec {
   double initial_scale = 0.02;
 };
 
-/// Weight of the newest micro-batches in a running value (Ioffe and Szegedy, 2015; PyTorch's
+/// Weight of the newest micro-batches in a running statistic (Ioffe and Szegedy, 2015; PyTorch's
 /// default).
 inline constexpr double kStatisticMomentum = 0.1;
 
@@ -39,18 +39,18 @@ struct StatisticSpec {
   double momentum = kStatisticMomentum;  ///< 1: the newest micro-batches' mean
 };
 
-/// Names of the tensors that a block takes, and of those that it makes. What no later block takes
-/// ends with it.
+/// Names of the tensors that a block takes and makes. A tensor that no later block takes ends
+/// there.
 struct BlockPorts {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
 };
 
-/// By block, what flows out of it: the tensors that later blocks take and `results`, which go on
-/// from the blocks that make them; so what has to travel where a network is cut behind it.
+/// Returns, by block, the tensors alive behind it: inputs of later blocks, and `results` once made.
+/// Workers send these tensors if the network is cut behind the block.
 [[nodiscard]] std::vector<std::vector<std::string>> live_behind(
     const std::vector<BlockPorts>& blocks, const std::vector<std::string>& results);
-/// Of a network with one, which the last block makes.
+/// Same, for a network with one result, which the last block makes.
 [[nodiscard]] std::vector<std::vector<std::string>> live_behind(
     const std::vector<BlockPorts>& blocks, const std::string& result);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a class gets into a network, as values. Pure.
+// Blocks that give a network the class of an example, as values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct LabelConcatenationSpec {
 [[nodiscard]] BlockPorts ports_of(const LabelConcatenationSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const LabelConcatenationSpec& spec);
 
-/// Discriminator: the logit of "features" [N, features * pixels], and <embedding(label), their mean
-/// over pixels> added to it (projection discriminator, Miyato and Koyama, 2018, eq. 3).
+/// Discriminator: the logit of "features" [N, features * pixels], plus <embedding(label), their
+/// mean over pixels> (projection discriminator, Miyato and Koyama, 2018, eq. 3).
 struct ProjectionHeadSpec {
   std::int64_t classes = 0;
   std::int64_t features = 1;

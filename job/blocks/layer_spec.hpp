@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The layer of most networks, as a value. Pure.
+// A plain layer (linear map or convolution) as a value. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace gangway {
 enum class LayerKind { kLinear, kConvolution, kTransposedConvolution };
 enum class Activation { kNone, kRelu, kLeakyRelu, kSoftplus, kTanh };
 
-/// A linear map, then as asked for: BatchNorm, an activation, keyed dropout.
+/// A linear map, then optionally BatchNorm, an activation and keyed dropout.
 struct LayerSpec {
   LayerKind kind = LayerKind::kLinear;
   std::int64_t in = 1;  ///< features or channels
@@ -26,7 +26,7 @@ struct LayerSpec {
   Activation activation = Activation::kNone;
   double dropout = 0.0;                         ///< probability, keyed
   std::vector<std::int64_t> input_shape = {};   ///< per example; empty: as it comes
-  std::vector<std::int64_t> output_shape = {};  ///< the same of what it makes
+  std::vector<std::int64_t> output_shape = {};  ///< same, of the output
   std::string input = "features";
   std::string output = "features";
   double initial_scale = 0.02;  ///< of the weight

@@ -10,15 +10,15 @@
 
 namespace gangway {
 
-/// What it computes, the library's part with LibTorch says under the name of the kind
-/// (gan/library/library.hpp); all that is to be known without LibTorch stands here.
+/// The library's LibTorch part computes the block, by the name of its kind
+/// (gan/library/library.hpp). This value has everything that is known without LibTorch.
 struct LibrarySpec {
   std::string kind;  ///< as the library lists it
   BlockPorts ports = {{"features"}, {"features"}};
   std::vector<ParameterSpec> parameters = {};
   std::vector<StatisticSpec> statistics = {};
-  std::map<std::string, double> numbers = {};  ///< what else the block wants to know: sizes, slopes
-  std::string library = {};  ///< file that has the kind; filled in where the model is known
+  std::map<std::string, double> numbers = {};  ///< other constants of the block: sizes, slopes
+  std::string library = {};  ///< file that defines the kind; filled in where the model is known
 };
 [[nodiscard]] BlockPorts ports_of(const LibrarySpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const LibrarySpec& spec);

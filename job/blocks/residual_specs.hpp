@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What R3GAN's networks are made of, as values. Pure.
+// Blocks of R3GAN's networks, as values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace gangway {
 
-/// "features" + f("features"); f is a 1x1 convolution, a bias, leaky ReLU, a grouped 3x3
-/// convolution, a bias, leaky ReLU, and a 1x1 convolution whose weight begins at zero, so that the
-/// whole begins as the identity (R3GAN, Huang et al., 2024, section 4; Fixup, Zhang et al., 2019).
+/// "features" + f("features"). f: 1x1 convolution, bias, leaky ReLU, grouped 3x3 convolution, bias,
+/// leaky ReLU, 1x1 convolution. The last weight begins at zero, so that the block begins as the
+/// identity (R3GAN, Huang et al., 2024, section 4; Fixup, Zhang et al., 2019).
 struct ResidualSpec {
   std::int64_t channels = 1;
   std::int64_t expanded = 2;  ///< channels between the 1x1 convolutions
@@ -24,8 +24,8 @@ struct ResidualSpec {
 enum class Resampling { kUp, kDown };
 
 /// Doubles or halves both sides of "features" by interpolation with [1, 3, 3, 1], which is R3GAN's
-/// [1, 2, 1] between pixels, and changes the channels by a 1x1 convolution on the smaller maps;
-/// there is none where `in` is `out`.
+/// [1, 2, 1] between pixels. A 1x1 convolution on the smaller maps changes the channels; none if
+/// `in` is `out`.
 struct ResamplingSpec {
   Resampling direction = Resampling::kUp;
   std::int64_t in = 1;  ///< channels
@@ -37,8 +37,8 @@ struct ResamplingSpec {
 /// Pixels a side of the maps of both bases.
 inline constexpr std::int64_t kBasisSide = 4;
 
-/// Generator: "noise" [N, in] → [N, channels, 4, 4]: a learned map for each channel, as strong as a
-/// linear function of the noise says (R3GAN's generative basis).
+/// Generator: "noise" [N, in] → [N, channels, 4, 4]: a learned map per channel, scaled by a linear
+/// function of the noise (R3GAN's generative basis).
 struct GenerativeBasisSpec {
   std::int64_t in = 1;
   std::int64_t channels = 1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kWeight = ".weight";
 
-/// "NAME.weight", a map, and "NAME.bias" where it has one.
+/// Adds "NAME.weight", a map, and optionally "NAME.bias".
 enum class Bias { kNo, kYes };
 void add_map(std::vector<ParameterSpec>& parameters, const std::string& name,
              std::vector<std::int64_t> shape, Bias bias) {
@@ -26,14 +26,14 @@ void add_map(std::vector<ParameterSpec>& parameters, const std::string& name,
   }
 }
 
-/// What BatchNorm is told beside the features: a style of so many elements, or one of so many
-/// labels.
+/// Input of BatchNorm beside the features: a style with `features` elements, or a label of
+/// `classes`.
 struct Condition {
   std::int64_t features = 0;
   std::int64_t classes = 0;
 };
 
-/// Gains and shifts of BatchNorm "NAME": maps of a style, embeddings of a label, or weights.
+/// Adds gains and shifts of BatchNorm "NAME": maps of a style, embeddings of a label, or weights.
 void add_norm(std::vector<ParameterSpec>& parameters, const std::string& name,
               std::int64_t channels, const Condition& told) {
   if (told.classes > 0) {
@@ -59,7 +59,7 @@ void add_running(std::vector<StatisticSpec>& statistics, const std::string& name
   statistics.push_back({.name = name + ".running_var", .features = channels, .initial = 1.0});
 }
 
-/// "MAP.direction" of each map: at first the same in all elements, and as long as one.
+/// Returns "MAP.direction" for each map: at first equal elements, of length one.
 std::vector<StatisticSpec> directions_of(const std::vector<ParameterSpec>& parameters) {
   std::vector<StatisticSpec> statistics;
   for (const ParameterSpec& parameter : parameters) {

@@ -10,15 +10,15 @@
 namespace gangway {
 namespace {
 
-/// "NAME.weight" and "NAME.bias" of a convolution, or with `kernel` 0 of a dense map. @param rate
-/// by which both are multiplied as they are used
+/// "NAME.weight" and "NAME.bias" of a convolution; `kernel` 0: of a dense map. `rate` is a factor
+/// on both at each use.
 struct EqualizedMap {
   std::string name = {};
   std::int64_t in = 1;
   std::int64_t out = 1;
   std::int64_t kernel = 0;
   double rate = 1.0;
-  double bias = 0.0;  ///< all of it at first
+  double bias = 0.0;  ///< initial value of all elements
 };
 
 void add_map(std::vector<ParameterSpec>& parameters, const EqualizedMap& map) {
@@ -35,7 +35,7 @@ void add_map(std::vector<ParameterSpec>& parameters, const EqualizedMap& map) {
                         .initial_scale = map.bias});
 }
 
-/// The dense layers of a mapping, "layer0", "layer1" …
+/// Adds the dense layers of a mapping, "layer0", "layer1" …
 void add_mapping(std::vector<ParameterSpec>& parameters, std::int64_t in, std::int64_t features,
                  int layers) {
   for (int layer = 0; layer < layers; ++layer) {
@@ -51,7 +51,7 @@ void add_embedding(std::vector<ParameterSpec>& parameters, std::int64_t classes,
   add_map(parameters, {.name = "embedding", .in = classes, .out = features});
 }
 
-/// Of a style the factors of `in` maps: about one at first.
+/// Adds the map from a style to the factors of `in` maps, which begin near one.
 void add_factors(std::vector<ParameterSpec>& parameters, std::int64_t features, std::int64_t in) {
   add_map(parameters, {.name = "factors", .in = features, .out = in, .bias = 1.0});
 }

@@ -8,7 +8,7 @@
 namespace gangway {
 namespace {
 
-/// "PREFIXweight" and "PREFIXbias" of a convolution.
+/// Adds "PREFIXweight" and "PREFIXbias" of a convolution.
 void add_convolution(std::vector<ParameterSpec>& parameters, const std::string& prefix,
                      const std::vector<std::int64_t>& shape, double gain) {
   parameters.push_back({.name = prefix + "weight",

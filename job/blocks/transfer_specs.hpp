@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the networks of style transfer are made of, as values: the image transformation network of
-// Johnson et al., 2016 (arXiv 1603.08155), and layers of a feature network. Pure.
+// Blocks of style transfer networks, as values: the image transformation network of Johnson et al.,
+// 2016 (arXiv 1603.08155), and the levels of a feature network. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,14 @@
 
 namespace gangway {
 
-/// Maps twice as large, pixel by pixel, where asked for; then a convolution of a picture that is
-/// continued by its reflection, so that it keeps its size but for the stride; then InstanceNorm
-/// where asked for; then the activation.
+/// Optionally doubles the maps by repeating pixels. Then a convolution with reflected borders,
+/// which keeps the size except for the stride. Then optionally InstanceNorm, then the activation.
 struct TransferLayerSpec {
   std::int64_t in = 1;  ///< channels
   std::int64_t out = 1;
   std::int64_t kernel = 3;  ///< pixels, square, odd
   std::int64_t stride = 1;
-  bool doubles = false;  ///< both sides of what it takes
+  bool doubles = false;  ///< both sides of its input
   bool normalizes =
       true;  ///< each map of each example: mean 0 and variance 1, then a gain and bias
   Activation activation = Activation::kRelu;  ///< or none, or tanh
@@ -29,29 +28,29 @@ struct TransferLayerSpec {
 [[nodiscard]] BlockPorts ports_of(const TransferLayerSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const TransferLayerSpec& spec);
 
-/// "features" + f("features"); f is a 3x3 convolution, InstanceNorm, ReLU, a 3x3 convolution and
-/// InstanceNorm (Johnson et al., supplementary material; after Gross and Wilber, 2016, no ReLU
-/// behind the sum).
+/// "features" + f("features"). f: 3x3 convolution, InstanceNorm, ReLU, 3x3 convolution,
+/// InstanceNorm (Johnson et al., supplementary material). No ReLU behind the sum, after Gross and
+/// Wilber, 2016.
 struct TransferResidualSpec {
   std::int64_t channels = 1;
 };
 [[nodiscard]] BlockPorts ports_of(const TransferResidualSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const TransferResidualSpec& spec);
 
-/// A level of a feature network: the largest of each 2x2 of what it takes, where asked for; a
-/// convolution that keeps the size; ReLU. It leaves that in "features", for the next one, and as
-/// the level. Of a picture it takes the mean of the channels.
+/// A level of a feature network: optionally the maximum of each 2x2 of its input, then a
+/// convolution that keeps the size, then ReLU. The result is "features" for the next level, and the
+/// level's tensor. Level 0 takes the mean of the picture's channels.
 struct FeatureLevelSpec {
   std::int64_t in = 1;  ///< channels
   std::int64_t out = 1;
   std::int64_t kernel = 3;  ///< pixels, square, odd
   bool pools = false;
-  int level = 0;  ///< its number; 0 takes "image"
+  int level = 0;  ///< number of the level; 0 takes "image"
 };
 [[nodiscard]] BlockPorts ports_of(const FeatureLevelSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const FeatureLevelSpec& spec);
 
-/// "level0", …: the tensors that a feature network of `count` levels makes.
+/// Returns "level0", …: the tensors that a feature network of `count` levels makes.
 [[nodiscard]] std::vector<std::string> level_names(int count);
 
 }  // namespace gangway

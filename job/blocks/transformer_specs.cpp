@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-/// "NAME.weight" [out, in] and "NAME.bias".
+/// Adds "NAME.weight" [out, in] and "NAME.bias".
 void add_linear(std::vector<ParameterSpec>& parameters, const std::string& name, std::int64_t in,
                 std::int64_t out, double gain = 1.0) {
   parameters.push_back({.name = name + ".weight",
@@ -15,15 +15,15 @@ void add_linear(std::vector<ParameterSpec>& parameters, const std::string& name,
   parameters.push_back({.name = name + ".bias", .shape = {out}, .initial = Initial::kZero});
 }
 
-/// `features` weights that all begin as `value`.
+/// Adds `features` weights that all begin as `value`.
 void add_gain(std::vector<ParameterSpec>& parameters, const std::string& name,
               std::int64_t features, double value) {
   parameters.push_back(
       {.name = name, .shape = {features}, .initial = Initial::kConstant, .initial_scale = value});
 }
 
-/// What gates residual branches begins so small, so that many of them add up to little at first
-/// (GAT's authors' code).
+/// Gates of residual branches begin this small, so that many branches sum to little at first (GAT's
+/// authors' code).
 constexpr double kInitialGain = 0.1;
 
 }  // namespace

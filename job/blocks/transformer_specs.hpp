@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What GAT's networks are made of, as values. Pure.
+// Blocks of GAT's networks, as values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace gangway {
 
-/// Generator: "noise" [N, latent] (and "labels") → "style" [N, features]: a mapping of two layers,
-/// of the noise and the label's embedding beside it, each of mean square one (GAT, Hyun et al.,
-/// 2025, section 3; StyleGAN2, Karras et al., 2020).
+/// Generator: "noise" [N, latent] (and "labels") → "style" [N, features]: two dense layers of the
+/// noise and the label's embedding, each normalized to mean square one (GAT, Hyun et al., 2025,
+/// section 3; StyleGAN2, Karras et al., 2020).
 struct TokenStyleSpec {
   std::int64_t latent = 1;
   std::int64_t classes = 0;
@@ -20,11 +20,11 @@ struct TokenStyleSpec {
 [[nodiscard]] BlockPorts ports_of(const TokenStyleSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const TokenStyleSpec& spec);
 
-/// On the weights of the mapping as they are used, so that an optimiser moves them as much slower
+/// Factor on the mapping's weights at each use, so that an optimiser moves them more slowly
 /// (StyleGAN's learning rate of the mapping network, Karras et al., 2019, appendix C).
 inline constexpr double kStyleRate = 0.01;
 
-/// Generator: "features" [N, side * side, width]: learned positions, the same for every "style".
+/// Generator: "features" [N, side * side, width]: learned positions, the same for every style.
 struct TokenGridSpec {
   std::int64_t side = 1;  ///< patches of a picture's side
   std::int64_t width = 1;
@@ -33,8 +33,8 @@ struct TokenGridSpec {
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const TokenGridSpec& spec);
 
 /// A layer of a transformer on "features" [N, tokens, width]: attention, then a gated MLP, each
-/// with RMSNorm before it and a gain behind it. With a style, which goes on to later blocks, gains
-/// come from "style", else they are weights (GAT, section 3).
+/// with RMSNorm before it and a gain behind it. Gains come from "style", which the layer passes on;
+/// without a style they are weights (GAT, section 3).
 struct TransformerSpec {
   std::int64_t width = 1;
   std::int64_t heads = 1;   ///< divide `width`
@@ -44,26 +44,26 @@ struct TransformerSpec {
 [[nodiscard]] BlockPorts ports_of(const TransformerSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const TransformerSpec& spec);
 
-/// Generator: adds a picture to the last of "pictures" [N, depth * channels, H, W] and appends the
-/// sum to them. It is made of "features" [N, side * side, width] patch by patch, under a "style".
-/// The last of these blocks leaves in "features" all pictures in training, which are what a
-/// discriminator of as many depths judges, and the last one in evaluation (GAT, section 4).
+/// Generator: makes a picture of "features" [N, side * side, width], patch by patch, under "style".
+/// Adds it to the last of "pictures" [N, depth * channels, H, W] and appends the sum. The last
+/// block leaves in "features" all pictures in training, for a discriminator of as many depths. In
+/// evaluation it leaves only the last picture (GAT, section 4).
 struct PatchPictureSpec {
   std::int64_t width = 1;
   std::int64_t style = 1;
   std::int64_t channels = 1;  ///< of one picture
   std::int64_t patch = 1;     ///< pixels, square
   std::int64_t side = 1;      ///< patches
-  int depth = 0;              ///< pictures that are there already
+  int depth = 0;              ///< pictures from earlier blocks
   bool is_last = false;
 };
 [[nodiscard]] BlockPorts ports_of(const PatchPictureSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const PatchPictureSpec& spec);
 
 /// Discriminator: "image" [N, channels or depths * channels, H, W] → "features" [N, 1 + side *
-/// side, width]: a learned token, then one for each patch, with learned positions. One picture
-/// stands for all depths. In training each depth gets keyed noise, the more the earlier it is (GAT,
-/// section 4).
+/// side, width]: a learned token, then a token per patch, with learned positions. A single picture
+/// is used for all depths. In training, each depth gets keyed noise, most for the earliest depth
+/// (GAT, section 4).
 struct PatchEmbeddingSpec {
   std::int64_t channels = 1;  ///< of one picture
   int depths = 1;             ///< at most 4

@@ -4,7 +4,7 @@
 namespace gangway {
 namespace {
 
-/// "NAME.weight" and "NAME.bias" of a 3x3 convolution that keeps the channels.
+/// Adds "NAME.weight" and "NAME.bias" of a 3x3 convolution that keeps the channels.
 void add_convolution(std::vector<ParameterSpec>& parameters, const std::string& name,
                      std::int64_t channels) {
   parameters.push_back({.name = name + ".weight", .shape = {channels, channels, 3, 3}});

@@ -16,7 +16,7 @@ std::int64_t elements_made_again(const Architecture& network) {
     } else if (const auto* patches = std::get_if<PatchEmbeddingSpec>(&block)) {
       tokens = 1 + patches->side * patches->side;
     } else if (const auto* layer = std::get_if<TransformerSpec>(&block)) {
-      // As in gat_feature_elements, less the tokens that flow on.
+      // As in gat_feature_elements, without the tokens that flow to the next block.
       const std::int64_t inside =
           tokens * (5 * layer->width + 3 * layer->hidden + layer->heads * tokens);
       all += inside;

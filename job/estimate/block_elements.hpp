@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What blocks of a network make inside, as far as their values tell. Pure.
+// Estimates the inner activations of a network's blocks from their values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace gangway {
 
-/// Elements of one example's maps that are not kept until backward where layout.recompute goes
-/// block by block: what transformers have inside, but for one layer, the largest, which is open at
-/// a time. 0 of other blocks, whose maps nearly all flow from one to the next.
+/// Returns the elements per example that layout.recompute recomputes block by block: the inner maps
+/// of transformers. The largest layer does not count, because it is open at a time. 0 for other
+/// blocks, because nearly all their maps flow from one to the next.
 [[nodiscard]] std::int64_t elements_made_again(const Architecture& network);
 
 }  // namespace gangway

@@ -21,7 +21,7 @@ std::int64_t num_buckets(const Layout& layout, std::int64_t parameters) {
              : std::clamp<std::int64_t>(kFloat * parameters / kLeastBucketBytes, 1, kMostBuckets);
 }
 
-/// @pre it has a step of its own
+/// @pre the job has a step of the user's
 std::string why_own_step_is_not_recorded(const Job& job) {
   if (job.data.takes == ExampleKind::kAny) {
     return "the examples of training.step are tensors of your own, which the host brings";
@@ -66,7 +66,7 @@ void add_device_part(const Job& job, const Layout& layout, NetworkId network,
     memory.gradients_bytes += (rounds ? kHalf : kFloat) * updated * part.other_sums;
     memory.gradients_bytes += rounds ? (kHalf + kFloat) * part.parameters * sums : 0;
   }
-  // What is shown of updates (worker/cuda/updates/shown_updates.hpp) has room for two slices.
+  // The buffers of reported updates (worker/cuda/updates/shown_updates.hpp) hold two slices.
   memory.gradients_bytes +=
       2 * kFloat * updated * part.parameters / part.held / num_buckets(layout, part.parameters);
   if (!is_tree || job.agrees_on_updates(network)) {  // the mean

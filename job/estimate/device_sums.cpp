@@ -10,7 +10,7 @@
 namespace gangway {
 namespace {
 
-/// Whole subtrees of `node` (comm/arena/reduction_tree.hpp) that `range` consists of there.
+/// Counts the whole subtrees of `node` (comm/arena/reduction_tree.hpp) that make up `range`.
 int subtrees_in(MicrobatchRange range, MicrobatchRange node) {
   if (range.end <= node.begin || node.end <= range.begin) {
     return 0;
@@ -22,7 +22,7 @@ int subtrees_in(MicrobatchRange range, MicrobatchRange node) {
   return subtrees_in(range, {node.begin, middle}) + subtrees_in(range, {middle, node.end});
 }
 
-/// Leaves are added from the left: those that wait for a sibling stay beside the one that is open.
+/// Leaves are added from the left; those that wait for a sibling stay beside the open leaf.
 int buffers_in(MicrobatchRange range, MicrobatchRange node) {
   if (range.end <= node.begin || node.end <= range.begin) {
     return 0;

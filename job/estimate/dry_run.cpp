@@ -25,21 +25,20 @@ namespace gangway {
 namespace {
 
 constexpr std::int64_t kBytesPerNumber = 4;
-/// Of feature maps in bf16 and fp16.
+/// Bytes per element of feature maps in bf16 and fp16.
 constexpr std::int64_t kBytesPerHalf = 2;
 /// Resident memory beside the tensors: 111 MiB once LibTorch is loaded, about 180 more after the
 /// first steps of a DCGAN-32 (kernels, thread pools, allocator); torch 2.11.0 on CPU, one thread.
 constexpr std::int64_t kProcessBytes = 300LL << 20U;
-/// Copies of a feature map alive at the peak (input, normalized, output, gradient): gives 1.08 MB
-/// an image for DCGAN-32, where 1.06 were measured between micro-batches of 2 and of 128.
+/// Copies of a feature map alive at the peak (input, normalized, output, gradient). This gives 1.08
+/// MB per image for DCGAN-32; measured: 1.06, from micro-batches of 2 and of 128.
 constexpr std::int64_t kKeptPerElement = 4;
-/// Of a network's feature maps, what stays between its forward and its backward under
-/// layout.recompute: what a chunk takes and what it gives, once each, neither larger than the first
-/// level, which is half of all.
+/// Share of the feature maps that stays from forward to backward under layout.recompute: a chunk's
+/// input and output, once each. Neither is larger than the first level, half of all maps.
 constexpr double kCrossingShare = 1.0 / static_cast<double>(kKeptPerElement);
 
-/// Elements of all feature maps of one image in one network: the maps shrink fourfold and the
-/// channels double at each level, so the sum is below twice the first level.
+/// Returns the elements of one image's feature maps in one network. Maps shrink fourfold and
+/// channels double per level, so the sum is below twice the first level.
 std::int64_t feature_elements(const ModelSpec& model) {
   if (model.family->feature_elements != nullptr) {
     return model.family->feature_elements(model);
@@ -52,8 +51,8 @@ std::int64_t feature_elements(const ModelSpec& model) {
   return image + 2 * side * side * model.width;
 }
 
-/// The same under layout.recompute where a worker has whole networks. Of one with statistics all is
-/// open at a time, and a penalty keeps all blocks, so there is nothing less to count on.
+/// Same under layout.recompute with whole networks. Networks with statistics recompute in one
+/// piece, and a penalty keeps all blocks, so they save nothing.
 std::int64_t remade_elements(const Job& spec, const PerNetwork<Architecture>& networks) {
   const TrainingSpec& training = spec.training;
   const std::int64_t all = feature_elements(spec.model);
@@ -67,8 +66,8 @@ std::int64_t remade_elements(const Job& spec, const PerNetwork<Architecture>& ne
   return all - again;
 }
 
-/// Of an element in each of the networks whose maps are alive at once, two at most: those of the
-/// family that need most.
+/// Returns the bytes per element, summed over the networks whose maps are alive at once: at most
+/// two, those with the largest formats.
 std::int64_t bytes_of_feature_maps(const Job& spec, const PerNetwork<Architecture>& networks) {
   std::vector<std::int64_t> bytes;
   for (const NetworkId id : networks.ids()) {
@@ -87,7 +86,7 @@ std::string bytes_text(std::int64_t bytes) {
                         : fmt::format("{:.0f} MiB", mebibytes);
 }
 
-/// "66048"; of a network that is not built yet: "of nets.py, counted when the run starts".
+/// Returns "66048"; for a network not built yet: "of nets.py, counted when the run starts".
 std::string count_text(const Architecture& network) {
   const PythonSpec* python = python_in(network);
   return python != nullptr && !python->num_parameters
@@ -164,12 +163,12 @@ std::string memory_table(const JobSpec& spec, int workers) {
   return text;
 }
 
-/// What a worker holds of a network.
+/// Part of a network that a worker holds.
 struct HeldPart {
   std::int64_t parameters = 0;
-  double blocks = 0.0;  ///< share of them
+  double blocks = 0.0;  ///< share of the network's blocks
   int microbatches = 0;
-  int members = 1;  ///< workers that share it
+  int members = 1;  ///< workers that share the part
 };
 
 HeldPart held_part(const Architecture& network, const NetworkGroup& group, int worker) {
@@ -193,8 +192,8 @@ HeldPart held_part(const Architecture& network, const NetworkGroup& group, int w
   return held;
 }
 
-/// Where some lack some network or a part of one: forwards of all micro-batches of a phase wait for
-/// their backwards, or of no more than `in_flight`.
+/// Activations if some worker lacks a network or a part: the forwards of a phase's micro-batches,
+/// or of at most `in_flight`, wait for their backwards.
 std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts,
                               int in_flight) {
   double share = 0.0;
@@ -205,7 +204,7 @@ std::int64_t kept_activations(std::int64_t of_a_microbatch, const std::vector<He
                                    static_cast<double>(parts.size()));
 }
 
-/// The same under layout.recompute: of one micro-batch all of it, once its backward comes.
+/// Same under layout.recompute: only the micro-batch in backward has all its activations.
 std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<HeldPart>& parts,
                                 int in_flight) {
   double share = 0.0;
@@ -218,7 +217,7 @@ std::int64_t remade_activations(std::int64_t of_a_microbatch, const std::vector<
                                    static_cast<double>(parts.size()));
 }
 
-/// Where a part of a network is held.
+/// A worker's place in the group of a network.
 struct HeldPlace {
   const NetworkGroup& group;
   const HeldPart& held;
@@ -254,13 +253,12 @@ MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networ
       add_to_device(spec, layout, id, networks[id], {layout[id], held, worker}, memory);
       continue;
     }
-    // All weights are made, or read, before anybody holds a part.
+    // Every worker makes or reads all weights before it keeps its part.
     memory.weights_bytes += kBytesPerNumber * num_parameters(networks[id]);
     if (network.is_frozen || held.microbatches == 0) {
       continue;
     }
-    // The stack of partial sums is as deep as the tree over the local micro-batches (design of the
-    // reduction: comm/).
+    // The stack of partial sums is as deep as the tree over the local micro-batches (comm/).
     const std::int64_t partials = std::bit_width(static_cast<unsigned>(held.microbatches)) - 1;
     memory.weights_bytes += network.is_averaged() ? kBytesPerNumber * held.parameters : 0;
     memory.gradients_bytes += kBytesPerNumber * held.parameters * (1 + partials);
@@ -268,7 +266,7 @@ MemoryEstimate memory_of(const Job& spec, const PerNetwork<Architecture>& networ
                               static_cast<std::int64_t>(num_moments(network.optimizer.kind)) *
                               held.parameters / held.members;
   }
-  // Those of a user's network are unknown before it runs.
+  // A user's network has unknown feature maps before it runs.
   memory.activations_bytes =
       bytes_of_feature_maps(spec, networks) * kKeptPerElement *
       (layout.recompute && !layout.is_apart() ? remade_elements(spec, networks)
@@ -312,7 +310,7 @@ MemoryEstimate estimate_memory(const Job& job, const Layout& layout) {
 }
 
 bool recompute_saves(const Job& job, const Layout& layout) {
-  constexpr double kWorthIt = 0.95;  // what is less is within the estimate's own error
+  constexpr double kWorthIt = 0.95;  // a smaller saving is within the estimate's error
   return !layout.recompute &&
          static_cast<double>(estimate_memory(job, with_recompute(layout)).total_bytes()) <
              kWorthIt * static_cast<double>(estimate_memory(job, layout).total_bytes());

@@ -10,7 +10,7 @@
 namespace gangway {
 namespace {
 
-/// Of networks that are cut: of how many micro-batches a worker keeps what backward needs.
+/// Returns the most micro-batches whose data for backward a worker keeps, if networks are cut.
 int kept_at_once(const Job& job, const Layout& layout) {
   const int most = layout.most_in_flight();
   return most > 0 ? std::min(most, job.training.microbatches) : job.training.microbatches;

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// What a job may do where its memory is not enough, cheapest first (docs/memory.md). Said by
-// workers that have run out of it. Pure.
+// Remedies for a job that runs out of memory, cheapest first (docs/memory.md). Workers print them
+// when that happens. Pure.
 #pragma once
 
 #include <string>
@@ -11,13 +10,13 @@
 
 namespace gangway {
 
-/// Of a limit, what a run may need of it: the rest is kept for what else runs there.
+/// Share of a memory limit that a run may need; the rest is for other programs.
 inline constexpr double kMostOfMemory = 0.9;
 
-/// The next thing to try that changes no bit, as it is typed: "layout.recompute=true".
+/// Returns the next remedy that changes no bit, as typed: "layout.recompute=true".
 [[nodiscard]] std::string next_exact_rung(const Job& job, const Layout& layout);
 
-/// What else there is, each of which makes another job of it: "training.microbatches=8".
+/// Returns the other remedies, each of which makes it another job: "training.microbatches=8".
 [[nodiscard]] std::vector<std::string> inexact_rungs(const Job& job);
 
 }  // namespace gangway

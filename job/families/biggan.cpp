@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Structure and constants are those of the authors' code in PyTorch
-// (github.com/ajbrock/BigGAN-PyTorch, BigGAN.py and layers.py).
+// Structure and constants follow the authors' PyTorch code (github.com/ajbrock/BigGAN-PyTorch,
+// BigGAN.py and layers.py).
 #include "job/families/biggan.hpp"
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kSharedFeatures = 128;  // of the labels' embedding in the generator
 
-/// Channels behind each block of the generator, first those of the stem, over model.width.
+/// Returns channels over model.width: of the generator's stem, then behind each of its blocks.
 std::vector<std::int64_t> factors_up(int resolution) {
   switch (resolution) {
     case 32:
@@ -26,7 +26,7 @@ std::vector<std::int64_t> factors_up(int resolution) {
   }
 }
 
-/// The same of the discriminator, of which the last blocks halve nothing.
+/// Same for the discriminator, whose last blocks do not halve.
 std::vector<std::int64_t> factors_down(int resolution) {
   switch (resolution) {
     case 32:
@@ -40,7 +40,7 @@ std::vector<std::int64_t> factors_down(int resolution) {
   }
 }
 
-/// Pixels a side of the discriminator's last maps.
+/// Returns the side, in pixels, of the discriminator's last maps.
 std::int64_t last_side(int resolution) { return resolution == 32 ? 8 : kStemSide; }
 
 }  // namespace
@@ -49,7 +49,7 @@ Architecture biggan_generator(const ModelSpec& model) {
   const std::vector<std::int64_t> factors = factors_up(model.resolution);
   const bool is_labelled = model.classes > 0;
   const bool is_styled = is_labelled && model.conditioning != Conditioning::kSeparate;
-  // As many pieces as places that take one; what is left over belongs to the first.
+  // One piece per place that takes one; the remainder goes to the first place.
   const std::int64_t piece = is_labelled && model.conditioning == Conditioning::kHierarchical
                                  ? model.latent / static_cast<std::int64_t>(factors.size())
                                  : 0;
@@ -106,7 +106,7 @@ std::int64_t biggan_feature_elements(const ModelSpec& model) {
       elements += side * side * (down->in + 2 * down->out);
       side /= down->halves ? 2 : 1;
     } else if (std::holds_alternative<SpectralAttentionSpec>(block)) {
-      elements += side * side * side * side / 4;  // each pixel asks a quarter of them
+      elements += side * side * side * side / 4;  // keys: a quarter of the pixels
     }
   }
   return elements;

@@ -6,11 +6,11 @@
 namespace gangway {
 namespace {
 
-/// Channels after the first layer of the generator: doubled for each halving of the picture below
-/// 32 pixels' three.
+/// Returns the channels after the generator's first layer: 4 times model.width at 32 pixels, 8
+/// times at 64.
 int widest(const ModelSpec& model) { return model.width * model.resolution / 8; }
 
-/// From the image to 4x4 features.
+/// Returns the layers from the image to 4x4 features.
 std::vector<BlockSpec> convolutions(const ModelSpec& model, double dropout) {
   std::vector<BlockSpec> blocks;
   std::int64_t channels = model.width;

@@ -9,8 +9,7 @@ namespace gangway {
 
 [[nodiscard]] Architecture dcgan_generator(const ModelSpec& model);
 [[nodiscard]] Architecture dcgan_discriminator(const ModelSpec& model);
-/// The discriminator's convolutions: "image" → "features" [N, 2 latent], means, then logarithms of
-/// variances.
+/// The discriminator's convolutions: "image" → "features" [N, 2 latent], means, then log variances.
 [[nodiscard]] Architecture dcgan_encoder(const ModelSpec& model);
 
 }  // namespace gangway

@@ -8,7 +8,7 @@
 namespace gangway {
 namespace {
 
-/// He et al. (2015), eq. 10, before a rectifier; half of that variance before none.
+/// Returns the deviation: `gain` 2 before a rectifier (He et al., 2015, eq. 10), else 1.
 double scale_of(std::int64_t in, double gain) { return std::sqrt(gain / static_cast<double>(in)); }
 
 std::int64_t num_pixels(const ModelSpec& model) {

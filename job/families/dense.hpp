@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
 // Dense networks for images, one hidden layer each: the autoencoder of Kingma and Welling (2014),
-// whose 784-256-100 is the size of many a first example, and the GAN of such layers.
+// of size 784-256-100 in many first examples, and a GAN of such layers.
 #pragma once
 
 #include "job/models/architecture.hpp"
@@ -10,7 +9,7 @@ namespace gangway {
 
 [[nodiscard]] Architecture dense_generator(const ModelSpec& model);
 [[nodiscard]] Architecture dense_discriminator(const ModelSpec& model);
-/// "image" → "features" [N, 2 latent]: means, then logarithms of variances.
+/// "image" → "features" [N, 2 latent]: means, then log variances.
 [[nodiscard]] Architecture dense_encoder(const ModelSpec& model);
 
 }  // namespace gangway

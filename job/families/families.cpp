@@ -33,26 +33,26 @@ using MakeArchitecture = Architecture (*)(const ModelSpec& model);
 
 constexpr std::int64_t kPosteriorHidden = 128;
 
-/// The features of a discriminator: all but its last block, "image" → "features".
+/// Returns all blocks of a discriminator but the last: "image" → "features".
 Architecture trunk_of(MakeArchitecture discriminator, const ModelSpec& model) {
   Architecture network = discriminator(model);
   network.blocks.pop_back();
   return network;
 }
 
-/// The last block of a discriminator: "features" (and "labels") → logits [N, 1].
+/// Returns the last block of a discriminator: "features" (and "labels") → logits [N, 1].
 Architecture head_of(MakeArchitecture discriminator, const ModelSpec& model) {
   Architecture network = discriminator(model);
   network.blocks = {std::move(network.blocks.back())};
   return network;
 }
 
-/// Beside that head: what the features say of the latent codes, [N, categories + 2 codes]: logits
-/// of the category, means of the codes, logarithms of their variances; a hidden layer of 128 before
-/// (Chen et al., 2016, section 4 and appendix C.1).
+/// Returns the head for latent codes, [N, categories + 2 codes], behind a hidden layer of 128:
+/// logits of the category, then means and log variances of the codes (Chen et al., 2016, section 4
+/// and appendix C.1).
 Architecture posterior_of(MakeArchitecture discriminator, const ModelSpec& model) {
   ModelSpec unlabelled = model;
-  unlabelled.classes = 0;  // the head is then a layer, which says what features there are
+  unlabelled.classes = 0;  // the head then is a layer with the number of features
   LayerSpec hidden = std::get<LayerSpec>(discriminator(unlabelled).blocks.back());
   hidden.out = kPosteriorHidden;
   hidden.bias = !model.normalizes_discriminator();
@@ -65,7 +65,7 @@ Architecture posterior_of(MakeArchitecture discriminator, const ModelSpec& model
   return {"posterior", {hidden, last}};
 }
 
-/// The generator and the discriminator of a family, whole and in parts, and then `others`.
+/// Returns a family's generator and discriminator, whole and in parts, followed by `others`.
 template <Architecture (*kGenerator)(const ModelSpec&),
           Architecture (*kDiscriminator)(const ModelSpec&)>
 std::vector<FamilyNetwork> adversaries(const std::vector<FamilyNetwork>& others = {}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structure and constants are those of the authors' code (github.com/hse1032/GAT, models/).
+// Structure and constants follow the authors' code (github.com/hse1032/GAT, models/).
 #include "job/families/gat.hpp"
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 namespace gangway {
 namespace {
 
-constexpr int kMostDepths = 4;  // at which the generator makes pictures
+constexpr int kMostDepths = 4;  // of the generator's pictures
 
 std::int64_t patches_a_side(const ModelSpec& model) { return model.resolution / model.patch; }
 
 int num_depths(const ModelSpec& model) { return std::min(model.blocks, kMostDepths); }
 
-/// So many as have 64 channels each, or 32 where the width is below 256; at any other width the
-/// most below that which divide it.
+/// Returns heads of 64 channels, or of 32 if the width is below 256; for other widths the largest
+/// smaller number that divides the width.
 std::int64_t num_heads(std::int64_t width) {
   std::int64_t heads = std::max(std::int64_t{1}, width / (width < 256 ? 32 : 64));
   while (width % heads != 0) {
@@ -23,7 +23,7 @@ std::int64_t num_heads(std::int64_t width) {
   return heads;
 }
 
-/// A gated MLP has three matrices, so it is two thirds as wide as one of two (Shazeer, 2020).
+/// A gated MLP has three matrices, so it is two thirds as wide as an MLP of two (Shazeer, 2020).
 TransformerSpec transformer_of(const ModelSpec& model, std::int64_t style) {
   const std::int64_t width = model.width;
   return {.width = width, .heads = num_heads(width), .hidden = 8 * width / 3, .style = style};
@@ -40,7 +40,7 @@ Architecture gat_generator(const ModelSpec& model) {
   int depth = 0;
   for (int block = 0; block < model.blocks; ++block) {
     blocks.emplace_back(transformer_of(model, model.width));
-    if ((block + 1) * depths / model.blocks > depth) {  // the end of one of as many equal parts
+    if ((block + 1) * depths / model.blocks > depth) {  // the end of one of `depths` equal parts
       blocks.emplace_back(PatchPictureSpec{.width = model.width,
                                            .style = model.width,
                                            .channels = model.channels,

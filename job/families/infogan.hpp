@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The network of "Are GANs created equal?" (Lucic et al., 2018) after InfoGAN (Chen et al., 2016),
-// for 28 pixels: 13 million parameters, most of them dense, so the communication-heavy case.
+// for 28 pixels. It has 13 million parameters, most of them dense, so communication dominates.
 #pragma once
 
 #include "job/models/architecture.hpp"

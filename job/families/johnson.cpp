@@ -32,14 +32,14 @@ Architecture lenet_features(const ModelSpec& model) {
   const std::vector<BlockSpec> all{
       FeatureLevelSpec{.in = 1, .out = 16, .kernel = 5},
       FeatureLevelSpec{.in = 16, .out = 32, .kernel = 5, .pools = true, .level = 1}};
-  const int levels = std::min(model.levels, kLenetLevels);  // a rule refuses more
+  const int levels = std::min(model.levels, kLenetLevels);  // a rule refuses larger values
   return {"features", {all.begin(), all.begin() + levels}, level_names(levels)};
 }
 
 std::int64_t johnson_feature_elements(const ModelSpec& model) {
   const std::int64_t pixels = std::int64_t{model.resolution} * model.resolution;
-  // In units of `width` maps of the picture's size: 1 at its size, 2 / 4 at a half, 4 / 16 at a
-  // quarter, where each residual block has two layers; a normalized layer's maps are there twice.
+  // In units of `width` maps of full size: 1 at full size, 2 / 4 at half, 4 / 16 at a quarter, with
+  // two layers per residual block. Maps of normalized layers count twice.
   const std::int64_t quarters = std::int64_t{2} * (4 + 2 + 1 + 2 * model.blocks + 2 + 4);
   return pixels * model.width * quarters / 4 + 2 * pixels * model.channels;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a generator's list of blocks begins, where the job has labels. Pure.
+// Begins a generator's list of blocks with the label input, if the job has labels. Pure.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace gangway {
 
-/// Appends the block that puts the label beside the noise, if there are labels.
+/// Appends the block that concatenates noise and label, if there are labels.
 /// @return elements that the next block takes
 [[nodiscard]] inline std::int64_t add_label_input(const ModelSpec& model,
                                                   std::vector<BlockSpec>& blocks) {

@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kHiddenLayers = 3;
 
-/// Dense layers in → width (three times) → out, with He et al.'s (2015) scale of the initial
-/// weights. `hidden` says what follows each but the last.
+/// Returns dense layers in → width (three times) → out, with initial weights scaled as in He et al.
+/// (2015). `hidden` describes all layers but the last.
 std::vector<BlockSpec> dense_stack(std::int64_t in, std::int64_t width, std::int64_t out,
                                    const LayerSpec& hidden, const std::string& input) {
   std::vector<BlockSpec> blocks;

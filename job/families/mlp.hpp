@@ -9,7 +9,7 @@ namespace gangway {
 
 [[nodiscard]] Architecture mlp_generator(const ModelSpec& model);
 [[nodiscard]] Architecture mlp_discriminator(const ModelSpec& model);
-/// "image", a point → "features" [N, 2 latent]: means, then logarithms of variances.
+/// "image", a point → "features" [N, 2 latent]: means, then log variances.
 [[nodiscard]] Architecture mlp_encoder(const ModelSpec& model);
 
 }  // namespace gangway

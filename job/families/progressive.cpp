@@ -11,11 +11,11 @@
 namespace gangway {
 namespace {
 
-/// Maps of so many pixels a side and fewer have the same channels; above, half for each doubling
+/// Maps of at most so many pixels a side have the same channels; each doubling above halves them
 /// (table 2).
 constexpr std::int64_t kWidestSide = 32;
 
-/// The last part.
+/// Returns the number of the last part.
 int finest_part(const ModelSpec& model) {
   int part = 0;
   while ((kFirstSide << part) < model.resolution) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Structure and constants are those of the authors' code (github.com/brownvc/R3GAN,
-// R3GAN/Networks.py and the presets of train.py).
+// Structure and constants follow the authors' code (github.com/brownvc/R3GAN, R3GAN/Networks.py and
+// the presets of train.py).
 #include "job/families/r3gan.hpp"
 
 #include <algorithm>
@@ -19,25 +19,25 @@ constexpr std::int64_t kGroupChannels = 16;  // of a grouped convolution …
 constexpr std::int64_t kMostGroups = 96;     // … until there are so many groups
 constexpr double kSlope = 0.2;               // of leaky ReLU below zero: gan/blocks/layer_block.hpp
 
-/// The same for maps of up to the widest side; above, half for each doubling.
+/// Returns channels: constant up to the widest side, halved by each doubling above.
 std::int64_t channels_at(const ModelSpec& model, std::int64_t side) {
   return std::int64_t{model.width} * model.resolution /
          std::max(side, std::int64_t{model.widest_side});
 }
 
-/// Sizes of maps, from 4 pixels to the picture's.
+/// Returns the number of map sizes, from 4 pixels to the picture's.
 int num_stages(const ModelSpec& model) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(model.resolution / kBasisSide)));
 }
 
-/// Whether maps of `side` pixels may compute in 16 bits, and with them what makes maps of that size
-/// in the generator, or smaller ones in the discriminator (the authors' FP16Stages).
+/// Returns whether maps of `side` pixels may compute in 16 bits, with the blocks that make maps of
+/// that size (generator) or smaller ones (discriminator): the authors' FP16Stages.
 bool may_be_half(const ModelSpec& model, std::int64_t side) {
   return model.half_precision_sizes == 0 ||
          side >= std::int64_t{model.resolution} >> (model.half_precision_sizes - 1);
 }
 
-/// As many as published, and at any other width the most below that which divide the channels.
+/// Returns the published number, or the largest smaller one that divides the channels.
 std::int64_t num_groups(std::int64_t expanded) {
   std::int64_t groups = std::clamp(expanded / kGroupChannels, std::int64_t{1}, kMostGroups);
   while (expanded % groups != 0) {
@@ -46,9 +46,9 @@ std::int64_t num_groups(std::int64_t expanded) {
   return groups;
 }
 
-/// Leaky ReLU's (He et al., 2015), made smaller by the number of residual blocks L: L^(-1/(2m-2))
-/// for m = 3 linear maps a block (Fixup, Zhang et al., 2019, section 3). By roots alone, which
-/// every machine rounds alike.
+/// Leaky ReLU's gain (He et al., 2015) times L^(-1/(2m-2)) for L residual blocks of m = 3 linear
+/// maps (Fixup, Zhang et al., 2019, section 3). Uses roots alone, because every machine rounds them
+/// alike.
 double initial_gain(const ModelSpec& model) {
   const double num_blocks = model.blocks * num_stages(model);
   return std::sqrt(2.0 / (1.0 + kSlope * kSlope)) / std::sqrt(std::sqrt(num_blocks));
@@ -65,7 +65,7 @@ void add_residuals(const ModelSpec& model, std::int64_t side, std::vector<BlockS
   }
 }
 
-/// A 1x1 convolution between pictures and features.
+/// Returns a 1x1 convolution between pictures and features.
 LayerSpec pointwise(std::int64_t in, std::int64_t out, const std::string& input) {
   return {.kind = LayerKind::kConvolution,
           .in = in,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structure and constants are those of the authors' code (github.com/NVlabs/stylegan2-ada-pytorch,
+// Structure and constants follow the authors' code (github.com/NVlabs/stylegan2-ada-pytorch,
 // training/networks.py, and paper256 of train.py).
 #include "job/families/stylegan2.hpp"
 
@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::int64_t kMostChannels = 512;
 
-/// Doubled at each level from the picture down.
+/// Returns channels, doubled at each level from the picture down.
 std::int64_t channels_of(const ModelSpec& model, std::int64_t side) {
   return std::min(std::int64_t{model.width} * model.resolution / side, kMostChannels);
 }
 
-/// So many of the highest resolutions may compute in fp16 (Karras et al., 2020b, the authors' code:
-/// num_fp16_res), and none below 8 pixels.
+/// Number of the highest resolutions that may compute in fp16 (Karras et al., 2020b, the authors'
+/// code: num_fp16_res); none below 8 pixels.
 constexpr int kFp16Levels = 4;
 constexpr std::int64_t kFp16LeastSide = 8;
 
@@ -28,8 +28,8 @@ bool stays_in_fp32(const ModelSpec& model, std::int64_t side) {
   return side < std::max(std::int64_t{model.resolution} >> (levels - 1), kFp16LeastSide);
 }
 
-/// Places of "styles": one for each layer, and the last picture's; a picture before it takes that
-/// of the layer behind it.
+/// Returns the number of "styles": one per layer, and one for the last picture. Each earlier
+/// picture shares the style of the next layer.
 std::int64_t num_styles(const ModelSpec& model) {
   std::int64_t count = 2;
   for (std::int64_t side = kBasisSide; side < model.resolution; side *= 2) {
@@ -113,7 +113,7 @@ std::int64_t stylegan2_feature_elements(const ModelSpec& model) {
     const std::int64_t in = channels_of(model, side);
     const std::int64_t out = channels_of(model, side / 2);
     elements += side * side * 2 * in;  // behind the first convolution, and smoothed
-    elements += side / 2 * (side / 2) * (in + 2 * out);  // both ways, and their sum
+    elements += side / 2 * (side / 2) * (in + 2 * out);  // both branches, and their sum
   }
   return elements;
 }

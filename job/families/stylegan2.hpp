@@ -7,8 +7,8 @@
 // paper256; twice that is their configuration F at 1024 pixels), 512 at 32, each with model.latent
 // 512 and 8 model.mapping_layers.
 //
-// What the authors have and these have not: 16 bits above 32 pixels, a moving mean of the styles
-// for truncation, and augmentation of what the discriminator judges.
+// Not here, but in the authors' code: 16 bits above 32 pixels, a moving mean of the styles for
+// truncation, and augmentation before the discriminator.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace gangway {
 [[nodiscard]] Architecture stylegan2_generator(const ModelSpec& model);
 [[nodiscard]] Architecture stylegan2_discriminator(const ModelSpec& model);
 
-/// Elements of the maps that the discriminator's blocks take and have inside.
+/// Returns the elements of the maps at and in the discriminator's blocks.
 [[nodiscard]] std::int64_t stylegan2_feature_elements(const ModelSpec& model);
 
 }  // namespace gangway

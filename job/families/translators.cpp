@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structure and constants are those of the authors' code (models/networks.py).
+// Structure and constants follow the authors' code (models/networks.py).
 #include "job/families/translators.hpp"
 
 #include <algorithm>
@@ -9,27 +9,27 @@
 namespace gangway {
 namespace {
 
-/// Of the decoder's levels that have as many channels as the innermost (Isola et al., 2017,
-/// appendix 6.1.1).
+/// For the decoder's levels with as many channels as the innermost (Isola et al., 2017, appendix
+/// 6.1.1).
 constexpr double kDecoderDropout = 0.5;
 constexpr int kWidest = 8;  // times model.width, in every network
 
-/// Halvings of a picture until one pixel is left.
+/// Returns the number of halvings from the picture to one pixel.
 int levels_of(const ModelSpec& model) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(model.resolution))) - 1;
 }
 
-/// Channels behind a level of an encoder, from 0 on.
+/// Returns the channels behind a level of an encoder, from 0 on.
 std::int64_t channels_at(const ModelSpec& model, int level) {
   return std::int64_t{model.width} * std::min(kWidest, 1 << std::min(level, 3));
 }
 
 std::string skip_of(int level) { return "skip" + std::to_string(level); }
 
-/// Layers of stride 2 in a discriminator.
+/// Returns the number of a discriminator's layers with stride 2.
 int strided_layers(const ModelSpec& model) { return std::clamp(levels_of(model) - 4, 1, 3); }
 
-/// Of the last two layers, which move by one pixel.
+/// The last two layers have stride 1.
 std::int64_t stride_of(int layer, int strided) { return layer < strided ? 2 : 1; }
 
 Architecture batch_discriminator(const ModelSpec& model, std::int64_t in) {
@@ -73,7 +73,7 @@ Architecture instance_discriminator(const ModelSpec& model, std::int64_t in) {
   return {"discriminator", std::move(blocks)};
 }
 
-/// The first and the last layer of CycleGAN's generator.
+/// Returns the first or last layer of CycleGAN's generator.
 InstanceLayerSpec wide_layer(std::int64_t in, std::int64_t out) {
   return {.in = in, .out = out, .kernel = 7, .padding = 3, .border = Border::kMirror};
 }
@@ -169,7 +169,7 @@ std::int64_t unet_feature_elements(const ModelSpec& model) {
 
 std::int64_t residual_feature_elements(const ModelSpec& model) {
   const std::int64_t pixels = std::int64_t{model.resolution} * model.resolution;
-  // Maps of the full size at both ends, of half and of a quarter of its side between them.
+  // Maps of full size at both ends; maps of half and quarter size between them.
   return pixels * (2 * model.width + 2 * model.width / 2 + model.blocks * 2 * model.width / 4);
 }
 

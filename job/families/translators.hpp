@@ -7,8 +7,8 @@
 // 256 pixels, width 64, RGB are those of the authors' PyTorch code
 // (github.com/junyanz/pytorch-CycleGAN-and-pix2pix, models/networks.py).
 //
-// What that code has and these have not: BatchNorm by the statistics of the test picture, and
-// dropout, when a trained U-Net is used; here it then is a function of its input alone.
+// Not here, but in that code: a trained U-Net uses the test picture's BatchNorm statistics, and
+// dropout. Here it is a function of its input alone.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,16 @@ namespace gangway {
 [[nodiscard]] Architecture unet_translator(const ModelSpec& model);
 [[nodiscard]] Architecture residual_translator(const ModelSpec& model);
 
-/// "image" [N, C, S, S] → a logit for each of overlapping patches [N, 1, h, w] (PatchGAN, Isola et
-/// al., 2017, section 3.2.2). The patches are 70x70 at 128 pixels and above, 34x34 at 64, 16x16 at
-/// 32.
+/// "image" [N, C, S, S] → a logit for each overlapping patch, [N, 1, h, w] (PatchGAN, Isola et al.,
+/// 2017, section 3.2.2). Patches are 70x70 from 128 pixels on, 34x34 at 64, 16x16 at 32.
 [[nodiscard]] Architecture unet_discriminator(const ModelSpec& model);
 [[nodiscard]] Architecture residual_discriminator(const ModelSpec& model);
 
-/// The same of two pictures, "image" [N, 2 C, S, S]: whether the second belongs to the first.
+/// Same for two pictures, "image" [N, 2 C, S, S]: whether the second belongs to the first.
 [[nodiscard]] Architecture unet_pair_discriminator(const ModelSpec& model);
 [[nodiscard]] Architecture residual_pair_discriminator(const ModelSpec& model);
 
-/// Elements of the maps that a translator has inside.
+/// Return the elements of a translator's maps.
 [[nodiscard]] std::int64_t unet_feature_elements(const ModelSpec& model);
 [[nodiscard]] std::int64_t residual_feature_elements(const ModelSpec& model);
 

@@ -17,7 +17,7 @@ namespace {
 /// lambda of the WGAN-GP penalty in the paper's experiments (Gulrajani et al., 2017, section 4).
 constexpr double kUsualGradientPenalty = 10.0;
 
-/// Naming one variant forgets what was given for its siblings: they are replaced as a whole.
+/// Drops the values of a variant's siblings, because naming one variant replaces them all.
 void forget_siblings(const Key& variant, std::map<std::string, Origin>& given) {
   const std::string siblings = variant.parent() + ".";
   const std::string own = variant.path + ".";
@@ -58,7 +58,7 @@ void refuse_misplaced(Draft& draft) {
   }
 }
 
-/// Where all networks are the user's, the family is `own`, unless it is named: for points, say.
+/// Sets the family to `own` if all networks are the user's, unless the job names a family.
 void settle_family(Draft& draft) {
   const bool are_all_own = std::ranges::none_of(
       draft.spec.networks, [](const NetworkSpec& network) { return network.module.file.empty(); });
@@ -67,7 +67,7 @@ void settle_family(Draft& draft) {
   }
 }
 
-/// What a class of the user's has to make its examples of.
+/// Sets the content that a user's class must give its examples.
 void settle_examples(JobSpec& job) {
   const Recipe& recipe = *job.training.recipe;
   job.data.takes = ExampleKind::kPicture;
@@ -79,7 +79,7 @@ void settle_examples(JobSpec& job) {
   }
 }
 
-/// Defaults that depend on other keys.
+/// Sets defaults that depend on other keys.
 void settle(Draft& draft) {
   ModelSpec& model = draft.spec.model;
   PenaltySpec& penalty = draft.spec.training.penalty;
@@ -94,7 +94,7 @@ void settle(Draft& draft) {
   if (model.family->makes_points && !draft.given.contains("training.reconstruction")) {
     draft.spec.training.autoencoder.reconstruction = Reconstruction::kSquared;
   }
-  // cuDNN's fp32 convolutions are faster so, those of TF32 and bf16 are not (docs/measurements.md).
+  // Faster for cuDNN's fp32 convolutions, not for TF32 and bf16 (docs/measurements.md).
   if (draft.spec.numerics.device == DeviceKind::kCuda &&
       !draft.given.contains("numerics.memory_format") &&
       std::ranges::all_of(draft.spec.networks, [](const NetworkSpec& network) {
@@ -108,7 +108,7 @@ void settle(Draft& draft) {
   model = draft.spec.settled_model();
 }
 
-/// The value to complain about: the one given last, in the layer that is nearest to the user.
+/// Returns the place to blame: of the rule's given keys, the one in the layer nearest to the user.
 std::string blamed_place(const Rule& rule, const Draft& draft) {
   const Origin* blamed = nullptr;
   for (const std::string& key : rule.keys) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A job on its way from settings to a spec: given values, their places, and what is wrong.
+// A job between settings and spec: given values, their places, and the complaints.
 //
-// Used by job/file/settle_places.cpp, once for each place that says something. Pure.
+// Used by job/file/settle_places.cpp, once for each place that gives values. Pure.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace gangway {
 
-/// What is wrong, for a person.
+/// An error in a job, for people.
 struct Complaint {
   std::string line;
-  /// Keys and their places: without any of these there is nothing to complain of.
+  /// Keys and their places; if one of them goes, the complaint goes, too.
   std::map<std::string, Layer> companions = {};
 };
 
 struct Draft {
   JobSpec spec;
   std::map<std::string, Origin> given = {};  ///< by path
-  std::set<std::string> faulty = {};         ///< not worth a second complaint
+  std::set<std::string> faulty = {};         ///< paths that already have a complaint
   std::vector<Complaint> complaints = {};
 };
 
-/// `begun` with `settings`, the last one of a key, and defaults that depend on other keys.
+/// Returns `begun` with `settings` applied (the last one of a key counts) and dependent defaults.
 [[nodiscard]] Draft draft_of(const std::vector<Setting>& settings, JobSpec begun);
 
 }  // namespace gangway

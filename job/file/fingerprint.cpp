@@ -12,12 +12,12 @@
 namespace gangway {
 namespace {
 
-/// Whether a hash of the job knows the key: one that came later only where it says something.
+/// Returns whether hashes include the key; a newer key counts unless it has its default value.
 bool is_hashed(const Key& key, const JobSpec& spec) {
   return key.is_fingerprinted_at_default || key.get(spec) != default_of(key, *spec.training.recipe);
 }
 
-/// `path=value`, a line each, of the chosen keys that apply to the job, in the table's order.
+/// Returns `path=value` lines of the chosen keys that apply to the job, in the table's order.
 std::string canonical_text(const JobSpec& spec, const std::function<bool(const Key&)>& is_chosen) {
   std::string text;
   for (const Key& key : key_table(*spec.training.recipe)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Short identities of a job: what a checkpoint is compared with before it is loaded. Pure.
+// Short identities of a job, for comparison with a checkpoint before it is loaded. Pure.
 #pragma once
 
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace gangway {
 
-/// Whether the value of `key` decides about a weight of this job: of job_fingerprint()'s keys.
+/// Returns whether the value of `key` affects a weight of this job: job_fingerprint() hashes it.
 [[nodiscard]] bool decides_weights(const Key& key, const JobSpec& spec);
 
-/// 32 hexadecimal digits (XXH3-128) of every key that can change a weight: all but layout,
-/// checkpoint, output, data.prefetch and training.kimg; the last counts where a cosine schedule
-/// ends at it. Two jobs with one fingerprint train to the same bits at the same step,
-/// unless they are declared inexact.
+/// Hashes every key that can change a weight, to 32 hexadecimal digits (XXH3-128): all but layout,
+/// checkpoint, output, data.prefetch and training.kimg. kimg counts if a cosine schedule ends at
+/// it. Jobs with equal fingerprints train to the same bits at the same step, unless declared
+/// inexact.
 [[nodiscard]] std::string job_fingerprint(const JobSpec& spec);
 
-/// 32 hexadecimal digits of the model section alone: equal where the tensors have the same names
-/// and shapes.
+/// Hashes the model section alone, to 32 hexadecimal digits: equal for the same tensor names and
+/// shapes.
 [[nodiscard]] std::string model_fingerprint(const JobSpec& spec);
 
-/// The numerics section in one line, `threads=1 memory_format=channels-last wire=fp32 device=cpu`:
-/// the digest's header; with `precision=bf16` behind the wire where that is not fp32. It ends in
-/// `inexact=wire` or `inexact=processors` where the layout can change bits.
+/// Returns the numerics section in one line, `threads=1 memory_format=channels-last wire=fp32
+/// device=cpu`, the digest's header. `precision=bf16` follows the wire unless it is fp32.
+/// `inexact=wire` or `inexact=processors` is at the end if the layout can change bits.
 [[nodiscard]] std::string numerics_text(const JobSpec& spec);
 
-/// One line that says by which key the job's bits depend on its layout; empty for an exact job.
+/// Returns a line with the key by which the job's bits depend on its layout; empty: an exact job.
 [[nodiscard]] std::string declared_inexactness(const JobSpec& spec);
 
 }  // namespace gangway

@@ -25,7 +25,7 @@ bool says_who_holds(const Key& key, const Recipe& recipe) {
   });
 }
 
-/// Without a user and, of a name, without its domain.
+/// Removes the user, and a name's domain.
 std::string plain_name(const std::string& host) {
   const std::string name = host.substr(host.find('@') + 1);
   return name.find_first_not_of("0123456789.:") == std::string::npos
@@ -33,7 +33,7 @@ std::string plain_name(const std::string& host) {
              : name.substr(0, name.find('.'));
 }
 
-/// @return what is wrong; nothing: `workers` has those of `named` too
+/// @return the complaint; empty: `workers` now includes the workers of `named`
 std::string add_workers(const std::string& named, const std::vector<std::string>& hosts,
                         std::set<int>& workers) {
   const std::size_t before = workers.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A job may say which workers hold a network by names of hosts, as in layout.generator: [node-a].
-// Which workers are on them is known where the job is started. Pure.
+// Handles host names in a layout, as in layout.generator: [node-a]. Which workers run on a host is
+// known where the job is started. Pure.
 #pragma once
 
 #include <string>
@@ -19,16 +19,16 @@ struct NamedHosts {
   std::vector<std::string> hosts;
 };
 
-/// Takes the settings out of `settings` that name hosts; one that a later setting of the same key
-/// replaces is dropped. Called by job/file/settle_places.cpp.
-/// @param may_be  false: each is complained of
+/// Removes the settings that name hosts from `settings` and returns the last one of each key.
+/// Called by job/file/settle_places.cpp.
+/// @param may_be  false: each such setting is a problem
 [[nodiscard]] std::vector<NamedHosts> take_host_names(std::vector<Setting>& settings,
                                                       const Recipe& recipe, bool may_be,
                                                       Problems& problems);
 
 /// Puts the workers on those hosts into the job's layout.
 /// @param hosts  by worker, the name of its host
-/// @throws JobFileError where no worker is on one of them; where the layout breaks a rule then
+/// @throws JobFileError if a host has no worker, or if the layout then breaks a rule
 void place_on_hosts(JobSpec& job, const std::vector<NamedHosts>& named,
                     const std::vector<std::string>& hosts);
 

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// What a job is read from, and the error of one that is wrong. Values; called as
+// Inputs from which a job is read, and the error for a wrong job. Values; used as in
 // job/file/parse.hpp.
 #pragma once
 
@@ -18,22 +17,21 @@ struct JobSources {
       file;  ///< job file; with `text` only its name in messages; empty: defaults alone
   std::optional<std::string> text;  ///< content, instead of reading `file`
   std::vector<std::string>
-      overrides;  ///< `training.kimg=80`, from the command line; the last one of a key counts
-                  ///< `training.kimg=null` and `~training.kimg` take it back
+      overrides;  ///< `training.kimg=80`, from the command line; the last one of a key counts.
+                  ///< `training.kimg=null` and `~training.kimg` undo it
   std::map<std::string, std::string>
-      environment;  ///< GANGWAY_TRAINING_KIMG -> 80; names of no section are ignored
-  /// Run directory that keeps the files of the job given as `text`; without `text` that is where
-  /// `file` lies.
+      environment;  ///< GANGWAY_TRAINING_KIMG -> 80; names outside all sections are ignored
+  /// Run directory that keeps the files of a job given as `text`. Without `text`: where `file`
+  /// lies.
   std::filesystem::path run = {};
-  /// What `text` was read from, the manifest of a checkpoint. A library that it names is loaded
-  /// only where no other user can write there (base/system/trusted_code.hpp). Empty: `run`.
+  /// Source of `text`, such as the manifest of a checkpoint. A library that it names is loaded only
+  /// if no other user can write there (base/system/trusted_code.hpp). Empty: `run`.
   std::filesystem::path origin = {};
-  /// Whether its layout may name hosts: ResolvedJob::named_hosts. Else they are refused.
+  /// Whether its layout may name hosts (ResolvedJob::named_hosts); false: they are refused.
   bool may_name_hosts = false;
 };
 
-/// Everything that is wrong with a job; what() has one line a problem, each with its place and the
-/// remedy.
+/// All problems of a job. what() has one line per problem, with its place and the remedy.
 class JobFileError : public ConfigError {
  public:
   explicit JobFileError(std::vector<std::string> problems);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_yaml and changed_keys of job/file/parse.hpp.
+// Implements to_yaml and changed_keys of job/file/parse.hpp.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 
 std::string to_yaml(const JobSpec& spec) {
   std::string yaml = "# The resolved job: every key that applies. It runs again as it is.\n";
-  std::vector<std::string> open;  // the maps that the last line stands in
+  std::vector<std::string> open;  // the maps that contain the last line
   for (const Key& key : key_table(*spec.training.recipe)) {
     if (key.is_variant || !key.applies(spec)) {
       continue;

@@ -16,7 +16,7 @@
 namespace gangway {
 namespace {
 
-/// A line a place.
+/// Returns a line per place.
 std::vector<std::string> notes_of(const std::vector<LeftOut>& left_out,
                                   const std::filesystem::path& file) {
   std::vector<std::string> notes;
@@ -38,7 +38,7 @@ std::vector<std::string> notes_of(const std::vector<LeftOut>& left_out,
   return notes;
 }
 
-/// @param filled_in  gets what `fill_in` gives
+/// @param filled_in  receives the overrides from `fill_in`
 SettledPlaces resolve(JobSources sources, const FillIn& fill_in = {},
                       std::vector<std::string>* filled_in = nullptr) {
   const std::optional<std::string> text = job_text(sources);

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// docs/job-file.md, made from the table of keys and the rules. Called by gangway-job-reference and
-// by a test that compares it with the page in the repository. Pure.
+// Makes docs/job-file.md from the table of keys and the rules. Called by gangway-job-reference and
+// by a test that compares the result with the page in the repository. Pure.
 #pragma once
 
 #include <string>

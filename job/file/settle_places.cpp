@@ -21,17 +21,17 @@
 namespace gangway {
 namespace {
 
-/// The places that speak of a job, before its recipe is known.
+/// The places that describe a job, before its recipe is known.
 struct Places {
   const JobSources& sources;
   const std::optional<std::string>& text;
   Layer last;
 };
 
-/// The recipes that the job had where a place was done, which decide the words that it may use.
+/// The job's recipe after each place; it decides the keys that the place may use.
 using RecipesOfPlaces = std::map<Layer, const Recipe*>;
 
-/// The content of `path`, one byte more than allowed at most: read_yaml refuses that.
+/// Reads `path`, at most one byte above the limit, so that read_yaml refuses longer files.
 std::string read_job_file(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
@@ -51,14 +51,14 @@ std::string read_job_file(const std::filesystem::path& path) {
   return content;
 }
 
-/// The last place that says something.
+/// Returns the last place that gives a value.
 Layer last_place(const JobSources& sources) {
   return !sources.overrides.empty()     ? Layer::kCommandLine
          : !sources.environment.empty() ? Layer::kEnvironment
                                         : Layer::kFile;
 }
 
-/// In the words of a job of `recipe`, and up to each place those of its own.
+/// Collects settings by `recipe`'s keys; leaves out keys that only a place's recipe in `own` has.
 SettingCollector collect(const Places& places, const Recipe& recipe, const RecipesOfPlaces& own,
                          Problems& problems) {
   SettingCollector collector(key_index(recipe), problems);
@@ -85,16 +85,16 @@ SettingCollector collect(const Places& places, const Recipe& recipe, const Recip
   return collector;
 }
 
-/// Reading a job loads the library that it names, so the job file must be trusted, too.
+/// Requires a trusted job file, because reading a job loads the library that it names.
 void require_trusted_origin(const JobSources& sources) {
   require_trusted(!sources.text            ? sources.file
                   : sources.origin.empty() ? sources.run
                                            : sources.origin);
 }
 
-/// The library comes first: other settings may name what it has.
-/// @throws JobFileError of one line where it cannot be used: the others would complain in vain.
-/// ConfigError where it is not to be trusted
+/// Settles the library first, because other settings may name its rows.
+/// @throws JobFileError of one line if it cannot be used, because all other complaints would follow
+/// from that. ConfigError if it is not trusted
 HashedFile library_of(const std::vector<Setting>& settings, const JobSources& sources) {
   JobSpec draft;
   std::string place;
@@ -118,7 +118,7 @@ HashedFile library_of(const std::vector<Setting>& settings, const JobSources& so
   return draft.model.library;
 }
 
-/// The one that is named last; where it has no such name, apply() says so.
+/// Returns the recipe named last. If the name is unknown, apply() reports it.
 const Recipe& recipe_of(const std::vector<Setting>& settings, const HashedFile& library) {
   JobSpec draft;
   draft.model.library = library;
@@ -130,7 +130,7 @@ const Recipe& recipe_of(const std::vector<Setting>& settings, const HashedFile& 
   return *draft.training.recipe;
 }
 
-/// Of the places before the last, where it is another than `recipe`.
+/// Returns the recipes of places before the last, where they differ from `recipe`.
 RecipesOfPlaces earlier_recipes(const Places& places, const HashedFile& library,
                                 const Recipe& recipe) {
   RecipesOfPlaces recipes;
@@ -148,14 +148,14 @@ RecipesOfPlaces earlier_recipes(const Places& places, const HashedFile& library,
   return recipes;
 }
 
-/// Whether the job would be as wrong there if no later place had said anything.
+/// Returns whether a complaint about `path` also occurs without later places.
 bool is_wrong_by_itself(const Places& places, const std::string& path, Layer layer,
                         std::map<Layer, std::optional<SettledPlaces>>& earlier) {
   if (!earlier.contains(layer)) {
     std::optional<SettledPlaces> place;
     try {
       place = settle_places(places.sources, places.text, layer);
-    } catch (const JobFileError&) {  // its library alone cannot be used: nothing to compare with
+    } catch (const JobFileError&) {  // its library cannot be used: nothing to compare with
     }
     earlier.emplace(layer, std::move(place));
   }
@@ -165,7 +165,7 @@ bool is_wrong_by_itself(const Places& places, const std::string& path, Layer lay
   });
 }
 
-/// Of the first complaint that goes when keys of earlier places do: those of the earliest one.
+/// Returns the keys of the earliest place whose omission ends a complaint, for the first such one.
 std::vector<LeftOut> giving_way(const Places& places, const Draft& draft,
                                 std::map<Layer, std::optional<SettledPlaces>>& earlier) {
   for (const Complaint& complaint : draft.complaints) {
@@ -191,7 +191,7 @@ SettledPlaces settle_places(const JobSources& sources, const std::optional<std::
                             Layer last) {
   const Places places{sources, text, last};
   SettledPlaces settled;
-  // The recipe decides which networks there are to say something about.
+  // The recipe decides the networks, and so the keys that apply.
   std::vector<Setting> settings =
       collect(places, *default_recipe(), {}, settled.problems).settings();
   const HashedFile library = library_of(settings, sources);

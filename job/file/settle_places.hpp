@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A job of all that speaks of it: the file, then the environment, then the command line. A later
-// place that chooses otherwise (another policy, optimiser, recipe, family) takes with it what
-// earlier places said of the choice that it replaces. What one place says has to fit by itself.
+// Combines the places that describe a job: the file, then the environment, then the command line.
+// If a later place makes another choice (policy, optimiser, recipe, family), earlier values about
+// the replaced choice are left out. Each place must fit by itself.
 //
-// Used by job/file/parse.cpp and open_keys.cpp. Pure but for the job file, which it reads, and the
-// library of the job, which it loads.
+// Used by job/file/parse.cpp and open_keys.cpp. Pure, except that it reads the job file and loads
+// the job's library.
 #pragma once
 
 #include <optional>
@@ -21,21 +21,21 @@ namespace gangway {
 struct SettledPlaces {
   Draft draft;
   Problems problems;                    ///< all of them
-  std::vector<NamedHosts> named_hosts;  ///< of networks that the layout places by them
-  std::vector<LeftOut> left_out;        ///< what a later place took with it
+  std::vector<NamedHosts> named_hosts;  ///< hosts of networks that the layout places by host
+  std::vector<LeftOut> left_out;        ///< keys that a later choice left out
 };
 
 /// @param text  of the job file, if there is one
-/// @param last  the last place that is asked
-/// @throws JobFileError where the library cannot be used
+/// @param last  the last place to use
+/// @throws JobFileError if the library cannot be used
 [[nodiscard]] SettledPlaces settle_places(const JobSources& sources,
                                           const std::optional<std::string>& text, Layer last);
 
-/// The text of the job file; nothing where there is none. @throws JobFileError where it cannot be
+/// Returns the text of the job file; nothing if there is none. @throws JobFileError if it cannot be
 /// read
 [[nodiscard]] std::optional<std::string> job_text(const JobSources& sources);
 
-/// Of all places. @throws JobFileError likewise
+/// Combines all places. @throws JobFileError likewise
 [[nodiscard]] SettledPlaces settle_sources(const JobSources& sources,
                                            const std::optional<std::string>& text);
 

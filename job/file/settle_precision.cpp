@@ -15,13 +15,13 @@
 namespace gangway {
 namespace {
 
-/// The description of this host's processors; empty where there is none.
+/// Returns the description of this host's processors; empty if there is none.
 std::string this_cpuinfo() {
   std::ifstream file("/proc/cpuinfo");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The words behind "flags :" of the first processor.
+/// Returns the words behind "flags :" of the first processor.
 std::set<std::string> flags_of(std::string_view cpuinfo) {
   std::istringstream lines{std::string(cpuinfo)};
   for (std::string line; std::getline(lines, line);) {

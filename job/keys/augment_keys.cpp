@@ -25,7 +25,7 @@ std::string refuse_unless_augmentable(const JobSpec& job) {
   return by_recipe.empty() ? refuse_unless_images(job) : by_recipe;
 }
 
-/// For jobs that augment as `is_meant` asks; `beside` is what others would have to say.
+/// Restricts a key to jobs for which `is_meant` holds; `beside` ends the complaint otherwise.
 Key for_augmented(Key key, bool (*is_meant)(const AugmentationSpec&), std::string beside) {
   key.why_refused = [is_meant, beside = std::move(beside)](const JobSpec& job) {
     const std::string why = refuse_unless_augmentable(job);
@@ -90,7 +90,7 @@ Read<AugmentKinds> read_kinds(const YamlNode& node) {
   return read;
 }
 
-/// `auto`, for which the field is empty, or a list of words.
+/// Makes a key for `auto`, for which the field is empty, or a list of words.
 Key kinds_key(KeyText text) {
   Key key = make_key(std::move(text), "auto or list",
                      fmt::format("auto, or of {}", list_of(all_kinds())));
@@ -112,7 +112,7 @@ Key kinds_key(KeyText text) {
   return key;
 }
 
-/// `adaptive`, for which there is no number, or a probability.
+/// Makes a key for `adaptive`, for which there is no number, or a probability.
 Key strength_key(KeyText text) {
   Key key = make_key(std::move(text), "adaptive or number",
                      fmt::format("adaptive, or {}", text_of(kZeroToOne)));
@@ -134,7 +134,7 @@ Key strength_key(KeyText text) {
   return key;
 }
 
-/// A map by kind, of those that are not 1.
+/// Makes a key for a map by kind, of the factors that are not 1.
 Key multipliers_key(KeyText text) {
   Key key = make_key(std::move(text), "map by kind",
                      fmt::format("numbers, {}, of {}", text_of(kZeroOrMore), list_of(all_kinds())));

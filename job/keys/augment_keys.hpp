@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that says what is done to pictures before a discriminator
-// judges them. Pure.
+// Schema keys for the augmentation of pictures that a discriminator judges. Pure.
 #pragma once
 
 #include <vector>

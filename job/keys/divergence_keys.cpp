@@ -10,8 +10,8 @@
 namespace gangway {
 namespace {
 
-/// Up to a decision no number depends on what is to follow of it, and the decision is recorded with
-/// the run: a run that has ended in trouble goes on under another policy as the same job.
+/// No weight depends on the policy before a decision, and the run records its decisions. So a run
+/// that stopped in trouble resumes under another policy as the same job.
 void add_policy(std::vector<Key>& keys, Key key) { keys.push_back(for_speed(std::move(key))); }
 
 void add_divergence(std::vector<Key>& keys) {

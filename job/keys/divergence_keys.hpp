@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that says what follows of trouble. Pure.
+// Schema keys for the reaction to training trouble. Pure.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What keys and rules say about families of models and recipes, put together from their tables.
-// Pure.
+// Texts about model families and recipes for keys and rules, made from their tables. Pure.
 #pragma once
 
 #include <string>
@@ -21,14 +20,14 @@ namespace gangway {
 /// "32 or 64 for dcgan, 28 for infogan", in pixels.
 [[nodiscard]] std::string allowed_resolutions();
 
-/// Why a key about images, or about labels, has no place in this job; empty if it has.
+/// Return why a key about images, or about labels, does not apply to this job; empty if it does.
 [[nodiscard]] std::string refuse_unless_images(const JobSpec& job);
 [[nodiscard]] std::string refuse_unless_labels(const JobSpec& job);
-/// The same of a key of the model section that only some families take.
+/// Same, for a key of the model section that only some families take.
 [[nodiscard]] std::string refuse_unless_taken(const std::string& key, const JobSpec& job);
 /// "r3gan, gat".
 [[nodiscard]] std::string families_that_take(std::string_view key);
-/// Why a key about a family's networks has no place where all networks are the user's.
+/// Returns why a key about a family's networks does not apply if all networks are the user's.
 [[nodiscard]] std::string refuse_if_own(const JobSpec& job);
 
 }  // namespace gangway

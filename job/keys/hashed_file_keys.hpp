@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys about a file of the user's whose content decides about weights: its place, and a hash of
-// what is in it. Pure.
+// Keys for a user's file whose content affects weights: its path, and a hash of its content. Pure.
 #pragma once
 
 #include <string>
@@ -13,8 +12,8 @@
 
 namespace gangway {
 
-/// Appends `text.path` and `text.path`_hash. `of(job)` has the members `file` and `hash`, empty
-/// where there is none; `kind` is what is meant: "FILE.py:CLASS, or a map".
+/// Appends `text.path` and `text.path`_hash. `of(job)` has the members `file` and `hash`, empty if
+/// there is no file. `kind` describes the allowed values: "FILE.py:CLASS, or a map".
 template <typename Of>
 void add_hashed_file_keys(std::vector<Key>& keys, KeyText text, const std::string& kind, Of of) {
   constexpr std::size_t kHashDigits = 32;  // XXH3-128

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The schema of the job file. To add a key: a field in Job, LayoutChoice or RunOptions, an entry
-// here or in the part where its section is, a rule in job/rules/ if it depends on another key; then
+// The schema of the job file. To add a key: a field in Job, LayoutChoice or RunOptions; an entry
+// here or in its section's part; a rule in job/rules/ if it depends on another key. Then run
 // `gangway-job-reference --write docs/job-file.md`.
 #include <utility>
 

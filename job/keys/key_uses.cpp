@@ -48,7 +48,7 @@ std::string refuse_beside_own_step(const JobSpec& job) {
 }
 
 Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key) {
-  // Which of a step's new examples kimg counts, a step of the user's leaves to the job.
+  // A user's step leaves to the job which of a step's new examples kimg counts.
   const bool is_of_step =
       key.path.starts_with("training.") && key.path != "training.generator_reals";
   key.why_refused = [is_meant, is_of_step](const JobSpec& job) -> std::string {

@@ -19,7 +19,7 @@ constexpr std::string_view kLibraryKey = "model.library";
 constexpr std::string_view kHashKey = "model.library_hash";
 constexpr std::size_t kLongestName = 32;
 
-/// One of the words of choices(), or the name of a row that the job's library adds.
+/// Makes a key for a word of choices(), or the name of a row of the job's library.
 template <typename Field, typename Row>
 Key named_row_key(KeyText text, Field field, std::vector<Row> LibraryRows::*added) {
   Key key = choice_key(std::move(text), field);
@@ -41,7 +41,7 @@ Key named_row_key(KeyText text, Field field, std::vector<Row> LibraryRows::*adde
   return key;
 }
 
-/// Whether keys of every job have it for something else.
+/// Returns whether a key of every job already has the name.
 bool is_taken(const std::string& name) {
   const auto& networks = default_recipe()->networks;
   return std::ranges::find(networks, name, &RecipeNetwork::name) == networks.end() &&

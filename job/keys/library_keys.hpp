@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Keys about the user's library, and those whose words it adds to. Pure but for looking at the
+// Keys about the user's library, and keys whose words it extends. Pure, except that it reads the
 // library.
 #pragma once
 
@@ -9,16 +8,16 @@
 
 namespace gangway {
 
-/// `model.family`: a family of the table, or of the job's library.
+/// Returns `model.family`: a family of the table, or of the job's library.
 [[nodiscard]] Key family_key(KeyText text);
 
-/// `training.recipe`, likewise.
+/// Returns `training.recipe`, likewise.
 [[nodiscard]] Key recipe_key(KeyText text);
 
 /// Appends `model.library` and `model.library_hash`.
 void add_library_keys(std::vector<Key>& keys);
 
-/// Those are to be set before all others, which may name what the library has.
+/// Returns whether `key` must be set before all others, because these may name rows of the library.
 [[nodiscard]] bool is_about_library(const Key& key);
 
 }  // namespace gangway

@@ -181,7 +181,7 @@ void add_augment_keys(std::vector<Key>& keys) {
 
 constexpr std::string_view kSizeUnits = "KMGT";
 
-/// "20G": bytes, or nothing.
+/// Parses "20G" to bytes; returns nothing for other texts.
 std::optional<std::int64_t> bytes_in(const std::string& text) {
   std::int64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);

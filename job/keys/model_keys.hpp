@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that says which networks are trained on which examples. Pure.
+// Schema keys for the networks and the examples of a job. Pure.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-/// Appends `model.…`, the files of networks of the user's among them.
+/// Appends `model.…`, with the files of the user's networks.
 void add_model_keys(const Recipe& recipe, std::vector<Key>& keys);
 
 /// Appends `data.…`.

@@ -27,8 +27,7 @@ namespace {
 
 using Keys = std::vector<Key>;
 
-/// The map `NETWORK.optimizer.KIND` itself: naming a kind other than the one before starts from
-/// that kind's defaults.
+/// Makes the key of the map `NETWORK.optimizer.KIND`. Naming another kind starts from its defaults.
 template <typename Network>
 Key optimizer_variant(const std::string& path, Network network, OptimizerKind kind) {
   std::vector<std::string> names;
@@ -52,7 +51,7 @@ Key optimizer_variant(const std::string& path, Network network, OptimizerKind ki
   return key;
 }
 
-/// The key of `number`, whose field is one number or two.
+/// Makes the key of `number`, whose field has one number or two.
 template <typename Network>
 Key optimizer_number(const std::string& path, Network network, const OptimizerNumber& number) {
   const auto make = [&](const auto& member) {
@@ -69,7 +68,7 @@ Key optimizer_number(const std::string& path, Network network, const OptimizerNu
   return std::visit(make, number.field);
 }
 
-/// As the reference page shows it, for an optimiser that a default job does not have.
+/// Returns the reference page's default for an optimiser that a default job does not have.
 std::string default_in(const OptimizerRow& row, const OptimizerNumber& number) {
   OptimizerSpec spec = row.defaults;
   OptimizerSpec usual;
@@ -162,7 +161,7 @@ void add_network(Keys& keys, const std::string& section, NetworkId id, bool is_a
   keys.push_back(std::move(frozen));
 }
 
-/// auto, none, or a number.
+/// Makes a key for auto, none, or a number.
 Key ramp_up_key(KeyText text, NetworkId id) {
   const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   Key key = make_key(std::move(text), "auto, none or number",
@@ -188,7 +187,7 @@ Key ramp_up_key(KeyText text, NetworkId id) {
   return key;
 }
 
-/// How the average of a network's weights is taken.
+/// Adds the keys of the average of a network's weights.
 void add_average(Keys& keys, const std::string& section, NetworkId id) {
   const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   keys.push_back(real_key(
@@ -212,7 +211,7 @@ void add_average(Keys& keys, const std::string& section, NetworkId id) {
       [network](auto& job) -> auto& { return network(job).ema_start_kimg; }, kZeroOrMore));
 }
 
-/// What is about its training has no meaning for a frozen network.
+/// Refuses keys about training for a frozen network.
 void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
   if (key.path == section + ".frozen" || key.path == section + ".weights") {
     return;
@@ -223,8 +222,8 @@ void refuse_where_frozen(NetworkId id, const std::string& section, Key& key) {
   };
 }
 
-/// @param note  on a word that names no class
-/// @param of    of a job, the ModuleFile that the key is about
+/// @param note  complaint about a word that names no class
+/// @param of    returns a job's ModuleFile that the key is about
 template <typename Of>
 void add_python_class(Keys& keys, KeyText text, const std::string& note, Of of) {
   Keys own;
@@ -258,8 +257,8 @@ void add_module(Keys& keys, const std::string& network, NetworkId id) {
       [id](auto& job) -> auto& { return job.networks[id].module; });
 }
 
-/// A word for all networks, or a map by network, which read and write `field`. A network that the
-/// map does not name keeps the default.
+/// Makes a key for a word for all networks, or a map by network, which reads and writes `field`. A
+/// network that is not in the map keeps the default.
 template <typename Value>
 Key by_network_key(KeyText text, const Recipe& recipe, Value NetworkSpec::*field) {
   const Key one = choice_key(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that is there once for each network: its optimiser, schedule,
-// clipping and first weights, and its file where it is the user's. job/keys/key_table.cpp has the
-// rest. Pure.
+// Schema keys that exist once per network: optimiser, schedule, clipping, first weights, and the
+// file of a user's network. job/keys/key_table.cpp has the rest. Pure.
 #pragma once
 
 #include <vector>
@@ -10,18 +9,18 @@
 
 namespace gangway {
 
-/// Appends those about the user's own networks: `model.generator`, `model.generator_hash`.
+/// Appends the keys of the user's networks: `model.generator`, `model.generator_hash`.
 void add_module_keys(const Recipe& recipe, std::vector<Key>& keys);
 
 /// Appends `training.step` and `training.step_hash`.
 void add_step_keys(std::vector<Key>& keys);
 
-/// Appends those of the recipe's networks: `generator.…`, `discriminator.…`.
+/// Appends the keys of the recipe's networks: `generator.…`, `discriminator.…`.
 void add_network_keys(const Recipe& recipe, std::vector<Key>& keys);
 
-/// A word for all networks, or a map by network; a network that the map does not name has fp32.
+/// Returns a key whose value is a word for all networks, or a map by network; the default is fp32.
 [[nodiscard]] Key wire_key(KeyText text, const Recipe& recipe);
-/// The same of what they compute in.
+/// Same, for the precision in which networks compute.
 [[nodiscard]] Key precision_key(KeyText text, const Recipe& recipe);
 
 }  // namespace gangway

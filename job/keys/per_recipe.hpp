@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What follows from a recipe alone: its keys, their index, its rules. Pure.
+// Caches values that follow from a recipe alone: its keys, their index, its rules. Pure.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace gangway {
 
-/// Makes a T for each recipe at its first use, and keeps it where it is. Any thread.
+/// Makes a T for each recipe at its first use; the T never moves. Any thread.
 template <typename T>
 class PerRecipe {
  public:

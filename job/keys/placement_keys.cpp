@@ -23,7 +23,7 @@ bool is_auto(const YamlNode& node) {
   return node.kind == YamlNode::Kind::kScalar && node.text == "auto";
 }
 
-/// Numbers in ascending order. @param what  "workers"
+/// Reads ascending numbers. @param what  "workers"
 Read<std::vector<int>> read_ascending(const YamlNode& node, WholeBounds bounds, const char* what) {
   if (node.kind != YamlNode::Kind::kSequence) {
     return {.complaint = fmt::format("expected auto, or a list of {} such as [1, 2], {}", what,
@@ -43,7 +43,7 @@ Read<std::vector<int>> read_ascending(const YamlNode& node, WholeBounds bounds, 
   return read;
 }
 
-/// Worker numbers; none for auto.
+/// Reads worker numbers; empty for auto.
 Read<std::vector<int>> read_workers(const YamlNode& node) {
   if (is_auto(node)) {
     return {};
@@ -54,7 +54,7 @@ Read<std::vector<int>> read_workers(const YamlNode& node) {
   return read_ascending(node, kWorkers, "workers");
 }
 
-/// Where a network is cut; nothing for auto.
+/// Reads the cuts of a network; nothing for auto.
 Read<std::optional<std::vector<int>>> read_cuts(const YamlNode& node) {
   if (is_auto(node)) {
     return {};
@@ -67,7 +67,7 @@ std::string list_text(const std::vector<int>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
-/// How many micro-batches each worker has; none for auto.
+/// Reads the micro-batches of each worker; empty for auto.
 Read<std::vector<int>> read_shares(const YamlNode& node) {
   if (is_auto(node)) {
     return {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that places networks on workers. job/keys/key_table.cpp has
-// the rest. Pure.
+// Schema keys that place networks on workers. job/keys/key_table.cpp has the rest. Pure.
 #pragma once
 
 #include <vector>
@@ -9,7 +8,7 @@
 
 namespace gangway {
 
-/// Appends `layout.shares`, and one for each of the recipe's networks: `layout.generator`,
+/// Appends `layout.shares`, and a key per network of the recipe: `layout.generator`,
 /// `layout.discriminator`.
 void add_placement_keys(const Recipe& recipe, std::vector<Key>& keys);
 

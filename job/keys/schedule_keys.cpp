@@ -19,18 +19,18 @@ namespace {
 
 using Milestones = std::vector<double>;
 
-/// One word of a schedule. The learning rate's are keys of their own; elsewhere they are in a map.
+/// One word of a schedule: a key of its own for the learning rate, a map's entry elsewhere.
 struct ScheduleWord {
   std::string_view name;
   std::string_view unit = {};
-  std::string_view description = {};  ///< of the learning rate's; it means the same in a map
+  std::string_view description = {};  ///< as for the learning rate; means the same in a map
   std::variant<double ScheduleSpec::*, int ScheduleSpec::*, Milestones ScheduleSpec::*,
                DecayKind ScheduleSpec::*, Anneal ScheduleSpec::*>
       field;
-  std::span<const DecayKind> decays = {};  ///< for which it has a meaning; none: for all
+  std::span<const DecayKind> decays = {};  ///< that it applies to; empty: all
   RealBounds bounds = kZeroOrMore;
-  bool is_old = false;     ///< older than the others: the learning rate's has a place always
-  bool is_number = false;  ///< what is scheduled has its bounds, and is called by the name alone
+  bool is_old = false;     ///< older than the rest: for the learning rate, it always applies
+  bool is_number = false;  ///< has the scheduled number's bounds; for a value, called `name` alone
 };
 
 constexpr std::array kWithEnd{DecayKind::kLinear, DecayKind::kCosine, DecayKind::kExponential,
@@ -39,7 +39,7 @@ constexpr std::array kCosineAlone{DecayKind::kCosine};
 constexpr std::array kStepAlone{DecayKind::kStep};
 constexpr std::array kOneCycleAlone{DecayKind::kOneCycle};
 
-/// In the order in which they are printed.
+/// In print order.
 constexpr std::array kScheduleWords{
     ScheduleWord{.name = "warmup_kimg",
                  .unit = kKimg,
@@ -111,7 +111,7 @@ std::string word_of(const ScheduleWord& word, ScheduleOf of) {
                      word.is_number && of == ScheduleOf::kFactor ? "_factor" : "");
 }
 
-/// Why it says nothing in `schedule`; empty if it does.
+/// Returns why the word has no effect in `schedule`; empty if it has one.
 std::string why_mute(const ScheduleWord& word, const ScheduleSpec& schedule) {
   const bool is_meant =
       word.decays.empty() || std::ranges::find(word.decays, schedule.decay) != word.decays.end();
@@ -166,7 +166,7 @@ Key milestones_key(KeyText text, Field field) {
   return key;
 }
 
-/// The key of `word` in the learning rate's schedule of network `id`.
+/// Makes the key of `word` in the learning rate's schedule of network `id`.
 Key word_key(const ScheduleWord& word, KeyText text, NetworkId id, const RealBounds& bounds) {
   constexpr std::uint64_t kMostCycles = 1'000'000;
   const auto make = [&](const auto& member) -> Key {
@@ -187,7 +187,7 @@ Key word_key(const ScheduleWord& word, KeyText text, NetworkId id, const RealBou
   return std::visit(make, word.field);
 }
 
-/// In a map: set and read in the place of a draft's learning rate.
+/// Network of a draft job whose learning rate stands for the map's schedule.
 constexpr NetworkId kDrafted{0};
 
 Key drafted_key(const ScheduleWord& word, ScheduleOf of, const RealBounds& bounds) {
@@ -211,7 +211,7 @@ std::string no_such_word(const std::string& given, ScheduleOf of) {
                           : fmt::format("expected {}", joined(names, ", ")));
 }
 
-/// Those of the learning rate.
+/// Adds the keys of the learning rate's schedule.
 void add_rate_keys(std::vector<Key>& keys, const std::string& section, NetworkId id) {
   for (const ScheduleWord& word : kScheduleWords) {
     const std::string name = word_of(word, ScheduleOf::kFactor);
@@ -229,7 +229,7 @@ void add_rate_keys(std::vector<Key>& keys, const std::string& section, NetworkId
   }
 }
 
-/// Whether its optimiser keeps moments that fade by betas.
+/// Returns whether the optimiser's moments decay by betas.
 bool has_betas(const NetworkSpec& network) {
   return std::ranges::any_of(row_of(network.optimizer.kind).numbers,
                              [](const OptimizerNumber& number) { return number.name == "betas"; });
@@ -278,7 +278,7 @@ Read<ScheduleSpec> read_schedule(const YamlNode& node, ScheduleOf of, const Real
       return {.complaint = fmt::format("{}: {}", name, why)};
     }
   }
-  // Of a value the usual share of the peak would be a strange one.
+  // The default, a share of the peak, does not suit a value.
   if (of == ScheduleOf::kValue && schedule.decay == DecayKind::kOneCycle &&
       std::ranges::find(given, "initial", &Given::first) == given.end()) {
     schedule.initial_value = 0.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keys about a number that changes while it is trained (job/schedules/schedule.hpp): a map with the
-// same words, whatever the number is. Pure.
+// Schema keys for a number that changes in training (job/schedules/schedule.hpp): a map with the
+// same words for every such number. Pure.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace gangway {
 
-/// What the numbers of a schedule are: factors on something, or the thing itself.
+/// Meaning of a schedule's numbers: factors on a number, or the number itself.
 enum class ScheduleOf { kFactor, kValue };
 
-/// "none, or a map of decay, warmup_kimg, …".
+/// Returns "none, or a map of decay, warmup_kimg, …".
 [[nodiscard]] std::string allowed_schedule(ScheduleOf of);
-/// Of a map, all of whose words have a meaning in it, or of the word none.
-/// @param bounds  of what it begins with and comes to
+/// Reads a map, all of whose words must apply to it, or the word none.
+/// @param bounds  of the first and the final value
 [[nodiscard]] Read<ScheduleSpec> read_schedule(const YamlNode& node, ScheduleOf of,
                                                const RealBounds& bounds);
-/// A map on one line, of the words that have a meaning, or none.
+/// Returns a map on one line with the words that apply, or none.
 [[nodiscard]] std::string schedule_text(const ScheduleSpec& schedule, ScheduleOf of);
 
-/// A key whose value is a whole schedule: `{decay: cosine, final: 0.99}`, and `final_factor` of
-/// one that is a factor. Jobs that do not name it keep their fingerprints. What its numbers ask of
-/// one another is a rule (job/rules/schedule_rules.cpp).
+/// Makes a key whose value is a whole schedule: `{decay: cosine, final: 0.99}`; a factor has
+/// `final_factor`. Jobs that do not give it keep their fingerprints. A rule checks the numbers
+/// against each other (job/rules/schedule_rules.cpp).
 template <typename Field>
 [[nodiscard]] Key schedule_key(KeyText text, Field field, ScheduleOf of, RealBounds bounds) {
   Key key = make_key(std::move(text), "none or map", allowed_schedule(of));
@@ -40,8 +40,8 @@ template <typename Field>
   return key;
 }
 
-/// Appends `NETWORK.schedule.…`: the learning rate's word by word, the others' as maps.
-/// @param is_averaged  whether it has a half-life
+/// Appends `NETWORK.schedule.…`: a key per word for the learning rate, maps for the rest.
+/// @param is_averaged  whether the network has a half-life
 void add_schedule_keys(std::vector<Key>& keys, const std::string& network, NetworkId id,
                        bool is_averaged);
 

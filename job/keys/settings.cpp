@@ -16,9 +16,9 @@
 namespace gangway {
 namespace {
 
-/// Resolved jobs of earlier versions, which checkpoints hold, all say it of a shard that never was.
+/// Resolved jobs of earlier versions, in checkpoints, all give this key of an unused feature.
 constexpr std::string_view kGoneKey = "layout.tensor";  // 1
-/// As they and people's job files may still call it.
+/// Former name of a key, in such jobs and in people's job files.
 constexpr std::string_view kFormerKey = "checkpoint.score_samples";
 constexpr std::string_view kPresentKey = "evaluation.images";
 
@@ -26,7 +26,7 @@ std::string suggestion_text(const std::optional<std::string>& near, std::string_
   return near ? fmt::format("; did you mean '{}'?", *near) : std::string(otherwise);
 }
 
-/// YAML's words for nothing.
+/// YAML's words for null.
 bool is_null_word(std::string_view text) {
   return text == "null" || text == "Null" || text == "NULL" || text == "~";
 }
@@ -106,7 +106,7 @@ void SettingCollector::add_environment(const std::string& name, const std::strin
         return section.find('.') == std::string::npos && name.compare(0, start.size(), start) == 0;
       });
   if (!names_section) {
-    return;  // GANGWAY_BIN and its like belong to others
+    return;  // other programs own names such as GANGWAY_BIN
   }
   if (other_ != nullptr && other_->environment_names.contains(name)) {
     left_out_.push_back({.path = other_->environment_names.at(name), .layer = source.layer});
@@ -150,7 +150,7 @@ void SettingCollector::add_value(const Source& source, const std::string& path,
     reset(source, path);
     return;
   }
-  // A key of a variant chooses the variant too, as it does in a file.
+  // A variant's key also chooses the variant, as in a file.
   for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
     const auto key = index_.keys.find(path.substr(0, dot));
     if (key != index_.keys.end() && key->second->is_variant && index_.keys.contains(path)) {
@@ -222,7 +222,7 @@ void SettingCollector::walk(const Source& source, const std::string& path, YamlP
     }
     return;
   }
-  // A section that can be planned may be left to its plan: `layout: auto`.
+  // A section with a plan key accepts `layout: auto`: the plan decides.
   const auto plan = index_.keys.find(path + ".plan");
   if (plan != index_.keys.end() && node.kind == YamlNode::Kind::kScalar && node.text == "auto") {
     settings_.push_back({plan->second, node, {source.layer, place_of(source, path, at)}});
@@ -244,7 +244,7 @@ void SettingCollector::walk_map(const Source& source, const std::string& path,
   std::string variant;
   for (const YamlEntry& entry : map.entries) {
     if (problems_.is_full()) {
-      problems_.add("");  // remembered as "there are more"
+      problems_.add("");  // the list then ends with "there are more"
       return;
     }
     const std::string child = path.empty() ? entry.key : path + "." + entry.key;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From texts to settings: keys, values and their places, and what is wrong before any value is
-// read. Used by job/file/parse.cpp. Pure.
+// Turns texts into settings (keys, values, places), and finds errors before any value is read. Used
+// by job/file/parse.cpp. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace gangway {
 
-/// Complaints for a person: bounded, so that a file of nonsense costs little and still reads well.
+/// Complaints for people. Bounded, so that a nonsense file costs little and still reads well.
 class Problems {
  public:
   static constexpr std::size_t kMost = 100;
   void add(std::string line);
   [[nodiscard]] bool is_full() const { return lines_.size() >= kMost; }
-  /// All lines; the last says so if there were more.
+  /// Returns all lines; the last one says if there were more.
   [[nodiscard]] std::vector<std::string> lines() const;
 
  private:
@@ -29,7 +29,7 @@ class Problems {
   bool has_more_ = false;
 };
 
-/// Where a value came from; a later one wins.
+/// Place of a value; a later place wins.
 enum class Layer { kDefault, kFile, kEnvironment, kCommandLine };
 
 struct Origin {
@@ -44,18 +44,18 @@ struct Setting {
   Origin origin;
 };
 
-/// A key, or a section, that counts no more, because a later place chose otherwise.
+/// A key or section that no longer counts, because a later place made another choice.
 struct LeftOut {
   std::string path;
   Layer layer = Layer::kFile;
 };
 
-/// The keys as they are looked up: by path, by name in the environment, by section.
+/// Look-up of keys: by path, by name in the environment, by section.
 struct KeyIndex {
   /// Borrows `table` for its life.
   explicit KeyIndex(const std::vector<Key>& table);
   [[nodiscard]] bool has_section(const std::string& path) const;
-  /// As a key or as a section.
+  /// Returns whether `path` is a key or a section.
   [[nodiscard]] bool knows(const std::string& path) const;
   std::map<std::string, const Key*, std::less<>> keys;   ///< by path
   std::vector<std::string> sections;                     ///< as of sections_of
@@ -63,7 +63,7 @@ struct KeyIndex {
   std::map<std::string, std::string> environment_names;  ///< to paths
 };
 
-/// That of key_table(recipe). It stays where it is; any thread.
+/// Returns the index of key_table(recipe). The reference stays valid; any thread.
 [[nodiscard]] const KeyIndex& key_index(const Recipe& recipe);
 
 class SettingCollector {
@@ -71,29 +71,29 @@ class SettingCollector {
   /// Borrows both for its life.
   SettingCollector(const KeyIndex& index, Problems& problems);
 
-  /// A job file's content; `name` stands in messages.
+  /// Adds a job file's content; messages show `name`.
   void add_file(const std::string& name, std::string_view text);
-  /// GANGWAY_TRAINING_KIMG, 80. Ignores names that are not GANGWAY_ and a section.
+  /// Adds GANGWAY_TRAINING_KIMG, 80. Ignores other names than GANGWAY_ and a section.
   void add_environment(const std::string& name, const std::string& value);
-  /// training.kimg=80; training.kimg=null or ~training.kimg: as if no place had given it so far.
+  /// Adds training.kimg=80. training.kimg=null or ~training.kimg undoes earlier places.
   void add_override(const std::string& text);
-  /// From here on what `other` knows and the job's own keys do not is left out, not complained
-  /// about: it was said before another recipe was chosen. Borrows it; null: no longer.
+  /// From now on, keys that only `other` knows are left out, without a complaint: they were given
+  /// before another recipe was chosen. Borrows it; null: stops.
   void leave_out(const KeyIndex* other) { other_ = other; }
 
-  /// In the order of the calls, so that the last one of a key counts.
+  /// Returns settings in the order of the calls, so that the last one of a key counts.
   [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
   [[nodiscard]] const std::vector<LeftOut>& left_out() const { return left_out_; }
 
  private:
-  /// What the messages of one source begin with.
+  /// Beginning of the messages about one source.
   struct Source {
     Layer layer = Layer::kFile;
     std::string place = {};  ///< the file's name, or `command line: a.b=c`
-    std::string path = {};   ///< outside files: the key that `place` names already
+    std::string path = {};   ///< outside files: the key that `place` already names
   };
 
-  /// Forgets what was given for `path`, a key or a section.
+  /// Drops the settings for `path`, a key or a section.
   void reset(const Source& source, const std::string& path);
   void add_value(const Source& source, const std::string& path, const std::string& text);
   void walk(const Source& source, const std::string& path, YamlPosition at, const YamlNode& node);

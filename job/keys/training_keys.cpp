@@ -69,7 +69,7 @@ void add_losses(std::vector<Key>& keys) {
       [](auto& job) -> auto& { return job.training.penalty.r2_gamma; }, kZeroOrMore))));
 }
 
-/// For families that take it, and recipes that take penalties.
+/// Restricts a key to families that take it, and recipes that take penalties.
 Key for_penalised_families(Key key) {
   const auto by_family = for_families_that_take_it(key).why_refused;
   const auto by_recipe = for_penalties(key).why_refused;
@@ -235,7 +235,7 @@ void add_style(std::vector<Key>& keys) {
 void add_training_keys(std::vector<Key>& keys) {
   keys.push_back(later(recipe_key({"training.recipe", "", "What a step does: " + recipe_docs()})));
   add_step_keys(keys);
-  // Not a weight at a given step: job_fingerprint counts it where a schedule ends at it.
+  // Changes no weight of a given step; job_fingerprint counts it if a schedule ends there.
   keys.push_back(for_speed(real_key(
       {"training.kimg", kKimg, "Length: real images shown"},
       [](auto& job) -> auto& { return job.training.kimg; }, kAboveZero)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the schema of job files that says what a step does and how many there are. Pure.
+// Schema keys for the content of a step and the number of steps. Pure.
 #pragma once
 
 #include <vector>

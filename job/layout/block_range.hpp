@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run of a network's blocks. Pure.
+// A contiguous range of a network's blocks. Pure.
 #pragma once
 
 namespace gangway {

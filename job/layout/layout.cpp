@@ -24,8 +24,8 @@ NetworkGroup group_of(std::vector<int> workers, std::vector<BlockRange> chunks, 
   return group;
 }
 
-/// @throws ConfigError where the network's workers are not as many for each of its chunks, or more
-/// than there are micro-batches
+/// @throws ConfigError unless the chunks have equally many workers, and at most as many as
+/// micro-batches
 void require_shares(const NetworkSpec& network, int workers, int chunks, int microbatches) {
   if (workers % chunks != 0) {
     throw ConfigError(
@@ -41,8 +41,8 @@ void require_shares(const NetworkSpec& network, int workers, int chunks, int mic
   }
 }
 
-/// Of `all`, those that hold a network of so many chunks: one with fewer blocks than the layout has
-/// stages is where the last of them are, beside what judges or loses.
+/// Returns the workers of `all` that hold a network of `chunks` chunks. With fewer blocks than
+/// stages, it is on the last stages, beside networks that judge or compute a loss.
 std::vector<int> last_stages(const std::vector<int>& all, int stages, int chunks) {
   const auto size = static_cast<int>(all.size());
   if (chunks >= stages || size % stages != 0) {
@@ -51,8 +51,7 @@ std::vector<int> last_stages(const std::vector<int>& all, int stages, int chunks
   return {all.end() - size / stages * chunks, all.end()};
 }
 
-/// `of` with the last of `stages` equal stretches of it first, and so on.
-/// @pre they are as many for each
+/// Returns `of` with its `stages` equal stretches in reverse order. @pre `of` divides evenly
 std::vector<int> mirrored(const std::vector<int>& of, int stages) {
   const auto copies = static_cast<std::ptrdiff_t>(of.size()) / stages;
   std::vector<int> result;
@@ -62,7 +61,7 @@ std::vector<int> mirrored(const std::vector<int>& of, int stages) {
   return result;
 }
 
-/// Those of `all` that hold a network of so many chunks, as the layout places it.
+/// Returns the workers of `all` that hold a network of `chunks` chunks, as the layout places it.
 std::vector<int> placed(const std::vector<int>& all, const LayoutChoice& choice, NetworkId id,
                         int chunks) {
   const NetworkPlacement& network = choice.networks[id];
@@ -90,15 +89,15 @@ void require_members(const std::string& name, const std::vector<int>& members, i
   }
 }
 
-/// The end where there is none. Where all hold a network, which is asked for each, without a
-/// search.
+/// Returns the worker's position, or end. Avoids a search if all workers hold the network, which
+/// callers ask for each worker.
 std::vector<int>::const_iterator find_in(const std::vector<int>& workers, int worker) {
   const auto same = static_cast<std::size_t>(worker);
   return same < workers.size() && workers[same] == worker ? workers.begin() + worker
                                                           : std::ranges::find(workers, worker);
 }
 
-/// The ranges of workers that have so many micro-batches each.
+/// Returns the ranges of workers with `shares` micro-batches each.
 std::vector<MicrobatchRange> ranges_of(const std::vector<int>& shares) {
   std::vector<MicrobatchRange> ranges;
   int end = 0;
@@ -109,7 +108,7 @@ std::vector<MicrobatchRange> ranges_of(const std::vector<int>& shares) {
   return ranges;
 }
 
-/// @throws ConfigError where layout.shares is not about that many workers
+/// @throws ConfigError unless layout.shares has a number for each worker
 void require_shares(const std::vector<int>& shares, int workers) {
   if (std::cmp_not_equal(shares.size(), workers)) {
     throw ConfigError(fmt::format(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which worker holds which micro-batches: contiguous ranges, so that each holds a few whole
-// subtrees. Pure.
+// Assigns micro-batches to workers: contiguous ranges, so that each holds a few whole subtrees.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct MicrobatchRange {
   bool operator==(const MicrobatchRange&) const = default;
 };
 
-/// Worker w of W holds [w*M/W, (w+1)*M/W): sizes differ by at most one. @pre 1 <= worker count <=
-/// M.
+/// Returns [w*M/W, (w+1)*M/W) for worker w of W: sizes differ by at most one.
+/// @pre 1 <= workers <= M
 [[nodiscard]] inline MicrobatchRange microbatch_range(int microbatches, int workers, int worker) {
   const auto bound = [&](int index) {
     return static_cast<int>(static_cast<std::int64_t>(index) * microbatches / workers);
@@ -28,7 +28,7 @@ struct MicrobatchRange {
   return {.begin = bound(worker), .end = bound(worker + 1)};
 }
 
-/// The ranges of all workers, by worker index.
+/// Returns the ranges of all workers, by worker index.
 [[nodiscard]] inline std::vector<MicrobatchRange> microbatch_ranges(int microbatches, int workers) {
   std::vector<MicrobatchRange> ranges;
   for (int worker = 0; worker < workers; ++worker) {

@@ -53,7 +53,7 @@ std::vector<int> balanced_ends(const std::vector<double>& costs, int runs) {
   const auto num_blocks = static_cast<int>(costs.size());
   std::vector<double> until(costs.size() + 1, 0.0);
   std::partial_sum(costs.begin(), costs.end(), until.begin() + 1);
-  // best[r][b]: the dearest of r runs of the first b blocks, and where the last of them begins
+  // best[r][b]: the cost of the dearest of r runs of the first b blocks, and the last run's begin
   struct Cut {
     double dearest = std::numeric_limits<double>::infinity();
     int first = 0;

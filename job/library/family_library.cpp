@@ -44,7 +44,7 @@ LibraryBytes read_both(const fs::path& file) {
   return {read_library(file), is_library_there(blocks) ? read_library(blocks) : std::string()};
 }
 
-/// @throws ConfigError where they are not what the job says
+/// @throws ConfigError if their hash differs from the job's
 LibraryBytes read_checked(const HashedFile& library) {
   LibraryBytes both = read_both(library.file);
   if (const std::string found = both.hash(); library.hash != found) {
@@ -56,13 +56,13 @@ LibraryBytes read_checked(const HashedFile& library) {
   return both;
 }
 
-/// As job files and messages have it.
+/// Returns whether `name` is valid in job files and messages.
 bool is_word(std::string_view name) {
   return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
 }
 
-/// @param ours  whether Gangway has one of that name
+/// @param ours  returns whether Gangway has a row of that name
 template <typename Row, typename Ours>
 void require_new_names(const std::vector<Row>& added, std::string_view kind, Ours ours,
                        const std::string& file) {
@@ -189,7 +189,7 @@ void keep_library(const HashedFile& library, const fs::path& run) {
   if (!both.blocks.empty()) {
     write_file_atomically(blocks_file(kept), both.blocks);
   }
-  write_file_atomically(kept, both.rows);  // last: where it is, both are
+  write_file_atomically(kept, both.rows);  // last: if it exists, both do
 }
 
 }  // namespace gangway

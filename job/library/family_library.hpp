@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The user's library of a job (model.library: libmine.so): found, hashed and read where a job file
-// is read, kept in the run directory when the job begins.
+// The user's library of a job (model.library: libmine.so): found, hashed and read with the job
+// file, kept in the run directory when the job begins.
 //
-// It has two files. libmine.so has the rows and nothing of LibTorch, so that the command and the
-// coordinator read it as they read their own tables, and start as fast as ever; libmine.blocks.so
-// has what computes. Both come from one source (cmake/GangwayConfig.cmake.in). Asking a program
-// with LibTorch about the rows instead, as it is done about Python networks, would be a start of
-// a second for every process that reads a job, and functions of the model's sizes (counts, memory)
-// could not be asked at all. Any thread.
+// The library has two files. libmine.so has the rows and no LibTorch, so that the command and the
+// coordinator load it as fast as their own tables. libmine.blocks.so has the code that computes.
+// Both come from one source (cmake/GangwayConfig.cmake.in). A helper program with LibTorch, as for
+// Python networks, would cost each reader of a job a second. It could not return functions of the
+// model's sizes (counts, memory) at all. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -19,30 +18,30 @@
 
 namespace gangway {
 
-/// "libmine.blocks.so" beside "libmine.so". There is none where the families use Gangway's own
-/// blocks alone.
+/// Returns "libmine.blocks.so" beside "libmine.so". The file is absent if the families use
+/// Gangway's own blocks alone.
 [[nodiscard]] std::filesystem::path blocks_file(const std::filesystem::path& library);
 
-/// That file, opened. @throws ConfigError of one line: as SharedLibrary, or where there is none
+/// Opens that file. @throws ConfigError of one line: as SharedLibrary, or if there is no file
 /// @param torch  LibTorch's version
 [[nodiscard]] SharedLibrary open_blocks(const std::filesystem::path& library,
                                         std::string_view torch);
 
-/// Fills in the hash, over both files. A library that is not at its place, or is another one there,
-/// may be the one that the run directory `run` keeps.
-/// @throws ConfigError of one line: as SharedLibrary, or another one than the job's, or with a
+/// Fills in the hash, over both files. If the library at its place is missing or differs, uses the
+/// copy in the run directory `run`.
+/// @throws ConfigError of one line: as SharedLibrary, for a library other than the job's, or for a
 /// row that cannot be used
 void settle_library(HashedFile& library, const std::filesystem::path& run);
 
-/// What it adds; nothing where there is no library. The rows stay where they are.
+/// Returns the rows of the library; empty without a library. References stay valid.
 /// @pre settled. @throws ConfigError
 [[nodiscard]] const LibraryRows& rows_of(const HashedFile& library);
 
-/// Copies both files into the run directory, where they are not yet. @throws ConfigError;
+/// Copies both files into the run directory unless they are there. @throws ConfigError;
 /// EnvironmentError
 void keep_library(const HashedFile& library, const std::filesystem::path& run);
 
-/// "networks/library-HASH.so", below the run directory.
+/// Returns "networks/library-HASH.so", relative to the run directory.
 [[nodiscard]] std::filesystem::path kept_library(const HashedFile& library);
 
 }  // namespace gangway

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a user's library adds to the tables of Gangway: families of models and recipes, as values.
-// Installed for users who write one (docs/python.md); called wherever a job file is read,
-// any thread.
+// Rows that a user's library adds to Gangway's tables: model families and recipes, as values.
+// Installed for authors of libraries (docs/python.md); called wherever a job file is read, any
+// thread.
 #pragma once
 
 #include <vector>
@@ -14,11 +14,11 @@ namespace gangway {
 struct LibraryRows {
   // Names: lower-case letters, digits and -.
   std::vector<ModelFamily> families = {};
-  std::vector<Recipe> recipes = {};  ///< what a step of each does: gan/recipes/library_recipes.hpp
+  std::vector<Recipe> recipes = {};  ///< code of their steps: gan/recipes/library_recipes.hpp
 };
 
 }  // namespace gangway
 
-/// The library defines it, and gives the same object at every call. Programs without LibTorch call
-/// it too, in the library's file that has no code but what it reaches: it may use no LibTorch.
+/// Defined by the library; returns the same object at every call. Programs without LibTorch call it
+/// too, so it may use no LibTorch: its file has only code that it reaches.
 extern "C" [[gnu::visibility("default")]] const gangway::LibraryRows& gangway_library_rows();

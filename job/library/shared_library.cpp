@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What gan/library/library_interface.cpp leaves in every library. Found in the bytes, not by the
-/// dynamic linker: that would run the code, and stop at names that another version does not have.
+/// Mark that gan/library/library_interface.cpp leaves in every library. Searched in the bytes,
+/// because dlopen() would run code, and stop at names that another version lacks.
 constexpr std::string_view kMark = "gangway-library-interface ";
 constexpr std::string_view kAdvice =
     "build it again against this installation (find_package(Gangway), docs/python.md)";
@@ -29,7 +29,7 @@ struct Interface {
   std::string_view torch;
 };
 
-/// "… 0.1.0-1a2b3c4d5e6f 2.11.0" ends with a zero byte.
+/// Parses "… 0.1.0-1a2b3c4d5e6f 2.11.0", up to a zero byte.
 Interface interface_in(const std::string& bytes, const fs::path& file) {
   const std::size_t mark = bytes.find(kMark);
   if (mark == std::string::npos) {
@@ -56,7 +56,7 @@ void require_same(const Interface& found, std::string_view torch, const fs::path
   }
 }
 
-/// The dynamic linker's reason, without the file that we name ourselves.
+/// Returns the dynamic linker's reason, without the file, which our message already names.
 std::string linker_complaint(const fs::path& file) {
   const char* said = ::dlerror();
   std::string text = said == nullptr ? "cannot be loaded" : said;
@@ -85,11 +85,11 @@ std::string read_library(const fs::path& file) {
 }
 
 SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
-    : file_(fs::absolute(file)) {  // a name without a folder would be looked for elsewhere
+    : file_(fs::absolute(file)) {  // dlopen() searches other folders for a bare name
   require_trusted(file);
   const std::string bytes = read_library(file);
   require_same(interface_in(bytes, file), torch, file);
-  // All names now: one that is missing is said in this line, and not in the middle of a step.
+  // Resolves all names now, so that a missing name fails here, not in the middle of a step.
   handle_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     throw ConfigError(

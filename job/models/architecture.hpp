@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Networks as values: a list of blocks, each with the tensors that it trains (job/blocks/).
-// gan/blocks/build_networks.hpp makes networks of them; what needs sizes alone, such as the
-// estimate of memory, counts here. Pure.
+// gan/blocks/build_networks.hpp makes networks of them. Code that needs only sizes, such as the
+// memory estimate, counts here. Pure.
 #pragma once
 
 #include <cstddef>
@@ -38,27 +38,27 @@ using BlockSpec = std::variant<
 struct Architecture {
   std::string name;  ///< "generator"
   std::vector<BlockSpec> blocks;
-  /// Tensors that are its result, where it makes several: level_names. Else "features" is.
+  /// Tensors of a result with several (level_names); empty: the result is "features".
   std::vector<std::string> levels = {};
-  /// Numbers of the blocks that compute in fp32 where the job has the network compute in fp16.
+  /// Indices of the blocks that stay in fp32 if the network computes in fp16.
   std::vector<std::size_t> fp32_blocks = {};
-  bool is_fp32_beside_bf16 = false;  ///< whether these do where it computes in bf16, too
+  bool is_fp32_beside_bf16 = false;  ///< whether these stay in fp32 beside bf16, too
 };
 
-/// begin, begin + 1, … below `end`, as in fp32_blocks.
+/// Returns begin, begin + 1, … below `end`, as in fp32_blocks.
 [[nodiscard]] std::vector<std::size_t> blocks_between(std::size_t begin, std::size_t end);
 
-/// Trained numbers; of a user's network as many as were counted.
+/// Returns the number of trained parameters; for a user's network, as counted by Python.
 [[nodiscard]] std::int64_t num_parameters(const Architecture& network);
 
-/// Names of its running statistics, as its weights have them: "0/path_length".
+/// Returns the names of its running statistics, as in its weights: "0/path_length".
 [[nodiscard]] std::vector<std::string> statistic_names(const Architecture& network);
 
-/// The user's network that it is; null: a family's.
+/// Returns the user's network; null: it is a family's.
 [[nodiscard]] const PythonSpec* python_in(const Architecture& network);
 
-/// Whether a dense layer is batch-normalized: it has one value an example to take statistics over,
-/// where maps have many pixels.
+/// Returns whether a dense layer has BatchNorm. Its statistics are over one value per example,
+/// while maps have many pixels.
 [[nodiscard]] bool normalizes_dense_layers(const Architecture& network);
 
 }  // namespace gangway

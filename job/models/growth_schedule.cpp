@@ -10,7 +10,7 @@
 namespace gangway {
 namespace {
 
-/// Of 4 pixels.
+/// Returns the doublings of 4 pixels that give `side`.
 int doublings(int side) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(side / kFirstSide))) - 1;
 }
@@ -26,7 +26,7 @@ double growth_level(const GrowthSpec& growth, int resolution, std::int64_t image
   if (images >= fully_grown_images(growth, resolution)) {
     return last;
   }
-  // In whole images: nothing is rounded before the one division.
+  // In whole images: only the one division rounds.
   const std::int64_t kept = images_of_kimg(growth.kimg);
   const std::int64_t fade = images_of_kimg(growth.fade_kimg);
   const std::int64_t steps = images / (kept + fade);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A file of the user's as a value. Standard library alone.
+// A user's file as a value. Standard library alone.
 #pragma once
 
 #include <string>
 
 namespace gangway {
 
-/// A file whose content belongs to the job, wherever it lies.
+/// A file whose content belongs to the job, at any path.
 struct HashedFile {
-  std::string file;  ///< empty: there is none
-  std::string hash;  ///< XXH3-128 of its bytes, 32 hexadecimal digits; empty: not looked at yet
+  std::string file;  ///< empty: no file
+  std::string hash;  ///< XXH3-128 of its bytes, 32 hexadecimal digits; empty: not computed yet
   bool operator==(const HashedFile&) const = default;
 };
 

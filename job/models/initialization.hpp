@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// With which values a network's maps begin, where the job says it and not the family. Applied by
+// Initial values of a network's maps, if the job overrides the family's. Applied by
 // gan/initialization.hpp. Pure.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace gangway {
 
 enum class InitializationKind {
-  kFamily,      ///< as the family's blocks have it
-  kNormal,      ///< of `deviation`
+  kFamily,      ///< as in the family's blocks
+  kNormal,      ///< with standard deviation `deviation`
   kXavier,      ///< normal, Glorot and Bengio, 2010, eq. 12
   kHe,          ///< normal, He et al., 2015, eq. 10
   kOrthogonal,  ///< Saxe et al., 2014
@@ -22,12 +22,12 @@ enum class InitializationKind {
 struct InitializationSpec {
   InitializationKind kind = InitializationKind::kFamily;
   double deviation = 0.02;  ///< of kNormal
-  double gain = 1.0;        ///< of the others: a factor
+  double gain = 1.0;        ///< factor, of all kinds but kNormal
   bool operator==(const InitializationSpec&) const = default;
 };
 
-/// How many numbers an output sums up, and how many an input is part of, as torch.nn.init counts
-/// them: of a kernel with all its pixels, and of a transposed convolution the other way round.
+/// Fan-in and fan-out as in torch.nn.init: inputs per output and outputs per input, with all pixels
+/// of a kernel. A transposed convolution has them swapped.
 struct Fans {
   std::int64_t in = 1;
   std::int64_t out = 1;
@@ -42,7 +42,7 @@ struct Fans {
   return {shape[1] * pixels, shape[0] * pixels};
 }
 
-/// The standard deviation of a map's weights; the length of its rows where they are orthogonal.
+/// Returns the standard deviation of a map's weights; for orthogonal weights the length of a row.
 /// @pre the kind is not kFamily
 [[nodiscard]] inline double initial_scale_of(const InitializationSpec& spec,
                                              std::span<const std::int64_t> shape) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which networks a job trains: its model section as plain values. Standard library alone.
+// The networks that a job trains: its model section as plain values. Standard library alone.
 #pragma once
 
 #include "job/models/architecture.hpp"
@@ -8,62 +8,62 @@
 namespace gangway {
 
 struct ModelFamily;  // job/families/families.hpp
-/// The one that a job has that names none.
+/// Returns the family of a job that names none.
 [[nodiscard]] const ModelFamily* default_family();
 
 enum class Normalization {
-  kAuto,  ///< JobSpec::settled_model has another
+  kAuto,  ///< replaced by JobSpec::settled_model
   kBatch,
   kNone
 };
 
-/// How the generator's BatchNorms are told the label.
+/// How the generator's BatchNorms get the label.
 enum class Conditioning {
-  kHierarchical,  ///< by an embedding that all share, beside a piece of the noise for each block
-  kShared,        ///< by the shared embedding alone; all noise is the first layer's
-  kSeparate,      ///< by embeddings of their own; all noise is the first layer's
+  kHierarchical,  ///< an embedding shared by all, and a piece of the noise for each block
+  kShared,        ///< the shared embedding alone; all noise goes to the first layer
+  kSeparate,      ///< an embedding each; all noise goes to the first layer
 };
 
 struct ModelSpec {
   const ModelFamily* family =
-      default_family();  ///< a row of the table, or the library's; never null
-  int resolution = 32;   ///< pixels a side, of those that the family takes
-  int width = 64;        ///< channels next to the image; hidden units where points are made
-  int blocks = 2;        ///< residual blocks at each size of the maps, where a family has them
-  int patch = 4;         ///< pixels a side of what becomes a token, where a family has tokens
-  int levels = 2;        ///< tensors that a feature network makes, where a recipe has one
-  /// Pixels a side of the maps behind which pixels look at one another; 0: none.
+      default_family();  ///< a row of the table or of the library; never null
+  int resolution = 32;   ///< pixels a side; one of the family's
+  int width = 64;        ///< channels next to the image; hidden units of dense families
+  int blocks = 2;        ///< residual blocks per size of the maps, if a family has them
+  int patch = 4;         ///< pixels a side of a token, if a family has tokens
+  int levels = 2;        ///< tensors of a feature network, if a recipe has one
+  /// Side, in pixels, of the maps behind which attention follows; 0: none.
   int attention = 0;
-  /// Whether the discriminator's are behind each of its blocks, whatever their side.
+  /// Whether the discriminator has attention behind each of its blocks, at any size.
   bool attends_everywhere = false;
   int latent = 100;  ///< elements of the noise vector
-  /// InfoGAN's latent codes (Chen et al., 2016), which a generator takes behind the noise.
-  int codes = 0;       ///< continuous ones
-  int categories = 0;  ///< values of the categorical one; 0: there is none
+  /// InfoGAN's latent codes (Chen et al., 2016), which follow the noise in a generator's input.
+  int codes = 0;       ///< continuous codes
+  int categories = 0;  ///< values of the categorical code; 0: none
   int channels = 1;    ///< 1 or 3 image channels; points have 2 coordinates
-  int classes = 0;  ///< 0: unconditional; else the number of labels the networks are conditioned on
+  int classes = 0;     ///< labels that the networks are conditioned on; 0: unconditional
   Normalization normalization = Normalization::kAuto;  ///< of the discriminator
   Activation activation = Activation::kLeakyRelu;      ///< of the discriminator
   double dropout = 0.0;                                ///< of the discriminator's features, keyed
-  int mapping_layers = 8;  ///< between noise or label and styles, where a family has styles
-  /// The same of the discriminator; 0: as many as `mapping_layers`.
+  int mapping_layers = 8;  ///< of the style mapping, if a family has styles
+  /// Layers of the discriminator's mapping; 0: as many as `mapping_layers`.
   int discriminator_mapping_layers = 0;
-  double style_mixing = 0.9;  ///< share of the examples in training that have two styles
-  int deviation_group = 4;    ///< examples that a discriminator compares by their deviation
-  bool is_residual = true;    ///< whether StyleGAN2's discriminator has skips around its blocks
-  /// Pixels a side of the largest maps that have as many channels as the smallest, where a family
-  /// halves them above.
+  double style_mixing = 0.9;  ///< share of training examples with two styles
+  int deviation_group = 4;    ///< examples whose deviation a discriminator sees as one group
+  bool is_residual = true;    ///< whether StyleGAN2's discriminator has residual blocks
+  /// Side, in pixels, of the largest maps with the most channels, if a family halves the channels
+  /// above.
   int widest_side = 32;
-  /// Of the sizes of maps, how many of the highest compute in 16 bits where a network does; 0: as
-  /// the family has it.
+  /// Number of the highest map sizes that compute in 16 bits if the network does; 0: as the family
+  /// has it.
   int half_precision_sizes = 0;
   Conditioning conditioning = Conditioning::kHierarchical;
-  HashedFile library = {};  ///< families of the user's, in C++ (job/library/family_library.hpp)
+  HashedFile library = {};  ///< the user's families, in C++ (job/library/family_library.hpp)
   bool operator==(const ModelSpec&) const = default;
 
   [[nodiscard]] bool has_codes() const { return codes + categories > 0; }
-  /// Elements of what a generator takes as "noise": the noise, the continuous codes, the
-  /// categorical one as one-hot.
+  /// Returns the elements of a generator's "noise": the noise, the continuous codes, and the
+  /// categorical code as one-hot.
   [[nodiscard]] int inputs() const { return latent + codes + categories; }
   [[nodiscard]] int label_layers() const {
     return discriminator_mapping_layers > 0 ? discriminator_mapping_layers : mapping_layers;

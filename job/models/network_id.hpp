@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The networks of a job, and what there is once for each of them. Pure.
+// Identifies the networks of a job, and holds a value per network. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace gangway {
 
-/// Place of a network in the list of its job's: its number in message tags, random keys, traces.
+/// Index of a network in its job: its number in message tags, random keys, traces.
 enum class NetworkId : int {};
 
-/// One for each network of a job, in their order.
+/// One value for each network of a job, in their order.
 template <class T>
 class PerNetwork {
  public:
@@ -39,7 +39,7 @@ class PerNetwork {
     }
     return all;
   }
-  /// In their order.
+  /// Values in the networks' order.
   [[nodiscard]] std::vector<T>& list() { return values_; }
   [[nodiscard]] const std::vector<T>& list() const { return values_; }
   bool operator==(const PerNetwork&) const = default;

@@ -19,7 +19,7 @@ enum class Makes { kExample, kLogit, kCode, kLevels };
 struct Role {
   std::string_view role;
   Takes takes;
-  bool is_labelled;  ///< also takes the labels, where the job has any
+  bool is_labelled;  ///< also takes the labels, if the job has any
   Makes makes;
 };
 

@@ -112,7 +112,7 @@ const Recipe* own_recipe(const std::vector<std::string>& networks) {
     Recipe recipe;
   };
   static Mutex mutex;
-  static std::map<std::vector<std::string>, Own> all;  // what is in a node stays where it is
+  static std::map<std::vector<std::string>, Own> all;  // a node's content never moves
   const MutexLock lock(mutex);
   const auto [place, is_new] = all.try_emplace(networks);
   Own& own = place->second;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kKey = "evaluation.features";
 constexpr const char* kWord = "inception";
-/// The network of published FIDs, by the name that it is handed on under.
+/// The network of published FIDs, under its usual file name.
 constexpr const char* kInceptionFile = "inception-2015-12-05.pt";
 
 bool is_there(const fs::path& path) {

@@ -24,19 +24,19 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPictureKey = "training.style.picture";
 
-/// One of a job's.
+/// A file of the user's that a job names.
 struct GivenFile {
   std::string key;  // "model.generator"
   HashedFile* place;
-  std::string call = {};  // of a Python file: class and arguments; empty: it is the style picture
+  std::string call = {};  // of a Python file: class and arguments; empty: a style picture
 };
 
-/// What belongs to a Python class besides its files.
+/// Returns the text that is hashed for a Python class beside its files.
 std::string call_of(const std::string& python_class, const std::string& arguments) {
   return python_class + "\n" + arguments + "\n";
 }
 
-/// Those that a job has.
+/// Returns the files that a job names.
 std::vector<GivenFile> files_of(Job& job) {
   std::vector<GivenFile> files;
   const auto add_python = [&files](const std::string& key, ModuleFile& place) {
@@ -53,8 +53,8 @@ std::vector<GivenFile> files_of(Job& job) {
   return files;
 }
 
-/// @throws ConfigError where the style picture is of another kind than those that are decoded. The
-/// rest of it is looked at where there are decoders (launch/data/).
+/// @throws ConfigError if the style picture is in a format that has no decoder. The decoders check
+/// the rest (launch/data/).
 void require_picture(const GivenFile& given, std::string_view bytes) {
   constexpr std::string_view kPng("\x89PNG\r\n\x1a\n");
   constexpr std::string_view kJpeg("\xff\xd8\xff");
@@ -69,7 +69,7 @@ std::string hash_of(const std::string& bytes) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-/// Whatever its hash is.
+/// Reads the file without a check of its hash.
 std::string read_bytes(const GivenFile& given) {
   const std::string& file = given.place->file;
   if (!given.call.empty()) {
@@ -94,7 +94,7 @@ std::string read_bytes(const GivenFile& given) {
   return bytes;
 }
 
-/// @throws ConfigError where it has another hash than the job's
+/// @throws ConfigError if its hash differs from the job's
 std::string read_checked(const GivenFile& given) {
   std::string bytes = read_bytes(given);
   const std::string found = given.place->hash.empty() ? "" : hash_of(bytes);
@@ -109,7 +109,7 @@ std::string read_checked(const GivenFile& given) {
   return bytes;
 }
 
-/// Named by its content, so that a run that is begun anew with another file keeps both.
+/// Names the copy by its content, so that a run restarted with another file keeps both.
 fs::path kept_file(const fs::path& run, const GivenFile& given) {
   if (!given.call.empty()) {
     return run / kPythonFolder / given.place->hash / fs::path(given.place->file).filename();
@@ -130,7 +130,7 @@ void make_folder(const fs::path& folder) {
   }
 }
 
-/// The file that the job names last: where it is, all are.
+/// Copies the job's own file last: if it exists, all do.
 void keep_sources(const GivenFile& given, const fs::path& kept) {
   PythonSources sources = read_python_sources(given.place->file);
   const auto named = sources.extract(kept.filename().string());
@@ -141,7 +141,7 @@ void keep_sources(const GivenFile& given, const fs::path& kept) {
   write_file_atomically(kept, named.mapped());
 }
 
-/// As typed, or where it is not there beside the job file.
+/// Uses the file as typed, or, if it does not exist, beside the job file.
 void find_sources(const GivenFile& given, const fs::path& beside) {
   std::string& file = given.place->file;
   if (!given.call.empty() && !is_file(file) && is_file(beside / file)) {

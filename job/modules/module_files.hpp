@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The files of a job with Python of the user's (model.generator: nets.py:Generator, and what that
-// imports), or with a style picture (training.style.picture): found and hashed
-// when a job is loaded, kept in the run directory when it begins, read where networks are made.
-// Their hashes belong to the job, their places do not. Any thread.
+// A job's files with the user's Python (model.generator: nets.py:Generator, and its imports) or
+// with a style picture (training.style.picture). They are found and hashed when a job loads, kept
+// in the run directory when it begins, and read when networks are made. Their hashes belong to the
+// job, their paths do not. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -14,31 +14,30 @@
 
 namespace gangway {
 
-/// Below a run directory, with the style picture, and the user's library.
+/// Folder in a run directory, with the style picture and the user's library.
 inline constexpr const char* kModulesFolder = "networks";
 
-/// Below a run directory, with a folder for each Python class, named by its hash.
+/// Folder in a run directory, with a folder per Python class, named by its hash.
 inline constexpr const char* kPythonFolder = "python";
 
-/// Fills in the hashes that the job does not give. A file that is not at its place, or is another
-/// one there, may be the one kept in the run directory `beside`, whose job.yaml this is.
-/// @throws ConfigError naming key and file: missing, a folder, another one than the job's, or a
-/// style picture that is none
+/// Fills in the hashes that the job does not give. If a file at its place is missing or differs,
+/// uses the copy in the run directory `beside`, from which job.yaml came.
+/// @throws ConfigError with key and file: missing, a folder, other than the job's, or not a picture
 void settle_modules(JobSpec& job, const std::filesystem::path& beside);
 
-/// Copies the files into the run directory, where they are not yet. @throws ConfigError as
+/// Copies the files into the run directory unless they are there. @throws ConfigError as
 /// read_python; EnvironmentError
 void keep_modules(const JobSpec& job, const std::filesystem::path& run);
 
-/// From now on the job's files are those that the run directory keeps, where it keeps any.
+/// Replaces the job's files by the copies in the run directory, if it has them.
 void use_kept_modules(Job& job, const std::filesystem::path& run);
 
-/// The files of a Python class, by their paths below its folder. @throws ConfigError: missing, not
-/// readable, or others than the job's
+/// Returns the files of a Python class, by their paths below its folder. @throws ConfigError:
+/// missing, not readable, or other than the job's
 [[nodiscard]] PythonSources read_python(const PythonSpec& spec);
-/// The same, of files that no other user could have written. @throws ConfigError of others
+/// Same, for files that no other user could have written. @throws ConfigError
 [[nodiscard]] PythonSources read_trusted_python(const PythonSpec& spec);
-/// The same of the style picture. @pre the job has one
+/// Same, for the style picture. @pre the job has one
 [[nodiscard]] std::string read_style_file(const Job& job);
 
 }  // namespace gangway

@@ -16,7 +16,7 @@
 namespace gangway {
 namespace {
 
-using Json = nlohmann::json;  // a map is sorted by its names
+using Json = nlohmann::json;  // sorts a map by its names
 
 constexpr std::string_view kPythonWord = "python";
 constexpr std::string_view kEnding = ".py";
@@ -30,7 +30,7 @@ bool is_python_name(std::string_view text) {
   });
 }
 
-/// "nets.py:Generator", or a class inside another, "nets.py:Nets.Generator".
+/// Returns whether `text` is a class: "Generator", or inside another class, "Nets.Generator".
 bool is_class_name(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t dot = std::min(text.find('.', begin), text.size());
@@ -42,13 +42,13 @@ bool is_class_name(std::string_view text) {
   return true;
 }
 
-/// Of "nets.py:Generator" the colon's place; npos: it is no such text.
+/// Returns the position of the colon in "nets.py:Generator"; npos: there is no such text.
 std::size_t colon_in(std::string_view text) {
   const std::size_t ending = text.rfind(".py:");
   return ending == std::string_view::npos ? ending : ending + kEnding.size();
 }
 
-/// A whole number, a real one, true, false, null, or text, as YAML 1.2 has them.
+/// Parses a whole number, a real one, true, false, null, or text, as in YAML 1.2.
 Json plain_value(const std::string& text, std::string& complaint) {
   if (text.empty() || text == "null" || text == "~") {
     return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a job names a network that is the user's Python: `nets.py:Generator`, or with arguments of
-// the constructor `{python: nets.py:Generator, width: 64}`. Used by job/keys/. Pure.
+// Parses a job's value for a class of the user's Python: `nets.py:Generator`, or with constructor
+// arguments `{python: nets.py:Generator, width: 64}`. Used by job/keys/. Pure.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace gangway {
 
-/// Whether it names a Python network, or arguments of one, well or not.
+/// Returns whether the value is meant as a Python network or its arguments, right or wrong.
 [[nodiscard]] bool is_about_python(const YamlNode& node);
 
-/// What is wrong with a text that names none: "expected FILE.py:CLASS, …".
+/// Returns the complaint about a text without a class: "expected FILE.py:CLASS, …".
 [[nodiscard]] std::string class_expected(const YamlNode& node);
 
-/// Takes it over. A map without the word python has arguments alone, which are set beside those
-/// that `module` has. @return what is wrong with it, or nothing
+/// Reads the value into `module`. A map without the word python has only arguments, which are added
+/// to those of `module`. @return the complaint, or nothing
 [[nodiscard]] std::string read_python_call(const YamlNode& node, ModuleFile& module);
 
-/// The same as YAML on one line. @pre module.is_python()
+/// Returns it as YAML on one line. @pre module.is_python()
 [[nodiscard]] std::string python_call_text(const ModuleFile& module);
 
 }  // namespace gangway

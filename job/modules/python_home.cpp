@@ -29,7 +29,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-/// The folder above bin/.
+/// Returns the folder above bin/.
 fs::path prefix_of(const fs::path& place) {
   std::error_code ignored;
   const fs::path whole = fs::absolute(place).lexically_normal();
@@ -37,7 +37,7 @@ fs::path prefix_of(const fs::path& place) {
   return fs::is_directory(plain, ignored) ? plain : plain.parent_path().parent_path();
 }
 
-/// The value of a line "home = /usr/bin" in a virtual environment's pyvenv.cfg; empty: none.
+/// Returns the value of a line "home = /usr/bin" in an environment's pyvenv.cfg; empty: none.
 std::string setting_in(const fs::path& file, std::string_view wanted) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -57,7 +57,7 @@ std::string setting_in(const fs::path& file, std::string_view wanted) {
   return {};
 }
 
-/// Where `base`/bin/python lies, which a virtual environment's may be a link to.
+/// Returns the environment's folder, and the bases that its bin/python may link to.
 std::vector<fs::path> bases_of(const fs::path& prefix) {
   std::vector<fs::path> bases{prefix};
   if (const std::string home = setting_in(prefix / "pyvenv.cfg", "home"); !home.empty()) {
@@ -82,7 +82,7 @@ std::optional<fs::path> first_of(const std::vector<fs::path>& bases,
   return std::nullopt;
 }
 
-/// "3.12", by the folders below lib/; empty: it does not show.
+/// Returns "3.12", from the folders below lib/; empty: unknown.
 std::string version_of(const fs::path& prefix) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(prefix / "lib", error)) {
@@ -143,7 +143,7 @@ std::string elf_build_id(const fs::path& file) {
 
 PythonHome find_python(const std::string& chosen, const std::string& virtual_env,
                        const fs::path& torch) {
-  // …/lib/python3.11/site-packages/torch
+  // `torch` is …/lib/python3.11/site-packages/torch.
   const fs::path own = torch.parent_path().parent_path().parent_path().parent_path();
   const fs::path place = !chosen.empty()        ? chosen
                          : !virtual_env.empty() ? virtual_env

@@ -26,8 +26,8 @@ bool is_name_character(char one) {
          static_cast<unsigned char>(one) >= 0x80;
 }
 
-/// The tokens of a Python text that decide about imports: names and single characters. "\n" ends a
-/// statement; texts, comments, and the ends of lines within brackets are left out.
+/// Tokens of a Python text that matter for imports: names and single characters. "\n" ends a
+/// statement. Leaves out strings, comments, and line ends within brackets.
 class PythonTokens {
  public:
   explicit PythonTokens(std::string_view text) : text_(text) {}
@@ -46,7 +46,7 @@ class PythonTokens {
     if (one == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (one == '\\' && at_ + 1 < text_.size()) {
-      at_ += text_[at_ + 1] == '\r' ? 3 : 2;  // the line goes on
+      at_ += text_[at_ + 1] == '\r' ? 3 : 2;  // the line continues
     } else if (one == '"' || one == '\'') {
       skip_string(one);
     } else if (is_name_character(one)) {
@@ -72,8 +72,8 @@ class PythonTokens {
     }
   }
 
-  /// Prefixes are names before it, and change nothing but whether a backslash escapes: a quote
-  /// behind one belongs to the text in raw texts too.
+  /// Prefixes are name tokens before the string. They only decide whether a backslash escapes; a
+  /// quote behind a backslash belongs to the text in raw strings, too.
   void skip_string(char quote) {
     const std::string three(3, quote);
     const bool is_long = text_.substr(at_, 3) == three;
@@ -85,7 +85,7 @@ class PythonTokens {
         at_ += is_long ? 3 : 1;
         return;
       } else if (!is_long && text_[at_] == '\n') {
-        return;  // not Python; it will say so
+        return;  // not Python; CPython reports it
       } else {
         ++at_;
       }
@@ -104,7 +104,7 @@ class ImportReader {
 
   std::vector<std::string> all() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      // Behind a colon too: `if x: import y`.
+      // Also after a colon: `if x: import y`.
       if (i == 0 || tokens_[i - 1] == "\n" || tokens_[i - 1] == ":") {
         at_ = i + 1;
         if (tokens_[i] == "import") {
@@ -122,7 +122,7 @@ class ImportReader {
     return tokens_[std::min(at_, tokens_.size() - 1)];
   }
 
-  /// "a.b", "..", ".a": dots and names that follow one another.
+  /// Returns consecutive dots and names: "a.b", "..", ".a".
   std::string dotted() {
     std::string name;
     while (now() == "." || (is_name_character(now().front()) && now() != "import" &&
@@ -133,7 +133,7 @@ class ImportReader {
     return name;
   }
 
-  /// To the next comma, over `as name`. @return whether there is one
+  /// Moves to the next comma, past `as name`. @return whether there is one
   bool next_item() {
     while (now() != "," && now() != "\n") {
       ++at_;
@@ -171,7 +171,7 @@ class ImportReader {
 
 std::string read_source(const fs::path& file, const fs::path& of) {
   std::error_code missing;
-  if (fs::exists(file, missing) && !fs::is_regular_file(file, missing)) {  // a pipe is waited for
+  if (fs::exists(file, missing) && !fs::is_regular_file(file, missing)) {  // a pipe would block
     throw ConfigError(
         fmt::format("{}: is {}; name a Python file", of.string(),
                     fs::is_directory(file, missing) ? "a folder" : "no regular file"));
@@ -187,7 +187,7 @@ std::string read_source(const fs::path& file, const fs::path& of) {
   return text;
 }
 
-/// "pkg.layers" for ".layers" in a module of "pkg"; nothing where it leaves the folder.
+/// Returns "pkg.layers" for ".layers" in a module of "pkg"; nothing if it leaves the folder.
 std::optional<std::string> absolute_name(const std::string& name, const fs::path& importer) {
   const std::size_t dots = std::min(name.find_first_not_of('.'), name.size());
   if (dots == 0) {
@@ -211,7 +211,7 @@ bool is_source(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// Files below `folder` that importing `name` runs: those of its packages, and its own.
+/// Returns the files below `folder` that importing `name` runs: its packages' and its own.
 std::vector<std::string> files_of_module(const fs::path& folder, const std::string& name) {
   std::vector<std::string> files;
   fs::path inside;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The files of which a user's Python network is made: the one that the job names, and all in its
-// folder that it imports, however indirectly. Found by their import statements, in functions too;
-// nothing is executed. What is imported in other ways (importlib) is not found. Any thread.
+// Source files of a user's Python network: the file that the job names, and all files in its folder
+// that it imports, directly or not. Finds import statements, in functions too; executes nothing.
+// Other imports (importlib) are not found. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +12,22 @@
 
 namespace gangway {
 
-/// By their paths below the folder: "nets.py", "layers/norm.py".
+/// Texts by path below the folder: "nets.py", "layers/norm.py".
 using PythonSources = std::map<std::string, std::string>;
 
-/// Modules that a Python text imports absolutely, by their dotted names: those that it names and,
-/// of `from a import b`, "a.b" as well, which may be one. Relative ones begin with a dot for each
-/// level.
+/// Returns the dotted names of the modules that a Python text imports. `from a import b` gives "a"
+/// and "a.b", because b may be a module. Relative names begin with a dot per level.
 [[nodiscard]] std::vector<std::string> imports_in(const std::string& text);
 
-/// The file and what it imports from its folder.
-/// @param look  at each before it is read; may throw
+/// Reads the file and its imports from its folder.
+/// @param look  called for each file before it is read; may throw
 /// @throws ConfigError of one line that begins with the file: missing, no regular file, or more
 /// than 1,000 files
 [[nodiscard]] PythonSources read_python_sources(
     const std::filesystem::path& file,
     const std::function<void(const std::filesystem::path&)>& look = {});
 
-/// One text with everything in it, of which hashes are taken.
+/// Joins all files to one text, for hashes.
 [[nodiscard]] std::string joined_sources(const PythonSources& sources);
 
 }  // namespace gangway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What augmentation asks of the rest of a job. Pure.
+// Rules between augmentation and the rest of a job. Pure.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold between the keys of data: a part of job/rules/rules.cpp. Pure.
+// Rules between the keys of data: a part of job/rules/rules.cpp. Pure.
 #pragma once
 
 #include <vector>

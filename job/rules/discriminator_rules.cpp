@@ -10,7 +10,7 @@
 namespace gangway {
 namespace {
 
-/// Whether the loss compares each image's logit with a target of its own.
+/// Returns whether the loss compares each image's logit with its own target.
 bool has_targets(LossKind loss) {
   return loss == LossKind::kNonsaturating || loss == LossKind::kLeastSquares;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules about what discriminators learn beside their loss. Pure.
+// Rules about a discriminator's regularisation beside its loss. Pure.
 #pragma once
 
 #include <vector>

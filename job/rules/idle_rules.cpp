@@ -12,10 +12,10 @@
 namespace gangway {
 namespace {
 
-/// Keys that say something while `has_meaning` holds.
+/// Keys that have an effect while `has_meaning` holds.
 struct IdleKeys {
   std::vector<std::string_view> paths;
-  std::string_view needs;  ///< what lets them: "training.r1.gamma above 0"
+  std::string_view needs;  ///< condition, for people: "training.r1.gamma above 0"
   bool (*has_meaning)(const JobSpec&);
 };
 
@@ -100,7 +100,7 @@ std::vector<IdleKeys> idle_keys() {
   };
 }
 
-/// Whether `job` has another value there than a job that does not speak of it.
+/// Returns whether the key's value in `job` differs from the default.
 bool is_other(const Key& key, const JobSpec& job) {
   return key.applies(job) && key.get(job) != default_of(key, *job.training.recipe);
 }

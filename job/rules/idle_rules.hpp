@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rules about keys that would say nothing: they are given, and what they are about is switched off.
-// Part of job/rules/rules.hpp. Pure.
+// Rules against keys without effect: given keys of a feature that is off. Part of
+// job/rules/rules.hpp. Pure.
 #pragma once
 
 #include <vector>

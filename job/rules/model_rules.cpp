@@ -20,7 +20,7 @@ namespace gangway {
 namespace {
 
 constexpr int kFashionMnistLabels = 10;
-constexpr int kStackedLabels = 1000;  // of each channel one of 10
+constexpr int kStackedLabels = 1000;  // 10 for each channel
 constexpr int kStackedChannels = 3;
 
 bool is_toy(const JobSpec& job) { return job.data.source.starts_with(kToySource); }
@@ -28,7 +28,7 @@ bool is_toy(const JobSpec& job) { return job.data.source.starts_with(kToySource)
 std::string check_family_and_source(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   if (!is_known_source(job.data.source)) {
-    return {};  // which is said already
+    return {};  // another rule reports it
   }
   if (family.makes_points && !is_toy(job)) {
     return fmt::format(
@@ -60,7 +60,7 @@ std::string check_sides(const JobSpec& job) {
                            recipe_names(" or ", &Recipe::translates));
 }
 
-/// The first network that is neither the user's nor the family's; null: there is none.
+/// Returns the first network that neither the user nor the family provides; null: none.
 const RecipeNetwork* missing_network(const JobSpec& job) {
   for (const RecipeNetwork& network : job.training.recipe->networks) {
     if (!job.training.recipe->is_own && job.network(network.name).module.file.empty() &&

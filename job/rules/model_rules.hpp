@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules about what is trained on what: family, recipe, data, batch. Pure.
+// Rules between family, recipe, data and batch. Pure.
 #pragma once
 
 #include <vector>

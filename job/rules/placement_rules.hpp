@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules about networks that not all workers hold. Pure.
+// Rules about networks that only some workers hold. Pure.
 #pragma once
 
 #include <vector>

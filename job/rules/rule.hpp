@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold between keys, as a value. Pure.
+// A rule between keys, as a value. Pure.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ namespace gangway {
 
 struct Rule {
   std::vector<std::string>
-      keys;  ///< that it is about; the first one is blamed where none was given by the user
+      keys;               ///< that the rule is about; blames the first if the user gave none
   std::string statement;  ///< for the reference page
   std::function<std::string(const JobSpec&)>
-      complaint;  ///< what is wrong and what to do; empty if it holds
-  /// Of `keys`, those that say no more than how a choice is meant: where a later place (the
-  /// environment, the command line) chooses otherwise, they go with what they were about.
+      complaint;  ///< the error and its remedy; empty if the rule holds
+  /// Of `keys`, those that only detail a choice. If a later place (environment, command line) makes
+  /// another choice, they are left out with it.
   std::vector<std::string> companions = {};
 };
 

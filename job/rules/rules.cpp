@@ -135,7 +135,7 @@ Rule never_trained_rule(const std::string& network) {
           }};
 }
 
-/// Of all networks of a recipe.
+/// Returns the rules for all networks of a recipe.
 std::vector<Rule> network_rules(const Recipe& recipe) {
   Rule order{{"numerics.order", "numerics.wire", "numerics.precision",
               "training.divergence.gradient_norm"},

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// What must hold between keys, as data: checked by job/file/parse.cpp, printed in docs/job-file.md.
+// The rules between keys, as data: checked by job/file/parse.cpp, printed in docs/job-file.md.
 // Pure.
 #pragma once
 
@@ -11,10 +10,10 @@
 
 namespace gangway {
 
-/// Of a job of `recipe`. They stay where they are; any thread.
+/// Returns the rules of a job of `recipe`. References stay valid; any thread.
 [[nodiscard]] const std::vector<Rule>& job_rules(const Recipe& recipe = *default_recipe());
 
-/// What is wrong with `job` by the first of them that does not hold; empty: all hold.
+/// Returns the complaint of the first rule that `job` breaks; empty: all hold.
 [[nodiscard]] std::string broken_rule(const JobSpec& job);
 
 }  // namespace gangway

@@ -10,11 +10,11 @@
 namespace gangway {
 namespace {
 
-/// A schedule of a job's, and how its words are called.
+/// A schedule of a job, and the names of its words.
 struct ScheduleRow {
   std::string path;               ///< "generator.schedule"
-  std::vector<std::string> keys;  ///< that may be blamed; the first one where none was given
-  std::string final = "final";    ///< the word for what it comes to
+  std::vector<std::string> keys;  ///< to blame; the first if the user gave none
+  std::string final = "final";    ///< word for the final value
   std::function<const ScheduleSpec&(const JobSpec&)> schedule;
   std::function<double(const JobSpec&)> base = [](const JobSpec&) { return 1.0; };
 };
@@ -39,7 +39,7 @@ std::string exponential_complaint(const ScheduleRow& row, const JobSpec& job) {
              : "";
 }
 
-/// What its decay needs and has not.
+/// Returns the complaint about numbers that the decay needs and lacks.
 std::string need_complaint(const ScheduleRow& row, const JobSpec& job) {
   const ScheduleSpec& schedule = row.schedule(job);
   if (schedule.decay == DecayKind::kStep) {
@@ -116,7 +116,7 @@ ScheduleRow augment_row() {
           .base = [](const JobSpec& job) { return job.training.augment.strength.value_or(0.0); }};
 }
 
-/// Of two ways to say the same.
+/// Returns the rule against two keys with one meaning.
 Rule one_way_rule(const std::string& older, const std::string& newer,
                   std::function<bool(const JobSpec&)> are_both) {
   return {{newer, older},

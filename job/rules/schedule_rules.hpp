@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules between keys about schedules (job/schedules/schedule.hpp): part of job/rules/rules.hpp.
+// Rules between keys about schedules (job/schedules/schedule.hpp): part of job/rules/rules.hpp.
 // Pure.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace gangway {
 
-/// Of all schedules of a job of `recipe`.
+/// Returns the rules for all schedules of a job of `recipe`.
 [[nodiscard]] std::vector<Rule> schedule_rules(const Recipe& recipe);
 
 }  // namespace gangway

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// How the half-life of an average grows with the training. Pure.
+// Limit on the half-life of a weight average early in training. Pure.
 #pragma once
 
 namespace gangway {
 
-/// By how little of the past an average begins: what its half-life may be at most.
+/// Limit on an average's half-life, so that early averages forget the first weights.
 struct RampUp {
   enum class Kind {
-    kHistory,  ///< n updates have at most the decay (1 + n) / (10 + n) (TensorFlow's)
-    kNone,     ///< nothing bounds it
+    kHistory,  ///< the decay after n updates is at most (1 + n) / (10 + n) (TensorFlow's)
+    kNone,     ///< no limit
     kShare,    ///< at most `share` of the images so far (StyleGAN2's)
   };
   Kind kind = Kind::kHistory;

@@ -8,7 +8,7 @@
 namespace gangway {
 namespace {
 
-constexpr double kImages = 1000.0;  // of a kimg
+constexpr double kImages = 1000.0;  // per kimg
 
 double on_a_line(double first, double last, double share) {
   return last + (first - last) * (1.0 - share);
@@ -18,12 +18,12 @@ double on_half_a_cosine(double first, double last, double share) {
   return last + (first - last) * 0.5 * (1.0 + std::cos(std::numbers::pi * share));
 }
 
-/// How much of the decay has been done, in [0, pieces], where it consists of so many.
+/// Returns the part of the decay that is done, in [0, pieces], for `pieces` cycles.
 double progress(const ScheduleSpec& schedule, double images, double burn_in_images,
                 double pieces = 1.0) {
   const double start = schedule.start_kimg * kImages;
   const double end = schedule.end_kimg > 0.0 ? schedule.end_kimg * kImages : burn_in_images;
-  // Multiplied first: where a cycle ends is then a whole number, without rounding.
+  // Multiplies first, so that a cycle ends at a whole number, without rounding.
   return end > start ? std::clamp((images - start) * pieces / (end - start), 0.0, pieces) : pieces;
 }
 

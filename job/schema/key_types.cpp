@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t kLongestText = 4096;
 
-/// The characters of a plain number; nothing for text, lists and maps.
+/// Returns the characters of a plain number; nothing for text, lists and maps.
 std::optional<std::string_view> plain_digits(const YamlNode& node) {
   if (node.kind != YamlNode::Kind::kScalar || node.is_quoted || node.text.empty()) {
     return std::nullopt;
   }
   std::string_view digits = node.text;
-  if (digits.front() == '+') {  // from_chars knows no plus sign
+  if (digits.front() == '+') {  // from_chars takes no plus sign
     digits.remove_prefix(1);
   }
   return digits;
@@ -109,8 +109,7 @@ Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds) 
 Read<double> read_real(const YamlNode& node, const RealBounds& bounds) {
   const auto digits = plain_digits(node);
   const auto parsed = digits ? parse_number<double>(*digits) : Parsed<double>{};
-  // from_chars takes "inf" and "nan"; YAML writes ".inf", which it does not take. No key has a use
-  // for either.
+  // from_chars takes "inf" and "nan", but not YAML's ".inf". No key allows either.
   if (parsed.error == std::errc::invalid_argument || !std::isfinite(parsed.value)) {
     return {.complaint = fmt::format("expected a number, {}", unlike(node))};
   }

@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: MIT
-// Makes keys of the types that a job file knows: whole numbers, numbers, choices, text. Used by
+// Makes keys of the types that a job file has: whole numbers, numbers, choices, text. Used by
 // job/keys/key_table.cpp. Pure.
 //
-// A field is given as a generic lambda, `[](auto& job) -> auto& { return job.training.batch; }`,
-// which serves reading and writing and gets a Job; or, of what decides no weight, as a pointer to a
-// member, `&LayoutChoice::stages`. So the type that a field is a member of says whether its key is
-// in the fingerprint.
+// A field that can affect weights is a generic lambda, `[](auto& job) -> auto& { return
+// job.training.batch; }`, which gets a Job and serves reading and writing. A field that affects no
+// weight is a pointer to a member, `&LayoutChoice::stages`. So the field's type decides whether its
+// key is in the fingerprint.
 #pragma once
 
 #include <array>
@@ -22,10 +21,10 @@
 
 namespace gangway {
 
-/// The unit of lengths that are counted in images.
+/// Unit of lengths counted in images.
 inline constexpr const char* kKimg = "thousand images";
 
-/// What people read about a key.
+/// Texts about a key for people.
 struct KeyText {
   std::string path;
   std::string unit;
@@ -37,7 +36,7 @@ struct WholeBounds {
   std::uint64_t high = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// A parsed value, or what is wrong with it.
+/// A parsed value, or the complaint about it.
 template <typename Value>
 struct Read {
   Value value{};
@@ -49,20 +48,20 @@ struct Read {
 [[nodiscard]] Read<std::uint64_t> read_whole(const YamlNode& node, const WholeBounds& bounds);
 [[nodiscard]] Read<double> read_real(const YamlNode& node, const RealBounds& bounds);
 [[nodiscard]] Read<std::array<double, 2>> read_pair(const YamlNode& node, const RealBounds& bounds);
-/// One line without control characters, at most 4096 bytes.
+/// Reads a line without control characters, at most 4096 bytes.
 [[nodiscard]] Read<std::string> read_text(const YamlNode& node);
-/// Shortest text that reads back as the same number.
+/// Returns the shortest text that reads back as the same number.
 [[nodiscard]] std::string real_text(double value);
-/// As it stands where YAML takes it for the same text, else in single quotes.
+/// Returns `text` as it is if YAML reads it back as the same text, else in single quotes.
 [[nodiscard]] std::string quoted_if_needed(const std::string& text);
-/// What a value is, for messages: "not 'abc'", "not a list".
+/// Returns what a value is, for messages: "not 'abc'", "not a list".
 [[nodiscard]] std::string unlike(const YamlNode& node);
 [[nodiscard]] std::string choice_complaint(const YamlNode& node,
                                            const std::vector<std::string>& names);
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 [[nodiscard]] Key make_key(KeyText text, std::string type, std::string allowed);
 
-/// The part of a job file that is a `Part`.
+/// Returns the part of a job file of type `Part`.
 template <typename Part, typename Whole>
 [[nodiscard]] auto& part_of(Whole& job) {
   if constexpr (std::same_as<Part, LayoutChoice> || std::same_as<Part, Execution>) {
@@ -77,7 +76,7 @@ template <typename Part, typename Whole>
   }
 }
 
-/// Reads and writes a field of a JobSpec.
+/// Returns a function from a job to its field, for reading and writing.
 template <typename Field>
 [[nodiscard]] auto access_to(Field field) {
   return [field](auto& job) -> auto& {
@@ -146,7 +145,7 @@ template <typename Field>
   return key;
 }
 
-/// A key whose value is one of the words of `choices(Value)`.
+/// Makes a key whose value is one of the words of `choices(Value)`.
 template <typename Field>
 [[nodiscard]] Key choice_key(KeyText text, Field member) {
   const auto field = access_to(member);
@@ -172,7 +171,7 @@ template <typename Field>
   return key;
 }
 
-/// A key that takes any line of text; what it may say is a matter of rules (job/rules/rules.hpp).
+/// Makes a key for any line of text; rules restrict the text (job/rules/rules.hpp).
 template <typename Field>
 [[nodiscard]] Key text_key(KeyText text, Field member, std::string allowed) {
   const auto field = access_to(member);
@@ -188,7 +187,7 @@ template <typename Field>
   return key;
 }
 
-/// `auto` or a whole number; `automatic` stands for auto in the field.
+/// Makes a key for `auto` or a whole number; the field has `automatic` for auto.
 template <typename Field>
 [[nodiscard]] Key auto_or_whole_key(KeyText text, Field member, WholeBounds bounds,
                                     std::int64_t automatic = 0) {
@@ -210,8 +209,8 @@ template <typename Field>
   return key;
 }
 
-/// The name of a file, or `none`, for which the field is empty. A job without one has the
-/// fingerprint that it had before there was the key.
+/// Makes a key for the name of a file, or `none`, for which the field is empty. With `none`, the
+/// job's fingerprint is the same as before the key existed.
 template <typename Field>
 [[nodiscard]] Key file_or_none_key(KeyText text, Field member, std::string allowed) {
   const auto field = access_to(member);

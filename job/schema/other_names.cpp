@@ -10,7 +10,7 @@ namespace {
 
 struct OtherName {
   std::string_view other;
-  std::string_view key;  ///< one with a point in front is a network's
+  std::string_view key;  ///< begins with a point: a network's key
 };
 
 constexpr std::array kOtherNames = {

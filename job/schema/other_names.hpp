@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gangway's keys for other projects' options, as PyTorch's `batch_size`. Pure.
+// Finds Gangway's keys for options of other projects, such as PyTorch's `batch_size`. Pure.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace gangway {
 
-/// The key of `known` that does what `path` does elsewhere, by its last part:
-/// `generator.learning_rate` is `generator.optimizer.adam.lr`.
+/// Returns the key in `known` that does what `path` does elsewhere, by its last part:
+/// `generator.optimizer.adam.lr` for `generator.learning_rate`.
 [[nodiscard]] std::optional<std::string> key_called_otherwise(
     const std::string& path, const std::vector<std::string>& known);
 

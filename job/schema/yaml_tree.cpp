@@ -89,12 +89,12 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  /// A map or sequence that is not closed yet.
+  /// A map or sequence that is still open.
   struct Frame {
     YamlNode node;
     std::set<std::string> keys;
     bool has_pending_key = false;
-    bool is_repeated = false;  // the pending key was there before: its value is dropped
+    bool is_repeated = false;  // duplicate key: its value is dropped
     YamlEntry pending;
   };
 
@@ -177,7 +177,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t num_values_ = 0;
 };
 
-/// Where a tab stands ahead of a line's first word, if one does.
+/// Returns the position of a tab before a line's first word, if there is one.
 std::optional<std::size_t> find_indenting_tab(std::string_view text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());

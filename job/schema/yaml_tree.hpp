@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A YAML text from an untrusted place as a small tree with positions, or one complaint. Pure.
+// Parses an untrusted YAML text into a small tree with positions, or one complaint. Pure.
 //
-// Built from the parser's events, so that limits hold before anything grows: size, depth, number of
-// values, no anchors, aliases, tags, second documents, keys given twice.
+// Reads the parser's events, so that limits apply before memory grows: size, depth, number of
+// values. Refuses anchors, aliases, tags, second documents and duplicate keys.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace gangway {
 inline constexpr std::size_t kYamlLimitBytes = 1U << 20U;
 inline constexpr std::size_t kYamlLimitDepth = 32;
 inline constexpr std::size_t kYamlLimitValues = 10'000;
-/// Of '[' and '{' together: the parser looks ahead over all that are open, before it reports the
-/// first.
+/// Limit of '[' and '{' together, because the parser reads past all open brackets before it reports
+/// the first.
 inline constexpr std::size_t kYamlLimitBrackets = 1000;
 
-/// Where something stands, from 1; line 0: nowhere in particular.
+/// Position in a text, from 1; line 0: unknown.
 struct YamlPosition {
   int line = 0;
   int column = 0;
@@ -33,7 +33,7 @@ struct YamlNode {
   Kind kind = Kind::kNull;
   YamlPosition at;
   std::string text;                ///< of a scalar
-  bool is_quoted = false;          ///< of a scalar: text, whatever it looks like
+  bool is_quoted = false;          ///< of a scalar: always text
   std::vector<YamlNode> items;     ///< of a sequence
   std::vector<YamlEntry> entries;  ///< of a map, in order, each key once
 };
@@ -51,8 +51,7 @@ struct YamlProblem {
 
 struct YamlResult {
   YamlNode root;  ///< kNull for an empty text, or if a problem made the parser stop
-  std::vector<YamlProblem>
-      problems;  ///< keys given twice are listed all; anything worse stops at once
+  std::vector<YamlProblem> problems;  ///< lists all duplicate keys; stops at anything worse
 };
 
 [[nodiscard]] YamlResult read_yaml(std::string_view text);

@@ -7,7 +7,7 @@
 namespace gangway {
 namespace {
 
-/// "NAME.weight" of `shape` and "NAME.bias", one for each output.
+/// Adds "NAME.weight" of `shape` and "NAME.bias", a bias per output.
 void add_equalised(std::vector<ParameterSpec>& parameters, const std::string& name,
                    std::vector<std::int64_t> shape, std::int64_t biases) {
   parameters.push_back({.name = name + ".weight", .shape = std::move(shape), .initial_scale = 1.0});
@@ -25,7 +25,7 @@ BlockPorts ports_of(const ProgressiveStartSpec&) { return {{"noise"}, {"features
 
 std::vector<ParameterSpec> parameters_of(const ProgressiveStartSpec& spec) {
   std::vector<ParameterSpec> parameters;
-  // One bias a map, as if it were a convolution of 4x4 on a map of one pixel (table 2).
+  // One bias per map, as for a 4x4 convolution of a map of one pixel (table 2).
   add_equalised(parameters, "first", {spec.channels * kFirstSide * kFirstSide, spec.in},
                 spec.channels);
   add_convolution(parameters, "second", spec.channels, spec.channels, 3);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the networks of progressive growing (Karras et al., 2018) are made of, as values: a block
-// for each resolution, of which those that are not there yet do nothing. Pure.
+// Blocks of progressive growing (Karras et al., 2018), as values: one for each resolution. A block
+// that has not grown yet does nothing. Pure.
 //
-// All weights begin as standard normal numbers and are multiplied, where they are used, by He's
-// constant for their layer, so that an optimiser moves all layers alike (equalised learning rate,
-// section 4.1). Biases begin at zero; activations are leaky ReLU with slope 0.2.
+// Weights begin as standard normal numbers. Each use multiplies them by He's constant for their
+// layer, so that an optimiser moves all layers alike (equalised learning rate, section 4.1). Biases
+// begin at zero; activations are leaky ReLU with slope 0.2.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@
 namespace gangway {
 
 /// Generator, 4 pixels: "noise" [N, in] → "features" [N, channels, 4, 4]: a linear map of the
-/// normalized noise and a 3x3 convolution. Behind each, and behind each convolution of the other
-/// blocks, each pixel's features are divided by the root of their mean square (section 4.2).
-/// While it is the finest, or the next block fades in, also "picture" [N, pictures, 4, 4], by a 1x1
-/// convolution.
+/// normalized noise, then a 3x3 convolution. After each, and after later blocks' convolutions, a
+/// pixel's features are divided by their root mean square (section 4.2). While this block is the
+/// finest, or the next fades in, a 1x1 convolution also makes "picture" [N, pictures, 4, 4].
 struct ProgressiveStartSpec {
   GrowingPart place;
   std::int64_t in = 1;
@@ -29,9 +28,9 @@ struct ProgressiveStartSpec {
 [[nodiscard]] BlockPorts ports_of(const ProgressiveStartSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveStartSpec& spec);
 
-/// Generator, a resolution above: doubles both sides of "features" by repeating pixels, then two
-/// 3x3 convolutions. Its "picture" has a share beside the one before, doubled alike, while it fades
-/// in (figure 2).
+/// Generator, each higher resolution: doubles both sides of "features" by repeating pixels, then
+/// two 3x3 convolutions. While it fades in, it mixes its "picture" with the previous one, doubled
+/// alike (figure 2).
 struct ProgressiveUpSpec {
   GrowingPart place;
   std::int64_t in = 1;
@@ -41,17 +40,17 @@ struct ProgressiveUpSpec {
 [[nodiscard]] BlockPorts ports_of(const ProgressiveUpSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveUpSpec& spec);
 
-/// Generator: "picture" in the network's final resolution as "features", pixels repeated.
+/// Generator: "picture" as "features" in the network's final resolution, pixels repeated.
 struct ProgressivePictureSpec {
   std::int64_t side = kFirstSide;  ///< final
 };
 [[nodiscard]] BlockPorts ports_of(const ProgressivePictureSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressivePictureSpec& spec);
 
-/// Discriminator, any resolution above 4 pixels: two 3x3 convolutions of "features", then means of
-/// 2x2 pixels. The finest makes its features of the "image" [N, pictures, H, W] in any resolution,
-/// averaged to its own, by a 1x1 convolution; the one below a block that fades in mixes what it
-/// makes so with that block's (figure 2).
+/// Discriminator, each resolution above 4 pixels: two 3x3 convolutions of "features", then means of
+/// 2x2 pixels. The finest block averages "image" [N, pictures, H, W] to its resolution and makes
+/// features by a 1x1 convolution. The block below a fading one mixes such features with that
+/// block's (figure 2).
 struct ProgressiveDownSpec {
   GrowingPart place;
   std::int64_t pictures = 1;
@@ -61,10 +60,10 @@ struct ProgressiveDownSpec {
 [[nodiscard]] BlockPorts ports_of(const ProgressiveDownSpec& spec);
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const ProgressiveDownSpec& spec);
 
-/// Discriminator, 4 pixels: how far the micro-batch's examples are apart as a feature map more
-/// (their standard deviation by feature and pixel, averaged to one number: section 3), a 3x3
-/// convolution, a linear map of all pixels, and the logit; with labels <embedding(label), features>
-/// is added to it (Miyato and Koyama, 2018, eq. 3).
+/// Discriminator, 4 pixels: appends a map of the micro-batch's spread (standard deviation by
+/// feature and pixel, averaged to one number: section 3). Then a 3x3 convolution, a linear map of
+/// all pixels, and the logit. With labels, adds <embedding(label), features> (Miyato and Koyama,
+/// 2018, eq. 3).
 struct ProgressiveEndSpec {
   GrowingPart place;
   std::int64_t pictures = 1;

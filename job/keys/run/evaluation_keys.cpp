@@ -61,7 +61,7 @@ Key metrics_key() {
   return key;
 }
 
-/// The LeNet has a word of its own, in the place of `none`.
+/// The LeNet has its own word, in place of `none`.
 Key features_key() {
   Key key = file_or_none_key(
       {"evaluation.features", "",

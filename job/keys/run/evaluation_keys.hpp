@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The keys of `evaluation`. Used by key_table.cpp. Pure.
+// Schema keys of `evaluation`. Used by key_table.cpp. Pure.
 #pragma once
 
 #include <vector>

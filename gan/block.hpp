@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The unit of a network: networks are cut into stages, recomputed and keyed block by block. Named
-// tensors in, named tensors out; a block declares both, and never writes to its inputs. It knows no
-// process: its random numbers are keyed, and its statistics go to a StatisticSink.
+// A block is the unit of a network: the job cuts, recomputes and keys networks block by block. A
+// block maps named tensors to named tensors, declares both, and never writes to its inputs. Its
+// random numbers are keyed; its statistics go to a StatisticSink. It depends on no process.
 #pragma once
 
 #include <deque>
@@ -18,79 +18,79 @@
 
 namespace gangway::gan {
 
-/// A trained tensor. `tensor` keeps its identity when its memory is bound to an arena.
+/// A trained tensor. `tensor` stays the same object when its memory is bound to an arena.
 struct Parameter {
-  std::string name;   ///< within the block: "weight", "norm.bias"
+  std::string name;   ///< unique within the block: "weight", "norm.bias"
   at::Tensor tensor;  ///< float32, requires grad
   Initial initial = Initial::kNormal;
   double initial_scale = 0.02;  ///< standard deviation, or the value of kConstant
-  at::Tensor given = {};        ///< what it begins with instead, where a file says so
+  at::Tensor given = {};        ///< initial value read from a file; undefined: none
 };
 
-/// Whether it is a matrix or a convolution's kernel: what `weight` is called and has rows. Scales,
-/// biases, embeddings, and constants that are pictures are none.
+/// Returns whether the parameter is a matrix or a convolution kernel, named `weight` and with rows.
+/// Scales, biases, embeddings and constant pictures are not maps.
 [[nodiscard]] bool is_map(const Parameter& parameter);
 
 /// A value averaged over micro-batches instead of trained (BatchNorm's mean and variance).
 struct Statistic {
   std::string name;
-  at::Tensor running;  ///< float32 [features]; what evaluation uses
+  at::Tensor running;  ///< float32 [features]; evaluation uses it
   double initial = 0.0;
-  double momentum = kStatisticMomentum;  ///< of the newest micro-batches in `running`
-  at::Tensor given = {};                 ///< as a parameter's
+  double momentum = kStatisticMomentum;  ///< weight of the newest micro-batches in `running`
+  at::Tensor given = {};                 ///< as Parameter::given
 };
 
-/// Takes what the passes over one micro-batch see. Whose micro-batch it is, and what becomes of it,
-/// the block does not know.
+/// Takes the values that passes over one micro-batch contribute to statistics. Blocks do not know
+/// the micro-batch or the use of the values.
 class StatisticSink {
  public:
   virtual ~StatisticSink() = default;
-  /// @param value  what one application saw, shaped as `statistic.running`
+  /// @param value  of one application, shaped as `statistic.running`
   virtual void take(const Statistic& statistic, const at::Tensor& value) = 0;
 };
 
 enum class Mode { kTraining, kEvaluation };
 
-/// Derivatives of a pass that the phase takes: custom kernels have first ones alone.
+/// Orders of derivative that a phase takes of a pass. Custom kernels have first derivatives only.
 enum class Derivatives { kAll, kFirst };
 
 struct ForwardContext {
   Mode mode = Mode::kTraining;
   StatisticSink* sink = nullptr;  ///< null: the statistics of this pass are dropped
   RandomKey key;                  ///< `block` is filled in by the network
-  double growth = kFullyGrown;    ///< how far the network has grown; filled in by it
-  /// That operators compute in (gan/precision.hpp); the network narrows it to the block's.
+  double growth = kFullyGrown;    ///< of the network, which fills it in
+  /// Precision of operators (gan/precision.hpp); the network narrows it for single blocks.
   Precision precision = Precision::kFp32;
   Derivatives derivatives = Derivatives::kAll;
 };
 
 class Block {
  public:
-  /// All values are zero, those of statistics initial.
+  /// Creates parameters of zeros and statistics with their initial values.
   explicit Block(BlockPorts ports, const std::vector<ParameterSpec>& parameters = {},
                  const std::vector<StatisticSpec>& statistics = {});
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   virtual ~Block() = default;
 
-  /// `in`, and in it what the block makes.
+  /// Returns the tensors of `in` and those that the block computes.
   [[nodiscard]] virtual NamedTensors forward(const NamedTensors& in,
                                              const ForwardContext& context) = 0;
 
   [[nodiscard]] const BlockPorts& ports() const { return ports_; }
 
-  /// Whether it is a whole network, whose tensors have names that need no place before them.
+  /// Returns whether the block is a whole network. Its tensor names then carry no block number.
   [[nodiscard]] virtual bool is_whole_network() const { return false; }
 
   [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
   [[nodiscard]] std::deque<Statistic>& statistics() { return statistics_; }
-  /// Has `statistic` too, which the caller updates.
+  /// Adds a statistic that the caller updates.
   void keep(Statistic statistic) { add(std::move(statistic)); }
 
  protected:
   void add(Parameter parameter) { parameters_.push_back(std::move(parameter)); }
   void add(Statistic statistic) { statistics_.push_back(std::move(statistic)); }
-  /// By its name within the block; null where there is none. The pointer stays valid.
+  /// Return the tensor of that name in the block, or null. The pointer stays valid.
   [[nodiscard]] Parameter* parameter(std::string_view name);
   [[nodiscard]] Statistic* statistic(std::string_view name);
 

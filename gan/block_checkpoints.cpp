@@ -21,7 +21,7 @@ NamedTensors without_graph(const NamedTensors& tensors) {
   return result;
 }
 
-/// For what is seen a second time.
+/// Drops statistics, because a block's rerun sees the same values again.
 class Unheard final : public StatisticSink {
  public:
   void take(const Statistic& /*statistic*/, const at::Tensor& /*value*/) override {}
@@ -29,8 +29,8 @@ class Unheard final : public StatisticSink {
 
 }  // namespace
 
-/// Keeps the gradient that arrives at a tensor as it is: a leaf's takes on the leaf's strides, by
-/// which vectorized operators choose what rounds otherwise.
+/// Keeps a tensor's incoming gradient with its own strides. A leaf would impose its strides, and
+/// vectorised operators may then round differently.
 struct BlockCheckpoints::Catch final : torch::autograd::Node {
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     arrived = std::move(gradients.front());
@@ -52,7 +52,7 @@ BlockCheckpoints::BlockCheckpoints(Network& network, const NamedTensors& in,
       moving.insert(name);
     }
   }
-  // With a graph, that of one block at a time: some operators choose by whether there is one.
+  // Builds the graph of one block at a time because some operators depend on having a graph.
   const at::AutoGradMode with_graph(true);
   last_ = without_graph(in);
   for (std::size_t i = 0; i < network_.num_blocks(); ++i) {
@@ -130,8 +130,8 @@ void BlockCheckpoints::pull(std::size_t block, const ForwardContext& context,
   if (outputs.empty()) {
     return;
   }
-  // What the blocks behind have added comes first in the sum, as in one graph of all blocks: this
-  // one may take a tensor more than once.
+  // Later blocks' gradients come first in the sum, as in one graph of all blocks: this block may
+  // take a tensor more than once.
   for (const auto& [name, end] : again.ends) {
     if (const auto found = flowing.find(name); found != flowing.end()) {
       outputs.push_back(end.taken);
@@ -151,7 +151,7 @@ void BlockCheckpoints::pull(std::size_t block, const ForwardContext& context,
 }
 
 BlockCheckpoints::ByName BlockCheckpoints::backward(const std::vector<at::Tensor>& gradients) && {
-  ByName flowing;  // of what the blocks behind take
+  ByName flowing;  // gradients of later blocks' inputs
   for (std::size_t level = 0; level < gradients.size(); ++level) {
     if (gradients[level].defined()) {
       const std::string& name = network_.levels()[level];

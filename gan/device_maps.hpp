@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Operators on feature maps that a device has kernels of its own for, where LibTorch takes several.
-// Weak: there in programs that compute on a GPU (gan/cuda/maps_on_device.cpp), null in all others.
-// Blocks ask through gan/fused_maps.hpp. Compute thread, and autograd's.
+// Fused operators on feature maps, for devices with kernels of their own. Weak symbols: defined in
+// programs that compute on a GPU (gan/cuda/maps_on_device.cpp), null in all others. Called by
+// gan/fused_maps.hpp. Compute thread, and autograd's threads.
 #pragma once
 
 #include "gan/map_arithmetic.hpp"
@@ -9,10 +9,10 @@
 
 namespace gangway::gan {
 
-/// Whether these take maps like `x`: where they lie and what they are made of.
+/// Returns whether the functions below support the device and type of `x`.
 [[gnu::weak]] bool has_kernels_for(const at::Tensor& x);
 
-/// @param x,out,gradient,y  dense, laid out alike
+/// @param x,out,gradient,y  dense, in the same memory format
 /// @param bias  float32 [channels]; undefined: none
 [[gnu::weak]] void activate_on_device(const cuda::Activation& activation, const at::Tensor& x,
                                       const at::Tensor& bias, const at::Tensor& out);

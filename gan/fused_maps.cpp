@@ -15,7 +15,7 @@ bool is_channels_last(const at::Tensor& x) {
   return x.dim() == 4 && x.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
 }
 
-/// Laid out without gaps, in the order that it has.
+/// Returns `x` without gaps in memory, in its memory format.
 at::Tensor dense(const at::Tensor& x) { return x.contiguous(x.suggest_memory_format()); }
 
 cuda::Activation activation_of(const at::Tensor& x, double slope, double gain) {
@@ -27,7 +27,7 @@ cuda::Activation activation_of(const at::Tensor& x, double slope, double gain) {
           .gain = static_cast<float>(gain)};
 }
 
-/// By a gradient; linear in it, so that its derivative is itself.
+/// Gradient of the activation; linear in its gradient, so it is its own derivative.
 struct ActivationGradient final : torch::autograd::Function<ActivationGradient> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& gradient,
                             const at::Tensor& y, double slope, double gain) {
@@ -40,7 +40,7 @@ struct ActivationGradient final : torch::autograd::Function<ActivationGradient> 
     return out;
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    // By y it is zero: a leaky ReLU is straight on either side.
+    // The derivative by y is zero because leaky ReLU is linear on either side.
     return {ActivationGradient::apply(gradients.front(), context->get_saved_variables().front(),
                                       context->saved_data["slope"].toDouble(),
                                       context->saved_data["gain"].toDouble()),

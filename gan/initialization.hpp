@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the maps of a network begin with, where the job says it. Called by build_networks, before
-// Network::initialise draws.
+// Chooses the initial values of a network's maps that the job overrides. Called by build_networks,
+// before Network::initialise draws.
 #pragma once
 
 #include "gan/network.hpp"
@@ -8,9 +8,8 @@
 
 namespace gangway::gan {
 
-/// Replaces the kind and the scale of the initial values of all maps (`is_map`) that the family
-/// begins with random ones; those that it begins with zeros, because they end a branch, stay. The
-/// keys of the draws do too.
+/// Replaces kind and scale of the random initial values of all maps (`is_map`). Maps that the
+/// family sets to zero stay zero because they end a branch. The keys of the draws stay the same.
 void choose_initial_values(Network& network, const InitializationSpec& spec);
 
 }  // namespace gangway::gan

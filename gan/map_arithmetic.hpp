@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of fused operators on feature maps, the same source for CPU and GPU: only IEEE
-// operations in a fixed order, contraction off. Included by .cpp and .cu files.
+// Arithmetic of fused operators on feature maps, one source for CPU and GPU. It uses IEEE
+// operations only, in a fixed order, with contraction off. Included by .cpp and .cu files. No
+// LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 
 namespace gangway::cuda {
 
-/// What maps are made of; sums and products are of float32.
+/// Type of a map's elements; sums and products are float32.
 enum class MapType : std::uint8_t { kFloat32, kBfloat16 };
 
-/// An element of bfloat16; to nearest, ties to even, every NaN the quiet one.
+/// An element of type bfloat16. Rounds to nearest, ties to even; every NaN becomes the quiet NaN.
 struct Bfloat16 {
   std::uint16_t bits = 0;
 
@@ -38,17 +39,17 @@ GANGWAY_HOST_DEVICE inline float loaded(Bfloat16 value) { return value.value(); 
 GANGWAY_HOST_DEVICE inline void store(float value, float& out) { out = value; }
 GANGWAY_HOST_DEVICE inline void store(float value, Bfloat16& out) { out = Bfloat16::of(value); }
 
-/// (x + bias), times `slope` where it is not positive, times `gain`. Maps in memory order: element
-/// i is of channel i / inner % channels.
+/// Settings of leaky ReLU: (x + bias), times `slope` if not positive, times `gain`. Maps are in
+/// memory order: element i belongs to channel i / inner % channels.
 struct Activation {
   std::int64_t elements = 0;
   std::int64_t channels = 1;
-  std::int64_t inner = 1;  ///< pixels of a map, or 1 where channels lie side by side
+  std::int64_t inner = 1;  ///< pixels of a map; 1 if channels are last
   float slope = 1.0F;
   float gain = 1.0F;
 };
 
-/// Element `i`; `bias` float32 [channels], null: none.
+/// Computes element `i`. `bias` is float32 [channels]; null means no bias.
 template <typename Value>
 GANGWAY_HOST_DEVICE void activate_element(const Activation& activation, const Value* x,
                                           const float* bias, std::int64_t i, Value* out) {
@@ -60,7 +61,7 @@ GANGWAY_HOST_DEVICE void activate_element(const Activation& activation, const Va
   store(value * activation.gain, out[i]);
 }
 
-/// What of a gradient by `y`, which activate_element made, is that by its x.
+/// Turns the gradient by `y`, an output of activate_element, into the gradient by x.
 template <typename Value>
 GANGWAY_HOST_DEVICE void activate_gradient_element(const Activation& activation,
                                                    const Value* gradient, const Value* y,
@@ -69,9 +70,9 @@ GANGWAY_HOST_DEVICE void activate_gradient_element(const Activation& activation,
   store(loaded(y[i]) > 0.0F ? value : value * activation.slope, out[i]);
 }
 
-/// Maps with `up` - 1 zeros behind each pixel and zeros around them, smoothed by the outer product
-/// of [1, 3, 3, 1] / 8 with itself, times `gain`, of which every `down`-th pixel is kept (upfirdn;
-/// Karras et al., 2020).
+/// Resampling of maps (upfirdn; Karras et al., 2020). Inserts `up` - 1 zeros after each pixel and
+/// pads with zeros. Smooths by the outer product of [1, 3, 3, 1] / 8 with itself. Multiplies by
+/// `gain` and keeps every `down`-th pixel.
 struct Resampled {
   struct Shape {
     std::int64_t count = 1;
@@ -81,10 +82,10 @@ struct Resampled {
   };
   Shape in;
   Shape out;
-  bool channels_last = false;  ///< how both lie in memory
+  bool channels_last = false;  ///< memory format of both
   std::int64_t up = 1;
   std::int64_t down = 1;
-  std::int64_t padding = 0;  ///< before the first pixel
+  std::int64_t padding = 0;  ///< zeros before the first pixel
   float gain = 1.0F;
 
   [[nodiscard]] GANGWAY_HOST_DEVICE std::int64_t elements() const {
@@ -92,7 +93,7 @@ struct Resampled {
   }
 };
 
-/// Element `i` of what comes out, in memory order.
+/// Computes output element `i`, in memory order.
 template <typename Value>
 GANGWAY_HOST_DEVICE void resample_element(const Resampled& to, const Value* x, std::int64_t i,
                                           Value* out) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What flows between the blocks of a network: a few tensors by name, in a fixed order. Labels,
-// styles or skip images pass by blocks that do not take them.
+// The tensors that flow between the blocks of a network, by name and in a fixed order. Labels,
+// styles or skip images pass through blocks that do not take them.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ class NamedTensors {
   NamedTensors(std::initializer_list<std::pair<std::string, at::Tensor>> tensors)
       : tensors_(tensors) {}
 
-  /// @throws InvariantError when a block asks for what no block before it made.
+  /// @throws InvariantError if no earlier block made a tensor of that name
   [[nodiscard]] const at::Tensor& at(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
-  /// A copy in which `name` is `tensor`.
+  /// Returns a copy with `name` set to `tensor`.
   [[nodiscard]] NamedTensors with(const std::string& name, at::Tensor tensor) const;
-  /// A copy of those that `names` lists and that are there.
+  /// Returns a copy with only the tensors in `names`; skips names that do not exist.
   [[nodiscard]] NamedTensors only(const std::vector<std::string>& names) const;
   [[nodiscard]] const std::vector<std::pair<std::string, at::Tensor>>& entries() const {
     return tensors_;

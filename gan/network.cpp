@@ -12,9 +12,9 @@
 namespace gangway::gan {
 namespace {
 
-/// For [side * side, width], row by row: sines and cosines of the place across in the first half of
-/// the features, of the place down in the second, with wavelengths from 2 pi to 20,000 pi (Vaswani
-/// et al., 2017, section 3.5; in two directions, MAE, He et al., 2022).
+/// Returns positions [side * side, width], row by row: sines and cosines of x in the first half of
+/// the features and of y in the second. Wavelengths go from 2 pi to 20,000 pi (Vaswani et al.,
+/// 2017, section 3.5; in two directions, MAE, He et al., 2022).
 at::Tensor square_positions(at::IntArrayRef shape) {
   at::Tensor positions = at::empty(shape, at::kFloat);
   auto* out = positions.mutable_data_ptr<float>();
@@ -33,10 +33,9 @@ at::Tensor square_positions(at::IntArrayRef shape) {
   return positions;
 }
 
-/// Of the tensor as a matrix of `shape[0]` rows: its rows, or its columns where it has fewer of
-/// these, are of length one and at right angles (Saxe et al., 2014): Q of the keyed normals' QR,
-/// with signs that make the diagonal of R positive. In double precision, which rounds what kernels
-/// do otherwise away.
+/// Returns an orthogonal matrix of `shape[0]` rows (Saxe et al., 2014): rows, or columns if fewer,
+/// are orthonormal. It is Q of the keyed normals' QR, with signs that make R's diagonal positive.
+/// Double precision hides rounding differences of kernels.
 at::Tensor orthogonal(const RandomKey& key, at::IntArrayRef shape) {
   const at::Tensor normals = keyed_normal(key, shape, at::kCPU).flatten(1).to(at::kDouble);
   const bool is_wide = normals.size(1) > normals.size(0);
@@ -45,7 +44,7 @@ at::Tensor orthogonal(const RandomKey& key, at::IntArrayRef shape) {
   return (is_wide ? columns.t() : columns).to(at::kFloat).reshape(shape);
 }
 
-/// What `parameter` begins with; what of it is random is keyed by `key`.
+/// Returns the initial value of `parameter`; random parts are keyed by `key`.
 at::Tensor initial_value(const Parameter& parameter, const RandomKey& key) {
   const at::IntArrayRef shape = parameter.tensor.sizes();
   switch (parameter.initial) {
@@ -69,7 +68,7 @@ at::DeviceType device_type_of(const NamedTensors& tensors) {
   return tensors.entries().empty() ? at::kCPU : tensors.entries().front().second.device().type();
 }
 
-/// What a block in float32 takes of one in fewer bits.
+/// Converts the inputs of a float32 block after a block of lower precision.
 NamedTensors all_widened(const NamedTensors& tensors) {
   NamedTensors result;
   for (const auto& [name, tensor] : tensors.entries()) {

@@ -15,10 +15,10 @@ namespace gangway::gan {
 
 class Network {
  public:
-  /// @param name    "generator": the prefix of its tensors' names
-  /// @param output  the name under which the last block leaves the result
-  /// @param id      its number in the job, which keys its initial values
-  /// @param levels  names of the tensors that are its result instead, where it makes several
+  /// @param name    prefix of its tensors' names, e.g. "generator"
+  /// @param output  name of the last block's result
+  /// @param id      number of the network in the job; keys its initial values
+  /// @param levels  names of the result tensors if there are several; replaces `output`
   Network(std::string name, std::vector<std::unique_ptr<Block>> blocks,
           std::string output = "features", NetworkId id = {}, std::vector<std::string> levels = {});
 
@@ -26,34 +26,34 @@ class Network {
   [[nodiscard]] std::size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] Block& block(std::size_t index) { return *blocks_[index]; }
 
-  /// Runs one block, in the context's precision; its index becomes part of the key. Returns what
-  /// later blocks take, or the result; nothing else goes along. Tensors between blocks may have two
-  /// bytes an element.
+  /// Runs one block in the context's precision and adds its index to the random key. Returns only
+  /// the tensors that later blocks take, or the result. Tensors between blocks may have two bytes
+  /// an element.
   [[nodiscard]] NamedTensors forward_block(std::size_t index, const NamedTensors& in,
                                            ForwardContext context);
-  /// Runs all blocks; the result of the last, in float32 at least.
+  /// Runs all blocks and returns the last one's result, in float32 at least.
   [[nodiscard]] at::Tensor forward(NamedTensors in, const ForwardContext& context);
-  /// The same of a network that makes several tensors, in their order; of any other its one.
+  /// Runs all blocks and returns all results, in the order of levels(); else the only result.
   [[nodiscard]] std::vector<at::Tensor> forward_levels(NamedTensors in,
                                                        const ForwardContext& context);
-  /// Runs the blocks of a chunk (pipeline/cut_phases.hpp). Returns the tensors inside of it that
-  /// `live` names, in their order; of the last chunk the network's results. Undefined is what a
-  /// network that grows does not make yet, or any more.
+  /// Runs the blocks of a chunk (pipeline/cut_phases.hpp). Returns the inner tensors that `live`
+  /// names, in their order; for the last chunk the network's results. A tensor that a growing
+  /// network does not make at this level is undefined.
   [[nodiscard]] std::vector<at::Tensor> forward_chunk(BlockRange blocks,
                                                       const std::vector<std::string>& live,
                                                       NamedTensors in,
                                                       const ForwardContext& context);
   [[nodiscard]] const std::string& output() const { return output_; }
-  /// Names of the tensors that are its results, in the order of forward_levels.
+  /// Returns the names of its result tensors, in the order of forward_levels.
   [[nodiscard]] const std::vector<std::string>& levels() const { return levels_; }
 
-  /// Sets the growth of its blocks from now on (Job::growth_level). Before the first call it is
-  /// fully grown.
+  /// Sets the growth of its blocks (Job::growth_level). Before the first call the network is fully
+  /// grown.
   void grow_to(double growth) { growth_ = growth; }
   [[nodiscard]] double growth() const { return growth_; }
 
   struct NamedParameter {
-    std::string name;  ///< "generator/0/weight"; of a user's network "generator/main.0.weight"
+    std::string name;  ///< "generator/0/weight"; user's network: "generator/main.0.weight"
     Parameter* parameter;
     std::size_t block;  ///< its index in the network
   };
@@ -62,26 +62,26 @@ class Network {
     Statistic* statistic;
     std::size_t block;
   };
-  /// In module order, which is the order of the arena and of every norm.
+  /// Returns the tensors in module order, which is the order of the arena and of every norm.
   [[nodiscard]] std::vector<NamedParameter> parameters();
   [[nodiscard]] std::vector<NamedStatistic> statistics();
 
-  /// From now on the last block has a statistic [1] that begins at 0: the moving mean of something
-  /// that passes see of the network's result (pipeline::Application::statistic).
+  /// Adds a statistic [1] to the last block, initially 0. It is the moving mean of a value that
+  /// passes compute from the network's result (pipeline::Application::statistic).
   void keep_mean(const std::string& name, double momentum);
-  /// That statistic. @throws InvariantError where there is none
+  /// Returns that statistic. @throws InvariantError if there is none
   [[nodiscard]] const Statistic& kept_mean(const std::string& name);
-  /// Where fp16 is the precision, the blocks of these numbers compute in fp32 all the same.
-  /// @param beside_bf16  whether in bf16, too
+  /// Keeps the blocks of these numbers in fp32 when the network's precision is fp16.
+  /// @param beside_bf16  whether also when it is bf16
   void keep_in_fp32(std::vector<std::size_t> blocks, bool beside_bf16) {
     fp32_blocks_ = std::move(blocks);
     is_fp32_beside_bf16_ = beside_bf16;
   }
 
-  /// Where its tensors lie.
+  /// Returns the device of its tensors.
   [[nodiscard]] at::Device device();
 
-  /// Sets the initial values: keyed by (seed, network, position), so the same on every worker.
+  /// Draws the initial values, keyed by (seed, network, position): the same on every worker.
   void initialise(std::uint64_t seed);
 
  private:
@@ -94,9 +94,9 @@ class Network {
   std::vector<std::string> levels_;
   NetworkId id_;
   double growth_ = kFullyGrown;
-  std::vector<std::size_t> fp32_blocks_;  // where fp16 is wanted
+  std::vector<std::size_t> fp32_blocks_;  // if the precision is fp16
   bool is_fp32_beside_bf16_ = false;
-  std::vector<std::vector<std::string>> live_;  // by block: what flows out of it
+  std::vector<std::vector<std::string>> live_;  // by block: names of the tensors it outputs
 };
 
 }  // namespace gangway::gan

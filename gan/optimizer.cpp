@@ -9,7 +9,7 @@
 namespace gangway::gan {
 namespace {
 
-/// The overloads of at::_fused_adam_ and at::_fused_adamw_ whose learning rate is a number.
+/// Overloads of at::_fused_adam_ and at::_fused_adamw_ with a number as learning rate.
 using FusedStep = void (*)(at::TensorList, at::TensorList, at::TensorList, at::TensorList,
                            at::TensorList, at::TensorList, double, double, double, double, double,
                            bool, bool, const std::optional<at::Tensor>&,
@@ -19,18 +19,17 @@ at::Tensor as_tensor(std::span<float> values) {
   return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
 }
 
-/// Of the second moment's decay.
+/// Returns the schedule of the second moment's decay.
 ScheduleSpec beta2_course(const NetworkSpec& spec) {
   return spec.final_beta2 > 0.0
              ? ScheduleSpec{.decay = DecayKind::kCosine, .final_value = spec.final_beta2}
              : spec.beta2_schedule;
 }
 
-/// Adam and AdamW, by LibTorch's fused kernels.
+/// Runs Adam or AdamW with LibTorch's fused kernels.
 void adam_step(const OptimizerSpec& settings, std::int64_t update, const OptimizerSlice& slice) {
   std::vector<at::Tensor> weights{as_tensor(slice.weights)};
-  // The fused kernels take the gradient as mutable although they only read it without a gradient
-  // scale.
+  // The kernels declare the gradient mutable but only read it, without a gradient scale.
   std::vector<at::Tensor> gradients{
       as_tensor({const_cast<float*>(slice.gradient.data()), slice.gradient.size()})};
   std::vector<at::Tensor> first{as_tensor(slice.moments[0])};
@@ -44,10 +43,10 @@ void adam_step(const OptimizerSpec& settings, std::int64_t update, const Optimiz
       /*maximize=*/false, std::nullopt, std::nullopt);
 }
 
-// The loops below have one operation a rounding, so that whatever a compiler makes of them has the
-// same bits, and so has comm/cuda/optimizer_rules.hpp.
+// The loops below have one operation for each rounding, so every compiler gives the same bits, and
+// so does comm/cuda/optimizer_rules.hpp.
 
-/// torch.optim.RMSprop with `momentum` above 0, not centred: with 0 its quotient is rounded once
+/// As torch.optim.RMSprop with `momentum` above 0, not centred. With 0 the quotient is rounded once
 /// more here, before the rate.
 void rmsprop_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
   const auto lr = static_cast<float>(settings.lr);
@@ -67,7 +66,7 @@ void rmsprop_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
   }
 }
 
-/// torch.optim.SGD, neither damped nor of Nesterov's kind.
+/// As torch.optim.SGD, without dampening and Nesterov momentum.
 void sgd_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
   const auto lr = static_cast<float>(settings.lr);
   const auto decay = static_cast<float>(settings.weight_decay);
@@ -81,7 +80,7 @@ void sgd_step(const OptimizerSpec& settings, const OptimizerSlice& slice) {
   }
 }
 
-/// -1 or 1; of zero and of what is no number itself, so that nothing hides it.
+/// Returns -1 or 1; returns zero and NaN unchanged, so that NaN stays visible.
 float sign_of(float value) { return value > 0.0F ? 1.0F : value < 0.0F ? -1.0F : value; }
 
 /// Chen et al., 2023, algorithm 2.

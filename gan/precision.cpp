@@ -24,7 +24,7 @@ Tf32Products::Tf32Products(Precision precision) : is_on_(precision == Precision:
 
 Tf32Products::~Tf32Products() {
   if (is_on_) {
-    allow_tf32(false);  // as everything else is computed (worker/cuda/torch_cuda.hpp)
+    allow_tf32(false);  // the process's default (worker/cuda/torch_cuda.hpp)
   }
 }
 

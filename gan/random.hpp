@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Keyed random numbers: every draw is a pure function of its key, so it is the same on any layout
-// and any device.
+// Keyed random numbers: every draw is a pure function of its key, so it does not depend on layout
+// or device.
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11) with the key
-// of docs/numerics.md: (seed, step, phase, repeat, pass, micro-batch, block, draw). Only +, -, *, /
-// and sqrt of IEEE 754 are used, with contraction off, so the CPU and the CUDA compiler produce the
-// same bits. No LibTorch; included by .cpp and .cu files.
+// of docs/numerics.md: (seed, step, phase, repeat, pass, micro-batch, block, draw). It uses only +,
+// -, *, / and sqrt of IEEE 754, with contraction off, so CPU and CUDA compilers give the same bits.
+// No LibTorch; included by .cpp and .cu files.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@
 
 namespace gangway {
 
-/// Where in a job a random number is used. Two different uses never share a key.
+/// Identifies one use of random numbers in a job. Two different uses never share a key.
 struct RandomKey {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
@@ -49,17 +49,17 @@ enum class RandomDraw : std::int32_t {
   kWeight = 5,
   kPermutation = 6,
   kToy = 7,
-  kDepthNoise = 8,  ///< on the pictures that a discriminator judges
+  kDepthNoise = 8,  ///< on the discriminator's input pictures
   kCode = 10,
   kCategory = 11,
   kStack = 14,
-  kPool = 15,        ///< which image of a pool is shown again
+  kPool = 15,        ///< index of the pool image to show again
   kStyleNoise = 20,  ///< the second noise of style mixing
-  kStyleCut = 21,    ///< whether an example has it, and from which layer on
-  kLayerNoise = 22,  ///< of a generator's layer, one value a pixel
-  kPathNoise = 23,   ///< of path length regularisation, on the picture
-  kLabelFlip = 30,   ///< which real images a discriminator is told to be generated
-  // Of augmentation: whether a picture is transformed, and how far.
+  kStyleCut = 21,    ///< whether an example mixes, and its first mixed layer
+  kLayerNoise = 22,  ///< in a generator's layer, one value a pixel
+  kPathNoise = 23,   ///< path length regularisation: noise on the picture
+  kLabelFlip = 30,   ///< real images with flipped targets
+  // Augmentation: whether and how far a picture is transformed.
   kAugmentFlip = 40,
   kAugmentTurn = 41,
   kAugmentShift = 42,  ///< by whole pixels
@@ -74,15 +74,15 @@ enum class RandomDraw : std::int32_t {
   kAugmentHue = 51,
   kAugmentSaturation = 52,
   kAugmentFilter = 53,
-  kAugmentNoise = 54,  ///< and as block 1 the noise itself
+  kAugmentNoise = 54,  ///< block 0: strength; block 1: the noise
   kAugmentCutout = 55,
-  kCropPlace = 60,  ///< of real pictures (gan/data/augment/), as the next five
+  kCropPlace = 60,  ///< this and the next five: real pictures (gan/data/augment/)
   kZoom = 61,
   kRotation = 62,
   kBrightness = 63,
   kContrast = 64,
   kSaturation = 65,
-  kExample = 70,  ///< all that an example in Python draws (gan/data/own/)
+  kExample = 70,  ///< all draws of an example in Python (gan/data/own/)
 };
 
 struct PhiloxBlock {

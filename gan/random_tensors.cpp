@@ -8,7 +8,7 @@
 namespace gangway::gan {
 namespace {
 
-/// Drawn where it is wanted, or nothing: the CPU draws for a device that cannot.
+/// Draws on the device, or returns nothing if the CPU must draw for it.
 std::optional<at::Tensor> drawn_on(at::Device device, const RandomKey& key,
                                    const Distribution& distribution, at::IntArrayRef shape) {
   if (device.is_cpu() || draw_on_device == nullptr) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keyed random numbers as tensors: element i of the row-major result is draw i of the key
-// (gan/random.hpp).
+// Keyed random numbers as tensors: row-major element i is draw i of the key (gan/random.hpp).
 #pragma once
 
 #include "gan/random.hpp"
@@ -8,35 +7,35 @@
 
 namespace gangway::gan {
 
-/// Standard normals, float32. @throws InvariantError for a device without a generator.
+/// Draws standard normals, float32. @throws InvariantError if the device has no generator
 [[nodiscard]] at::Tensor keyed_normal(const RandomKey& key, at::IntArrayRef shape,
                                       at::Device device);
-/// Uniform in [0, 1), float32.
+/// Draws uniform numbers in [0, 1), float32.
 [[nodiscard]] at::Tensor keyed_uniform(const RandomKey& key, at::IntArrayRef shape,
                                        at::Device device);
-/// Labels in [0, classes), int64 [count].
+/// Draws labels in [0, classes), int64 [count].
 [[nodiscard]] at::Tensor keyed_labels(const RandomKey& key, std::int64_t count, int classes,
                                       at::Device device);
 
-/// Latent codes, uniform in [-1, 1), float32 [count, codes].
+/// Draws latent codes, uniform in [-1, 1), float32 [count, codes].
 [[nodiscard]] at::Tensor keyed_codes(const RandomKey& key, std::int64_t count, int codes,
                                      at::Device device);
-/// One-hot rows of uniform categories, float32 [count, categories].
+/// Draws one-hot rows of uniform categories, float32 [count, categories].
 [[nodiscard]] at::Tensor keyed_categories(const RandomKey& key, std::int64_t count, int categories,
                                           at::Device device);
 
-/// 0 with probability `flipped`, else `target`, float32 [count].
+/// Draws targets: 0 with probability `flipped`, else `target`; float32 [count].
 [[nodiscard]] at::Tensor keyed_targets(const RandomKey& key, std::int64_t count, double target,
                                        double flipped, at::Device device);
 
-/// What a device draws by itself.
+/// A distribution that a device's generator can draw.
 struct Distribution {
   enum class Kind { kNormal, kUniform, kBelow };
   Kind kind = Kind::kNormal;
   std::uint32_t bound = 0;  ///< of kBelow: integers in [0, bound)
 };
 
-/// Fills `out`, float32 or of integers int64, on a device, with what the CPU draws. There in
+/// Fills `out` (float32 or int64) on a device with the same draws as the CPU. Weak: defined in
 /// programs that compute on a GPU (gan/cuda/random_on_device.cpp), null in all others.
 [[gnu::weak]] void draw_on_device(const RandomKey& key, const Distribution& distribution,
                                   const at::Tensor& out);

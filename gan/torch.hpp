@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The parts of LibTorch that Gangway uses: `torch/torch.h` costs 20 s a file, this costs a third
-// and is precompiled.
+// Includes the parts of LibTorch that Gangway uses. `torch/torch.h` costs 20 s a file; this header
+// costs a third and is precompiled.
 #pragma once
 
 #include <ATen/ATen.h>

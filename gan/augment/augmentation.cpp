@@ -14,7 +14,7 @@
 namespace gangway::gan {
 namespace {
 
-/// The statistic of `judge` called `name`.
+/// Returns the statistic of `judge` called `name`.
 Statistic& augment_statistic(Network& judge, std::string_view name) {
   for (const Network::NamedStatistic& named : judge.statistics()) {
     if (named.statistic->name == name) {
@@ -25,7 +25,7 @@ Statistic& augment_statistic(Network& judge, std::string_view name) {
 }
 
 constexpr std::int64_t kNumbers = sizeof(DrawnAugmentation) / sizeof(double);
-/// [N, kNumbers], float64, where the pictures are: a DrawnAugmentation each.
+/// Returns one DrawnAugmentation a picture, on the pictures' device: float64 [N, kNumbers].
 at::Tensor drawn_rows(const AugmentChances& chances, const at::Tensor& strength,
                       const RandomKey& key, const at::Tensor& pictures) {
   const PictureShape shape{.channels = pictures.size(1), .side = pictures.size(2)};
@@ -44,15 +44,15 @@ at::Tensor drawn_rows(const AugmentChances& chances, const at::Tensor& strength,
   return rows.to(options);
 }
 
-/// [N, numbers of the field].
+/// Returns the columns of a field: [N, numbers of the field].
 template <typename Field>
 at::Tensor field_of(const at::Tensor& rows, Field DrawnAugmentation::*field) {
   return rows.narrow(1, place_of(field), sizeof(Field) / sizeof(double));
 }
 
-/// `transform` of those pictures that `is_chosen` [N, 1] says, 1 or 0, with their rows of
-/// `numbers`; the others keep their bits. A CPU transforms no others; a device is not asked which
-/// they are.
+/// Applies `transform` to the pictures with 1 in `is_chosen` [N, 1], with their rows of `numbers`;
+/// the others keep their bits. A CPU transforms only the chosen ones. On a GPU nothing is read
+/// back, so it transforms all.
 template <typename Transform>
 at::Tensor transformed_where(const at::Tensor& is_chosen, const at::Tensor& pictures,
                              const at::Tensor& numbers, const Transform& transform) {
@@ -78,7 +78,7 @@ at::Tensor with_noise(const at::Tensor& pictures, const at::Tensor& deviations,
   }
   RandomKey of_field = key;
   of_field.draw = static_cast<std::int32_t>(RandomDraw::kAugmentNoise);
-  of_field.block = 1;  // 0 says how strong it is
+  of_field.block = 1;  // block 0 draws the deviation
   const at::Tensor deviation = deviations.reshape({-1, 1, 1, 1}).to(pictures.scalar_type());
   const at::Tensor noise = keyed_normal(of_field, pictures.sizes(), pictures.device());
   return at::where(deviation != 0.0, pictures + noise * deviation, pictures);
@@ -104,7 +104,7 @@ at::Tensor next_strength(const AugmentationSpec& spec, const at::Tensor& images,
 }
 
 at::Tensor Augmentation::strength_of(const at::Tensor& statistic) {
-  // Of an average that is off by a rounding.
+  // An average may fall below 0 by a rounding error.
   return statistic.to(at::kDouble).clamp_min(0.0);
 }
 
@@ -112,7 +112,7 @@ Augmentation::Moved Augmentation::moved(Network& judge) const {
   const at::NoGradGuard no_grad;
   const at::Tensor signs = augment_statistic(judge, kAugmentSigns).running.to(at::kDouble);
   const at::Tensor& stored = augment_statistic(judge, kAugmentStrength).running;
-  // Signs add up, and updates are counted, until the strength moves.
+  // Sums signs and counts updates until the strength moves.
   const at::Tensor passed = spec_.interval > 1
                                 ? augment_statistic(judge, kAugmentUpdates).running.to(at::kDouble)
                                 : at::ones({1}, signs.options());
@@ -142,7 +142,7 @@ at::Tensor Augmentation::augmented(const at::Tensor& pictures, const at::Tensor&
   const at::Tensor result = spec_.policy == AugmentPolicy::kDiffAugment
                                 ? diff_augmented(pictures, spec_.kinds(), key)
                                 : ada_augmented(pictures, strength, key);
-  // A tensor of its own in any case, as what a node makes is.
+  // Returns a new tensor in any case, as every node must.
   return result.is_same(pictures) ? pictures.view_as(pictures)
                                   : result.contiguous(pictures.suggest_memory_format());
 }

@@ -8,7 +8,7 @@
 namespace gangway::gan {
 namespace {
 
-/// What each picture draws: PictureDraws' uniform numbers, [N, 1, 1, 1] and float64 each.
+/// The uniform numbers of PictureDraws, one for each picture: float64 [N, 1, 1, 1].
 class DrawnUniforms {
  public:
   DrawnUniforms(const at::Tensor& pictures, const RandomKey& key, RandomDraw draw)
@@ -17,7 +17,7 @@ class DrawnUniforms {
   [[nodiscard]] at::Tensor number(std::int64_t which) const {
     return eights_.select(1, which).to(at::kDouble).reshape({-1, 1, 1, 1});
   }
-  /// Whole numbers from `low`, one of `count`.
+  /// Returns uniform integers in [low, low + count).
   [[nodiscard]] at::Tensor whole(std::int64_t which, std::int64_t low, std::int64_t count) const {
     return (number(which) * static_cast<double>(count)).to(at::kLong).clamp_max(count - 1) + low;
   }
@@ -26,13 +26,13 @@ class DrawnUniforms {
   at::Tensor eights_;
 };
 
-/// One number a picture, [N, 1, 1, 1]: low + uniform * range.
+/// Draws one number a picture, [N, 1, 1, 1]: low + uniform * range.
 at::Tensor drawn_numbers(const at::Tensor& pictures, const RandomKey& key, RandomDraw draw,
                          double low, double range) {
   return (DrawnUniforms(pictures, key, draw).number(0) * range + low).to(pictures.scalar_type());
 }
 
-/// 0, 1, … of `side` pixels of a row: int64 [1, 1, 1, S].
+/// Returns 0, 1, …, side - 1: int64 [1, 1, 1, S].
 at::Tensor pixels_of(const at::Tensor& pictures) {
   const std::int64_t side = pictures.size(2);
   return at::arange(side, at::device(pictures.device()).dtype(at::kLong)).reshape({1, 1, 1, side});
@@ -51,7 +51,7 @@ at::Tensor with_random_colors(const at::Tensor& pictures, const RandomKey& key) 
 
 at::Tensor translated(const at::Tensor& pictures, const RandomKey& key) {
   const std::int64_t side = pictures.size(2);
-  const std::int64_t most = (side + 4) / 8;  // an eighth, to the nearest
+  const std::int64_t most = (side + 4) / 8;  // an eighth, rounded
   const DrawnUniforms draws(pictures, key, RandomDraw::kAugmentShift);
   const at::Tensor x = pixels_of(pictures) + draws.whole(0, -most, 2 * most + 1);
   const at::Tensor y = pixels_of(pictures).transpose(2, 3) + draws.whole(1, -most, 2 * most + 1);
@@ -65,7 +65,7 @@ at::Tensor with_square_cut_out(const at::Tensor& pictures, const RandomKey& key)
   const std::int64_t side = pictures.size(2);
   const std::int64_t size = (side + 1) / 2;
   const DrawnUniforms draws(pictures, key, RandomDraw::kAugmentCutout);
-  // Where the square leaves the picture, the row or column at the edge stands for the rest of it.
+  // If the square leaves the picture, its outer part falls on the row or column at the edge.
   const auto is_cut = [&](const at::Tensor& pixel, std::int64_t which) {
     const at::Tensor first = draws.whole(which, 0, side + 1 - size % 2) - size / 2;
     return (pixel >= first.clamp(0, side - 1)) & (pixel <= (first + size - 1).clamp(0, side - 1));

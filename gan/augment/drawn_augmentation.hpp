@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What happens to one picture: drawn by the key of its micro-batch and its number in it, so the
-// same wherever that is computed. Distributions are those of StyleGAN2-ADA (Karras et al., 2020,
-// "Training generative adversarial networks with limited data", appendix B, figure 16 and table of
-// parameters). Pure; the same source for CPU and GPU, whose numbers differ in the rounding of exp2
-// alone. Included by .cpp and .cu files.
+// Draws a picture's augmentation from the key of its micro-batch and its number there. The result
+// does not depend on device or worker. Distributions are those of StyleGAN2-ADA (Karras et al.,
+// 2020, "Training generative adversarial networks with limited data", appendix B, figure 16 and
+// table of parameters). Pure; one source for CPU and GPU, which differ only in the rounding of
+// exp2. Included by .cpp and .cu files.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ namespace gangway::gan {
 
 // NOLINTBEGIN(modernize-avoid-c-arrays): device code has no std::array
 
-/// From a pixel of the result to the place in the picture that it shows, both in pixels from the
-/// picture's centre: x' = xx x + xy y + x0, y' = yx x + yy y + y0.
+/// Maps a pixel of the result to a position in the picture, in pixels from the picture's centre: x'
+/// = xx x + xy y + x0, y' = yx x + yy y + y0.
 struct Affine {
   double xx = 1.0;
   double xy = 0.0;
@@ -29,7 +29,7 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
-/// First `last`, then `first` to what comes out: the matrix product first * last.
+/// Composes maps: applies `last`, then `first`; the matrix product first * last.
 [[nodiscard]] GANGWAY_HOST_DEVICE inline Affine product(const Affine& first, const Affine& last) {
   return {.xx = first.xx * last.xx + first.xy * last.yx,
           .xy = first.xx * last.xy + first.xy * last.yy,
@@ -39,46 +39,46 @@ struct Affine {
           .y0 = first.yx * last.x0 + first.yy * last.y0 + first.y0};
 }
 
-/// Rows of 3 gains and a shift: red, green and blue of the result by those of the picture.
+/// Each row has 3 gains and a shift: the result's red, green and blue from the picture's.
 struct ColorMatrix {
   double row[3][4] = {{1.0, 0.0, 0.0, 0.0}, {0.0, 1.0, 0.0, 0.0}, {0.0, 0.0, 1.0, 0.0}};
 };
 
-/// Centre of the square that is blacked out, in sides of the picture.
+/// Centre of the blackened square, in sides of the picture.
 struct Cutout {
   double x = 0.5;
   double y = 0.5;
 };
 inline constexpr double kCutoutSide = 0.5;  ///< of the square, in sides of the picture
 
-/// Numbers alone, so that pictures' are the rows of a tensor; what holds or not is 1 or 0.
+/// Contains doubles only, so that each picture is a row of a tensor; flags are 1 or 0.
 struct DrawnAugmentation {
   Affine geometry;
-  double moves_pixels = 0.0;  ///< to places of others: `geometry` is not the identity
-  double resamples = 0.0;     ///< not even to those
+  double moves_pixels = 0.0;  ///< `geometry` is not the identity
+  double resamples = 0.0;     ///< `geometry` does not map pixels to pixels
   ColorMatrix colors;
   double changes_colors = 0.0;
   double gains[kNumBands] = {1.0, 1.0, 1.0, 1.0};  ///< by band of frequencies
   double filters = 0.0;
-  double noise = 0.0;  ///< its standard deviation
+  double noise = 0.0;  ///< standard deviation
   double cuts_out = 0.0;
   Cutout cutout;
 };
 
-/// Where a field stands among the numbers of a struct that has numbers alone.
+/// Returns the index of a field in a struct of doubles.
 template <typename Struct, typename Field>
 [[nodiscard]] std::int64_t place_of(Field Struct::*field) {
   const Struct one;
   return reinterpret_cast<const double*>(&(one.*field)) - reinterpret_cast<const double*>(&one);
 }
 
-/// Of a picture of `side` pixels.
+/// Channels and side of a picture.
 struct PictureShape {
-  std::int64_t channels = 3;  ///< with one, hue and saturation have no meaning and are not drawn
+  std::int64_t channels = 3;  ///< with one channel, hue and saturation are not drawn
   std::int64_t side = 32;
 };
 
-/// By kind, what p is multiplied by: 0 where a job has not chosen it.
+/// Factor of p for each kind; 0 if the job does not use the kind.
 struct AugmentChances {
   double of[kNumAugmentKinds] = {};
   [[nodiscard]] GANGWAY_HOST_DEVICE double operator[](AugmentKind kind) const {
@@ -94,13 +94,13 @@ struct AugmentChances {
   return chances;
 }
 
-/// The random numbers of one use and one picture: uniform ones, and four normal ones. As a tensor
-/// of eight numbers a picture, the first four and the last.
+/// Random numbers of one use and one picture: four uniform and four normal. A tensor holds eight
+/// numbers a picture: the uniform ones, then the normal ones.
 class PictureDraws {
  public:
   GANGWAY_HOST_DEVICE PictureDraws(RandomKey key, RandomDraw draw, std::int64_t picture)
       : random_(placed_at(key, draw)), first_(8 * static_cast<std::uint64_t>(picture)) {}
-  /// In [0, 1). @param which  0 to 3
+  /// Returns a number in [0, 1). @param which  0 to 3
   [[nodiscard]] GANGWAY_HOST_DEVICE double uniform(int which) const {
     return static_cast<double>(random_.uniform(first_ + static_cast<std::uint64_t>(which)));
   }
@@ -118,12 +118,12 @@ class PictureDraws {
 
  private:
   KeyedRandom random_;
-  std::uint64_t first_;  // of the eight indices that are the picture's
+  std::uint64_t first_;  // first of the picture's eight indices
 };
 
 namespace detail {
 
-// Karras et al., 2020, appendix B: standard deviations, and the longest way.
+// Standard deviations and maximum shift (Karras et al., 2020, appendix B).
 inline constexpr double kShiftShare = 0.125;    // of the side, by whole pixels; uniform
 inline constexpr double kScaleDeviation = 0.2;  // of the logarithm to base 2
 inline constexpr double kStretchDeviation = 0.2;
@@ -134,12 +134,12 @@ inline constexpr double kSaturationDeviation = 1.0;
 inline constexpr double kFilterDeviation = 1.0;
 inline constexpr double kNoiseDeviation = 0.1;
 
-/// Turns by (cosine, sine) what is right of the centre towards what is below it.
+/// Rotates by (cosine, sine): from right of the centre towards below it.
 GANGWAY_HOST_DEVICE inline Affine turned(double cosine, double sine) {
   return {.xx = cosine, .xy = -sine, .yx = sine, .yy = cosine};
 }
 
-/// By an angle, uniform in (-pi, pi), of which `turn` in [0, 1) is the share.
+/// A uniform angle in (-pi, pi); `turn` in [0, 1) is its position in that range.
 struct Angle {
   GANGWAY_HOST_DEVICE explicit Angle(double turn) {
     gangway::detail::sincos_of_turn(turn, &sine, &cosine);
@@ -170,7 +170,7 @@ GANGWAY_HOST_DEVICE inline ColorMatrix gains_and_shift(double gain, double shift
   return {{{gain, 0.0, 0.0, shift}, {0.0, gain, 0.0, shift}, {0.0, 0.0, gain, shift}}};
 }
 
-/// `along` times what of a colour lies on the axis of greys, `across` times the rest.
+/// Scales a colour's part along the grey axis by `along` and the rest by `across`.
 GANGWAY_HOST_DEVICE inline ColorMatrix around_greys(double along, double across) {
   ColorMatrix result;
   for (int row = 0; row < 3; ++row) {
@@ -181,7 +181,7 @@ GANGWAY_HOST_DEVICE inline ColorMatrix around_greys(double along, double across)
   return result;
 }
 
-/// A rotation around the axis of greys (Rodrigues' formula).
+/// Rotates colours around the grey axis (Rodrigues' formula).
 GANGWAY_HOST_DEVICE inline ColorMatrix hue_rotation(const Angle& angle) {
   ColorMatrix result = around_greys(1.0, angle.cosine);
   const double s = angle.sine / sqrt(3.0);
@@ -194,8 +194,7 @@ GANGWAY_HOST_DEVICE inline ColorMatrix hue_rotation(const Angle& angle) {
   return result;
 }
 
-/// Draws for one picture, in the order in which its transformations are done: each of a kind with
-/// probability p.
+/// Draws the transformations of one picture in their order, each kind with probability p.
 class Drawing {
  public:
   GANGWAY_HOST_DEVICE Drawing(const RandomKey& key, std::int64_t picture, const PictureShape& shape)
@@ -262,8 +261,7 @@ class Drawing {
   }
 
   GANGWAY_HOST_DEVICE void draw_filter(double p) {
-    // The share of a picture's power in each band, of a spectrum that falls with the square of the
-    // frequency.
+    // Expected share of a picture's power in each band, for a 1 / frequency^2 spectrum.
     constexpr double kPower[kNumBands] = {10.0 / 13, 1.0 / 13, 1.0 / 13, 1.0 / 13};
     const PictureDraws filtered = draws(RandomDraw::kAugmentFilter);
     for (int band = 0; band < kNumBands; ++band) {
@@ -271,7 +269,7 @@ class Drawing {
         continue;
       }
       const double gain = exp2(filtered.normal(band) * kFilterDeviation);
-      // The picture's power stays what it is to be expected.
+      // Keeps the picture's expected power.
       const double power = 1.0 + kPower[band] * (gain * gain - 1.0);
       for (int other = 0; other < kNumBands; ++other) {
         drawn_.gains[other] *= (other == band ? gain : 1.0) / sqrt(power);
@@ -310,7 +308,7 @@ class Drawing {
     drawn_.resamples = 1.0;
   }
   GANGWAY_HOST_DEVICE void rotate(RandomDraw draw, double p) {
-    // One of two, before and behind the stretching, is done with probability p.
+    // At least one of two rotations, before and after the stretching, has probability p.
     const double each = 1.0 - sqrt(fmin(fmax(1.0 - p, 0.0), 1.0));
     if (const PictureDraws rotated = draws(draw); rotated.uniform(0) < each) {
       const Angle angle(rotated.uniform(1));
@@ -331,8 +329,8 @@ class Drawing {
 }  // namespace detail
 
 /// @param strength  p of ADA
-/// @param key       of the micro-batch; its `draw` and `block` are filled in here
-/// @param picture   its number in the micro-batch
+/// @param key       of the micro-batch; sets its `draw` and `block`
+/// @param picture   index in the micro-batch
 [[nodiscard]] GANGWAY_HOST_DEVICE inline DrawnAugmentation drawn_augmentation(
     const AugmentChances& chances, double strength, const RandomKey& key, std::int64_t picture,
     const PictureShape& shape) {

@@ -16,11 +16,12 @@ at::Tensor for_channels(const at::Tensor& index, std::int64_t channels) {
   return index.unsqueeze(1).expand({index.size(0), channels, index.size(1)});
 }
 
-/// The adjoint of gather: [N, C, `pixels`].
+/// Computes the adjoint of gather: [N, C, `pixels`].
 at::Tensor scattered(const at::Tensor& values, const at::Tensor& index, std::int64_t pixels) {
-  // Below 2^62 where all values of a channel meet in one pixel, and log2 is off by a rounding.
+  // Sums stay below 2^62 even if all values of a channel meet in one pixel and log2 is off by a
+  // rounding.
   const auto spare = 60.0 - std::ceil(std::log2(static_cast<double>(index.size(1))));
-  constexpr double kFarthest = 1000.0;  // of 0 and infinity, too, a number
+  constexpr double kFarthest = 1000.0;  // makes a finite exponent of 0 and infinity
   const at::Tensor largest = values.abs().amax().to(at::kDouble).reshape({1});
   const at::Tensor scale =
       at::exp2(spare - largest.log2().ceil().clamp(-kFarthest + spare, kFarthest));

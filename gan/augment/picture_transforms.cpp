@@ -13,12 +13,13 @@ at::Tensor tensor_of(const Matrix& matrix, at::Device device) {
   return at::tensor(matrix.values).reshape({matrix.rows, matrix.columns}).to(device);
 }
 
-/// [K, 1, 1], of one number a transformation.
+/// Returns one number of each transformation: [K, 1, 1].
 at::Tensor column_of(const at::Tensor& geometry, double Affine::*number) {
   return geometry.select(1, place_of(number)).reshape({-1, 1, 1});
 }
 
-/// 0, 1, … along rows, and along columns, of a square of `side` pixels: [1, S, 1] and [1, 1, S].
+/// Coordinates 0, 1, … along rows and columns of a square of `side` pixels: [1, S, 1] and [1, 1,
+/// S].
 struct PixelPlaces {
   PixelPlaces(std::int64_t side, at::Device device)
       : x(at::arange(side, at::device(device).dtype(at::kDouble)).reshape({1, 1, side})),
@@ -27,11 +28,11 @@ struct PixelPlaces {
   at::Tensor y;
 };
 
-/// Places of neighbours along one axis.
+/// The two neighbours of a position along one axis, and their weights.
 struct AxisPlaces {
   at::Tensor below;  ///< int64, within the period
   at::Tensor above;
-  at::Tensor share;  ///< float64, of the one above
+  at::Tensor share;  ///< float64, weight of `above`
 };
 
 AxisPlaces places_at(const at::Tensor& exact, std::int64_t period) {
@@ -40,7 +41,7 @@ AxisPlaces places_at(const at::Tensor& exact, std::int64_t period) {
   return {below, (below + 1).remainder(period), exact - floor};
 }
 
-/// Pixels `index` [N, Q] of each channel of `flat` [N, C, P].
+/// Returns pixels `index` [N, Q] of each channel of `flat` [N, C, P].
 at::Tensor taken_from(const at::Tensor& flat, const at::Tensor& index) {
   return flat.is_cpu()
              ? flat.gather(2,
@@ -69,7 +70,7 @@ at::Tensor blitted(const at::Tensor& pictures, const at::Tensor& geometry) {
   const auto pixels = [&](double Affine::*by_x, double Affine::*by_y, double Affine::*constant) {
     const at::Tensor exact = column_of(geometry, by_x) * x + column_of(geometry, by_y) * y +
                              column_of(geometry, constant) + centre;
-    // Reflected, as mirrored_index has it.
+    // Reflects as mirrored_index does.
     const std::int64_t period = 2 * (side - 1);
     const at::Tensor within = exact.round().to(at::kLong).remainder(period);
     return at::minimum(within, period - within);
@@ -86,7 +87,7 @@ at::Tensor resampled(const at::Tensor& pictures, const at::Tensor& geometry,
   const std::int64_t channels = pictures.size(1);
   const double centre = static_cast<double>(filters.side - 1) / 2.0;
   const std::int64_t wide = num_places(filters.side);
-  // The whole of a period, so that nothing depends on how far a picture is moved.
+  // Upsamples a whole period, so that the work does not depend on a picture's shift.
   const std::int64_t period = filters.up.size(0);
   const at::Tensor up = filters.up.to(pictures.scalar_type());
   const at::Tensor fine = at::matmul(at::matmul(up, pictures), up.t());
@@ -124,7 +125,7 @@ at::Tensor recolored(const at::Tensor& pictures, const at::Tensor& colors) {
   at::Tensor gains = rows.narrow(2, 0, 3);
   at::Tensor shifts = rows.narrow(2, 3, 1);
   if (pictures.size(1) == 1) {
-    // One after the other: a sum by LibTorch has another order on each device.
+    // Adds one channel after another because a LibTorch sum has another order on each device.
     const auto mean = [](const at::Tensor& values) {
       const at::Tensor flat = values.flatten(1);
       at::Tensor sum = flat.select(1, 0);

@@ -10,7 +10,7 @@ namespace {
 
 using Taps = std::vector<double>;
 
-constexpr std::int64_t kSym6Reach = 5;  // of sym6: its sixth tap is where the pixel is
+constexpr std::int64_t kSym6Reach = 5;  // sym6's sixth tap is at the pixel
 
 Matrix zero_matrix(std::int64_t rows, std::int64_t columns) {
   return {rows, columns, std::vector<double>(static_cast<std::size_t>(rows * columns))};
@@ -26,7 +26,7 @@ Taps taps_convolved(const Taps& one, const Taps& other) {
   return result;
 }
 
-/// H(z) H(1 / z) / 2: what two passes, there and back, keep.
+/// Returns H(z) H(1 / z) / 2: the gain of filtering forwards and backwards.
 Taps there_and_back(const Taps& filter) {
   Taps product = taps_convolved(filter, {filter.rbegin(), filter.rend()});
   for (double& tap : product) {
@@ -54,7 +54,7 @@ std::int64_t mirrored_index(std::int64_t index, std::int64_t side) {
 Matrix upsampling(std::int64_t side) {
   Matrix matrix = zero_matrix(4 * (side - 1), side);
   for (std::int64_t place = 0; place < matrix.rows; ++place) {
-    // What is between two pixels is zero before the filter.
+    // Places between two pixels are zero before the filter.
     for (std::size_t tap = 0; tap < kSym6.size(); ++tap) {
       const std::int64_t twice = place + kSym6Reach - static_cast<std::int64_t>(tap);
       if (twice % 2 == 0) {

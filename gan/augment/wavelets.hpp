@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The wavelet filters of augmentation, and what is made of them for a picture of one side, as
-// matrices: a filter along an axis is a product with one, so that sums have an order that is fixed
-// on any device, and gradients too. Pictures go on beyond their edges by reflection, without the
-// pixel at the edge twice. Pure.
+// Wavelet filters of augmentation, as matrices for pictures of one side. Filtering an axis is a
+// matrix product, so sums and gradients have a fixed order on any device. Pictures are reflected at
+// their edges without repeating the edge pixel. Pure.
 #pragma once
 
 #include <array>
@@ -12,7 +11,7 @@
 namespace gangway::gan {
 
 /// Low-pass filters of Daubechies' least asymmetric wavelets with 2 and 6 vanishing moments
-/// (Daubechies, 1992, table 6.3): orthonormal to their own shifts by even numbers, sum sqrt(2).
+/// (Daubechies, 1992, table 6.3): orthonormal to their own even shifts, sum sqrt(2).
 inline constexpr std::array<double, 4> kSym2 = {-0.12940952255092145, 0.22414386804185735,
                                                 0.836516303737469, 0.48296291314469025};
 inline constexpr std::array<double, 12> kSym6 = {
@@ -20,7 +19,7 @@ inline constexpr std::array<double, 12> kSym6 = {
     0.4910559419267466,    0.787641141030194,     0.3379294217276218,    -0.07263752278646252,
     -0.021060292512300564, 0.04472490177066578,   0.0017677118642428036, -0.007800708325034148};
 
-/// Row by row.
+/// A row-major matrix.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -30,26 +29,26 @@ struct Matrix {
   }
 };
 
-/// Where pixel `index` of the endless picture of `side` pixels comes from. @pre side >= 2
+/// Returns the source pixel of pixel `index` of the reflected picture. @pre side >= 2
 [[nodiscard]] std::int64_t mirrored_index(std::int64_t index, std::int64_t side);
 
-// The grid of half pixels: place m is at m / 2 pixels. Along it the reflected picture repeats after
-// 4 (side - 1) places.
+// The half-pixel grid: place m is at m / 2 pixels. On it the reflected picture has a period of 4
+// (side - 1) places.
 
-/// [4 (side - 1), side]: a period of the picture on the grid of half pixels, by sym6.
+/// Returns [4 (side - 1), side]: maps a picture to one period on the half-pixel grid, by sym6.
 [[nodiscard]] Matrix upsampling(std::int64_t side);
-/// Places that a picture of `side` pixels is made of again, and where these begin.
+/// Number of places from which downsampling makes `side` pixels, and the first place.
 [[nodiscard]] constexpr std::int64_t num_places(std::int64_t side) { return 2 * side + 10; }
 inline constexpr std::int64_t kFirstPlace = -5;
-/// [side, num_places(side)]: the pixels of what lies on the grid of half pixels from kFirstPlace
-/// on, by sym6. Of what `upsampling` makes it makes the picture again.
+/// Returns [side, num_places(side)]: maps the half-pixel grid from kFirstPlace on to pixels, by
+/// sym6. Inverts `upsampling`.
 [[nodiscard]] Matrix downsampling(std::int64_t side);
 
 inline constexpr std::int64_t kNumBands = 4;
-/// By band, lowest frequencies first, the filter that keeps it, symmetric around its middle; all
-/// together they keep everything. By sym2, three levels of halving.
+/// Returns the symmetric filter of each band, lowest frequencies first; together they keep
+/// everything. By sym2, three levels of halving.
 [[nodiscard]] std::array<std::vector<double>, kNumBands> band_filters();
-/// [kNumBands, side * side]: each of these as a matrix.
+/// Returns each of these filters as a matrix: [kNumBands, side * side].
 [[nodiscard]] Matrix band_matrices(std::int64_t side);
 
 }  // namespace gangway::gan

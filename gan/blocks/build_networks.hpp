@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The networks of a job, made from their architecture (job/families/families.hpp). Called once
-// where a process begins to train or to generate.
+// Builds the networks of a job from their architecture (job/families/families.hpp). Called once
+// when a process begins to train or to generate.
 #pragma once
 
 #include "gan/network.hpp"
@@ -9,8 +9,8 @@
 
 namespace gangway::gan {
 
-/// Weights are zero until Network::initialise, but for those of a user's network.
-/// @throws ConfigError naming key and file of a user's network that cannot be trained
+/// Builds one network. Weights are zero until Network::initialise; a user's network has its own.
+/// @throws ConfigError naming key and file, if a user's network cannot be trained
 [[nodiscard]] Network build_network(const Architecture& architecture, NetworkId id = {});
 
 [[nodiscard]] PerNetwork<Network> build_networks(const Job& job);

@@ -30,7 +30,7 @@ at::Tensor of_unit_mean_square(const at::Tensor& x) {
 }
 
 at::Tensor EqualizedBlock::DenseMap::of(const at::Tensor& x) const {
-  const FullPrecision in_float32;  // small maps of styles, or few features: nothing to be gained
+  const FullPrecision in_float32;  // maps are small: 16 bits gain nothing
   const at::Tensor scaled = weight->tensor * (equalizing_gain(weight->tensor) * rate);
   return at::linear(widened(x), scaled, rate == 1.0 ? bias->tensor : bias->tensor * rate);
 }
@@ -55,7 +55,7 @@ EqualizedBlock::Mapping EqualizedBlock::mapping(int layers) {
 }
 
 at::Tensor EqualizedBlock::embedded_label(const at::Tensor& labels, const DenseMap& embedding) {
-  // The map of one-hot rows.
+  // Applies the map to one-hot rows.
   const FullPrecision in_float32;
   const at::Tensor& weight = embedding.weight->tensor;
   const at::Tensor rows = embedded(labels, weight.t() * equalizing_gain(weight));

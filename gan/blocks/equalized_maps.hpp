@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dense maps with equalised learning rate (Karras et al., 2018, section 4.1), and the mapping that
-// StyleGAN2 makes of them; for gan/blocks/style_blocks.hpp and style_judges.hpp. Compute thread
+// Dense maps with equalised learning rate (Karras et al., 2018, section 4.1), and StyleGAN2's
+// mapping made of them. Used by gan/blocks/style_blocks.hpp and style_judges.hpp. Compute thread
 // only.
 #pragma once
 
@@ -12,31 +12,31 @@
 
 namespace gangway::gan {
 
-/// Added to mean squares and variances before their root is taken (the authors' code).
+/// Added to mean squares and variances before their square root (the authors' code).
 inline constexpr double kStyleNormEpsilon = 1e-8;
 
-/// Leaky ReLU that keeps the mean square of what is normal. Writes to `x`. In
-/// fp16 what comes out is clamped (clamped_if_half).
+/// Applies leaky ReLU, scaled so that normal input keeps its mean square. Writes to `x`. Clamps the
+/// result in fp16 (clamped_if_half).
 [[nodiscard]] at::Tensor style_activated(at::Tensor x);
-/// Of maps [N, C, H, W] and a bias [C] that is added first.
+/// The same for maps [N, C, H, W], after adding the bias [C].
 [[nodiscard]] at::Tensor style_activated(at::Tensor x, const at::Tensor& bias);
 
-/// Rows [N, features] over the root of their mean square.
+/// Divides rows [N, features] by the root of their mean square.
 [[nodiscard]] at::Tensor of_unit_mean_square(const at::Tensor& x);
 
-/// A block with such maps by name.
+/// Base of blocks that find their equalised maps by name.
 class EqualizedBlock : public Block {
  protected:
   using Block::Block;
 
   struct DenseMap {
-    Parameter* weight;  // [out, in]; null where the block has none of the name
+    Parameter* weight;  // [out, in]; null if the block has none of that name
     Parameter* bias;
-    double rate = 1.0;  // on both
-    /// In float32, whatever the precision.
+    double rate = 1.0;  // learning rate factor of both
+    /// Applies the map in float32 in any precision.
     [[nodiscard]] at::Tensor of(const at::Tensor& x) const;
   };
-  /// Of "NAME.weight" and "NAME.bias".
+  /// Returns the map of "NAME.weight" and "NAME.bias".
   [[nodiscard]] DenseMap dense(const std::string& name, double rate = 1.0);
 
   /// Dense layers "layer0", "layer1" … with activations.
@@ -46,12 +46,12 @@ class EqualizedBlock : public Block {
   };
   [[nodiscard]] Mapping mapping(int layers);
 
-  /// The embedding of labels int64 [N], of mean square one. @pre `embedding` is there
+  /// Returns the embedding of labels int64 [N], with mean square 1. @pre `embedding` exists
   [[nodiscard]] static at::Tensor embedded_label(const at::Tensor& labels,
                                                  const DenseMap& embedding);
 };
 
-/// What a weight [out, in, …] is multiplied by as it is used.
+/// Returns the factor that a weight [out, in, …] is multiplied by at each use.
 [[nodiscard]] inline double equalizing_gain(const at::Tensor& weight) {
   return 1.0 / std::sqrt(static_cast<double>(weight.numel()) / static_cast<double>(weight.size(0)));
 }

@@ -6,8 +6,8 @@
 namespace gangway::gan {
 namespace {
 
-// A product with one-hot rows instead of an embedding look-up: its gradient has one order of sums
-// on every device.
+// A product with one-hot rows replaces the embedding look-up because its gradient has one order of
+// sums on every device.
 at::Tensor one_hot_rows(const at::Tensor& labels, std::int64_t classes) {
   return at::one_hot(labels, classes).to(at::kFloat);
 }

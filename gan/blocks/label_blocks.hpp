@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What makes a network conditional on labels (int64 [N], passed along under the name "labels").
-// What the blocks compute is said where they are described: job/blocks/label_specs.hpp.
+// Blocks that make a network conditional on labels (int64 [N], under the name "labels"). For what
+// they compute see job/blocks/label_specs.hpp.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace gangway::gan {
 
-/// The row of `embedding` [classes, features] for each label.
+/// Returns the row of `embedding` [classes, features] for each label.
 [[nodiscard]] at::Tensor embedded(const at::Tensor& labels, const at::Tensor& embedding);
 
 class LabelConcatenation final : public Block {

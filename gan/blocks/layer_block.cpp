@@ -17,8 +17,8 @@ std::vector<std::int64_t> shape_of_batch(const at::Tensor& x,
   return shape;
 }
 
-/// That own kernels compute in, each use with casts of its own as under autocast; nothing where a
-/// pass or a weight is not for them.
+/// Returns the type for Gangway's own kernels, which cast at each use as autocast does. Returns
+/// nothing if they do not support the pass or weight.
 std::optional<at::ScalarType> own_type(const ForwardContext& context, const at::Tensor& weight) {
   if (context.derivatives != Derivatives::kFirst || context.precision == Precision::kFp16 ||
       !weight.is_cpu() || weight.scalar_type() != at::kFloat) {
@@ -27,7 +27,7 @@ std::optional<at::ScalarType> own_type(const ForwardContext& context, const at::
   return context.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
-/// Below zero, of an activation that is linear there and the identity above.
+/// Returns the slope below zero of an activation that is linear there and the identity above.
 std::optional<double> slope_of(Activation activation) {
   switch (activation) {
     case Activation::kNone:
@@ -144,7 +144,7 @@ at::Tensor LayerBlock::apply_norm(const at::Tensor& x, const ForwardContext& con
     return at::batch_norm(x, norm_weight_->tensor, norm_bias_->tensor, {}, {}, true,
                           kStatisticMomentum, kNormEpsilon, true);
   }
-  // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
+  // Momentum 1 on zeros yields exactly this micro-batch's mean and unbiased variance.
   const at::Tensor zeros = at::zeros({2, mean_->running.numel()}, mean_->running.options());
   at::Tensor mean = zeros.select(0, 0);
   at::Tensor variance = zeros.select(0, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block that most networks are made of: a linear map (dense, convolution, transposed
-// convolution), an optional BatchNorm, an activation, an optional keyed dropout.
+// The standard block: a linear map (dense, convolution or transposed convolution), an optional
+// BatchNorm, an activation, an optional keyed dropout.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ class LayerBlock final : public Block {
                                      const ForwardContext& context) override;
   [[nodiscard]] const LayerSpec& spec() const { return spec_; }
 
-  /// What forward() does, one after the other: takes its input in its shape, maps it linearly, and
-  /// normalises and activates, which may change what it is given.
+  /// The three steps of forward(): reshape the input, map it linearly, then normalise and activate.
+  /// finish() may change its argument.
   [[nodiscard]] at::Tensor shaped_input(const NamedTensors& in) const;
   [[nodiscard]] at::Tensor map(const at::Tensor& x, const ForwardContext& context) const;
   [[nodiscard]] at::Tensor finish(at::Tensor x, const ForwardContext& context) const;
@@ -29,7 +29,7 @@ class LayerBlock final : public Block {
   [[nodiscard]] at::Tensor apply_convolution(const at::Tensor& x,
                                              const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_norm(const at::Tensor& x, const ForwardContext& context) const;
-  /// Norm and activation in one function; nothing where that is not for them.
+  /// Applies norm and activation in one function; nullopt if that function does not support them.
   [[nodiscard]] std::optional<at::Tensor> apply_fused(const at::Tensor& x,
                                                       const ForwardContext& context) const;
   [[nodiscard]] at::Tensor apply_activation(at::Tensor x) const;
@@ -37,7 +37,7 @@ class LayerBlock final : public Block {
   LayerSpec spec_;
   Parameter* weight_;       // never null
   Parameter* bias_;         // null without bias
-  Parameter* norm_weight_;  // these four: null without BatchNorm
+  Parameter* norm_weight_;  // the norm's four: null without BatchNorm
   Parameter* norm_bias_;
   Statistic* mean_;
   Statistic* variance_;
@@ -45,7 +45,7 @@ class LayerBlock final : public Block {
 
 /// Added to variances (PyTorch's default).
 inline constexpr double kNormEpsilon = 1e-5;
-/// Of leaky ReLU below zero (DCGAN, section 3).
+/// Slope of leaky ReLU below zero (DCGAN, section 3).
 inline constexpr double kLeakySlope = 0.2;
 
 [[nodiscard]] std::unique_ptr<Block> make_block(const LayerSpec& spec);

@@ -11,21 +11,21 @@
 namespace gangway::gan {
 namespace {
 
-/// Of features [N, channels, …], over the channels.
+/// Normalises features [N, channels, …] over the channels.
 at::Tensor pixel_normalized(const at::Tensor& x) {
   const at::Tensor wide = widened(x);
   return in_type_of(x, wide * (wide.square().mean({1}, /*keepdim=*/true) + kPixelEpsilon).rsqrt());
 }
 
-/// In place: `x` is a layer's fresh output, without another reference.
+/// Works in place: `x` is a layer's fresh output, without another reference.
 at::Tensor activated(at::Tensor x) { return at::leaky_relu_(x, kLeakySlope); }
 
-/// Each pixel of [N, channels, H, H] repeated to `side` pixels.
+/// Repeats each pixel of [N, channels, H, H] up to `side` pixels.
 at::Tensor repeated_to(const at::Tensor& x, std::int64_t side) {
   return x.size(2) == side ? x : at::upsample_nearest2d(x, {side, side});
 }
 
-/// Means of squares of pixels, `side` of them a side.
+/// Averages squares of pixels down to `side` pixels a side.
 at::Tensor averaged_to(const at::Tensor& x, std::int64_t side) {
   return x.size(2) == side ? x : at::avg_pool2d(x, x.size(2) / side);
 }
@@ -34,7 +34,7 @@ at::Tensor mixed(const at::Tensor& older, const at::Tensor& newer, double share)
   return older * (1.0 - share) + newer * share;
 }
 
-/// The standard deviation over the examples, averaged to one number, as a map beside the others.
+/// Appends one map: the standard deviation over the examples, averaged to one number.
 at::Tensor with_deviation_map(const at::Tensor& x) {
   const at::Tensor wide = widened(x);
   const at::Tensor apart = wide - wide.mean({0}, /*keepdim=*/true);

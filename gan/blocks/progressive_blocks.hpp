@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The blocks of progressive growing (Karras et al., 2018), one for each resolution, each of them a
-// place where a network may be cut. What they compute is said where they are described:
-// job/blocks/progressive/progressive_specs.hpp. How far the network has grown is in the context; a
-// block that is not there yet passes on what it is given, and its weights get no gradient. Of
-// operators that can be differentiated twice alone: penalties need it. Compute thread only.
+// Blocks of progressive growing (Karras et al., 2018), one for each resolution. A network may be
+// cut at each. For what they compute see job/blocks/progressive/progressive_specs.hpp. The context
+// holds the growth; a block that is not active yet passes its inputs on, and its weights get no
+// gradient. All operators can be differentiated twice because penalties need it. Compute thread
+// only.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@
 
 namespace gangway::gan {
 
-/// Added to a mean square before its root is taken (section 4.2, and the authors' code).
+/// Added to a mean square before its square root (section 4.2, and the authors' code).
 inline constexpr double kPixelEpsilon = 1e-8;
 
-/// Of layers with leaky ReLU behind them, and of those that make pictures and logits (He et al.,
+/// Gains of layers before a leaky ReLU, and of layers that make pictures and logits (He et al.,
 /// 2015; the authors' code).
 inline constexpr double kActivatedGain = std::numbers::sqrt2;
 inline constexpr double kPlainGain = 1.0;
 
-/// What the weights of a layer are multiplied with where they are used: `gain` by the root of what
-/// one output sums up. @param weight  [out, …]
+/// Returns the factor for a layer's weights at each use: `gain` / sqrt(inputs of one output).
+/// @param weight  [out, …]
 [[nodiscard]] double equalised_scale(const at::Tensor& weight, double gain);
 
-/// A block with equalised layers by name.
+/// Base of blocks that find their equalised layers by name.
 class ProgressiveBlock : public Block {
  protected:
   using Block::Block;
@@ -40,7 +40,7 @@ class ProgressiveBlock : public Block {
     [[nodiscard]] at::Tensor convolution(const at::Tensor& x, double gain,
                                          std::int64_t padding) const;
   };
-  /// Of "NAME.weight" and "NAME.bias".
+  /// Returns the layer of "NAME.weight" and "NAME.bias".
   [[nodiscard]] Layer layer(const std::string& name);
 };
 
@@ -84,12 +84,12 @@ class ProgressivePicture final : public Block {
   ProgressivePictureSpec spec_;
 };
 
-/// A discriminator's, which may look at the picture itself.
+/// Base of a discriminator's blocks, which may take the picture as input.
 class ProgressiveJudge : public ProgressiveBlock {
  protected:
   ProgressiveJudge(BlockPorts ports, const std::vector<ParameterSpec>& parameters,
                    const GrowingPart& place);
-  /// What comes in at its resolution: of the finer block, of the picture, or of both.
+  /// Returns the block's input: the finer block's output, the picture, or a mix of both.
   [[nodiscard]] at::Tensor incoming(const NamedTensors& in, double growth) const;
 
  private:

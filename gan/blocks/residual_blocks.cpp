@@ -12,9 +12,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Each is the other's adjoint, but for a factor: that gives autograd derivatives of any order. Its
-// own second derivative of a convolution would go channel by channel, for the gradient of a filter
-// that is not trained.
+// Upsampling and downsampling are adjoints, except for a factor, which gives autograd derivatives
+// of any order. Autograd's second derivative of a convolution would go channel by channel, for the
+// gradient of a filter that is not trained.
 struct Upsampling final : torch::autograd::Function<Upsampling> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x);
   static variable_list backward(AutogradContext* context, const variable_list& gradients);
@@ -24,18 +24,18 @@ struct Downsampling final : torch::autograd::Function<Downsampling> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients);
 };
 
-/// Its own adjoint, under as much padding as is left of 3.
+/// Its adjoint is itself, with padding 3 - padding.
 struct Smoothing final : torch::autograd::Function<Smoothing> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, std::int64_t padding,
                             double factor);
   static variable_list backward(AutogradContext* context, const variable_list& gradients);
 };
 
-/// Pixels of the larger maps for one of the smaller.
+/// Pixels of the larger map for each pixel of the smaller.
 constexpr double kPixels = 4.0;
 
-/// The outer product of [1, 3, 3, 1] / 8 with itself for each channel of `x`, times `factor`.
-/// Computed where `x` lies, so that nothing is copied to a device; exact.
+/// Returns the outer product of [1, 3, 3, 1] / 8 with itself for each channel, times `factor`.
+/// Computed on the device of `x` to avoid a copy; exact.
 at::Tensor interpolation(const at::Tensor& x, double factor) {
   const at::Tensor distance = (at::arange(4, x.options()) - 1.5).abs();
   const at::Tensor line = 2.0 - distance;  // [1, 3, 3, 1] / 2
@@ -115,8 +115,7 @@ NamedTensors ResidualBlock::forward(const NamedTensors& in, const ForwardContext
   y = at::conv2d(y, grouped_weight_->tensor, grouped_bias_->tensor, /*stride=*/1, /*padding=*/1,
                  /*dilation=*/1, spec_.groups);
   y = at::leaky_relu_(y, kLeakySlope);
-  // The first summand decides about the order in memory: that of the weights, where the noise has
-  // given x another.
+  // The first summand sets the memory format: the weights' format, even if noise gave `x` another.
   return in.with("features", at::conv2d(y, contract_weight_->tensor) + x);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blocks of R3GAN (Huang et al., 2024): what lies between noise and picture, each of them a
-// place where a network may be cut. What they compute is said where they are described:
+// The blocks of R3GAN (Huang et al., 2024). A network may be cut at each. For what they compute see
 // job/blocks/residual_specs.hpp. Compute thread only.
 #pragma once
 
@@ -12,9 +11,9 @@
 
 namespace gangway::gan {
 
-/// Both sides of maps [N, C, H, W] doubled, halved, or made larger by 2 * padding - 3, by
-/// interpolation with [1, 3, 3, 1]; can be differentiated any number of times. @param padding  1 or
-/// 2 pixels of zeros a side @param factor  on what comes out
+/// Resample maps [N, C, H, W] with [1, 3, 3, 1]: sides doubled, halved, or larger by 2 * padding -
+/// 3. Derivatives of any order.
+/// @param padding  1 or 2 pixels of zeros a side  @param factor  of the output
 [[nodiscard]] at::Tensor upsampled(const at::Tensor& x);
 [[nodiscard]] at::Tensor downsampled(const at::Tensor& x);
 [[nodiscard]] at::Tensor smoothed(const at::Tensor& x, std::int64_t padding, double factor = 1.0);
@@ -46,7 +45,7 @@ class ResamplingBlock final : public Block {
   [[nodiscard]] at::Tensor with_channels(const at::Tensor& x) const;
 
   ResamplingSpec spec_;
-  Parameter* weight_;  // null where the channels stay
+  Parameter* weight_;  // null if the number of channels stays
 };
 
 class GenerativeBasis final : public Block {

@@ -15,15 +15,15 @@ at::Tensor unit(const at::Tensor& vector) {
   return vector / vector.norm().clamp_min(kSpectralFloor);
 }
 
-/// [N, C, H, W] → [N, C, 2 H, 2 W], each pixel four times.
+/// Repeats each pixel four times: [N, C, H, W] → [N, C, 2 H, 2 W].
 at::Tensor doubled(const at::Tensor& x) {
   return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
 }
 
 at::Tensor halved(const at::Tensor& x) { return at::avg_pool2d(x, {2, 2}); }
 
-/// [N, C, H, W] → [N, C, H / 2 * W / 2]. Not max_pool2d, whose gradient CUDA devices add in no
-/// fixed order.
+/// Takes the maximum of 2x2 pixels: [N, C, H, W] → [N, C, H / 2 * W / 2]. Not max_pool2d: its
+/// gradient on CUDA sums in no fixed order.
 at::Tensor largest_of_four(const at::Tensor& x) {
   return x.reshape({x.size(0), x.size(1), x.size(2) / 2, 2, x.size(3) / 2, 2})
       .amax({3, 5})
@@ -92,12 +92,12 @@ at::Tensor SpectralBlock::Norm::plain(const at::Tensor& x, const ForwardContext&
     return at::batch_norm(x, factors, added, mean->running, variance->running, false,
                           kStatisticMomentum, kNormEpsilon, true);
   }
-  // Without these LibTorch would round the statistics of two-byte maps, too.
+  // Without them, LibTorch would also round the statistics of two-byte maps.
   const bool takes_statistics = context.sink != nullptr || is_half_size(context.precision);
   if (!takes_statistics) {
     return at::batch_norm(x, factors, added, {}, {}, true, kStatisticMomentum, kNormEpsilon, true);
   }
-  // Momentum 1 on zeroed values leaves just this micro-batch's mean and unbiased variance in them.
+  // Momentum 1 on zeros yields exactly this micro-batch's mean and unbiased variance.
   at::Tensor seen_mean = at::zeros_like(mean->running);
   at::Tensor seen_variance = at::zeros_like(variance->running);
   at::Tensor y =
@@ -163,7 +163,7 @@ NamedTensors SpectralUp::forward(const NamedTensors& in, const ForwardContext& c
   at::Tensor y = doubled(first_norm_.of(x, condition, context).relu_());
   y = first_.convolution(y, context);
   y = second_.convolution(second_norm_.of(y, condition, context).relu_(), context);
-  // On the smaller maps, where it is the same.
+  // Convolves before doubling: the result is the same, on smaller maps.
   return in.with("features", y + doubled(shortcut_.convolution(x, context)));
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The blocks of BigGAN (Brock et al., 2019): residual blocks, attention and ends of networks whose
-// maps are divided by their spectral norms. What they compute is said where they are described:
-// job/blocks/spectral_specs.hpp. Of operators alone that can be differentiated twice, and whose
-// gradients every device adds in one order. Compute thread only.
+// The blocks of BigGAN (Brock et al., 2019): residual blocks, attention, and the ends of networks,
+// with spectral norm. For what they compute see job/blocks/spectral_specs.hpp. All operators can be
+// differentiated twice and sum gradients in one order on every device. Compute thread only.
 #pragma once
 
 #include <memory>
@@ -13,44 +12,44 @@
 
 namespace gangway::gan {
 
-/// Least length that is divided by.
+/// Lower bound of a length before division.
 inline constexpr double kSpectralFloor = 1e-12;
 
-/// A block with maps under spectral norm, by name.
+/// Base of blocks that find their maps with spectral norm by name.
 class SpectralBlock : public Block {
  protected:
   using Block::Block;
   struct Map {
     Parameter* weight;
-    Parameter* bias;       // null without one
-    Statistic* direction;  // left singular vector, as long as one or so
-    /// Over its spectral norm as one power iteration from `direction` has it. Its gradient is that
-    /// of sigma = u^T W v where u and v stay (Miyato et al., 2018, eq. 12). What the iteration
-    /// comes to is the next `direction`: it follows from weights alone, so every pass and every
-    /// micro-batch of an update sees the same bits.
+    Parameter* bias;       // null if there is none
+    Statistic* direction;  // left singular vector, of length about 1
+    /// Returns the weight over its spectral norm, estimated by one power iteration from
+    /// `direction`. Its gradient is that of sigma = u^T W v with constant u and v (Miyato et al.,
+    /// 2018, eq. 12). The iteration's result is the next `direction`. It depends on weights only,
+    /// so all passes and micro-batches of an update see the same bits.
     [[nodiscard]] at::Tensor normalized(const ForwardContext& context) const;
     [[nodiscard]] at::Tensor linear(const at::Tensor& x, const ForwardContext& context) const;
-    /// A convolution that keeps the sides.
+    /// Applies the map as a convolution that keeps height and width.
     [[nodiscard]] at::Tensor convolution(const at::Tensor& x, const ForwardContext& context) const;
 
    private:
     [[nodiscard]] std::optional<at::Tensor> added() const;
   };
-  /// Of "NAME.weight".
+  /// Returns the map of "NAME.weight".
   [[nodiscard]] Map map(const std::string& name);
 
-  /// BatchNorm, whose gains and shifts are maps or embeddings of a condition, or weights where
-  /// there is none.
+  /// BatchNorm with conditional gains and shifts: maps or embeddings of the condition. Without a
+  /// condition they are plain weights.
   struct Norm {
     Map gain;
     Map shift;
-    Parameter* gains;  // embeddings [classes, C]; null: there are none
+    Parameter* gains;  // embeddings [classes, C], or null
     Parameter* shifts;
     Parameter* weight;
     Parameter* bias;
     Statistic* mean;
     Statistic* variance;
-    /// @param condition  [N, features], or the labels [N]; undefined: there is none
+    /// @param condition  [N, features], or labels [N]; undefined: none
     [[nodiscard]] at::Tensor of(const at::Tensor& x, const at::Tensor& condition,
                                 const ForwardContext& context) const;
 
@@ -122,7 +121,7 @@ class SpectralDown final : public SpectralBlock {
   SpectralDownSpec spec_;
   Map first_;
   Map second_;
-  Map shortcut_;  // its weight is null where sides and channels stay
+  Map shortcut_;  // weight is null if size and channels stay
 };
 
 class SpectralAttention final : public SpectralBlock {
@@ -149,7 +148,7 @@ class SpectralHead final : public SpectralBlock {
  private:
   SpectralHeadSpec spec_;
   Map linear_;
-  Map embedding_;  // its weight is null without labels
+  Map embedding_;  // weight is null without labels
 };
 
 [[nodiscard]] std::unique_ptr<Block> make_block(const SpectralStemSpec& spec);

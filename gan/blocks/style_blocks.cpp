@@ -11,27 +11,27 @@
 namespace gangway::gan {
 namespace {
 
-/// Pixels that stride 2 makes of one: smoothing keeps their sum, and so the mean falls as much.
+/// Output pixels per input pixel at stride 2. Smoothing keeps sums, so the mean falls as much.
 constexpr double kPixelsOfOne = 4.0;
 
-/// [N, channels] as factors of `maps` [N, channels, H, W], in their type.
+/// Reshapes [N, channels] to factors of `maps` [N, channels, H, W], in their type.
 at::Tensor for_maps(const at::Tensor& factors, const at::Tensor& maps) {
   return in_type_of(maps, factors).unsqueeze(2).unsqueeze(3);
 }
 
-/// `x` over the largest of its absolute values along `axes`: a constant, since what normalizes it
-/// later makes up for it. So squares and products stay within fp16's range (StyleGAN2-ADA, the
-/// authors' code, modulated_conv2d).
+/// Divides `x` by its largest absolute value along `axes`, as a constant because a later
+/// normalisation cancels it. This keeps squares and products within fp16's range (StyleGAN2-ADA,
+/// the authors' code, modulated_conv2d).
 at::Tensor over_largest(const at::Tensor& x, at::IntArrayRef axes) {
   const at::Tensor largest = x.detach().abs().amax(axes, /*keepdim=*/true);
   return x / largest.clamp_min(kStyleNormEpsilon);
 }
 
-/// Of the factors [N, in] and the weights [out, in, k, k]: what brings the maps that come out to
-/// deviation one, [N, out] (Karras et al., 2020, eq. 3). In float32.
+/// Returns the factors [N, out] that give output maps deviation one (Karras et al., 2020, eq. 3),
+/// from factors [N, in] and weights [out, in, k, k]. In float32.
 at::Tensor demodulation(const at::Tensor& factors, const at::Tensor& weight) {
   const FullPrecision in_float32;
-  // The squares of the scaled weights, summed over all but the maps that come out.
+  // Squares of the scaled weights, summed over all but the output maps.
   const at::Tensor squares = at::linear(factors.square(), weight.square().sum({2, 3}));
   return (squares + kStyleNormEpsilon).rsqrt();
 }
@@ -75,7 +75,7 @@ at::Tensor StyleMapping::mixed(const at::Tensor& styles, const at::Tensor& label
   const at::Tensor chance =
       keyed_uniform(with_draw(key, RandomDraw::kStyleCut), {count, 2}, styles.device());
   const at::Tensor is_mixed = chance.select(1, 0) < spec_.mixing;
-  // One of the places but the first, each as likely.
+  // Draws uniformly one of the places except the first.
   const at::Tensor first =
       (chance.select(1, 1) * static_cast<double>(spec_.count - 1)).floor() + 1.0;
   const at::Tensor places = at::arange(spec_.count, chance.options());

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The blocks of StyleGAN2's generator (Karras et al., 2020): a mapping, and the layers and pictures
-// that its styles steer, each of them a place where the network may be cut. What they compute is
-// said where they are described: job/blocks/style_specs.hpp. Styles scale the maps that a
-// convolution takes and what comes out of it, not its weights, which is the same (section 2.2):
-// so all examples share one convolution, which has derivatives of any order. Compute thread only.
+// The blocks of StyleGAN2's generator (Karras et al., 2020): the mapping, layers and pictures. The
+// network may be cut at each. For what they compute see job/blocks/style_specs.hpp. Styles scale a
+// convolution's input and output instead of its weights, which is equivalent (section 2.2). So all
+// examples share one convolution, with derivatives of any order. Compute thread only.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +22,9 @@ class StyleMapping final : public EqualizedBlock {
   [[nodiscard]] const StyleMappingSpec& spec() const { return spec_; }
 
  private:
-  /// [N, features]. @param label  its embedding; undefined: there is none
+  /// Returns styles [N, features]. @param label  its embedding, or undefined
   [[nodiscard]] at::Tensor mapped(const at::Tensor& noise, const at::Tensor& label) const;
-  /// `styles`, some of whose examples have another one from some place on.
+  /// Mixes styles: some examples get a second style from a random layer on.
   [[nodiscard]] at::Tensor mixed(const at::Tensor& styles, const at::Tensor& label,
                                  RandomKey key) const;
 
@@ -51,8 +50,8 @@ class StyleLayer final : public EqualizedBlock {
                                      const ForwardContext& context) override;
   [[nodiscard]] const StyleLayerSpec& spec() const { return spec_; }
 
-  /// What it adds in evaluation as block number `block` of its network: [1, 1, side, side],
-  /// float32.
+  /// Returns the noise that evaluation adds, for block number `block` of its network: float32 [1,
+  /// 1, side, side].
   [[nodiscard]] at::Tensor constant_noise(std::int32_t block, at::Device device) const;
 
  private:

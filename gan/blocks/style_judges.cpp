@@ -12,20 +12,20 @@
 namespace gangway::gan {
 namespace {
 
-/// With equalised learning rate.
+/// Convolves with equalised learning rate.
 at::Tensor equal_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                              std::int64_t stride, std::int64_t padding) {
   return at::conv2d(x, weight * equalizing_gain(weight), bias, stride, padding);
 }
 
-/// And activated: where there is a kernel for it, it adds the bias.
+/// Convolves and activates; a fused kernel, if there is one, adds the bias.
 at::Tensor activated_convolution(const at::Tensor& x, const at::Tensor& weight,
                                  const at::Tensor& bias, std::int64_t padding) {
   return is_fused(x) ? style_activated(equal_convolution(x, weight, {}, 1, padding), bias)
                      : style_activated(equal_convolution(x, weight, bias, 1, padding));
 }
 
-/// Beside `x` one map: the standard deviation of each feature over a group of examples, averaged.
+/// Appends one map to `x`: each feature's standard deviation over a group of examples, averaged.
 /// Example i is in group i modulo their number (the authors' code).
 at::Tensor with_deviation(const at::Tensor& x, std::int64_t most) {
   const std::int64_t group = deviation_group(x.size(0), most);
@@ -76,7 +76,7 @@ NamedTensors StyleHalving::forward(const NamedTensors& in, const ForwardContext&
   if (skip_weight_ == nullptr) {
     return in.with("features", style_activated(y));
   }
-  // The activation's root of 2 and what the sum is divided by cancel.
+  // The activation's sqrt(2) and the divisor of the sum cancel.
   y = clamped_if_half(at::leaky_relu_(y, kLeakySlope));
   const at::Tensor skip = equal_convolution(downsampled(x), skip_weight_->tensor, {}, 1, 0);
   return in.with("features", y + skip * M_SQRT1_2);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The blocks of StyleGAN2's discriminator (Karras et al., 2020), each of them a place where it may
-// be cut. What they compute is said where they are described: job/blocks/style_specs.hpp. Compute
-// thread only.
+// The blocks of StyleGAN2's discriminator (Karras et al., 2020). It may be cut at each. For what
+// they compute see job/blocks/style_specs.hpp. Compute thread only.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +70,7 @@ class StyleLabel final : public EqualizedBlock {
   Mapping mapping_;
 };
 
-/// Examples of a group of minibatch deviation among `count`: as many as divide it, `most` at most.
+/// Returns the group size for minibatch deviation: the largest divisor of `count` up to `most`.
 [[nodiscard]] std::int64_t deviation_group(std::int64_t count, std::int64_t most);
 
 [[nodiscard]] std::unique_ptr<Block> make_block(const StyleImageSpec& spec);

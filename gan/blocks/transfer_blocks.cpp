@@ -8,8 +8,8 @@
 namespace gangway::gan {
 namespace {
 
-/// One more pixel after the other of a mirror on both ends of `dim`. LibTorch's own padding by
-/// reflection adds its gradients in any order on a GPU.
+/// Adds mirrored pixels on both ends of `dim`, without LibTorch's reflection padding because its
+/// gradients sum in any order on a GPU.
 at::Tensor reflected_along(const at::Tensor& x, std::int64_t dim, std::int64_t pixels) {
   const std::int64_t size = x.size(dim);
   return at::cat(
@@ -17,7 +17,7 @@ at::Tensor reflected_along(const at::Tensor& x, std::int64_t dim, std::int64_t p
       dim);
 }
 
-/// Keeps the size of `x`, but for the stride.
+/// Convolves; the size of `x` changes by the stride only.
 at::Tensor convolved(const at::Tensor& x, const TransferConvolution& with, std::int64_t stride) {
   const at::Tensor& weight = with.weight->tensor;
   const at::Tensor y =
@@ -77,7 +77,7 @@ FeatureLevel::FeatureLevel(const FeatureLevelSpec& spec)
 NamedTensors FeatureLevel::forward(const NamedTensors& in, const ForwardContext&) {
   at::Tensor x = in.at(ports().inputs.front());
   if (x.size(1) != spec_.in) {
-    x = x.mean({1}, /*keepdim=*/true);  // a picture in colour, for a network that looks at shades
+    x = x.mean({1}, /*keepdim=*/true);  // a colour picture for a network of gray pictures
   }
   if (spec_.pools) {
     x = at::max_pool2d(x, {2, 2});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blocks of style transfer: layers of the network that changes pictures, and levels of one whose
-// features are compared. All of it is deterministic on GPUs too, and can be differentiated twice.
-// Compute thread only.
+// Blocks of style transfer: layers of the transforming network, and levels of the feature network.
+// All operators are deterministic on GPUs too, and can be differentiated twice. Compute thread
+// only.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace gangway::gan {
 
-/// A convolution and InstanceNorm, by name among a block's parameters.
+/// Parameters of a convolution and its InstanceNorm.
 struct TransferConvolution {
   Parameter* weight;  // never null
   Parameter* bias;    // never null
-  Parameter* gain;    // these two: null where nothing is normalized
+  Parameter* gain;    // gain and shift: null without a norm
   Parameter* shift;
 };
 
@@ -54,8 +54,8 @@ class FeatureLevel final : public Block {
   Parameter* bias_;
 };
 
-/// `x` [N, C, H, W] with `pixels` more on each side: what lies within as a mirror at the outermost
-/// pixels shows it. @pre pixels is below H and W
+/// Pads `x` [N, C, H, W] with `pixels` on each side, mirrored at the outermost pixels. @pre pixels
+/// is below H and W
 [[nodiscard]] at::Tensor reflected(const at::Tensor& x, std::int64_t pixels);
 
 [[nodiscard]] std::unique_ptr<Block> make_block(const TransferLayerSpec& spec);

@@ -12,13 +12,13 @@
 namespace gangway::gan {
 namespace {
 
-/// Divided by the root of the mean square over the last axis (Zhang and Sennrich, 2019).
+/// Divides by the root of the mean square over the last axis (Zhang and Sennrich, 2019).
 at::Tensor rms_normalized(const at::Tensor& x, double epsilon) {
   const at::Tensor wide = widened(x);
   return in_type_of(x, wide * (wide.square().mean({-1}, /*keepdim=*/true) + epsilon).rsqrt());
 }
 
-/// [N, channels, H, W] → [N, patches, channels * patch * patch], row by row.
+/// Cuts [N, channels, H, W] into [N, patches, channels * patch * patch], row by row.
 at::Tensor in_patches(const at::Tensor& pictures, std::int64_t side, std::int64_t patch) {
   const std::int64_t channels = pictures.size(1);
   return pictures.reshape({-1, channels, side, patch, side, patch})
@@ -26,7 +26,7 @@ at::Tensor in_patches(const at::Tensor& pictures, std::int64_t side, std::int64_
       .reshape({-1, side * side, channels * patch * patch});
 }
 
-/// The way back.
+/// Inverts in_patches.
 at::Tensor of_patches(const at::Tensor& patches, std::int64_t side, std::int64_t patch,
                       std::int64_t channels) {
   return patches.reshape({-1, side, side, channels, patch, patch})
@@ -34,9 +34,9 @@ at::Tensor of_patches(const at::Tensor& patches, std::int64_t side, std::int64_t
       .reshape({-1, channels, side * patch, side * patch});
 }
 
-/// Share of noise in the picture of a depth, `behind` pictures before the last one: 0.01, 0.51,
-/// 0.76 and 0.885. What is left of the picture, but for the hundredth, halves from each to the one
-/// before it (GAT's authors' code).
+/// Returns the share of noise in the picture `behind` places before the last: 0.01, 0.51, 0.76,
+/// 0.885. The picture's share, except for 0.01, halves from each picture to the one before (GAT's
+/// authors' code).
 double noise_share(int behind) { return 1.01 - std::ldexp(1.0, -behind); }
 
 }  // namespace
@@ -172,12 +172,12 @@ at::Tensor PatchEmbedding::noised(const at::Tensor& pictures, RandomKey key) con
       keyed_normal(key, pictures.sizes(), pictures.device()).to(pictures.scalar_type());
   std::vector<at::Tensor> results(static_cast<std::size_t>(spec_.depths));
   at::Tensor walk;
-  double before = 0.0;  // the share of the depth behind
+  double before = 0.0;  // share of the next depth
   for (int behind = 0; behind < spec_.depths; ++behind) {
     const int depth = spec_.depths - 1 - behind;
     const double share = noise_share(behind);
     const double kept = (1.0 - share) / (1.0 - before);
-    // So that the walk's deviation is `share`.
+    // Makes the walk's deviation equal `share`.
     const double stride = std::sqrt(share * share - before * before * kept * kept);
     const auto of_depth = [&](const at::Tensor& all) {
       return all.narrow(1, depth * spec_.channels, spec_.channels);

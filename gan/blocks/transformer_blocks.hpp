@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The blocks of GAT (Hyun et al., 2025): what lies between noise and pictures, and between pictures
-// and logit, each of them a place where a network may be cut. What they compute is said where they
-// are described: job/blocks/transformer_specs.hpp. Of operators that can be differentiated twice
-// alone: penalties need it, and fused attention cannot. Compute thread only.
+// The blocks of GAT (Hyun et al., 2025), for generator and discriminator. A network may be cut at
+// each. For what they compute see job/blocks/transformer_specs.hpp. All operators can be
+// differentiated twice because penalties need it; fused attention cannot. Compute thread only.
 #pragma once
 
 #include <memory>
@@ -12,21 +11,21 @@
 
 namespace gangway::gan {
 
-/// Added to a mean square before its root is taken.
+/// Added to a mean square before its square root.
 inline constexpr double kTokenEpsilon = 1e-6;
 inline constexpr double kStyleEpsilon = 1e-8;
 
-/// A block with linear maps by name.
+/// Base of blocks that find their linear maps by name.
 class TokenBlock : public Block {
  protected:
   using Block::Block;
   struct LinearMap {
     Parameter* weight;
     Parameter* bias;
-    /// @param rate  on both
+    /// @param rate  factor of weight and bias
     [[nodiscard]] at::Tensor of(const at::Tensor& x, double rate = 1.0) const;
   };
-  /// Of "NAME.weight" and "NAME.bias".
+  /// Returns the map of "NAME.weight" and "NAME.bias".
   [[nodiscard]] LinearMap linear(const std::string& name);
 };
 
@@ -62,7 +61,7 @@ class TransformerBlock final : public TokenBlock {
   [[nodiscard]] const TransformerSpec& spec() const { return spec_; }
 
  private:
-  /// Factors before and behind the attention and the MLP.
+  /// Factors before and after the attention and the MLP.
   struct Gains {
     at::Tensor before_attention;
     at::Tensor behind_attention;
@@ -74,7 +73,7 @@ class TransformerBlock final : public TokenBlock {
   [[nodiscard]] at::Tensor mlp(const at::Tensor& x) const;
 
   TransformerSpec spec_;
-  LinearMap style_;  // null without a style, and with one the four gains
+  LinearMap style_;  // null without a style; with a style, the four gains are null
   Parameter* before_attention_;
   Parameter* behind_attention_;
   Parameter* before_mlp_;
@@ -108,8 +107,8 @@ class PatchEmbedding final : public TokenBlock {
   [[nodiscard]] const PatchEmbeddingSpec& spec() const { return spec_; }
 
  private:
-  /// Pictures of all depths [N, depths * channels, H, W] under noise, which is one random walk from
-  /// the last depth to the first.
+  /// Adds noise to pictures of all depths [N, depths * channels, H, W]. The noise is one random
+  /// walk from the last depth to the first.
   [[nodiscard]] at::Tensor noised(const at::Tensor& pictures, RandomKey key) const;
 
   PatchEmbeddingSpec spec_;

@@ -10,9 +10,9 @@
 namespace gangway::gan {
 namespace {
 
-/// `x` [N, C, H, W] with `width` rows or columns more at both ends of `axis`: those behind the edge
-/// in opposite order, the edge itself not again. Of copies alone: the gradient of the library's own
-/// padding is added in any order on a device. @pre there are more than `width`
+/// Pads both ends of `axis` of `x` [N, C, H, W] with `width` mirrored rows or columns, without
+/// repeating the edge. It uses copies only because the gradient of LibTorch's padding sums in any
+/// order on a device. @pre the axis is longer than `width`
 at::Tensor mirrored_along(const at::Tensor& x, std::int64_t axis, std::int64_t width) {
   const std::int64_t size = x.size(axis);
   return at::cat({x.narrow(axis, 1, width).flip({axis}), x,
@@ -24,7 +24,7 @@ at::Tensor mirrored(const at::Tensor& x, std::int64_t width) {
   return mirrored_along(mirrored_along(x, 2, width), 3, width);
 }
 
-/// Each channel of each example with mean 0 and variance 1 over its pixels.
+/// Normalises each channel of each example to mean 0 and variance 1 over its pixels.
 at::Tensor instance_normalized(const at::Tensor& x) {
   const at::Tensor wide = widened(x);
   const at::Tensor centred = wide - wide.mean({2, 3}, /*keepdim=*/true);

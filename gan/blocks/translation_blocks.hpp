@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The blocks of networks that make pictures of pictures, each of them a place where a network may
-// be cut. What they compute is said where they are described: job/blocks/translation_specs.hpp. Of
-// operators that have one order of summation on any device, and can be differentiated twice.
-// Compute thread only.
+// Blocks of networks that translate pictures into pictures. A network may be cut at each. For what
+// they compute see job/blocks/translation_specs.hpp. All operators sum in one order on any device
+// and can be differentiated twice. Compute thread only.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ __global__ void exact_sums_kernel(const __grid_constant__ ExactSums what, std::i
     const std::int64_t pixel =
         what.index[plane / what.channels * what.num_values + i % what.num_values];
     const long long value = __double2ll_rn(static_cast<double>(what.values[i]) * *what.scale);
-    // In two's complement the sum of unsigned numbers is that of signed ones.
+    // In two's complement, unsigned and signed sums have the same bits.
     atomicAdd(reinterpret_cast<unsigned long long*>(sums + plane * what.num_pixels + pixel),
               static_cast<unsigned long long>(value));
   }

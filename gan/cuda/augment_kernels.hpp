@@ -9,21 +9,21 @@
 
 namespace gangway::cuda {
 
-/// What is drawn for the pictures of a micro-batch.
+/// The draws for the pictures of a micro-batch.
 struct AugmentDrawing {
   gan::AugmentChances chances;
   const double* strength = nullptr;  ///< p; device memory
   gan::PictureShape shape;
-  std::int64_t count = 0;  ///< of pictures
+  std::int64_t count = 0;  ///< number of pictures
 };
 
-/// Writes what happens to each picture to `out`, device memory. Asynchronous: ordered by `stream`,
+/// Writes each picture's augmentation to `out`, device memory. Asynchronous: ordered by `stream`,
 /// capturable. Any thread whose current device owns `out`.
-/// @throws EnvironmentError when the launch fails.
+/// @throws EnvironmentError if the launch fails
 void launch_augment_drawing(const AugmentDrawing& drawing, const DeviceKey& key,
                             gan::DrawnAugmentation* out, cudaStream_t stream);
 
-/// What is added up of [count, channels, values] in [count, channels, pixels]. Device memory.
+/// A sum of values [count, channels, values] into pixels [count, channels, pixels]. Device memory.
 struct ExactSums {
   const float* values = nullptr;
   const std::int64_t* index = nullptr;  ///< [count, values]: the pixel, in all channels
@@ -34,8 +34,8 @@ struct ExactSums {
   std::int64_t num_pixels = 0;
 };
 
-/// Adds each value times the scale, rounded, to its pixel of `sums`: integers, so exact in any
-/// order. Asynchronous and capturable, as above.
+/// Adds each value times the scale, rounded, to its pixel of `sums`. Sums are integers, so exact in
+/// any order. Asynchronous and capturable, as above.
 void launch_exact_sums(const ExactSums& what, std::int64_t* sums, cudaStream_t stream);
 
 }  // namespace gangway::cuda

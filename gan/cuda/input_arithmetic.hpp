@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which value of a packed batch an element of the network's input is: the same source for CPU and
-// GPU. Included by .cpp and .cu files.
+// Maps elements of the network's input to values of a packed batch; one source for CPU and GPU.
+// Included by .cpp and .cu files.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gangway::cuda {
 
-/// A batch of images as it was read: [N, C, H, W], row-major.
+/// Shape of a batch of images as read: [N, C, H, W], row-major.
 struct InputShape {
   std::int64_t count = 1;
   std::int64_t channels = 1;
@@ -19,10 +19,10 @@ struct InputShape {
   }
 };
 
-/// How the input lies in memory: as it was read, or each pixel's channels beside one another.
+/// Memory order of the input: as read, or channels last.
 enum class InputOrder : std::uint8_t { kAsRead, kChannelsLast };
 
-/// The place in the batch as it was read of element `index` of the input.
+/// Returns the index in the batch as read of input element `index`.
 [[nodiscard]] GANGWAY_HOST_DEVICE inline std::int64_t place_as_read(const InputShape& shape,
                                                                     InputOrder order,
                                                                     std::int64_t index) {
@@ -35,8 +35,8 @@ enum class InputOrder : std::uint8_t { kAsRead, kChannelsLast };
   return (image * shape.channels + channel) * shape.pixels + pixel;
 }
 
-/// The place among kept images of what lies at `as_read` of a batch. @param places  of each of its
-/// images there; null: the batch itself is meant
+/// Returns the index among kept images of the batch's value `as_read`. @param places  of the
+/// batch's images there; null: the batch itself
 [[nodiscard]] GANGWAY_HOST_DEVICE inline std::int64_t place_kept(const InputShape& shape,
                                                                  const std::int64_t* places,
                                                                  std::int64_t as_read) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a batch that was copied to a CUDA device as it was read becomes in a network. No LibTorch.
+// Converts a batch on a CUDA device into a network's input. No LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace gangway::cuda {
 
-/// A batch in device memory and where its values are to go; float32, shape.elements() of them.
+/// A batch in device memory and its destination of shape.elements() float32 values.
 struct InputConversion {
   const void* values = nullptr;
-  const std::int64_t* places = nullptr;  ///< its images' among kept ones, which `values` are then
-  bool is_8_bit = false;                 ///< what `values` are: bytes, or float32
+  const std::int64_t* places = nullptr;  ///< indices into kept images, if `values` holds those
+  bool is_8_bit = false;                 ///< type of `values`: bytes, else float32
   InputShape shape;
   InputOrder order = InputOrder::kAsRead;
   float* out = nullptr;
 };
 
-/// CUDA loads a kernel when it is first asked about it, and may wait for all that is on the device
-/// then: from now on no launch below does. @throws EnvironmentError when the driver fails
+/// Loads the kernels below, so that no launch does. CUDA loads a kernel at first use and may then
+/// wait for all work on the device. @throws EnvironmentError if the driver fails
 void load_input_kernels();
 
-/// Asynchronous: ordered by `stream`. Any thread whose current device owns the memory.
-/// @throws EnvironmentError when the launch fails.
+/// Runs asynchronously, ordered by `stream`. Any thread whose current device owns the memory.
+/// @throws EnvironmentError if the launch fails
 void launch_input(const InputConversion& conversion, cudaStream_t stream);
 
-/// A batch of 8-bit images that is kept: each image and label at its place.
+/// A batch of 8-bit images to keep: each image and label at its place.
 struct KeptBatch {
   const std::uint8_t* values = nullptr;
   const std::int64_t* labels = nullptr;
@@ -38,7 +38,7 @@ struct KeptBatch {
   std::int64_t* kept_labels = nullptr;
 };
 void launch_keep(const KeptBatch& batch, cudaStream_t stream);
-/// out[i] = kept[places[i]]
+/// Computes out[i] = kept[places[i]].
 void launch_kept_labels(const std::int64_t* kept, const std::int64_t* places, std::int64_t count,
                         std::int64_t* out, cudaStream_t stream);
 

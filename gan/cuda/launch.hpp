@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all launches of gan/cuda have in common. Included by .cu files.
+// Shared by all launches of gan/cuda. Included by .cu files.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gangway::cuda {
 
 inline constexpr int kThreads = 256;              // a block
-inline constexpr std::int64_t kMaxBlocks = 4096;  // the kernels stride over what is beyond
+inline constexpr std::int64_t kMaxBlocks = 4096;  // kernels loop over further elements
 
 #ifdef __CUDACC__
 __device__ inline std::int64_t first_index() {
@@ -29,7 +29,7 @@ inline unsigned int blocks_for(std::int64_t threads) {
       std::clamp((threads + kThreads - 1) / kThreads, std::int64_t{1}, kMaxBlocks));
 }
 
-/// @throws EnvironmentError naming `what` when the last launch failed.
+/// @throws EnvironmentError naming `what` if the last launch failed
 inline void check_launch(const char* what) {
   const cudaError_t result = cudaGetLastError();
   if (result != cudaSuccess) {

@@ -28,7 +28,7 @@ __global__ void resampled_kernel(Resampled to, const Value* x, Value* out) {
   }
 }
 
-/// Calls `launch` with a value of the type that maps of `type` are made of.
+/// Calls `launch` with a value of the C++ type of `type`.
 template <typename Launch>
 void with_type(MapType type, const Launch& launch) {
   if (type == MapType::kBfloat16) {

@@ -8,10 +8,10 @@
 
 namespace gangway::cuda {
 
-/// Device memory of activation.elements values of `type` each; asynchronous, ordered by `stream`,
-/// capturable. Any thread whose current device owns the memory.
+/// Arrays are device memory with activation.elements values of `type`. Asynchronous, ordered by
+/// `stream`, capturable. Any thread whose current device owns the memory.
 /// @param bias  float32 [channels]; null: none
-/// @throws EnvironmentError when the launch fails; so do the others.
+/// @throws EnvironmentError if the launch fails; the others too
 void launch_activation(const Activation& activation, MapType type, const void* x, const float* bias,
                        void* out, cudaStream_t stream);
 void launch_activation_gradient(const Activation& activation, MapType type, const void* gradient,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device's side of gan/device_maps.hpp. Linked as an object: nothing names it but weak symbols.
+// Implements gan/device_maps.hpp. Linked as an object because only weak symbols name it.
 #include <c10/cuda/CUDAStream.h>
 
 #include "gan/cuda/map_kernels.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The keyed random numbers of gan/random.hpp drawn on a CUDA device, with the bits that the CPU
-// draws. No LibTorch.
+// Draws the keyed random numbers of gan/random.hpp on a CUDA device, with the bits of the CPU. No
+// LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace gangway::cuda {
 
-/// A key, and where the device finds its seed and its step when it draws; null: in the key.
+/// A key. If `place` is not null, the device reads seed and step from there at the draw.
 struct DeviceKey {
   RandomKey key;
   const StepPlace* place = nullptr;  ///< device memory
 };
 
-/// Writes `count` standard normals / uniforms in [0, 1) / integers in [0, bound), element i being
-/// draw i, to device memory. Asynchronous: ordered by `stream`, capturable. Any thread whose
-/// current device owns `out`.
-/// @throws EnvironmentError when the launch fails.
+/// Write `count` standard normals / uniforms in [0, 1) / integers in [0, bound) to device memory;
+/// element i is draw i. Asynchronous: ordered by `stream`, capturable. Any thread whose current
+/// device owns `out`.
+/// @throws EnvironmentError if the launch fails
 void fill_normal(const DeviceKey& key, float* out, std::int64_t count, cudaStream_t stream);
 void fill_uniform(const DeviceKey& key, float* out, std::int64_t count, cudaStream_t stream);
 void fill_below(const DeviceKey& key, std::uint32_t bound, std::int64_t* out, std::int64_t count,
                 cudaStream_t stream);
 
-/// Writes `place` to device memory; it travels as a kernel's argument, so the host's copy may
-/// change at once. @throws EnvironmentError when the launch fails.
+/// Writes `place` to device memory as a kernel's argument, so the host's copy may change at once.
+/// @throws EnvironmentError if the launch fails
 void store_step_place(const StepPlace& place, StepPlace* out, cudaStream_t stream);
 
 }  // namespace gangway::cuda

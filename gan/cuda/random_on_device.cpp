@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's side of gan/random_tensors.hpp and gan/augment/augmentation.hpp. Linked as an object
-// into programs that compute on a GPU: nothing names it but a weak symbol.
+// Implements the device draws of gan/random_tensors.hpp and gan/augment/augmentation.hpp. Linked as
+// an object into GPU programs because only weak symbols name it.
 #include "gan/cuda/random_on_device.hpp"
 
 #include <c10/cuda/CUDAStream.h>
@@ -14,7 +14,7 @@
 namespace gangway::gan {
 namespace {
 
-// As LibTorch's own guards: a state of the thread that calls.
+// Belongs to the calling thread, as the state of LibTorch's guards.
 thread_local const cuda::StepPlace* t_place = nullptr;
 
 }  // namespace

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Where draws on a CUDA device take the seed and the step of a training step from. Compute thread.
+// Sets the source of seed and step for draws on a CUDA device. Compute thread.
 #pragma once
 
 #include "gan/cuda/step_place.hpp"
 
 namespace gangway::gan {
 
-/// While it lives, what this thread draws on a device for a pass of training (phase >= 0) takes its
-/// seed and step from `place`, device memory that outlives the draws: so that they can be captured.
-/// None is made within another.
+/// While it lives, this thread's device draws for training passes (phase >= 0) read seed and step
+/// from `place`, so that they can be captured. `place` is device memory that outlives the draws.
+/// Objects must not be nested.
 class DrawFromPlace {
  public:
   explicit DrawFromPlace(const cuda::StepPlace* place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of random keys that changes from step to step, in device memory: a captured graph of
-// draws replays with the keys of another step. Included by .cpp and .cu files.
+// The part of random keys that changes each step, in device memory: a captured graph replays its
+// draws with the keys of another step. Included by .cpp and .cu files.
 #pragma once
 
 #include "gan/random.hpp"
@@ -12,7 +12,7 @@ struct StepPlace {
   std::int64_t step = 0;
 };
 
-/// `key`, with the seed and the step that lie at `place`; as it is where that is null.
+/// Returns `key` with the seed and step at `place`; unchanged if `place` is null.
 [[nodiscard]] GANGWAY_HOST_DEVICE inline RandomKey placed(RandomKey key, const StepPlace* place) {
   if (place != nullptr) {
     key.seed = place->seed;

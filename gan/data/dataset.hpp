@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A set of images that can be read by index, in any order, by several threads. No LibTorch.
+// Interface of data sets: examples are read by index, in any order, by several threads. No
+// LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ struct ExampleShape {
 
 /// How micro-batches of a data set are read.
 enum class Reads {
-  kExamples,  ///< each example by itself, by `read`
-  kPictures,  ///< whole, by `read_pictures`
-  kNamed,     ///< whole, by `read_named`: they are no pictures
+  kExamples,  ///< one example a call of `read`
+  kPictures,  ///< a whole micro-batch a call of `read_pictures`
+  kNamed,     ///< a whole micro-batch a call of `read_named`; no pictures
 };
 
 class Dataset {
@@ -36,35 +37,35 @@ class Dataset {
   /// Number of examples; at least 1.
   [[nodiscard]] virtual std::int64_t size() const = 0;
   [[nodiscard]] virtual ExampleShape shape() const = 0;
-  /// Number of distinct labels, or 0 where the source has none.
+  /// Returns the number of distinct labels, or 0 if there are none.
   [[nodiscard]] virtual int num_classes() const = 0;
   /// Writes example `index` into `out` (shape().elements() values in [-1, 1]; toy points unscaled)
-  /// and returns its label (0 without labels). Thread-safe. @throws ConfigError naming the file
-  /// that cannot be read.
+  /// and returns its label (0 without labels). Thread-safe.
+  /// @throws ConfigError naming the unreadable file
   [[nodiscard]] virtual int read(std::int64_t index, std::span<float> out) const = 0;
   [[nodiscard]] virtual Reads reads() const { return Reads::kExamples; }
-  /// Examples that have random numbers of their own, side by side, with their labels, as `read`.
+  /// Reads examples that use seeds of their own into adjacent memory, with labels, as `read`.
   /// Thread-safe. @pre reads() is kPictures
   virtual void read_pictures(std::span<const SeededExample> /*examples*/,
                              std::span<float> /*images*/,
                              std::span<std::int64_t> /*labels*/) const {}
-  /// The same of tensors of any kind. @pre reads() is not kExamples
+  /// Reads named tensors of any kind. @pre reads() is not kExamples
   virtual void read_named(std::span<const SeededExample> /*examples*/, NamedBatch& /*out*/) const {}
-  /// Tells that example `index` is about to be read: its bytes may be brought from the disk
-  /// meanwhile. Does not wait for them, and complains of nothing. Thread-safe.
+  /// Announces a read of example `index`, so that the kernel can fetch its bytes from the disk.
+  /// Does not wait and reports no error. Thread-safe.
   virtual void expect(std::int64_t /*index*/) const {}
-  /// The label of example `index`, which read() returns. Thread-safe; where there are none to look
-  /// up it reads the example.
+  /// Returns the label of example `index`, as read() does. By default it reads the example.
+  /// Thread-safe.
   [[nodiscard]] virtual int label(std::int64_t index) const {
     std::vector<float> values(shape().elements());
     return read(index, values);
   }
-  /// What pictures took of all reads up to now; nothing where there are none to decode.
+  /// Returns the times of decoding so far; zeros if nothing is decoded.
   [[nodiscard]] virtual DecodeTimes decode_times() const { return {}; }
-  /// Identifies the content, of each file: 32 hexadecimal digits, kept in each checkpoint.
+  /// Returns the identity of all files' contents: 32 hexadecimal digits, stored in each checkpoint.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
-  /// The same as it was made until December 2026, of names, sizes and some files' beginnings: what
-  /// older checkpoints have.
+  /// Returns the identity in the format until December 2026 (names, sizes, beginnings of some
+  /// files), for older checkpoints.
   [[nodiscard]] virtual std::string earlier_fingerprint() const { return fingerprint(); }
 };
 

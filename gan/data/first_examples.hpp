@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A part of a data set, for training on less than there is (data.limit). Used where data sets are
-// opened; any thread.
+// Restricts a data set to its first examples (data.limit). Used where data sets are opened. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gangway::data {
 
-/// The first examples of another set, in its order. Labels are counted as there.
+/// The first examples of another set, in its order. The number of labels is that of the whole set.
 class FirstExamples : public Dataset {
  public:
   /// @pre 1 <= count <= all->size()
@@ -39,9 +39,9 @@ class FirstExamples : public Dataset {
   std::int64_t count_;
 };
 
-/// The first `limit` of `all`, or all where it is 0.
-/// @param name  of the set in a complaint: "fashion-mnist"
-/// @throws ConfigError where there are fewer
+/// Returns the first `limit` examples of `all`, or all of them if `limit` is 0.
+/// @param name  of the set in messages, e.g. "fashion-mnist"
+/// @throws ConfigError if there are fewer
 [[nodiscard]] std::unique_ptr<Dataset> limited(std::unique_ptr<Dataset> all, std::int64_t limit,
                                                const std::string& name);
 

@@ -20,12 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kLargestSide = 16384;
-/// Part of the fingerprint where images are resampled: raised when the same files come to mean
-/// other pixels. 2: bicubic.
+/// Part of the fingerprint of resampled sets; raised when equal files yield other pixels. 2:
+/// bicubic.
 constexpr std::int64_t kResampling = 2;
 
-/// Replaces the last occurrence, so that folders of the same name are left alone by callers that
-/// pass a file name.
+/// Replaces the last occurrence only, so that a folder of the same name stays unchanged.
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.rfind(from);
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
@@ -82,7 +81,7 @@ std::optional<fs::path> find_labels(const fs::path& images) {
   return labels == name ? std::nullopt : plain_or_compressed(images.parent_path() / labels);
 }
 
-/// The side of the square with a black border that the images get first, or 0 if they get none.
+/// Returns the side of the square with a black border, or 0 without a border.
 int bordered_side(const IdxArray& images, int resolution) {
   const std::int64_t side = images.sizes[1];
   const auto bordered = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(side)));

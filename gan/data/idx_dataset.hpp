@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Images in IDX files, held in memory as bytes: Fashion-MNIST and any folder in MNIST's manner.
+// Images in IDX files, held in memory as bytes: Fashion-MNIST and folders in the layout of MNIST.
 // Used by open_dataset.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace gangway::data {
 
-/// An image smaller than the model's resolution gets a black border up to the next power of two (28
-/// -> 32); if that is still not the resolution, it is resampled (32 -> 64). A larger or oblong one
-/// is cropped and resampled.
+/// Smaller images get a black border up to the next power of two (28 -> 32). Images of another size
+/// than the model's resolution are then resampled (32 -> 64); larger or oblong ones are cropped
+/// first.
 class IdxDataset : public Dataset {
  public:
-  /// @param labels one an image, or nothing.
+  /// @param labels  one for each image, or nothing
   IdxDataset(IdxArray images, std::optional<IdxArray> labels, const ModelSpec& model);
 
   [[nodiscard]] std::int64_t size() const override { return images_.sizes[0]; }
@@ -35,22 +35,22 @@ class IdxDataset : public Dataset {
   IdxArray images_;
   std::optional<IdxArray> labels_;
   ExampleShape shape_;
-  int bordered_side_;  ///< with the black border; 0 without
+  int bordered_side_;  ///< side with the black border; 0: no border
   int num_classes_ = 0;
   std::string fingerprint_;
 };
 
-/// Reads `train-images-idx3-ubyte[.gz]` of a folder, or the only file of it that is named
-/// *idx3-ubyte[.gz], or the file itself; and the labels beside it (`images` and `idx3` replaced by
-/// `labels` and `idx1`), if they exist.
-/// @throws ConfigError naming the file.
+/// Reads the file itself, or from a folder `train-images-idx3-ubyte[.gz]` or its only file
+/// *idx3-ubyte[.gz]. Reads the labels beside it if they exist (`images` and `idx3` replaced by
+/// `labels` and `idx1`).
+/// @throws ConfigError naming the file
 [[nodiscard]] std::unique_ptr<Dataset> open_idx(const std::filesystem::path& location,
                                                 const ModelSpec& model);
 
-/// Where Debian's package dataset-fashion-mnist puts its files.
+/// Folder of Debian's package dataset-fashion-mnist.
 inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
-/// open_idx on the package's folder. @throws ConfigError that names the package if it is not there.
+/// Calls open_idx on the package's folder. @throws ConfigError naming the package if it is missing
 [[nodiscard]] std::unique_ptr<Dataset> open_fashion_mnist(const std::filesystem::path& folder,
                                                           const ModelSpec& model);
 

@@ -15,10 +15,10 @@
 namespace gangway::data {
 namespace {
 
-/// Files whose first bytes went into the fingerprint until December 2026, evenly spread.
+/// Number of files, evenly spread, whose first bytes were in the fingerprint until December 2026.
 constexpr std::size_t kFilesInFingerprint = 64;
 constexpr std::size_t kBytesInFingerprint = 4096;
-/// Part of the fingerprint: raised when the same files come to mean other pixels. 2: bicubic.
+/// Part of the fingerprint; raised when equal files yield other pixels. 2: bicubic.
 constexpr std::int64_t kReading = 2;
 
 }  // namespace
@@ -45,7 +45,7 @@ ImageDataset::ImageDataset(std::unique_ptr<ImageArchive> archive, const std::str
   std::vector<float> first(shape_.elements());
   (void)read(
       0,
-      first);  // a folder of other files under the right names is noticed before anything starts
+      first);  // fails before the training starts if files under the right names are no pictures
 }
 
 std::string ImageDataset::fingerprint() const {

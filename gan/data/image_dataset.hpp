@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Images of any size in a folder, a ZIP or tars, decoded each time they are read: memory
-// holds only their names. Used by open_dataset.
+// Images of any size in a folder, a ZIP or tars. They are decoded at each read; memory holds only
+// their names. Used by open_dataset.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,11 @@
 
 namespace gangway::data {
 
-/// Labels are those of gan/data/image_labels.hpp. Images of any
-/// size are cropped to their central square and resampled, so sizes may be mixed. docs/pictures.md
-/// is for users.
+/// Takes labels from gan/data/image_labels.hpp. Crops images to their central square and resamples
+/// them, so sizes may differ (docs/pictures.md).
 class ImageDataset : public Dataset {
  public:
-  /// @throws ConfigError: no image, an empty file, labels that cannot be told.
+  /// @throws ConfigError: no image, an empty file, ambiguous labels
   ImageDataset(std::unique_ptr<ImageArchive> archive, const std::string& location,
                const ModelSpec& model);
 
@@ -42,7 +41,7 @@ class ImageDataset : public Dataset {
  private:
   std::unique_ptr<ImageArchive> archive_;
   ExampleShape shape_;
-  std::vector<int> labels_;  ///< one an entry; empty without labels
+  std::vector<int> labels_;  ///< one for each entry; empty without labels
   int num_classes_ = 0;
   mutable DecodeLedger ledger_;
 };

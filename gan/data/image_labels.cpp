@@ -38,7 +38,7 @@ ImageLabels labels_by_list(const ImageArchive& archive, const LabelFile& file) {
   return labels;
 }
 
-/// Of archives whose entries have labels.
+/// Returns the labels of archives whose entries have labels.
 ImageLabels labels_by_entries(const ImageArchive& archive) {
   ImageLabels labels;
   for (const ArchiveEntry& entry : archive.entries()) {
@@ -56,7 +56,7 @@ ImageLabels labels_by_folders(const ImageArchive& archive, const std::string& lo
   std::sort(folders.begin(), folders.end());
   folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
   if (folders.size() <= 1) {
-    return {};  // no sub-folder: a single one would have been taken off as shared
+    return {};  // no sub-folder: a single one is the shared prefix
   }
   if (folders.front().empty()) {
     throw ConfigError(

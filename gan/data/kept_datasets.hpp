@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Data sets whose pictures are decoded and resized already, from a cache or a pack. Used where data
-// sets are opened.
+// Opens data sets of decoded and resized pictures: a cache or a pack. Used where data sets are
+// opened.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,13 @@
 
 namespace gangway::data {
 
-/// `all` behind the job's cache, if it has one, and if `check` says where it may lie; what people
-/// should know of it goes to check->notes.
+/// Puts the job's cache in front of `all`, if the job has one and `check` has a folder for it. Adds
+/// messages for users to check->notes.
 [[nodiscard]] std::unique_ptr<Dataset> cached(std::unique_ptr<Dataset> all, const DataSpec& spec,
                                               ContentsCheck* check);
 
-/// The pictures of a pack (gan/data/kept/pack_files.hpp).
-/// @throws ConfigError naming the file: missing, changed, cut, of another resolution
+/// Opens the pictures of a pack (gan/data/kept/pack_files.hpp).
+/// @throws ConfigError naming a file that is missing, changed, cut or of another resolution
 [[nodiscard]] std::unique_ptr<Dataset> open_pack(const std::filesystem::path& folder,
                                                  const ModelSpec& model);
 

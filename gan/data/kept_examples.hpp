@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which examples a device has in its memory, as bytes. Told by the compute thread, asked by the
-// loader's threads: of a batch that is all there, nothing is read.
+// Records the examples in a device's memory, as bytes. The compute thread writes it and the
+// loader's threads read it: they skip a batch that is entirely on the device.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace gangway::data {
 
 class KeptExamples {
  public:
-  /// @param places  of examples, each as it is and, where half of them are mirrored, mirrored, too
+  /// @param places  number of examples; twice as many if examples may be mirrored
   explicit KeptExamples(std::size_t places) : is_kept_(places) {}
 
   void keep(std::span<const std::int64_t> places) {

@@ -30,7 +30,7 @@ void mirror_rows(std::span<float> image, int width) {
   }
 }
 
-/// What divides by zero or misreads a file must not look like a training that diverges.
+/// Rejects NaN and infinity, so that a bad file does not look like a diverging training.
 /// @throws ConfigError
 void require_finite(std::span<const float> example, std::int64_t index) {
   if (!std::ranges::all_of(example, [](float value) { return std::isfinite(value); })) {
@@ -40,7 +40,7 @@ void require_finite(std::span<const float> example, std::int64_t index) {
   }
 }
 
-/// Where a device keeps the examples of `request`, if it does.
+/// Computes the examples' places in KeptExamples; none if no device keeps examples.
 void find_places(const SampleOrder& order, const LoaderOptions& options,
                  const BatchRequest& request, std::vector<std::int64_t>& places) {
   const bool mirrors = options.mirror == Mirror::kKeyed;
@@ -89,7 +89,7 @@ void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOp
     dataset.read_pictures(seeded_examples(order, request), batch.images, batch.labels);
   }
   std::vector<float> scratch;
-  // The first is read at once; the disk is at work on the others while it is decoded.
+  // The first example is read now; the disk fetches the others during its decoding.
   for (std::size_t i = 1; i < count; ++i) {
     dataset.expect(order.dataset_index(request.first_sample + static_cast<std::int64_t>(i)));
   }
@@ -254,7 +254,7 @@ std::optional<Batch> Loader::try_next() {
 
 void Loader::recycle(Batch&& batch) {
   const MutexLock lock(mutex_);
-  spare_.push_back(std::move(batch));  // no more than were under way at once
+  spare_.push_back(std::move(batch));  // at most as many as were in use at once
 }
 
 }  // namespace gangway::data

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads the micro-batches of a worker ahead of the training, in threads of its own.
+// Reads a worker's micro-batches ahead of the training, in threads of its own.
 //
-// Made by the worker's training loop, one a lease layout; `next` and `recycle` are called from the
-// compute thread. What a batch holds depends on its request alone: not on the number of threads,
-// the prefetch depth or the worker.
+// Created by the worker's training loop, once a lease layout; the compute thread calls `next` and
+// `recycle`. A batch depends on its request only, not on the number of threads, the prefetch depth
+// or the worker.
 #pragma once
 
 #include <chrono>
@@ -41,11 +41,11 @@ struct BatchRequest {
 struct Batch {
   BatchRequest request;
   std::vector<float> images;         ///< [count, channels, height, width], values in [-1, 1]
-  std::vector<std::int64_t> labels;  ///< [count]; zeros where the source has none
-  std::vector<std::int64_t> places;  ///< [count], of KeptExamples; empty: none are kept
-  bool is_kept = false;              ///< a device has all of it: nothing was read
-  PackedBatch packed;                ///< both, for a device; empty unless the loader packs
-  NamedBatch named;                  ///< instead of both, where the data are no pictures
+  std::vector<std::int64_t> labels;  ///< [count]; zeros if there are no labels
+  std::vector<std::int64_t> places;  ///< [count], in KeptExamples; empty: none are kept
+  bool is_kept = false;              ///< whole batch is on a device; nothing was read
+  PackedBatch packed;                ///< images and labels for a device; empty unless packing
+  NamedBatch named;                  ///< replaces images and labels for other data
 };
 
 enum class Mirror {
@@ -53,26 +53,24 @@ enum class Mirror {
   kKeyed
 };  ///< kKeyed: half of the images flipped left to right, by (seed, global cursor)
 
-/// The coming requests in order, or nothing when there are no more. Called by the loader's threads,
-/// one at a time.
+/// Returns the next request, or nothing at the end. Called by the loader's threads, one at a time.
 using RequestSource = std::function<std::optional<BatchRequest>()>;
 
 struct LoaderOptions {
   Mirror mirror = Mirror::kOff;
-  AugmentSpec augment = {};  ///< keyed as mirror; behind it
-  int pictures = 1;          ///< that an example is made of: 2 where there are two sides
+  AugmentSpec augment = {};  ///< keyed as mirror; applied after it
+  int pictures = 1;          ///< pictures of an example: 2 with two sides
   int prefetch = 4;          ///< micro-batches ready or in work, beyond the one handed out
   int threads = 1;
-  std::chrono::milliseconds deadline{60'000};  ///< of one `next`
-  BlockAllocator pack_into = {};  ///< where batches are packed for a device; null: they are not
-  const KeptExamples* kept = nullptr;  ///< what need not be read again; null: all is read
-  LoaderLedger* ledger = nullptr;      ///< gets the times of reading; null: they are not measured
+  std::chrono::milliseconds deadline{60'000};  ///< for one call of `next`
+  BlockAllocator pack_into = {};               ///< memory for packing; null: no packing
+  const KeptExamples* kept = nullptr;          ///< examples on a device; null: none
+  LoaderLedger* ledger = nullptr;              ///< receives the times; null: none are measured
 };
 
-/// Fills `batch` for `request` on the calling thread: what the loader's threads do, for use without
-/// a loader (reals.png, evaluation). Reuses the batch's memory. @throws ConfigError of
-/// Dataset::read.
-/// @param options  what is done to pictures; the rest is the loader's
+/// Fills `batch` for `request` on the calling thread, for use without a loader (reals.png,
+/// evaluation). Reuses the batch's memory. @throws ConfigError from Dataset::read
+/// @param options  uses only the options that change pictures
 void read_batch(const Dataset& dataset, const SampleOrder& order, const LoaderOptions& options,
                 const BatchRequest& request, Batch& batch);
 
@@ -86,15 +84,15 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  /// The batch of the next request in order; waits for it.
-  /// @throws what reading it threw (ConfigError), EnvironmentError past the deadline,
-  /// InvariantError after the last.
+  /// Waits for the batch of the next request and returns it.
+  /// @throws the reader's ConfigError; EnvironmentError past the deadline; InvariantError after the
+  /// end
   [[nodiscard]] Batch next();
-  /// The same where it is there already, and nothing else: what reading it threw is left to `next`.
+  /// Returns the next batch if it is ready; never throws the reader's errors, `next` does.
   [[nodiscard]] std::optional<Batch> try_next();
-  /// Gives a batch's memory back, so that the steady state allocates nothing.
+  /// Takes a batch's memory for reuse, so that the steady state allocates nothing.
   void recycle(Batch&& batch);
-  /// What its threads have done up to now. Any thread, no lock.
+  /// Returns the times of its threads so far. Any thread, no lock.
   [[nodiscard]] LoaderTimes times() const;
 
  private:
@@ -105,11 +103,11 @@ class Loader {
   };
 
   void read_ahead(const std::stop_token& stop);
-  /// The next slot to be filled, its request taken; null when stopped or at the end.
+  /// Takes the next request and returns its slot; null when stopped or at the end.
   Slot* claim(const std::stop_token& stop);
 
   const Dataset& dataset_;
-  const DecodeTimes decoded_before_;  ///< by the data set, for others
+  const DecodeTimes decoded_before_;  ///< times of the data set before this loader
   const SampleOrder order_;
   const LoaderOptions options_;
   LoaderLedger ledger_;
@@ -117,14 +115,14 @@ class Loader {
   Mutex mutex_;
   std::condition_variable_any changed_;
   RequestSource requests_ GANGWAY_GUARDED_BY(mutex_);
-  /// In request order; the front is handed out next. A slot's batch is its reader's until it is
-  /// ready.
+  /// Slots in request order; next() takes the front. Until a slot is ready, its batch belongs to
+  /// the thread that reads it.
   std::deque<std::unique_ptr<Slot>> slots_ GANGWAY_GUARDED_BY(mutex_);
   std::vector<Batch> spare_ GANGWAY_GUARDED_BY(mutex_);
   std::exception_ptr source_failure_ GANGWAY_GUARDED_BY(mutex_);  ///< what requests_ threw
   bool at_end_ GANGWAY_GUARDED_BY(mutex_) = false;
 
-  std::vector<std::jthread> threads_;  ///< last: joined before what they use goes away
+  std::vector<std::jthread> threads_;  ///< last member: joined before the others are destroyed
 };
 
 }  // namespace gangway::data

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPictures = "images:";
 
-/// What follows `prefix`, if the text begins with it.
+/// Returns the text after `prefix`, if the text starts with it.
 std::optional<std::string> after(std::string_view text, std::string_view prefix) {
   return text.starts_with(prefix) ? std::optional<std::string>(text.substr(prefix.size()))
                                   : std::nullopt;
@@ -79,7 +79,7 @@ void require_fitting(const Dataset& dataset, const DataSpec& spec, const ModelSp
         wants_points ? "use toy:ring8 or toy:grid25, or another family"
                      : "use family " + family_names(" or ", &ModelFamily::makes_points)));
   }
-  // Those of two sides are opened with the model's channels.
+  // Sets of two sides are opened with the model's channels.
   if (model.family->makes_images() && !spec.has_two_sides() &&
       dataset.shape().channels != model.channels) {
     throw ConfigError(fmt::format(
@@ -107,7 +107,7 @@ std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& mod
   }
   std::unique_ptr<Dataset> dataset = open_source(spec, model, seed, check);
   require_fitting(*dataset, spec, model);
-  // Those of two sides are limited and cached where they are opened, side by side.
+  // Sets of two sides are limited and cached side by side, where they are opened.
   if (spec.has_two_sides()) {
     return dataset;
   }

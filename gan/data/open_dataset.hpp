@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which data set a job names.
+// Opens the data set that a job names.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,14 @@
 
 namespace gangway::data {
 
-/// Opens `spec.source`, resized or padded to what the model wants (model.resolution,
-/// model.channels).
-/// @param check  of the contents of files that are read during training; null: none
-/// @throws ConfigError: one line that names the file, what is wrong and what to do.
+/// Opens `spec.source`; resizes or pads it to the model's resolution and channels.
+/// @param check  compares contents of files read during training; null: no comparison
+/// @throws ConfigError: one line naming the file, the problem and the remedy
 [[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataSpec& spec, const ModelSpec& model,
                                                     std::uint64_t seed,
                                                     ContentsCheck* check = nullptr);
 
-/// Examples that are the user's Python (docs/python.md). @pre spec.module.is_python()
+/// Opens examples of the user's Python (docs/python.md). @pre spec.module.is_python()
 /// @throws ConfigError, EnvironmentError
 [[nodiscard]] std::unique_ptr<Dataset> open_python_data(const DataSpec& spec,
                                                         const ModelSpec& model, std::uint64_t seed,

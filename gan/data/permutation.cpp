@@ -43,7 +43,7 @@ std::uint64_t KeyedPermutation::encrypt(std::uint64_t value) const {
 
 std::int64_t KeyedPermutation::operator()(std::int64_t i) const {
   auto value = static_cast<std::uint64_t>(i);
-  do {  // follow the cycle until it is back inside [0, size): a bijection of the inside
+  do {  // cycle walking: a bijection of [0, size)
     value = encrypt(value);
   } while (value >= size_);
   return static_cast<std::int64_t>(value);

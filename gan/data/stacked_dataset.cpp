@@ -9,7 +9,7 @@
 namespace gangway::data {
 namespace {
 
-/// Raised when the same index comes to mean other images.
+/// Raised when an index yields other images.
 constexpr std::int64_t kStacking = 1;
 
 }  // namespace

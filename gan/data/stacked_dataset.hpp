@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures of three channels that show three things at once, for counting modes: the source
-// stacked:fashion-mnist. Used by open_dataset and by `gangway evaluate`; any thread.
+// Pictures of three independent channels, for counting modes: the source stacked:fashion-mnist.
+// Used by open_dataset and by `gangway evaluate`. Any thread.
 #pragma once
 
 #include <array>
@@ -13,16 +13,15 @@ namespace gangway::data {
 
 inline constexpr int kStackedChannels = 3;
 
-/// Each channel is an image of its own, drawn by the picture's index alone, whatever the job's
-/// seed: the set is as fixed as one of files (Metz et al., 2017, section 3.3.1, with digits). Its
-/// label tells all three: with ten classes, 100 * the first channel's + 10 * the second's + the
-/// third's.
+/// Draws an image for each channel from the picture's index only, not from the job's seed. So the
+/// set is as fixed as files (Metz et al., 2017, section 3.3.1, with digits). With ten classes, the
+/// label is 100 * the first channel's + 10 * the second's + the third's.
 class StackedDataset : public Dataset {
  public:
-  /// As many as PacGAN trains on (Lin et al., 2018, section 4.2).
+  /// Number of pictures that PacGAN trains on (Lin et al., 2018, section 4.2).
   static constexpr std::int64_t kSize = 128'000;
 
-  /// @param images  of one channel
+  /// @param images  with one channel
   explicit StackedDataset(std::unique_ptr<Dataset> images);
 
   [[nodiscard]] std::int64_t size() const override { return kSize; }
@@ -33,7 +32,7 @@ class StackedDataset : public Dataset {
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
 
  private:
-  /// Numbers of the three that are shown.
+  /// Returns the indices of the three images shown.
   [[nodiscard]] std::array<std::int64_t, kStackedChannels> parts_of(std::int64_t index) const;
   std::unique_ptr<Dataset> images_;
   std::string fingerprint_;

@@ -18,20 +18,20 @@
 namespace gangway::data {
 namespace {
 
-/// What is kept of one image while the others are read.
+/// The survey's data of one image.
 struct Finding {
-  std::string problem;  // empty: it could be read
+  std::string problem;  // empty: it is readable
   int width = 0;
   int height = 0;
   bool is_gray = false;
-  std::pair<std::uint64_t, std::uint64_t> hash;  // of its pixels
+  std::pair<std::uint64_t, std::uint64_t> hash;  // of the pixels
   std::array<double, 3> sum{};
   std::array<double, 3> sum_of_squares{};
   std::optional<Pixels> sample;
 };
 
 std::pair<std::uint64_t, std::uint64_t> hash_of(const Pixels& image) {
-  // Equal pixels of other shapes are other images.
+  // Images of other shapes are different even with equal pixels.
   const auto shape = (static_cast<std::uint64_t>(image.width) << 32U) ^
                      (static_cast<std::uint64_t>(image.height) << 2U) ^
                      static_cast<std::uint64_t>(image.channels);
@@ -70,7 +70,7 @@ Finding look_at(const ImageArchive& archive, std::size_t index, int resolution, 
     }
   } catch (const ConfigError& error) {
     finding.problem = error.what();
-  } catch (const std::exception& error) {  // no memory for it, for instance
+  } catch (const std::exception& error) {  // e.g. out of memory
     finding.problem = fmt::format("{}: {}", archive.display_name(index), error.what());
   }
   return finding;
@@ -84,7 +84,7 @@ std::vector<std::vector<std::string>> equal_ones(const ImageArchive& archive,
       by_hash[findings[i].hash].push_back(i);
     }
   }
-  std::map<std::size_t, std::vector<std::string>> groups;  // in the order of their first
+  std::map<std::size_t, std::vector<std::string>> groups;  // ordered by first member
   for (const auto& [hash, members] : by_hash) {
     if (members.size() > 1) {
       for (const std::size_t member : members) {

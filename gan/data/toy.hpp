@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The two-dimensional mixtures on which mode coverage is counted: the sources toy:ring8 and
-// toy:grid25. Used by open_dataset and by `gangway evaluate`; any thread.
+// Two-dimensional mixtures for counting modes: the sources toy:ring8 and toy:grid25. Used by
+// open_dataset and by `gangway evaluate`. Any thread.
 #pragma once
 
 #include <array>
@@ -20,13 +20,12 @@ struct ToyMixture {
   float sigma = 0;  ///< standard deviation of each coordinate
 };
 
-/// `ring8`: 8 centres on a circle of radius 2, sigma 0.02, all divided by 1.414; `grid25`: 5 x 5
-/// centres 2 apart, sigma 0.05, all divided by 2.828 (the toy data of Gulrajani et al., 2017, in
-/// their published code). Else nothing.
+/// Returns `ring8`: 8 centres on a circle of radius 2, sigma 0.02, all divided by 1.414; or
+/// `grid25`: 5 x 5 centres 2 apart, sigma 0.05, all divided by 2.828 (toy data of Gulrajani et al.,
+/// 2017, in their published code). Returns nothing for other names.
 [[nodiscard]] std::optional<ToyMixture> toy_mixture(std::string_view name);
 
-/// Points of a mixture: point i is a pure function of (seed, i), its label the centre that it
-/// belongs to.
+/// Points of a mixture. Point i is a pure function of (seed, i); its label is its centre.
 class ToyDataset : public Dataset {
  public:
   /// Points in one data pass.

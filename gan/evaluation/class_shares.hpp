@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which kinds of clothes a set of pictures shows, as FD-LeNet's classifier sees them: a kind that a
-// generator has dropped has no share. Used by `gangway-model evaluate`. One thread at a time.
+// Counts the kinds of clothes in a set of pictures by FD-LeNet's classifier; a kind that a
+// generator dropped has share 0. Used by `gangway-model evaluate`. One thread at a time.
 #pragma once
 
 #include <array>
@@ -11,16 +11,16 @@ namespace gangway::gan {
 
 using ClassShares = std::array<double, LeNet::kClasses>;  ///< they add up to 1
 
-/// The labels of Fashion-MNIST, in their order (Xiao et al., 2017, table 2).
+/// Labels of Fashion-MNIST, in order (Xiao et al., 2017, table 2).
 inline constexpr std::array<const char*, LeNet::kClasses> kClothes = {
     "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
     "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
 
-/// Share of each class that is the likeliest for an example.
-/// @param features what LeNet::features returned, [N, LeNet::kFeatures]  @pre N > 0
+/// Returns each class's share of examples for which it is the likeliest.
+/// @param features  result of LeNet::features, [N, LeNet::kFeatures]  @pre N > 0
 [[nodiscard]] ClassShares class_shares(LeNet& lenet, const at::Tensor& features);
 
-/// Share of the examples whose likeliest class is the one that was asked for.
+/// Returns the share of examples whose likeliest class is the requested label.
 /// @param labels  int64 [N]
 [[nodiscard]] double right_class_share(LeNet& lenet, const at::Tensor& features,
                                        const at::Tensor& labels);

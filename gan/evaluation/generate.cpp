@@ -21,7 +21,7 @@ RandomKey with_draw(RandomKey key, RandomDraw draw) {
   return key;
 }
 
-/// Fills a row of the noise, and of continuous codes; no category yet.
+/// Draws a row of noise and continuous codes, without a category.
 void draw_noise(const at::Tensor& row, const ModelSpec& model, const RandomKey& key) {
   row.zero_();
   row.narrow(0, 0, model.latent)
@@ -153,7 +153,7 @@ ImageSource evaluation_samples(Network& generator, const ModelSpec& model, std::
       }
     }
     const at::Tensor examples = generate(generator, model, latents);
-    // As a picture shows them: some families have no tanh that bounds them.
+    // Clamps pictures because some families have no tanh.
     return model.family->makes_images() ? examples.clamp(-1.0, 1.0) : examples;
   };
 }

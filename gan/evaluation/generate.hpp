@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures from a generator in evaluation mode (running statistics of BatchNorm), with keyed noise.
-// Compute thread only.
+// Generates pictures in evaluation mode (running statistics of BatchNorm) from keyed noise. Compute
+// thread only.
 #pragma once
 
 #include <optional>
@@ -12,41 +12,41 @@
 
 namespace gangway::gan {
 
-/// What a generator is given, an example a row, on the CPU.
+/// Inputs of a generator, one row for each example, on the CPU.
 struct Latents {
-  at::Tensor noise;   ///< [N, ModelSpec::inputs()]: with the latent codes, if the model has some
+  at::Tensor noise;   ///< [N, ModelSpec::inputs()]: includes latent codes, if any
   at::Tensor labels;  ///< int64 [N]; ignored by a model without classes
 };
 
-/// Of one example a seed, as generate_for_seeds. @throws as that
+/// Returns the inputs of one example for each seed. @throws as generate_for_seeds
 [[nodiscard]] Latents latents_of_seeds(const ModelSpec& model, std::span<const std::uint64_t> seeds,
                                        std::optional<std::int64_t> label = std::nullopt);
-/// `frames` examples from the first to the last of two: their noise on the arc between them, where
-/// noise of a generator lies (White, 2016, section 2.1), all else in a straight line; the first
-/// one's label. @pre frames >= 2
+/// Returns `frames` examples from the first to the last of two. Noise moves on the arc between the
+/// two, where a generator's noise lies (White, 2016, section 2.1), all else linearly; the label is
+/// the first one's. @pre frames >= 2
 [[nodiscard]] Latents latents_between(const ModelSpec& model, const Latents& ends, int frames);
-/// [N, …]. In evaluation mode.
+/// Runs the generator in evaluation mode: [N, …].
 [[nodiscard]] at::Tensor generate(Network& generator, const ModelSpec& model,
                                   const Latents& latents);
 
-/// One example a seed, [seeds, …]: the noise of seed s depends on s alone, so it gives the same
-/// picture whatever else is drawn with it. Without `label` a conditional generator shows label s
-/// mod classes; where there are latent codes, the category is s mod categories.
-/// @throws ConfigError for a label that the model does not have.
+/// Generates one example for each seed, [seeds, …]. The noise depends on its seed s only, so other
+/// seeds do not change a picture. Without `label` a conditional generator shows label s mod
+/// classes; with latent codes, the category is s mod categories.
+/// @throws ConfigError for a label that the model does not have
 [[nodiscard]] at::Tensor generate_for_seeds(Network& generator, const ModelSpec& model,
                                             std::span<const std::uint64_t> seeds,
                                             std::optional<std::int64_t> label = std::nullopt);
 
-/// Of a model with latent codes, `side` times `side` examples, row by row: each row has one noise
-/// and one category, the row's number, along it the first continuous code goes from -1 to 1.
-/// Without such a code the columns differ by their noise.
+/// Generates a grid of `side` x `side` examples of a model with latent codes, row by row. Each row
+/// has one noise and, as category, its number; along it the first continuous code goes from -1 to
+/// 1. Without such a code the columns differ by their noise.
 [[nodiscard]] at::Tensor generate_code_grid(Network& generator, const ModelSpec& model, int side);
 
-/// The samples that evaluation looks at: noise and labels of sample i depend on (seed, i) alone,
-/// whatever the batches. Images are in [-1, 1]. `generator` outlives the source.
+/// Returns the samples for evaluation: noise and labels of sample i depend on (seed, i) only, not
+/// on batches. Images are in [-1, 1]. `generator` must outlive the source.
 [[nodiscard]] ImageSource evaluation_samples(Network& generator, const ModelSpec& model,
                                              std::uint64_t seed);
-/// The labels that the first `count` of them were asked for, int64 [count]. @pre model.classes > 0
+/// Returns the labels of the first `count` of them, int64 [count]. @pre model.classes > 0
 [[nodiscard]] at::Tensor evaluation_labels(const ModelSpec& model, std::uint64_t seed,
                                            std::int64_t count);
 

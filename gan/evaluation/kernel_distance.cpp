@@ -9,20 +9,20 @@
 namespace gangway::gan {
 namespace {
 
-/// Of all pairs of rows: [a, b].
+/// Returns the kernel of all pairs of rows: [a, b].
 at::Tensor cubic_kernel(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor base = a.matmul(b.t()) / static_cast<double>(a.size(1)) + 1.0;
   return base * base * base;
 }
 
-/// Mean of the kernel over the pairs of two different rows.
+/// Returns the kernel's mean over pairs of different rows.
 double mean_of_others(const at::Tensor& points) {
   const at::Tensor kernel = cubic_kernel(points, points);
   const auto count = static_cast<double>(points.size(0));
   return (kernel.sum() - kernel.trace()).item<double>() / (count * (count - 1.0));
 }
 
-/// `size` rows at the first places of the `part`-th permutation of all.
+/// Returns the first `size` rows in the `part`-th permutation.
 at::Tensor rows_of_part(const at::Tensor& points, const KernelSubsets& subsets, std::int64_t part) {
   const std::int64_t size = std::min(subsets.size, points.size(0));
   const data::KeyedPermutation order(subsets.seed, part, points.size(0));
@@ -47,7 +47,7 @@ KernelDistance kernel_distance(const at::Tensor& real, const at::Tensor& generat
   double sum = 0.0;
   double sum_of_squares = 0.0;
   for (std::int64_t i = 0; i < subsets.count; ++i) {
-    // Two permutations a pair: equal sets are not to be compared row by equal row.
+    // Uses two permutations a pair, so that equal sets are not compared row by equal row.
     const double value = squared_mmd(rows_of_part(real, subsets, 2 * i),
                                      rows_of_part(generated, subsets, 2 * i + 1));
     sum += value;

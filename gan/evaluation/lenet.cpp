@@ -20,7 +20,8 @@ class MaxPool final : public Block {
   }
 };
 
-/// Initial weights by LeCun et al. (1998, "Efficient BackProp"), eq. 16: variance 1 / fan-in.
+/// Returns a layer with initial weights of variance 1 / fan-in (LeCun et al., 1998, "Efficient
+/// BackProp", eq. 16).
 std::unique_ptr<Block> layer(LayerSpec spec) {
   const std::int64_t fan_in =
       spec.kind == LayerKind::kLinear ? spec.in : spec.in * spec.kernel * spec.kernel;

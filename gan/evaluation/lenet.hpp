@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The feature network of FD-LeNet: a small classifier of Fashion-MNIST after LeNet-5 (LeCun et al.,
+// The feature network of FD-LeNet: a small classifier of Fashion-MNIST like LeNet-5 (LeCun et al.,
 // 1998). Trained by `gangway-model train-features`, used by `gangway-model evaluate`. One thread at
 // a time.
 #pragma once
@@ -20,10 +20,10 @@ class LeNet {
 
   /// @param images [N, 1, 28, 28], float32, values in [-1, 1]  @return the ReLU features [N, 128]
   [[nodiscard]] at::Tensor features(const at::Tensor& images);
-  /// @param features what `features` returned  @return [N, 10]
+  /// @param features  result of `features`  @return [N, 10]
   [[nodiscard]] at::Tensor logits(const at::Tensor& features);
 
-  /// "features/0/weight", …: the names in the weights file.
+  /// Returns the parameters, named as in the weights file: "features/0/weight", …
   [[nodiscard]] std::vector<Network::NamedParameter> parameters() { return network_.parameters(); }
   void initialise(std::uint64_t seed) { network_.initialise(seed); }
 
@@ -31,12 +31,12 @@ class LeNet {
   Network network_;
 };
 
-/// Brings images of any job to what LeNet takes, in the same way for real and for generated ones:
-/// channels are averaged, k * 32 pixels become 32 by means over k x k, and of 32 pixels the border
-/// of 2 is cut off, which undoes the data set's padding.
+/// Converts images of any job, real or generated, to LeNet's input. Averages channels, and reduces
+/// k * 32 pixels to 32 by means over k x k. Cuts the border of 2 off 32 pixels, which undoes the
+/// data set's padding.
 /// @param images [N, C, S, S], S = 28 or a multiple of 32; contiguous or not  @return [N, 1, 28,
 /// 28], contiguous
-/// @throws ConfigError for another size.
+/// @throws ConfigError for another size
 [[nodiscard]] at::Tensor lenet_input(const at::Tensor& images);
 
 }  // namespace gangway::gan

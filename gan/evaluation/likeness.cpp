@@ -14,7 +14,8 @@ at::Tensor shades(const at::Tensor& pictures) {
   return (pictures.to(at::kDouble).clamp(-1.0, 1.0) + 1.0) * (kRange / 2.0);
 }
 
-/// Weighted means over windows, each channel alone: [N * C, 1, H, W] → [N * C, 1, H - 10, W - 10].
+/// Returns weighted means over windows, for each channel: [N * C, 1, H, W] → [N * C, 1, H - 10, W -
+/// 10].
 at::Tensor windowed(const at::Tensor& x) {
   const at::Tensor distance = at::arange(kWindow, x.options()) - static_cast<double>(kWindow / 2);
   at::Tensor line = (-distance.square() / (2.0 * kDeviation * kDeviation)).exp();

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t kRows = 500;  // at a time: 40 MB of distances to 10,000 points
 
-/// Squared distances of rows of `a` to all of `b`, [a, b], by |a|^2 + |b|^2 - 2 ab: one product of
-/// matrices. In double precision its rounding is some 1e-13 of the squares.
+/// Returns squared distances [a, b] of all rows, by |a|^2 + |b|^2 - 2 ab: one matrix product. In
+/// double precision it rounds by some 1e-13 of the squares.
 at::Tensor squared_distances(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor of_a = a.square().sum(1, /*keepdim=*/true);
   return (of_a + b.square().sum(1) - 2.0 * a.matmul(b.t())).clamp_min_(0.0);
@@ -24,7 +24,7 @@ at::Tensor neighbour_radii(const at::Tensor& features, std::int64_t k) {
   for (std::int64_t first = 0; first < count; first += kRows) {
     const std::int64_t size = std::min(kRows, count - first);
     const at::Tensor distances = squared_distances(points.slice(0, first, first + size), points);
-    distances.diagonal(first).zero_();  // the point itself, which is the nearest of k + 1
+    distances.diagonal(first).zero_();  // the point itself counts as the first of k + 1
     radii.slice(0, first, first + size).copy_(std::get<0>(distances.kthvalue(k + 1, 1)));
   }
   return radii;

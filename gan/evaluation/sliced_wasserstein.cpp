@@ -9,11 +9,11 @@ namespace gangway::gan {
 namespace {
 
 constexpr std::int64_t kDirections = 512;
-/// Of these at once: sorting them takes as much memory again.
+/// Directions processed at a time, because sorting doubles their memory.
 constexpr std::int64_t kDirectionsAtOnce = 64;
 constexpr std::int64_t kBatch = 256;  // pictures
 
-/// [C, 1, 5, 5]: the binomial (1 4 6 4 1), of each channel alone.
+/// Returns the binomial filter (1 4 6 4 1) for each channel: [C, 1, 5, 5].
 at::Tensor binomial(std::int64_t channels) {
   const at::Tensor row = at::tensor({1.0F, 4.0F, 6.0F, 4.0F, 1.0F}) / 16.0F;
   return at::outer(row, row).repeat({channels, 1, 1, 1});
@@ -42,7 +42,7 @@ at::Tensor patches_of(const at::Tensor& images, std::int64_t count, std::uint64_
   const std::int64_t side = images.size(2);
   std::vector<at::Tensor> corners;
   for (std::int64_t i = 0; i < images.size(0); ++i) {
-    // Large steps: generators of near seeds begin alike.
+    // Seeds are far apart because generators of near seeds begin alike.
     const auto own = static_cast<std::uint64_t>(first + i) * 0x9E3779B97F4A7C15U +
                      static_cast<std::uint64_t>(level) * 0xBF58476D1CE4E5B9U + seed;
     corners.push_back(at::randint(0, side - kPatchSide + 1, {count, 2},

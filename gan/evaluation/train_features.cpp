@@ -30,7 +30,7 @@ LabelledImages read_labelled(const data::Dataset& dataset, std::int64_t first, s
   return result;
 }
 
-/// Adam over all tensors of a network, each a slice of its own.
+/// Runs Adam over all tensors of a network, each as its own slice.
 class FeatureOptimizer {
  public:
   FeatureOptimizer(LeNet& lenet, double lr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the weights in share/fd-lenet-fashion-mnist.safetensors came about (docs/evaluation.md).
-// Compute thread only.
+// Trains the weights in share/fd-lenet-fashion-mnist.safetensors (docs/evaluation.md). Compute
+// thread only.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gangway::gan {
 
-/// The recipe; another value is another feature network, hence another score.
+/// Settings of the training. Other values give another feature network, hence other scores.
 struct FeatureRecipe {
   std::uint64_t seed = 0;
   int epochs = 1;
@@ -20,12 +20,12 @@ struct FeatureRecipe {
 };
 
 /// Minimises the cross-entropy over `train` (28 pixels, labels 0-9) in a keyed order.
-/// @param report called after every batch with images seen and its loss
-/// @pre one compute thread: with two the sums have other bits
+/// @param report  called after every batch with images seen and the loss
+/// @pre one compute thread: with two, sums have other bits
 void train_features(LeNet& lenet, const data::Dataset& train, const FeatureRecipe& recipe,
                     const std::function<void(std::int64_t, double)>& report);
 
-/// Share of `test` that is classified rightly, 0 to 1.
+/// Returns the share of `test` that is classified correctly, 0 to 1.
 [[nodiscard]] double accuracy(LeNet& lenet, const data::Dataset& test);
 
 }  // namespace gangway::gan

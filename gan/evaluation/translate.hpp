@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures that a network makes of pictures, in evaluation mode, and beside what they were made of.
-// Compute thread only.
+// Translates pictures in evaluation mode, and arranges results beside their sources. Compute thread
+// only.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gangway::gan {
 
-/// Both pictures of some examples of two sides, each [N, C, H, W].
+/// Both pictures of examples with two sides, each [N, C, H, W].
 struct SidePictures {
   at::Tensor first;
   at::Tensor second;
@@ -19,12 +19,12 @@ struct SidePictures {
 [[nodiscard]] SidePictures read_sides(const data::Dataset& dataset,
                                       std::span<const std::int64_t> examples);
 
-/// What `generator` makes of `pictures`, on the CPU.
+/// Returns `generator`'s translations of `pictures`, on the CPU.
 [[nodiscard]] at::Tensor translated(Network& generator, const at::Tensor& pictures);
 
-/// Rows of `columns` pictures: the first sides of so many examples, what `generator` makes of them
-/// (left out where it is null), and their second sides; then the same of the next examples.
-/// @param examples  as many as fill whole rows: a multiple of `columns`
+/// Returns rows of `columns` pictures: first sides, `generator`'s translations (omitted if it is
+/// null), and second sides; then the same for the next examples.
+/// @param examples  a multiple of `columns`, so that rows are full
 [[nodiscard]] at::Tensor rows_of_sides(Network* generator, const data::Dataset& dataset,
                                        std::span<const std::int64_t> examples, int columns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Adds up gradients. Any thread.
+// Adds up gradients on the CPU. Any thread. No LibTorch but its bfloat16 type.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gangway::gan {
 
-/// sum[i] += addend[i], in float32.
+/// Computes sum[i] += addend[i] in float32.
 void add_to(float* sum, const c10::BFloat16* addend, std::int64_t elements);
 
 }  // namespace gangway::gan

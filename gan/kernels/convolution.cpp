@@ -16,7 +16,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// A function keeps values of LibTorch's types only.
+/// Saves `places` as values of LibTorch's types, which is all that a Function can keep.
 void keep(AutogradContext& context, const ConvolutionPlaces& places) {
   context.saved_data["stride"] = places.stride;
   context.saved_data["padding"] = places.padding;
@@ -35,7 +35,7 @@ ConvolutionPlaces kept(AutogradContext& context) {
           .groups = context.saved_data["groups"].toInt()};
 }
 
-/// From gradients back to pictures of the size of `x`.
+/// Returns the places of the adjoint, which maps gradients to pictures of the size of `x`.
 ConvolutionPlaces adjoint(const ConvolutionPlaces& places, const at::Tensor& x,
                           const at::Tensor& gradient, const at::Tensor& weight) {
   ConvolutionPlaces back = places;
@@ -49,7 +49,7 @@ ConvolutionPlaces adjoint(const ConvolutionPlaces& places, const at::Tensor& x,
   return back;
 }
 
-/// Of input, weight and bias; undefined where not asked for. Below autograd.
+/// Returns gradients of input, weight and bias; undefined if not wanted. Runs below autograd.
 std::array<at::Tensor, 3> gradients_of(const at::Tensor& gradient, const at::Tensor& x,
                                        const at::Tensor& weight, const ConvolutionPlaces& places,
                                        std::array<bool, 3> wanted) {
@@ -62,7 +62,7 @@ std::array<at::Tensor, 3> gradients_of(const at::Tensor& gradient, const at::Ten
   return {of_x, of_weight, of_bias};
 }
 
-/// Of a convolution's weight, to be derived further.
+/// Gradient of a convolution's weight, which can be differentiated further.
 struct WeightGradient : torch::autograd::Function<WeightGradient> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& gradient,
                             const at::Tensor& x, const at::Tensor& weight,
@@ -135,7 +135,7 @@ std::vector<std::int64_t> vector_of(c10::SymIntArrayRef values) {
   return C10_AS_INTARRAYREF_SLOW(values).vec();
 }
 
-/// In place of LibTorch's own kernel: what its dispatcher calls.
+/// Replaces LibTorch's own kernel in the dispatcher.
 at::Tensor derived_well(const at::Tensor& x, const at::Tensor& weight,
                         const std::optional<at::Tensor>& bias, c10::SymIntArrayRef stride,
                         c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation,
@@ -150,7 +150,7 @@ at::Tensor derived_well(const at::Tensor& x, const at::Tensor& weight,
                     .groups = groups.expect_int()});
 }
 
-/// LibTorch warns that a kernel is replaced: it is meant to be.
+/// Silences LibTorch's warning about the replaced kernel.
 class Silent : public c10::WarningHandler {
   void process(const c10::Warning& /*warning*/) override {}
 };

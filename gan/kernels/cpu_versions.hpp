@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Loops over floats that are compiled once for each width of vectors; the CPU decides which runs.
-// Sixteen lanes whatever the width, no fused multiply-add (-ffp-contract=off), sums in one order:
-// all versions have the same bits. Any thread.
+// Compiles loops over floats once for each vector width; the CPU selects a version at run time.
+// Every version uses 16 lanes, no fused multiply-add (-ffp-contract=off) and one order of sums, so
+// all give the same bits. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include <c10/util/BFloat16.h>
 
-/// Before a function that is no template: what it inlines is compiled with it.
+/// Put before a function that is no template; functions inlined into it get the same versions.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define GANGWAY_CPU_VERSIONS \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -26,7 +26,7 @@ using Lanes = float __attribute__((vector_size(4 * kLanes)));
 using LaneBits = std::uint32_t __attribute__((vector_size(4 * kLanes)));
 using ShortLanes = std::uint16_t __attribute__((vector_size(2 * kLanes)));
 
-/// `count` elements from `from`, zeros behind them.
+/// Loads `count` elements; the other lanes become zero.
 GANGWAY_INLINE void load(const float* from, int count, Lanes& to) {
   if (count == kLanes) {
     std::memcpy(&to, from, sizeof to);
@@ -47,7 +47,7 @@ GANGWAY_INLINE void load(const c10::BFloat16* from, int count, Lanes& to) {
   std::memcpy(&to, &bits, sizeof to);
 }
 
-/// The first `count` lanes.
+/// Stores the first `count` lanes.
 GANGWAY_INLINE void store(const Lanes& from, int count, float* to) {
   if (count == kLanes) {
     std::memcpy(to, &from, sizeof from);
@@ -56,7 +56,7 @@ GANGWAY_INLINE void store(const Lanes& from, int count, float* to) {
   }
 }
 
-/// Rounded to nearest, ties to even; what is no number stays none.
+/// Stores them rounded to nearest, ties to even; NaN stays NaN.
 GANGWAY_INLINE void store(const Lanes& from, int count, c10::BFloat16* to) {
   constexpr std::uint32_t kQuiet = 0x7FC0'0000U;
   LaneBits bits;

@@ -13,13 +13,13 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// A weight of fewer elements stays in caches, and is no hurry.
+/// Smaller weights stay in caches, so they gain nothing.
 constexpr std::int64_t kLargeElements = std::int64_t{1} << 20;
-/// With more rows than that, MKL's products of both orders take as long.
+/// With more rows, MKL's products of both orders take equally long.
 constexpr std::int64_t kFewRows = 48;
 constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 16;
 
-/// Adds rows^T x to `sum`: without a tensor of its size between, where LibTorch can.
+/// Adds rows^T x to `sum`, without a temporary of that size if LibTorch can.
 void add_product(const at::Tensor& rows, const at::Tensor& x, at::Tensor& sum) {
   if (x.scalar_type() == at::kFloat) {
     sum.addmm_(rows.t(), x);
@@ -33,8 +33,7 @@ void add_product(const at::Tensor& rows, const at::Tensor& x, at::Tensor& sum) {
   });
 }
 
-/// That nothing is left to be added: autograd's accumulation, hooks included, takes it as a
-/// gradient of no elements.
+/// Returns a gradient without elements, which autograd accumulates (hooks included) without effect.
 at::Tensor nothing_like(const at::Tensor& weight) {
   return at::_sparse_coo_tensor_unsafe(at::empty({weight.dim(), 0}, at::kLong),
                                        at::empty({0}, weight.options()), weight.sizes(),

@@ -13,7 +13,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// A thread takes so many channels at least, all of a line of memory.
+/// Minimum channels of a thread: a whole cache line.
 constexpr std::int64_t kChannelsAtOnce = 64;
 
 bool is_last(const at::Tensor& x) {
@@ -26,7 +26,7 @@ FeatureShape shape_of(const at::Tensor& x) {
                     : FeatureShape{x.size(0), channels, x.size(2) * x.size(3)};
 }
 
-/// Calls body(channels) for all, shared out among the threads.
+/// Calls body(channels) for all channels, divided among the threads.
 template <typename Body>
 void for_all_channels(const FeatureShape& shape, const Body& body) {
   const std::int64_t parts = (shape.channels + kChannelsAtOnce - 1) / kChannelsAtOnce;

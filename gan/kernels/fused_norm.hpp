@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// BatchNorm of a micro-batch's own statistics, the activation behind it, and the statistics
-// themselves, in one function on CPUs: two looks at what comes in and one write, backward too,
-// where LibTorch's operators take twice as many. Compute thread.
+// BatchNorm with a micro-batch's own statistics, and the activation behind it, in one CPU function.
+// Forward and backward each read the input twice and write once; LibTorch's operators take twice as
+// many passes. Compute thread.
 #pragma once
 
 #include "gan/torch.hpp"
@@ -9,22 +9,22 @@
 namespace gangway::gan {
 
 struct NormedFeatures {
-  at::Tensor features;  ///< as `x`: type, shape, memory format
+  at::Tensor features;  ///< type, shape and memory format of `x`
   at::Tensor mean;      ///< [C], float32, without a graph
-  at::Tensor variance;  ///< the same, unbiased, as BatchNorm's running one is made of
+  at::Tensor variance;  ///< the same; unbiased, for BatchNorm's running variance
 };
 
-/// y = a((x - mean) / sqrt(variance + epsilon) * gain + shift), where a(z) is z above zero and
-/// z * slope below (1: no activation, 0: ReLU); Ioffe and Szegedy, 2015, algorithm 1. Its gradients
-/// have no derivatives of their own.
+/// Computes y = a((x - mean) / sqrt(variance + epsilon) * gain + shift) (Ioffe and Szegedy, 2015,
+/// algorithm 1). a(z) is z above zero and z * slope below (1: no activation, 0: ReLU). Has first
+/// derivatives only.
 /// @param x  [N, C] or [N, C, H, W], contiguous or channels last, float32 or bf16
 /// @param gain, shift  [C], float32
-/// @throws InvariantError from backward, where a second derivative is asked for
+/// @throws InvariantError from backward, if a second derivative is requested
 [[nodiscard]] NormedFeatures normed_and_activated(const at::Tensor& x, const at::Tensor& gain,
                                                   const at::Tensor& shift, double epsilon,
                                                   double slope);
 
-/// Whether these are what normed_and_activated() is for.
+/// Returns whether normed_and_activated() supports these tensors.
 [[nodiscard]] bool can_norm(const at::Tensor& x, const at::Tensor& gain);
 
 }  // namespace gangway::gan

@@ -10,7 +10,7 @@
 namespace gangway::gan {
 namespace {
 
-/// "LibTorch warns: old layout (Convolution.cpp:120)", in one line.
+/// Returns one line, e.g. "LibTorch warns: old layout (Convolution.cpp:120)".
 std::string line_of(const c10::Warning& warning) {
   std::string text = warning.msg();
   text.erase(text.find_last_not_of(" \n") + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What LibTorch warns of, told where a program's other lines go instead of to the terminal, and
-// once each. Made by the main() of a worker and of gangway-model.
+// Sends LibTorch's warnings to the program's log instead of the terminal, each one once. Created by
+// the main() of a worker and of gangway-model.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,22 @@
 
 namespace gangway::gan {
 
-/// LibTorch asks the handler of the thread that warns: each thread that computes has to begin with
-/// listen(). What autograd's own threads warn of comes to the thread that waits for them.
+/// LibTorch keeps one handler a thread, so each computing thread must first call listen(). Warnings
+/// of autograd's threads reach the thread that waits for them.
 class LibraryWarnings : public c10::WarningHandler {
  public:
   using Tell = std::function<void(const std::string& line)>;
 
-  /// @param tell  any thread; nothing: warnings are kept until tell_to()
+  /// @param tell  called on any thread; null: warnings are kept until tell_to()
   explicit LibraryWarnings(Tell tell = {}) : tell_(std::move(tell)) {}
   LibraryWarnings(const LibraryWarnings&) = delete;
   LibraryWarnings& operator=(const LibraryWarnings&) = delete;
-  /// Of the thread that made it. The others that listen have ended before.
+  /// Call on the thread that created it, after the other listening threads have ended.
   ~LibraryWarnings() override;
 
-  /// Warnings of the calling thread come here from now on.
+  /// Makes this the handler of the calling thread.
   void listen();
-  /// Receives all warnings from now on, and kept ones first. Any thread.
+  /// Sends all further warnings to `tell`, after those kept so far. Any thread.
   void tell_to(Tell tell);
 
   void process(const c10::Warning& warning) override;

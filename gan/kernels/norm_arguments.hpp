@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the loops of gan/kernels/norm_loops.hpp are given. Any thread.
+// Arguments of the loops of gan/kernels/norm_loops.hpp. Any thread. No LibTorch.
 #pragma once
 
 #include <cstdint>
 
 namespace gangway::gan {
 
-/// Features in memory: element (n, c, i) of `outer` x `channels` x `inner` ones. With channels last
-/// `inner` is 1 and `outer` counts pixels.
+/// Shape of features in memory: element (n, c, i) of `outer` x `channels` x `inner`. With channels
+/// last, `inner` is 1 and `outer` counts pixels.
 struct FeatureShape {
   std::int64_t outer = 0;
   std::int64_t channels = 0;
@@ -21,7 +21,7 @@ struct ChannelRange {
   std::int64_t end = 0;
 };
 
-/// By channel, all of them; what is not const is written.
+/// Arrays [channels] of all channels; the loops write the non-const arrays.
 struct NormForward {
   const float* gain;
   const float* shift;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What both ways through memory have in common: gan/kernels/norm_strips.hpp and norm_planes.hpp.
-// For gan/kernels/norm_loops.cpp alone.
+// Functions shared by gan/kernels/norm_strips.hpp and norm_planes.hpp. Included by
+// gan/kernels/norm_loops.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace gangway::gan::loops {
 
-/// Sums of floats are of so many rows at most; doubles take them up.
+/// Rows that a float32 sum covers at most; sums of doubles collect the float sums.
 constexpr std::int64_t kBlock = 64;
 
-/// What `with` is to have of a channel.
+/// Writes the statistics of one channel into `with`.
 GANGWAY_INLINE void keep(double count, double mean, double squares, const NormForward& with,
                          std::int64_t channel) {
   with.mean[channel] = static_cast<float>(mean);
@@ -24,7 +24,7 @@ GANGWAY_INLINE void keep(double count, double mean, double squares, const NormFo
   with.variance[channel] = static_cast<float>(squares / std::max(count - 1.0, 1.0));
 }
 
-// Vectors are handed over by reference: how they return depends on their width.
+// Vectors are passed by reference because the ABI of a return depends on their width.
 
 GANGWAY_INLINE void activate(Lanes& z, float slope) {
   z = z > 0.0F ? z : z * slope + 0.0F;  // no -0 of ReLU

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Norms of channels that lie one behind the other: `inner` elements of one at a time. For
-// gan/kernels/norm_loops.cpp alone.
+// Norms of channels that lie one behind the other, `inner` elements each. Included by
+// gan/kernels/norm_loops.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gangway::gan::loops {
 
-/// The sum of the lanes, in one order.
+/// Sums the lanes in a fixed order.
 GANGWAY_INLINE float total(const Lanes& lanes) {
   std::array<float, kLanes> sums;
   std::memcpy(sums.data(), &lanes, sizeof lanes);
@@ -25,7 +25,7 @@ GANGWAY_INLINE float total(const Lanes& lanes) {
   return sums[0];
 }
 
-/// Some of a channel's elements: as many of `outer` as make a block, or a part of one of them.
+/// Part of a channel: several entries of `outer`, or a part of one entry.
 struct PlaneBlock {
   std::int64_t outer_begin;
   std::int64_t outer_end;
@@ -48,7 +48,7 @@ GANGWAY_INLINE void for_each_block(const FeatureShape& shape, const Body& body) 
   }
 }
 
-/// Calls body(place, lanes) for the elements of a channel in `block`, a vector at a time.
+/// Calls body(place, lanes) for each vector of elements of a channel in `block`.
 template <typename Body>
 GANGWAY_INLINE void for_each_vector(const FeatureShape& shape, std::int64_t channel,
                                     const PlaneBlock& block, const Body& body) {
@@ -64,7 +64,7 @@ GANGWAY_INLINE PlaneBlock whole(const FeatureShape& shape) {
   return {0, shape.outer, 0, shape.inner};
 }
 
-/// `number` in the first `count` lanes: what is not there stays zero when it is taken away.
+/// Fills the first `count` lanes, so that the zeros of the others stay zero after subtraction.
 GANGWAY_INLINE void fill(float number, int count, Lanes& lanes) {
   std::array<float, kLanes> numbers{};
   for (int i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Norms of channels that lie side by side: a lane each. For gan/kernels/norm_loops.cpp alone.
+// Norms for channels last: one lane a channel. Included by gan/kernels/norm_loops.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace gangway::gan::loops {
 
-/// Of channels that lie side by side, at a time: their lines of memory follow one another.
+/// Vectors processed at a time, so that reads cover adjacent cache lines.
 constexpr int kWideVectors = 4;
 
-/// Of one channel a lane, where they lie side by side.
+/// Values of adjacent channels, one lane each.
 template <int kVectors>
 using Strip = std::array<Lanes, static_cast<std::size_t>(kVectors)>;
 template <int kVectors, typename Number>
@@ -33,7 +33,7 @@ GANGWAY_INLINE void to_strip(const PerLane<kVectors, float>& numbers, Strip<kVec
   std::memcpy(strip.data(), numbers.data(), sizeof numbers);
 }
 
-/// By lane: mean and sum of squared deviations of `count` elements; and how those of two parts join
+/// Mean and sum of squared deviations of `count` elements, for each lane. join() merges two parts
 /// (Chan, Golub and LeVeque, 1979, equation 2.1).
 template <int kVectors>
 struct Moments {
@@ -56,7 +56,7 @@ struct Moments {
   }
 };
 
-/// A number a channel, for the lanes of a strip.
+/// Loads one number a channel into the lanes of a strip.
 template <int kVectors>
 GANGWAY_INLINE void load_strip(const float* values, std::int64_t count, Strip<kVectors>& to) {
   for (int v = 0; v < kVectors; ++v) {
@@ -65,7 +65,7 @@ GANGWAY_INLINE void load_strip(const float* values, std::int64_t count, Strip<kV
   }
 }
 
-/// What an element becomes: x * scale + offset, and the activation. Backward asks for the same.
+/// The map x * scale + offset before the activation; forward and backward share it.
 template <int kVectors>
 struct Affine {
   Strip<kVectors> scale;
@@ -85,7 +85,7 @@ struct Affine {
   }
 };
 
-/// kVectors * kLanes channels from `first` on, or, where kVectors is 1, `count` of them.
+/// Processes kVectors * kLanes channels from `first`; only `count` of them if kVectors is 1.
 template <int kVectors, typename T>
 GANGWAY_INLINE void forward_strip(const FeatureShape& shape, std::int64_t first, std::int64_t count,
                                   const NormForward& with, const T* x, T* y) {
@@ -146,7 +146,7 @@ GANGWAY_INLINE void backward_strip(const FeatureShape& shape, std::int64_t first
                                 with.deviation_inverse + first, count);
   Strip<kVectors> center;
   load_strip<kVectors>(with.mean + first, count, center);
-  // Of the gradient behind the activation, and of its product with (x - mean).
+  // Sums of the gradient before the activation, and of its product with (x - mean).
   PerLane<kVectors, double> plain_sum{};
   PerLane<kVectors, double> centered_sum{};
   for (std::int64_t begin = 0; begin < shape.outer; begin += kBlock) {

@@ -9,8 +9,7 @@
 namespace gangway::gan {
 namespace {
 
-/// Where a row of a kernel lies in a row of a picture: pixels [begin, end) of the kernel are
-/// inside.
+/// The pixels [begin, end) of a kernel's row that lie inside the picture.
 struct Inside {
   std::int64_t begin;
   std::int64_t end;
@@ -21,8 +20,8 @@ Inside inside(std::int64_t first_pixel, std::int64_t kernel, std::int64_t pixels
   return {begin, std::clamp(pixels - first_pixel, begin, kernel)};
 }
 
-/// Calls `body` for each row of each place of the kernel over a picture of height x width pixels
-/// that lies in the picture at least in part. `row` counts rows of all patches.
+/// Calls `body` for each kernel row at each place that overlaps a picture of height x width pixels.
+/// `row` counts rows of all patches.
 template <typename Body>
 void for_each_row(const KernelPlaces& places, std::int64_t height, std::int64_t width,
                   const Body& body) {
@@ -89,7 +88,7 @@ at::Tensor sum_of_patches(const at::Tensor& patches, at::IntArrayRef shape,
   const std::int64_t row_elements = places.kernel * channels;
   const std::int64_t of_one =
       num_places(places, height) * num_places(places, width) * places.kernel * row_elements;
-  // at::zeros does not look at the memory format.
+  // at::zeros ignores the memory format.
   at::Tensor pictures =
       at::empty(shape, patches.options().memory_format(at::MemoryFormat::ChannelsLast)).zero_();
   const at::Tensor rows = patches.contiguous();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a convolution's kernel sees of pictures, as the rows of a matrix, and the opposite: pictures
-// as the sum of what lies in such rows. With a matrix product they make a convolution where
-// LibTorch has no fast one (gan/kernels/picture_maps.hpp). CPU alone, no graph. Compute thread.
+// Copies the pixels under a convolution's kernel into matrix rows, and sums such rows back into
+// pictures. With a matrix product they form a convolution where LibTorch has no fast one
+// (gan/kernels/picture_maps.hpp). CPU only, no graph. Compute thread.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace gangway::gan {
 
-/// Of a square kernel over pictures: pixels.
+/// Size, stride and padding of a square kernel, in pixels.
 struct KernelPlaces {
   std::int64_t kernel = 4;
   std::int64_t stride = 2;
   std::int64_t padding = 1;
 };
 
-/// How often the kernel lies over `pixels` in a row.
+/// Returns the number of kernel places along a side of `pixels`.
 [[nodiscard]] inline std::int64_t num_places(const KernelPlaces& places, std::int64_t pixels) {
   return (pixels + 2 * places.padding - places.kernel) / places.stride + 1;
 }
 
 /// @param pictures  [N, C, H, W], channels last, any type
-/// @return [N * rows * columns, kernel * kernel * C]: by picture and place; zeros outside
+/// @return [N * rows * columns, kernel * kernel * C]: one row a picture and place; zeros outside
 [[nodiscard]] at::Tensor patches_of(const at::Tensor& pictures, const KernelPlaces& places);
 
 /// @param patches  [N * rows * columns, kernel * kernel * C], float32
 /// @param shape    of the pictures, [N, C, H, W]
-/// @return the pictures, channels last: each pixel the sum of what the patches have for it
+/// @return pictures, channels last; each pixel sums its values over all patches
 [[nodiscard]] at::Tensor sum_of_patches(const at::Tensor& patches, at::IntArrayRef shape,
                                         const KernelPlaces& places);
 

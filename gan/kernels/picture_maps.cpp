@@ -13,24 +13,24 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Where the many side of a thin map has at least as many channels, and the few side at most as
-/// many, LibTorch's kernels work at a thirtieth of what a product of matrices does.
+/// Limits of thin maps: many channels on one side, few on the other. For these, LibTorch's kernels
+/// run at 1/30 of the speed of a matrix product.
 constexpr std::int64_t kManyChannels = 16;
 constexpr std::int64_t kFewChannels = 4;
-/// Where a kernel has at most so many places in a picture, LibTorch's weight gradients work at half
-/// the speed of a product of matrices in float32, at a fifth in bf16.
+/// Up to this many kernel places, LibTorch's weight gradients are slower than a matrix product: 1/2
+/// of its speed in float32, 1/5 in bf16.
 constexpr std::int64_t kFewPlaces = 16;
 
-/// [N * H * W, C], by picture and pixel.
+/// Returns [N * H * W, C], by picture and pixel.
 at::Tensor as_rows(const at::Tensor& x) { return x.permute({0, 2, 3, 1}).reshape({-1, x.size(1)}); }
 
-/// [wide, kernel * kernel * narrow] of a weight [wide, narrow, kernel, kernel], where the pictures
-/// of `wide` channels are the smaller ones: a convolution's, and a transposed one's.
+/// Returns [wide, kernel * kernel * narrow] of a weight [wide, narrow, kernel, kernel]. `wide` are
+/// the channels of the smaller pictures, in both directions.
 at::Tensor as_rows_of_patches(const at::Tensor& weight) {
   return weight.permute({0, 2, 3, 1}).reshape({weight.size(0), -1});
 }
 
-/// From small pictures to large ones.
+/// Maps small pictures to large ones (transposed convolution).
 at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArrayRef large,
                   const KernelPlaces& places) {
   const bool is_thin = weight.size(1) <= kFewChannels && weight.size(0) >= kManyChannels &&
@@ -43,7 +43,7 @@ at::Tensor spread(const at::Tensor& small, const at::Tensor& weight, at::IntArra
       large[2] - (small.size(2) - 1) * places.stride - places.kernel + 2 * places.padding);
 }
 
-/// Of the weight, in its shape.
+/// Returns the gradient of the weight, in its shape.
 at::Tensor weight_gradient(const at::Tensor& large, const at::Tensor& small,
                            const at::Tensor& weight, const KernelPlaces& places) {
   const bool is_product = small.size(2) * small.size(3) <= kFewPlaces &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The header for a user's own family of models: rows for job files, and blocks and losses of
-// their own (docs/python.md, examples/own-family/). Installed. The rows are
-// read in every program; the blocks are made where networks are, compute thread.
+// Header for a user's own family of models: rows for job files, blocks and losses (docs/python.md,
+// examples/own-family/). Installed. Every program reads the rows; blocks are made where networks
+// are built, on the compute thread.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ namespace gangway::gan {
 /// A kind of block.
 struct LibraryBlock {
   std::string_view kind;  ///< LibrarySpec::kind
-  /// A block whose ports, parameters and statistics are those of the spec.
+  /// Makes a block with the ports, parameters and statistics of the spec.
   std::unique_ptr<Block> (*make)(const LibrarySpec& spec) = nullptr;
 };
 
-/// For graphs of recipes (pipeline::Loss).
+/// A loss for graphs of recipes (pipeline::Loss).
 struct LibraryLoss {
   std::string_view name;
   LossFunction function = nullptr;
@@ -36,6 +36,6 @@ struct LibraryBlocks {
 
 }  // namespace gangway::gan
 
-/// The library defines it where it has blocks or losses, and gives the same object at every call.
+/// Defined by a library with blocks or losses; returns the same object at every call.
 extern "C" [[gnu::visibility("default")]] const gangway::gan::LibraryBlocks&
 gangway_library_blocks();

@@ -28,8 +28,8 @@ std::string kinds_of(const LibraryBlocks& library) {
   return kinds;
 }
 
-/// The first tensor that is not as the spec has it; empty: all are. What counts without LibTorch
-/// (memory, the layout of checkpoints) counts by the spec.
+/// Returns the first tensor that differs from the spec; empty if none. Memory and the layout of
+/// checkpoints, computed without LibTorch, rely on the spec.
 std::string first_difference(Block& block, const LibrarySpec& spec) {
   if (block.parameters().size() != spec.parameters.size() ||
       block.statistics().size() != spec.statistics.size()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A block that a user's library makes. Compute thread only.
+// Makes the blocks of a user's library. Compute thread only.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace gangway::gan {
 
-/// Loads the library's part with LibTorch, which stays until the process ends.
-/// @throws ConfigError of one line with the file: as SharedLibrary, or it has no such kind, or its
-/// block has other tensors than the spec
+/// Loads the library's LibTorch part, which stays loaded until the process ends.
+/// @throws ConfigError naming the file: as SharedLibrary, or no such kind, or other tensors than
+/// the spec
 [[nodiscard]] std::unique_ptr<Block> make_block(const LibrarySpec& spec);
 
 }  // namespace gangway::gan

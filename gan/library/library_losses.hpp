@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Losses that a user's library adds. Called where a worker begins, compute thread.
+// Finds losses of a user's library. Called when a worker begins, compute thread.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,9 @@
 
 namespace gangway::gan {
 
-/// The library's loss of that name, else loss_named.
-/// @pre settled. @throws ConfigError as SharedLibrary; InvariantError for a name that none has
+/// Returns the library's loss of that name, else loss_named.
+/// @pre the job is settled. @throws ConfigError as SharedLibrary; InvariantError for an unknown
+/// name
 [[nodiscard]] LossFunction loss_of(std::string_view name, const HashedFile& library);
 
 }  // namespace gangway::gan

@@ -7,7 +7,7 @@
 namespace gangway::gan {
 namespace {
 
-/// d(sum of <outputs, cotangents>) / d inputs and parameters; what does not depend stays undefined.
+/// Returns d(sum of <outputs, cotangents>) / d inputs and parameters; undefined if independent.
 torch::autograd::variable_list pulled_back(const std::vector<at::Tensor>& outputs,
                                            const std::vector<at::Tensor>& inputs,
                                            const std::vector<at::Tensor>& cotangents,
@@ -31,7 +31,7 @@ NamedTensors detached(const NamedTensors& tensors) {
   return result;
 }
 
-/// Makes leaves of those of `names` that are among `chosen`, in `current` too.
+/// Makes leaves of the tensors of `names` that are in `chosen`, also in `current`.
 void add_leaves(const std::vector<std::string>& names, const std::set<std::string>& chosen,
                 NamedTensors& current, std::vector<std::string>& leaf_names,
                 std::vector<at::Tensor>& leaves) {
@@ -44,14 +44,14 @@ void add_leaves(const std::vector<std::string>& names, const std::set<std::strin
   }
 }
 
-/// What is there under `name`, which then is not any more; undefined where nothing was.
+/// Removes and returns the tensor `name`; undefined if there is none.
 at::Tensor taken_out_of(std::map<std::string, at::Tensor>& tensors, const std::string& name) {
   const auto found = tensors.find(name);
   return found == tensors.end() ? at::Tensor() : std::move(tensors.extract(found).mapped());
 }
 
-/// Adds to `.grad` in place, as autograd's own accumulation does: the gradient lives in an arena.
-/// @param gradients  of parameters, their last
+/// Adds to `.grad` in place, as autograd does, because the gradient lives in an arena.
+/// @param gradients  those of the parameters are last
 void add_to_gradients(const std::vector<at::Tensor>& parameters,
                       const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
@@ -109,9 +109,9 @@ std::vector<at::Tensor> BlockSweeps::trained(std::size_t block) const {
 
 NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& context) {
   cuts_.clear();
-  ForwardContext unseen = context;  // a penalty's forward is one too many for batch statistics
+  ForwardContext unseen = context;  // a penalty's forward must not add statistics
   unseen.sink = nullptr;
-  unseen.precision = Precision::kFp32;  // rounded gradients have no derivatives to speak of
+  unseen.precision = Precision::kFp32;  // derivatives of rounded gradients are useless
   unseen.derivatives = Derivatives::kAll;
   std::set<std::string> moving = moving_;
   std::set<std::string> still = still_;
@@ -141,7 +141,7 @@ NamedTensors BlockSweeps::forward(const NamedTensors& in, const ForwardContext& 
 }
 
 BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
-  ByName cotangents = std::move(of_outputs);  // of what the blocks behind take
+  ByName cotangents = std::move(of_outputs);  // of later blocks' inputs
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
     if (cut.num_moving == 0) {
@@ -168,7 +168,7 @@ BlockSweeps::ByName BlockSweeps::cotangents(ByName of_outputs) {
 }
 
 BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
-  ByName of_cotangents = std::move(incoming);  // dpenalty/dg of what the blocks before have made
+  ByName of_cotangents = std::move(incoming);  // dpenalty/dg of earlier blocks' outputs
   for (Cut& cut : cuts_) {
     std::vector<at::Tensor> from;
     std::vector<at::Tensor> weights;
@@ -208,7 +208,7 @@ BlockSweeps::ByName BlockSweeps::second_order(ByName incoming, Adds adds) {
 
 BlockSweeps::ByName BlockSweeps::adjoints(ByName incoming,
                                           const std::function<void(std::size_t)>& on_block) {
-  ByName adjoints = std::move(incoming);  // dpenalty/dx of what the blocks behind take
+  ByName adjoints = std::move(incoming);  // dpenalty/dx of later blocks' inputs
   for (std::size_t i = cuts_.size(); i-- > 0;) {
     Cut& cut = cuts_[i];
     std::vector<at::Tensor> from;

@@ -18,8 +18,8 @@ at::Tensor gaussian_sample(std::span<const at::Tensor> in) {
   return code[0] + (0.5 * code[1]).exp() * in[1];
 }
 
-/// Packed as the whole is, so that whatever looks at it next chooses the kernels that it chooses
-/// for pictures alone.
+/// Returns a dense copy in the whole's memory format, so that later operators choose the same
+/// kernels as for single pictures.
 at::Tensor side_of(const at::Tensor& both, std::int64_t side) {
   const std::int64_t channels = both.size(1) / 2;
   return both.narrow(1, side * channels, channels).contiguous(both.suggest_memory_format());

@@ -17,12 +17,12 @@ struct NamedLoss {
   LossFunction function;
 };
 
-/// The sum over an example's elements, the mean over examples.
+/// Returns the sum over an example's elements, averaged over examples.
 at::Tensor mean_of_sums(const at::Tensor& elements) {
   return elements.sum() / static_cast<double>(elements.size(0));
 }
 
-/// From [-1, 1] to [0, 1].
+/// Maps [-1, 1] to [0, 1].
 at::Tensor probability(const at::Tensor& shade) { return 0.5 * (shade + 1.0); }
 
 at::Tensor bernoulli(std::span<const at::Tensor> in) {
@@ -30,13 +30,13 @@ at::Tensor bernoulli(std::span<const at::Tensor> in) {
       at::binary_cross_entropy(probability(in[0]), probability(in[1]), {}, at::Reduction::None));
 }
 
-/// In closed form (Kingma and Welling, 2014, appendix B).
+/// Computes the divergence in closed form (Kingma and Welling, 2014, appendix B).
 at::Tensor gaussian_kl(std::span<const at::Tensor> in) {
   const std::vector<at::Tensor> code = in[0].chunk(2, 1);
   return mean_of_sums(0.5 * (code[0].square() + code[1].exp() - 1.0 - code[1]));
 }
 
-/// Of a code that is known exactly a likelihood has no bound: this one gives it one.
+/// Lower bound of the variance; without it the likelihood of an exactly known code is unbounded.
 constexpr double kLeastVariance = 1e-4;
 
 at::Tensor category_code(std::span<const at::Tensor> in) {
@@ -52,7 +52,7 @@ at::Tensor gaussian_code(std::span<const at::Tensor> in) {
   return mean_of_sums(0.5 * (distance.square() / variance + variance.log()));
 }
 
-/// Of neighbours along `dim`.
+/// Returns squared differences of neighbours along `dim`.
 at::Tensor squared_differences(const at::Tensor& x, std::int64_t dim) {
   const std::int64_t count = x.size(dim) - 1;
   return (x.narrow(dim, 1, count) - x.narrow(dim, 0, count)).square().sum();
@@ -63,14 +63,14 @@ at::Tensor total_variation(std::span<const at::Tensor> in) {
          static_cast<double>(in[0].size(0));
 }
 
-/// One for each example, beside logits of any number of patches.
+/// Reshapes the targets to one an example, beside logits of any number of patches.
 at::Tensor targets_beside(Inputs in) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(in[0].dim()), 1);
   shape.front() = in[0].size(0);
   return in[1].reshape(shape);
 }
 
-/// The cross entropy with each target t: -t log D(x) - (1 - t) log(1 - D(x)), on logits.
+/// Returns the cross entropy with targets t: -t log D(x) - (1 - t) log(1 - D(x)), on logits.
 at::Tensor nonsaturating_targets(Inputs in) {
   return (at::softplus(-in[0]) + (1.0 - targets_beside(in)) * in[0]).mean();
 }
@@ -110,7 +110,7 @@ constexpr std::array kLosses{
     NamedLoss{"style", [](Inputs in) { return mean_of_sums((in[0] - in[1]).square()); }},
     NamedLoss{"total-variation", total_variation},
     NamedLoss{"lecam", [](Inputs in) { return (in[0] - in[1]).square().mean(); }},
-    NamedLoss{"made", [](Inputs in) { return in[0]; }},  // by a method of the job's own step
+    NamedLoss{"made", [](Inputs in) { return in[0]; }},  // computed by the job's own step
     NamedLoss{"relativistic", [](Inputs in) { return at::softplus(in[1] - in[0]).mean(); }},
 };
 

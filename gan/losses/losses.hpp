@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Losses as functions of named tensors of a pass, by the names under which recipes ask for them.
+// Losses as functions of a pass's named tensors; recipes select them by name.
 #pragma once
 
 #include <span>
@@ -9,17 +9,17 @@
 
 namespace gangway::gan {
 
-/// The mean over the micro-batch, a scalar. Logits are [N, 1], or [N, 1, h, w] where
-/// a discriminator judges patches.
+/// Returns the mean over the micro-batch, a scalar. Logits are [N, 1], or [N, 1, h, w] if a
+/// discriminator judges patches.
 using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 
 /// Of (logits): "nonsaturating-real" for the discriminator on real images, "nonsaturating-fake" on
-/// generated ones, "nonsaturating-generator"; the same of "least-squares", "hinge", "wasserstein".
+/// generated ones, "nonsaturating-generator"; also "least-squares-…", "hinge-…", "wasserstein-…".
 ///
-/// Of (logits, targets [N]) for the discriminator on real images, where these are not all 1
+/// Of (logits, targets [N]) for the discriminator on real images with targets other than 1
 /// (LabelSpec): "nonsaturating-targets", "least-squares-targets". Of (logits, [1]): "lecam", the
-/// mean squared distance from what the discriminator says of the other kind of images (Tseng et
-/// al., 2021, eq. 3).
+/// mean squared distance from the mean logit of the other kind of images (Tseng et al., 2021, eq.
+/// 3).
 ///
 /// Of two logits: "relativistic", softplus(other - preferred): the discriminator's of (real, fake),
 /// the generator's of (fake, real) (Jolicoeur-Martineau, 2018; R3GAN, Huang et al., 2024, eq. 2).
@@ -39,7 +39,7 @@ using LossFunction = at::Tensor (*)(std::span<const at::Tensor> inputs);
 /// matrices, [N, C, C] and [1, C, C]: "style", the squared Frobenius norm of the difference. Of
 /// made pictures: "total-variation", the sum of squared differences of neighbouring pixels (Johnson
 /// et al., 2016, eq. 2 and 4).
-/// @throws InvariantError for a name that none has
+/// @throws InvariantError for an unknown name
 [[nodiscard]] LossFunction loss_named(std::string_view name);
 
 }  // namespace gangway::gan

@@ -6,8 +6,8 @@
 namespace gangway::gan {
 namespace {
 
-/// ((W W^T) * (1 - I)) W. By whichever product in between is smaller; where rows can be at right
-/// angles at all, without a difference of what is nearly equal.
+/// Returns ((W W^T) * (1 - I)) W, by the smaller of two intermediate products. If rows can be
+/// orthogonal, it avoids a difference of nearly equal values.
 at::Tensor overlaps(const at::Tensor& weight) {
   const at::Tensor rows = weight.flatten(1);
   if (rows.size(0) <= rows.size(1)) {
@@ -32,7 +32,7 @@ void add_orthogonal_gradient(Network& network, double weight,
     const at::Tensor gradient = overlaps(named.parameter->tensor) * (4.0 * weight);
     at::Tensor& target = named.parameter->tensor.mutable_grad();
     if (target.defined()) {
-      target.add_(gradient);  // in place: it lives in an arena
+      target.add_(gradient);  // in place: the gradient lives in an arena
     } else {
       target = gradient;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Orthogonal regularisation (Brock et al., 2017; BigGAN, Brock et al., 2019, eq. 3): a loss on
-// weights alone, which keeps the rows of maps at right angles. Called on the compute thread, once
-// an update.
+// weights only that keeps the rows of maps orthogonal. Called on the compute thread, once an
+// update.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace gangway::gan {
 
-/// Adds to the gradients of `network` that of weight * sum over its maps W of |(W W^T) * (1 - I)|^2
-/// (entry by entry), where a row of W is all that makes one output: 4 weight ((W W^T) * (1 - I)) W.
-/// Of a transposed convolution a row is what one input gives. What is no map (`is_map`) is left
-/// out, embeddings as in the authors' code, whose factor is 2.
-/// @param is_held  of a parameter, by its place: whether the network's values are here; empty: all
+/// Adds the gradient of weight * sum over maps W of |(W W^T) * (1 - I)|^2 (element-wise products)
+/// to `network`: 4 weight ((W W^T) * (1 - I)) W. A row of W makes one output; in a transposed
+/// convolution it belongs to one input. Skips parameters that are no maps (`is_map`), embeddings
+/// too, as in the authors' code, whose factor is 2.
+/// @param is_held  whether this worker holds the parameter of that index; empty: all
 void add_orthogonal_gradient(Network& network, double weight,
                              const std::function<bool(std::size_t)>& is_held = {});
 

@@ -11,15 +11,15 @@
 namespace gangway::gan {
 namespace {
 
-/// Norm floor of the gradient penalty's square root, whose derivative is infinite at 0.
+/// Floor under the gradient penalty's square root, whose derivative is infinite at 0.
 constexpr double kNormFloor = 1e-12;
 
-/// [N] of g [N, styles, features]; its root has the same floor.
+/// Returns lengths [N] of g [N, styles, features]; their root has the same floor.
 at::Tensor path_lengths(const at::Tensor& gradient) {
   return (gradient.square().sum(2).mean(1) + kNormFloor).sqrt();
 }
 
-/// The statistic that keeps path lengths, of the block that makes styles.
+/// Returns the statistic of path lengths, held by the block that makes styles.
 Statistic& path_length_of(Network& network) {
   for (const Network::NamedStatistic& named : network.statistics()) {
     if (named.statistic->name == kPathLength) {
@@ -82,7 +82,7 @@ BlockwisePenalty::ByName BlockwisePenalty::last_cotangents(const NamedTensors& m
 at::Tensor BlockwisePenalty::measure(const ByName& cotangents, StatisticSink* sink) {
   gradient_ = cotangents.at(looked_at(kind_).name).detach().requires_grad_(true);
   at::Tensor looked = gradient_;
-  if (original_.defined()) {  // linear in the gradient, as what was made is affine
+  if (original_.defined()) {  // linear in the gradient because made_ is affine
     looked = torch::autograd::grad({made_}, {original_}, {gradient_}, /*retain_graph=*/true,
                                    /*create_graph=*/true)
                  .front();

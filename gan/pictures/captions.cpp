@@ -11,7 +11,7 @@
 namespace gangway::pictures {
 namespace {
 
-/// Of an image of so many pixels: a digit's pixel for each 64 of them.
+/// Returns the digits' scale for images of `width` pixels: one for each 64.
 int scale_of(int width) {
   constexpr int kPixelsForOne = 64;
   return std::max(1, width / kPixelsForOne);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grids of pictures with a number under each, for `gangway sample --captions`. No LibTorch. Any
-// thread.
+// Draws grids of pictures with a number under each, for `gangway sample --captions`. No LibTorch.
+// Any thread.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace gangway::pictures {
 
-/// arrange_grid, with a line of digits and colons below each image on white: large images have
-/// larger digits, and cells are as wide as the widest line.
+/// As arrange_grid, with a line of digits and colons below each image on white. Digits grow with
+/// the images, and cells are as wide as the widest line.
 /// @pre as many captions as images
 [[nodiscard]] Raster arrange_captioned(const ImageBatch& images, int columns,
                                        std::span<const std::string> captions);

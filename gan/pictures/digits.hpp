@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What numbers in pictures are written with: black digits of 3 x 5 pixels, magnified. Used by plots
-// and captions; any thread.
+// Draws numbers in pictures: black digits of 3 x 5 pixels, magnified. Used by plots and captions.
+// Any thread.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace gangway::pictures {
 
 inline constexpr int kDigitWidth = 3;
 inline constexpr int kDigitHeight = 5;
-/// From one to the next.
+/// Distance between digits.
 inline constexpr int kDigitStep = kDigitWidth + 1;
 
 /// A place in a picture; rows count downwards.
@@ -20,9 +20,9 @@ struct Pixel {
   int row = 0;
 };
 
-/// Digits and "-+.e:"; of other letters, and outside of the picture, nothing is drawn.
-/// @param at     the upper left corner of the first
-/// @param scale  pixels a side of each of theirs
+/// Draws digits and "-+.e:". Skips other letters and positions outside the picture.
+/// @param at     upper left corner of the first letter
+/// @param scale  side of a digit's pixel, in pixels of the raster
 void write_digits(Raster& raster, std::string_view text, Pixel at, int scale);
 
 }  // namespace gangway::pictures

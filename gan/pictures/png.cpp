@@ -55,8 +55,7 @@ void copy_image(const ImageBatch& images, int index, Raster& raster, int top, in
   }
 }
 
-/// A dot of 2 x 2 pixels with its upper left corner at (row, column); what lies outside is not
-/// drawn.
+/// Draws a dot of 2 x 2 pixels with its upper left corner at (row, column), clipped to the picture.
 void draw_dot(Raster& raster, int row, int column, const Color& color) {
   for (int y = row; y < row + 2; ++y) {
     for (int x = column; x < column + 2; ++x) {
@@ -94,7 +93,7 @@ Raster draw_scatter(std::span<const ScatterLayer> layers, float extent, int side
     for (std::size_t i = 0; i + 1 < layer.points.size(); i += 2) {
       const float x = (layer.points[i] / extent + 1.0F) * 0.5F * pixels;
       const float y =
-          (1.0F - layer.points[i + 1] / extent) * 0.5F * pixels;  // the second axis points up
+          (1.0F - layer.points[i + 1] / extent) * 0.5F * pixels;  // the y axis points up
       if (x >= 0.0F && x < pixels && y >= 0.0F && y < pixels) {   // false for NaN
         draw_dot(raster, static_cast<int>(y), static_cast<int>(x), layer.color);
       }

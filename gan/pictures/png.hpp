@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures for people: grids of images and scatter plots of points, as PNG files. Called by the
-// worker that writes reals.png and fakesNNNNNN.png, by `gangway sample` and `evaluate`. No
-// LibTorch. Any thread.
+// Grids of images and scatter plots, as PNG files. Called by the worker that writes reals.png and
+// fakesNNNNNN.png, by `gangway sample` and `evaluate`. No LibTorch. Any thread.
 #pragma once
 
 #include <array>
@@ -44,25 +43,25 @@ struct Raster {
   std::vector<std::uint8_t> pixels;
 };
 
-/// The images side by side, row by row, without gaps; missing ones of the last row are black. @pre
-/// columns >= 1.
+/// Arranges the images row by row, without gaps; the last row is filled up with black. @pre columns
+/// >= 1
 [[nodiscard]] Raster arrange_grid(const ImageBatch& images, int columns);
 
-/// A square plot of side pixels over [-extent, extent] in both axes on white; later layers lie
-/// above earlier ones.
+/// Draws a square plot of side pixels over [-extent, extent] in both axes on white. Later layers
+/// cover earlier ones.
 [[nodiscard]] Raster draw_scatter(std::span<const ScatterLayer> layers, float extent, int side);
 
-/// The bytes of a PNG file. @throws EnvironmentError if libpng fails.
+/// Returns the bytes of a PNG file. @throws EnvironmentError if libpng fails
 [[nodiscard]] std::string encode_png(const Raster& raster);
 
-/// Writes a PNG file so that a reader sees the old file or the whole new one (write, rename).
-/// @throws EnvironmentError naming the path when it cannot be written.
+/// Writes a PNG file atomically (write, rename): a reader sees the old or the new file.
+/// @throws EnvironmentError naming the path if it cannot be written
 void write_png(const std::filesystem::path& path, const Raster& raster);
 
-/// arrange_grid and write_png.
+/// Calls arrange_grid and write_png.
 void write_png_grid(const std::filesystem::path& path, const ImageBatch& images, int columns);
 
-/// draw_scatter with 512 pixels a side over [-2.2, 2.2] (toy:ring8 and toy:grid25 fit) and
+/// Calls draw_scatter with 512 pixels a side over [-2.2, 2.2] (toy:ring8 and toy:grid25 fit), and
 /// write_png.
 void write_png_scatter(const std::filesystem::path& path, std::span<const ScatterLayer> layers);
 

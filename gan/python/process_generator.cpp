@@ -9,7 +9,7 @@ namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 Mutex process_generator_mutex;
-/// LibTorch's, of the device that draws now.
+/// LibTorch's generator of the device that draws now.
 at::Generator process_generator GANGWAY_GUARDED_BY(process_generator_mutex);
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 

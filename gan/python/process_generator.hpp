@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// LibTorch's random generators belong to the process. Only a user's network draws from them: its
-// caller holds this lock from the seed to the last draw. Take it before the lock of Python's
-// interpreter, never after it. Any thread; only tests have several.
+// Locks LibTorch's random generators, which belong to the process. Only a user's network draws from
+// them; its caller holds the lock from the seed to the last draw. Take it before the lock of
+// Python's interpreter, never after it. Any thread; only tests have several.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace gangway::gan {
 
 class SeededGenerator {
  public:
-  /// Waits for the others, then seeds the generator of `device`.
+  /// Waits for the lock, then seeds the generator of `device`.
   SeededGenerator(at::Device device, std::uint64_t seed);
   SeededGenerator(const SeededGenerator&) = delete;
   SeededGenerator& operator=(const SeededGenerator&) = delete;

@@ -21,11 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPluginName = "libgangway-python.so";
 
-// An interpreter belongs to the process, is begun by the thread that computes, and never ends.
+// The interpreter belongs to the process, starts on the compute thread and never ends.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 const PythonPlugin* open_plugin = nullptr;
 
-/// The package torch whose LibTorch this program has loaded.
+/// Returns the folder of the package torch whose LibTorch this program has loaded.
 fs::path loaded_torch() {
   Dl_info info{};
   const auto* symbol = reinterpret_cast<const void*>(&at::globalContext);
@@ -37,7 +37,8 @@ fs::path loaded_torch() {
   return (error ? fs::path(info.dli_fname) : file).parent_path().parent_path();
 }
 
-/// Beside the programs, or where they were installed; tests' programs lie beside their folder.
+/// Finds the plug-in beside the programs or where they were installed; for tests, beside their
+/// folder.
 fs::path plugin_file() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -70,7 +71,7 @@ const PythonPlugin& begun_python(const Job& job, const Execution& how,
   const auto active = environment.find("VIRTUAL_ENV");
   const PythonHome home =
       find_python(how.python, active == environment.end() ? "" : active->second, loaded_torch());
-  // First, and for all: Python's own extension modules do not name it (bpo-21536).
+  // Opened first and globally, because Python's extension modules do not name it (bpo-21536).
   (void)opened(home.library, RTLD_NOW | RTLD_GLOBAL);
   void* handle = opened(plugin_file(), RTLD_NOW | RTLD_LOCAL);
   using Function = const PythonPlugin&();
@@ -122,7 +123,7 @@ void save_python(Network& network, const fs::path& file) {
     throw ConfigError(
         fmt::format("{}: exists already; remove it, or name another file", file.string()));
   }
-  // Beside it first, so that there never is half of it.
+  // Writes a temporary file beside it first, so that the file is never partial.
   const fs::path part =
       file.parent_path() / (file.stem().string() + ".part" + file.extension().string());
   try {

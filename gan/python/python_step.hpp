@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A training step that is the user's Python (training.step, docs/own-step.md): an object with a
-// method for each phase, which computes the loss of one micro-batch with the job's networks.
-// Compute thread only.
+// A training step of the user's Python (training.step, docs/own-step.md). Its object has a method
+// for each phase, which computes the loss of one micro-batch with the job's networks. Compute
+// thread only.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class PythonStep {
   struct Call {
     std::string method;
     NamedTensors batch;  ///< on one device
-    RandomKey key;       ///< of all that it draws
+    RandomKey key;       ///< of all draws of the call
     /// Receives the networks' buffers after the call; null: they are dropped.
     const PerNetwork<StatisticSink*>& sinks;
     std::vector<NetworkId> trained;
@@ -34,31 +34,31 @@ class PythonStep {
     at::Tensor loss;                            ///< [], with its graph
     std::map<std::string, at::Tensor> figures;  ///< [] each
   };
-  /// What show() makes.
+  /// Result of show().
   struct Shown {
     at::Tensor pictures;  ///< [N, C, H, W], float32 in [-1, 1], C 1 or 3, on a CPU
-    std::string wav;      ///< bytes of a file, of sounds, whose pictures those are; empty: none
+    std::string wav;      ///< a WAV file of the sounds pictured; empty: none
   };
-  /// By name, in the order of the step; at least one.
+  /// Figures by name, in the order of the step; at least one.
   using Figures = std::vector<std::pair<std::string, double>>;
   virtual ~PythonStep() = default;
 
-  /// Names the step of the calls that follow. What earlier phases have kept is forgotten.
+  /// Sets the step of the following calls and drops what earlier phases kept.
   virtual void begin_step(std::int64_t step) = 0;
-  /// @throws ConfigError of one line, with file and line, of what the method raises; of a loss that
-  /// is no scalar, or that depends on no network
+  /// @throws ConfigError of one line, with file and line, for the method's exception, or a loss
+  /// that is no scalar or depends on no network
   [[nodiscard]] virtual Made call(const Call& call) = 0;
-  /// What the step's show() makes of examples by the networks as they are bound now, in evaluation.
-  /// Leaves nothing behind. @pre the job's OwnStepFacts::shows
-  /// @param batch  as gan::step_batch. @throws ConfigError as call(), and where these are no
+  /// Calls the step's show() on examples, with the networks as bound now, in evaluation. Changes no
+  /// state. @pre the job's OwnStepFacts::shows
+  /// @param batch  as gan::step_batch. @throws ConfigError as call(), and if the results are no
   /// pictures or sounds
   [[nodiscard]] virtual Shown show(const NamedTensors& batch) = 0;
-  /// What score() says of them, likewise. @pre the job's OwnStepFacts::scores
-  /// @param number  of the batch, which seeds what it draws
+  /// Calls the step's score() on examples, likewise. @pre the job's OwnStepFacts::scores
+  /// @param number  of the batch; seeds its draws
   [[nodiscard]] virtual Figures score(const NamedTensors& batch, std::int64_t number) = 0;
 };
 
-/// The job's, whose networks are Python, too. @pre open_python
+/// Makes the job's step. Its networks are Python too. @pre open_python
 [[nodiscard]] std::unique_ptr<PythonStep> make_python_step(const Job& job,
                                                            const PerNetwork<Network*>& networks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Examples in the order of training, as a step of the user's own gets them. Any thread.
+// Examples in the order of training, for a step of the user's Python. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace gangway::gan {
 
-/// Copies, as LibTorch aligns its own: kernels may compute other bits of what lies elsewhere.
+/// Copies the tensors into LibTorch's alignment because kernels may compute other bits for others.
 [[nodiscard]] NamedTensors named_tensors(const data::NamedBatch& batch);
 
-/// "image", float32 [count, C, H, W] in [-1, 1] (points [count, 2]), and where the job has classes
-/// "label", int64 [count]; or what data in Python call theirs, of any type and rank.
-/// @param first  place in the first data pass. @throws ConfigError of a file that cannot be read
+/// Returns "image", float32 [count, C, H, W] in [-1, 1] (points [count, 2]), and, if the job has
+/// classes, "label", int64 [count]. For data in Python, returns their own named tensors.
+/// @param first  place in the first data pass. @throws ConfigError for an unreadable file
 [[nodiscard]] NamedTensors step_batch(const Job& job, const data::Dataset& dataset,
                                       std::int64_t first, std::int64_t count);
 

@@ -24,14 +24,14 @@ using pipeline::Phase;
 using pipeline::Reals;
 using pipeline::Running;
 
-/// Applications of the discriminator in one pass draw apart.
+/// Streams of the discriminator's applications in a pass, which draw apart.
 constexpr int kOfReals = 0;
 constexpr int kOfFakes = 1;
 
-/// Path lengths need so much memory that one in so many examples has to do (StyleGAN2, appendix B).
+/// Path lengths use one in this many examples to save memory (StyleGAN2, appendix B).
 constexpr int kPathLengthShare = 2;
 
-/// Passes of one job: labels go along where its networks take them.
+/// Makes the passes of one job; labels are included if its networks take them.
 class Passes {
  public:
   explicit Passes(const Job& job)
@@ -61,11 +61,11 @@ class Passes {
   [[nodiscard]] Pass fake() const {
     return with_lecam(of_fakes("fake", loss("-fake", {"fake_logits"}, discriminator_)), kLecamFake);
   }
-  /// Real and generated images in one loss.
+  /// Judges real and generated images in one loss.
   [[nodiscard]] Pass pair() const {
     return of_pairs("pair", loss("", {"real_logits", "fake_logits"}, discriminator_));
   }
-  /// What the generator learns from. @param last  that of the discriminator
+  /// Returns the generator's pass. @param last  the discriminator's passes
   [[nodiscard]] Pass generator(const std::vector<Pass>& last) const {
     Pass pass =
         couples() ? of_pairs("generate_pair", loss("", {"fake_logits", "real_logits"}, generator_))
@@ -79,7 +79,7 @@ class Passes {
     }
     return pass;
   }
-  /// On interpolates of real and generated images, each judged under the real one's label.
+  /// Penalises interpolates of real and generated images, judged with the real image's label.
   [[nodiscard]] Pass gradient_penalty() const {
     const PenaltySpec& spec = job_.training.penalty;
     Penalty gradient = penalty("gradient_penalty", spec.gradient_penalty, "between", 1);
@@ -89,8 +89,8 @@ class Passes {
              Draw{.kind = Draw::Kind::kMix, .output = "share"},
              Join{"interpolation", {"real", "fake", "share"}, "between"}, gradient}};
   }
-  /// R1 and R2, as far as the job has them. A lazy regulariser stands for the steps that it is not
-  /// run in (StyleGAN2, appendix B).
+  /// Returns R1 and R2 if the job has them. A lazy regulariser is scaled for the steps that it
+  /// skips (StyleGAN2, appendix B).
   [[nodiscard]] std::vector<Pass> regularisers(int interval) const {
     const PenaltySpec& spec = job_.training.penalty;
     std::vector<Pass> passes;
@@ -104,7 +104,7 @@ class Passes {
     return passes;
   }
 
-  /// The generator's, on fewer examples than other passes have.
+  /// Returns the generator's path length pass, on fewer examples than other passes.
   [[nodiscard]] Pass path_length(int interval) const {
     Pass pass = drawn("path_length", kPathLengthShare);
     pass.nodes.emplace_back(
@@ -129,7 +129,7 @@ class Passes {
   [[nodiscard]] Application generated(const std::string& labels) const {
     return {generator_, with_labels({{"noise", "noise"}}, labels), "fake"};
   }
-  /// Draws what a generator takes.
+  /// Draws the generator's inputs.
   [[nodiscard]] Pass drawn(const std::string& name, int share = 1) const {
     Pass pass{name, {Draw{.output = "noise", .share = share}}};
     if (has_labels_) {
@@ -151,8 +151,8 @@ class Passes {
   [[nodiscard]] Pass of_fakes(const std::string& name, const Loss& loss) const {
     return with_fakes(name, {judge_fakes(), loss});
   }
-  /// As with_fakes, of fakes that are compared with the micro-batch's real images: each has the
-  /// label of its own one (Huang et al., 2024, the authors' code: one condition for both).
+  /// As with_fakes, for fakes that are compared with real images: each has the label of its real
+  /// image (Huang et al., 2024, the authors' code: one condition for both).
   [[nodiscard]] Pass paired(const std::string& name, const std::vector<Node>& rest) const {
     if (!has_labels_) {
       return with_fakes(name, rest);
@@ -168,12 +168,12 @@ class Passes {
     }
     return paired(name, rest);
   }
-  /// Under which a generated image is judged.
+  /// Returns the labels with which generated images are judged.
   [[nodiscard]] std::string labels_of_fakes() const {
     return couples() ? "real_labels" : "fake_labels";
   }
-  /// Where the job has it: the discriminator's application moves the mean `statistic`, and its
-  /// logits are drawn to the other one. That is taken before, where no update can be under way.
+  /// Adds LeCam if the job has it: the application moves the mean `statistic`, and its logits are
+  /// drawn to the other mean, read before any update.
   [[nodiscard]] Pass with_lecam(Pass pass, const std::string& statistic) const {
     const double weight = job_.training.lecam.weight;
     if (weight == 0.0) {
@@ -206,8 +206,8 @@ class Passes {
                           NetworkId of) const {
     return {.function = loss_ + part, .inputs = std::move(logits), .shown_with = of};
   }
-  /// One of a phase of its own is no part of the loss that is shown. @param images  and the tensor
-  /// of their labels
+  /// Returns a penalty; one in a phase of its own is not in the shown loss. @param images  names
+  /// also the tensor of labels
   [[nodiscard]] Penalty penalty(const std::string& function, double weight,
                                 const std::string& images, int interval) const {
     const std::string labels = images == "fake" ? labels_of_fakes() : "real_labels";
@@ -218,7 +218,7 @@ class Passes {
             .shown_with = interval == 1 ? std::optional(discriminator_) : std::nullopt};
   }
 
-  /// R1 on `images`.
+  /// Returns R1 on `images`.
   [[nodiscard]] Penalty regulariser(double gamma, const std::string& images, int interval) const {
     Penalty r1 = penalty("r1", gamma * interval, images, interval);
     r1.schedule = job_.training.penalty.gamma_course();
@@ -273,8 +273,8 @@ std::vector<Phase> adversarial_phases(const Job& job) {
                     .first_reals = takes_new ? discriminator.steps : 0,
                     .orthogonal_weight = job.training.orthogonal_weight,
                     .passes = generator_passes(job, of, phases.front().passes)});
-  // Not before the generator's phase: there the discriminator's new weights would be awaited at
-  // once, which now are on their way while the generator makes images.
+  // Runs after the generator's phase: an earlier run would wait at once for the discriminator's new
+  // weights, which now travel while the generator makes images.
   if (job.training.penalty.is_lazy()) {
     phases.push_back({.name = "discriminator_regulariser",
                       .networks = {of.discriminator_network()},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The recipe of a plain GAN: a discriminator that tells real from generated, a generator that is
-// judged by it, and the penalties that keep the discriminator smooth. Pure.
+// The recipe of a plain GAN: a discriminator of real and generated pictures, a generator that it
+// judges, and penalties that keep the discriminator smooth. Pure.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace gangway::gan {
 
-/// The job's phases in the order of a step: discriminator, generator, the discriminator's lazy
+/// Returns the phases of a step in order: discriminator, generator, and the discriminator's lazy
 /// regulariser if there is one.
 [[nodiscard]] std::vector<pipeline::Phase> adversarial_phases(const Job& job);
 

@@ -33,7 +33,7 @@ bool take_augmented(std::vector<Input>& inputs, const std::string& images) {
   return true;
 }
 
-/// Has `node` take the augmented `images`, where it shows them to `judge`. Whether it does.
+/// Makes `node` take the augmented `images` if it shows them to `judge`; returns whether it does.
 bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
   if (auto* application = std::get_if<Application>(&node)) {
     return application->network == judge && take_augmented(application->inputs, images);
@@ -51,8 +51,8 @@ bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
   return false;
 }
 
-/// Marks a penalty that is to look at pictures as they were before. Whether it is one: interpolates
-/// are of augmented pictures in any case.
+/// Marks a penalty for the gradient by pictures before augmentation; returns whether `node` is one.
+/// Interpolates are always of augmented pictures.
 bool looks_through(Node& node, const AugmentationSpec& spec) {
   auto* penalty = std::get_if<Penalty>(&node);
   if (penalty == nullptr || spec.penalised == PenalisedPictures::kAugmented) {
@@ -62,8 +62,8 @@ bool looks_through(Node& node, const AugmentationSpec& spec) {
   return true;
 }
 
-/// Puts an Augment before the first node that shows `images` to `judge`: behind what another pass
-/// may recall.
+/// Inserts an Augment before the first node that shows `images` to `judge`, after nodes that
+/// another pass may recall.
 /// @param is_moved  whether no update of this step has moved an adaptive strength yet
 void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
              const AugmentationSpec& spec, bool is_moved) {
@@ -94,7 +94,7 @@ void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
   }
 }
 
-/// Marks what `judge` says of real pictures. Whether the pass shows it some.
+/// Marks `judge`'s outputs on real pictures; returns whether the pass has some.
 bool harvest_signs(Pass& pass, NetworkId judge) {
   bool is_any = false;
   for (Node& node : pass.nodes) {
@@ -118,7 +118,7 @@ std::vector<pipeline::Phase> with_augmentation(const Job& job,
   }
   const NetworkId judge = job.id_of("discriminator");
   const AugmentationSpec& spec = job.training.augment;
-  // All phases of a step have one strength: the one that its update of the judge stores.
+  // All phases of a step use one strength, stored by the step's update of the judge.
   bool is_stored = false;
   for (pipeline::Phase& phase : phases) {
     bool is_harvested = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Augmentation between what makes pictures and the discriminator that judges them. Pure.
+// Inserts augmentation between the pictures and the discriminator that judges them. Pure.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace gangway::gan {
 
-/// `phases` of which the discriminator, its penalties and joins see "real" and "fake" pictures only
-/// as the job augments them (training.augment): real and generated ones draw apart. Those of a job
-/// that does not are given back as they are.
+/// Returns `phases` with augmented (training.augment) "real" and "fake" pictures for the
+/// discriminator, its penalties and joins; real and generated pictures draw apart. Returns `phases`
+/// unchanged for a job without augmentation.
 ///
-/// Penalties look at the gradient with respect to augmented pictures. (The code of StyleGAN2-ADA
-/// takes R1 with respect to pictures before augmentation.)
+/// Penalties use the gradient by augmented pictures. (StyleGAN2-ADA's code takes R1 by pictures
+/// before augmentation.)
 [[nodiscard]] std::vector<pipeline::Phase> with_augmentation(const Job& job,
                                                              std::vector<pipeline::Phase> phases);
 

@@ -28,7 +28,7 @@ std::vector<pipeline::Phase> autoencoder_phases(const Job& job) {
                       .inputs = {"code"},
                       .weight = spec.kl_weight,
                       .shown_with = encoder}}};
-  // The decoder first: its gradients are complete while backward is in the encoder.
+  // The decoder is first because its gradients are complete while backward is in the encoder.
   return pipeline::completed(
       {{.name = "autoencoder",
         .networks = {decoder, encoder},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The recipe of a variational autoencoder (Kingma and Welling, 2014): an encoder says where an
-// example may lie in the latent space, a decoder makes it again from there. Pure.
+// The recipe of a variational autoencoder (Kingma and Welling, 2014): an encoder predicts an
+// example's distribution in the latent space, and a decoder reconstructs the example. Pure.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace gangway::gan {
 
-/// One phase, which trains both.
+/// Returns one phase, which trains both networks.
 [[nodiscard]] std::vector<pipeline::Phase> autoencoder_phases(const Job& job);
 
 }  // namespace gangway::gan

@@ -19,17 +19,16 @@ using pipeline::Pass;
 using pipeline::Pool;
 using pipeline::Reals;
 
-/// Of the discriminators' loss, so that they learn slowly beside the generators (the authors'
-/// code).
+/// Factor of the discriminators' loss, which slows their learning (the authors' code).
 constexpr double kJudgesShare = 0.5;
 
-/// One way: of `from` to `to`.
+/// A direction of translation: from `from` to `to`.
 struct Way {
   std::string from;  ///< "a"
   std::string to;
-  NetworkId generator{};      ///< makes `to` of `from`
+  NetworkId generator{};      ///< translates `from` to `to`
   NetworkId discriminator{};  ///< judges `to`
-  int stream = 0;             ///< first of its generator's: one draws apart from the other
+  int stream = 0;             ///< first stream of its generator; streams draw apart
 };
 
 class Cycle {
@@ -47,7 +46,7 @@ class Cycle {
     return {forth_.discriminator, back_.discriminator};
   }
 
-  /// Pictures of both sides, and what is made of them: "fake_b" of "real_a".
+  /// Returns nodes for pictures of both sides and their translations: "fake_b" from "real_a".
   [[nodiscard]] std::vector<Node> making() const {
     return {Reals{}, Join{"first-side", {"real"}, "real_a"},
             Join{"second-side", {"real"}, "real_b"}, made(forth_), made(back_)};
@@ -66,7 +65,7 @@ class Cycle {
     }
     return pass;
   }
-  /// Of what `translate`, the first pass of the first phase, has made.
+  /// Judges the results of `translate`, the first pass of the first phase.
   [[nodiscard]] Pass judge() const {
     Pass pass{"judge", making()};
     pass.recall = {.phase = 0, .pass = 0, .nodes = static_cast<int>(pass.nodes.size())};
@@ -102,7 +101,7 @@ class Cycle {
             .weight = weight,
             .shown_with = of};
   }
-  /// What the generator of `way` makes of `given`, which should be `wanted`.
+  /// Compares the translation of `given` by `way`'s generator with `wanted`.
   static void add_likeness(std::vector<Node>& nodes, const std::string& name, const Way& way,
                            const std::string& given, const std::string& wanted, double weight,
                            NetworkId shown_with) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The recipe of CycleGAN (Zhu et al., 2017): pictures of two sides that do not belong together one
-// by one. A generator a way makes a picture of the other side, of which the other generator is to
-// make the first one again. Pure.
+// The recipe of CycleGAN (Zhu et al., 2017), for unpaired pictures of two sides. Each generator
+// translates to the other side, and the other generator must restore the original. Pure.
 #pragma once
 
 #include <vector>
@@ -11,8 +10,8 @@
 
 namespace gangway::gan {
 
-/// Two phases: both generators, then both discriminators on what those made before they learnt, or
-/// on images of their pools (section 4).
+/// Returns two phases: both generators, then both discriminators. These see pictures made before
+/// the generators' update, or images of their pools (section 4).
 [[nodiscard]] std::vector<pipeline::Phase> cyclegan_phases(const Job& job);
 
 }  // namespace gangway::gan

@@ -19,17 +19,17 @@ using pipeline::Node;
 using pipeline::Pass;
 using pipeline::Reals;
 
-/// Applications of a network in one pass draw apart.
+/// Streams of a network's applications in a pass, which draw apart.
 constexpr int kCompared = 0;
 constexpr int kJudged = 1;
 
-/// Real examples and a sample of each one's code, "latent".
+/// Returns nodes for real examples and a sample of each one's code, "latent".
 std::vector<Node> coded(const Job& job) {
   return {Reals{}, Application{job.id_of("encoder"), {{"image", "real"}}, "code"},
           Draw{.output = "noise"}, Join{"gaussian-sample", {"code", "noise"}, "latent"}};
 }
 
-/// What is made of samples of the prior, judged.
+/// Returns a pass that judges examples generated from the prior.
 Pass of_prior(const SplitAdversaries& networks, const std::string& name, const Loss& loss) {
   std::vector<Node> nodes = networks.draws();
   nodes.emplace_back(networks.generated("noise", "fake_labels", "fake"));
@@ -39,7 +39,7 @@ Pass of_prior(const SplitAdversaries& networks, const std::string& name, const L
   return {name, std::move(nodes)};
 }
 
-/// The same of `latent`, a sample of a real example's code.
+/// Judges reconstructions from `latent`, a sample of a real example's code.
 void judge_reconstructions(const SplitAdversaries& networks, const std::string& latent,
                            const Loss& loss, std::vector<Node>& nodes) {
   nodes.emplace_back(networks.generated(latent, "real_labels", "again", kJudged));
@@ -55,8 +55,8 @@ Pass reconstructed(const Job& job, const SplitAdversaries& networks) {
   return {"reconstructed", std::move(nodes)};
 }
 
-/// The encoder learns from the code's divergence and the reconstruction, the generator from the
-/// reconstruction and the discriminator: whatever the discriminator says ends at the sample of the
+/// Trains the encoder on the code's divergence and the reconstruction, the generator on the
+/// reconstruction and the discriminator. The discriminator's gradient stops at the sample of the
 /// code.
 Pass reconstruct(const Job& job, const SplitAdversaries& networks) {
   const AutoencoderSpec& spec = job.training.autoencoder;
@@ -83,7 +83,7 @@ Pass reconstruct(const Job& job, const SplitAdversaries& networks) {
 std::vector<pipeline::Phase> feature_autoencoder_phases(const Job& job) {
   const SplitAdversaries networks(job);
   const std::vector<NetworkId> judges{networks.discriminator(), networks.trunk()};
-  // The generator first: its gradients are complete while backward is in the encoder.
+  // The generator is first because its gradients are complete while backward is in the encoder.
   const std::vector<NetworkId> makers{networks.generator(), job.id_of("encoder")};
   const double weight = job.training.autoencoder.adversarial_weight;
   return completed(

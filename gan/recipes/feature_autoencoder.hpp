@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The recipe of VAE-GAN (Larsen et al., 2016): an autoencoder whose examples are compared by the
-// features that a discriminator sees in them; the discriminator judges reconstructions and samples
-// of the prior both. Pure.
+// The recipe of VAE-GAN (Larsen et al., 2016): an autoencoder that compares examples by a
+// discriminator's features. The discriminator judges reconstructions and samples of the prior.
+// Pure.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace gangway::gan {
 
-/// Two phases: the discriminator with its trunk, then generator and encoder (algorithm 1).
+/// Returns two phases: the discriminator with its trunk, then generator and encoder (algorithm 1).
 [[nodiscard]] std::vector<pipeline::Phase> feature_autoencoder_phases(const Job& job);
 
 }  // namespace gangway::gan

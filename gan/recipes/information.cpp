@@ -18,7 +18,7 @@ using pipeline::Loss;
 using pipeline::Node;
 using pipeline::Pass;
 
-/// Examples of drawn codes, what the discriminator says of them, and what the posterior.
+/// Generates examples of drawn codes, and applies discriminator and posterior to them.
 Pass of_codes(const Job& job, const SplitAdversaries& networks, const std::string& name,
               const Loss& loss, bool trains_generator) {
   const NetworkId posterior = job.id_of("posterior");
@@ -61,7 +61,7 @@ Pass of_codes(const Job& job, const SplitAdversaries& networks, const std::strin
 
 std::vector<pipeline::Phase> information_phases(const Job& job) {
   const SplitAdversaries networks(job);
-  // The heads first: their gradients are complete while backward is in the trunk.
+  // The heads are first because their gradients are complete while backward is in the trunk.
   const std::vector<NetworkId> judges{networks.discriminator(), job.id_of("posterior"),
                                       networks.trunk()};
   return completed(

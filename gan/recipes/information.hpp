@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The recipe of InfoGAN (Chen et al., 2016): the generator takes latent codes behind its noise, and
-// a posterior, another head on the discriminator's features, is to read them off its examples.
-// Pure.
+// The recipe of InfoGAN (Chen et al., 2016). The generator takes latent codes after its noise. A
+// posterior, a second head on the discriminator's features, predicts the codes. Pure.
 #pragma once
 
 #include <vector>
@@ -11,8 +10,8 @@
 
 namespace gangway::gan {
 
-/// Two phases: discriminator and posterior with the trunk that they share, then the generator; the
-/// posterior's loss is part of both, as in the authors' own code.
+/// Returns two phases: discriminator and posterior with their shared trunk, then the generator.
+/// Both include the posterior's loss, as in the authors' code.
 [[nodiscard]] std::vector<pipeline::Phase> information_phases(const Job& job);
 
 }  // namespace gangway::gan

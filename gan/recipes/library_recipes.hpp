@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a step of a recipe of a user's library consists of (docs/python.md). Installed. Its
-// row, with the networks that it trains, is in job/library/library_rows.hpp. Pure.
+// Phases of a recipe in a user's library (docs/python.md). Installed. Its row, with the networks
+// that it trains, is in job/library/library_rows.hpp. Pure.
 #pragma once
 
 #include <string_view>
@@ -12,8 +12,8 @@
 namespace gangway::gan {
 
 struct LibraryRecipe {
-  std::string_view recipe;  ///< as its row has it
-  /// In the order of a step, with all but what pipeline::completed fills in.
+  std::string_view recipe;  ///< name in its row
+  /// Phases in the order of a step, without the fields that pipeline::completed sets.
   std::vector<pipeline::Phase> (*phases)(const Job& job) = nullptr;
 };
 
@@ -23,6 +23,6 @@ struct LibraryRecipes {
 
 }  // namespace gangway::gan
 
-/// The library defines it where it has recipes, and gives the same object at every call.
+/// Defined by a library with recipes; returns the same object at every call.
 extern "C" [[gnu::visibility("default")]] const gangway::gan::LibraryRecipes&
 gangway_library_recipes();

@@ -18,16 +18,16 @@ using pipeline::Node;
 using pipeline::Pass;
 using pipeline::Reals;
 
-/// Of the discriminator's loss, so that it learns slowly beside the generator (section 3.3).
+/// Factor of the discriminator's loss, which slows its learning (section 3.3).
 constexpr double kDiscriminatorShare = 0.5;
 
-/// A pair, and what the generator makes of its first picture.
+/// Returns nodes for a pair and the translation of its first picture.
 std::vector<Node> making(NetworkId generator) {
   return {Reals{}, Join{"first-side", {"real"}, "given"}, Join{"second-side", {"real"}, "target"},
           Application{generator, {{"image", "given"}}, "fake"}};
 }
 
-/// The discriminator's verdict on the first picture with `second` beside it.
+/// Judges the first picture together with `second`.
 std::vector<Node> judging(NetworkId discriminator, const std::string& second, int stream) {
   return {Join{"concatenation", {"given", second}, second + "_pair"},
           Application{discriminator, {{"image", second + "_pair"}}, second + "_logits", stream}};

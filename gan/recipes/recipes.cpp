@@ -43,7 +43,7 @@ bool looks_at_reals(const pipeline::Phase& phase) {
   });
 }
 
-/// The same where some networks are frozen: no phase trains them.
+/// Removes frozen networks from the phases, and phases that then train nothing.
 std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases, const Job& job) {
   if (std::ranges::none_of(job.networks, &NetworkSpec::is_frozen)) {
     return phases;
@@ -58,7 +58,7 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
       if (pass.recall) {
         const auto earlier = std::ranges::find(phases, pass.recall->phase, &pipeline::Phase::index);
         if (earlier == phases.end()) {
-          pass.recall.reset();  // no phase makes it now: it is made anew
+          pass.recall.reset();  // the recalled phase is gone: computes it anew
         } else {
           pass.recall->phase = static_cast<int>(earlier - phases.begin());
         }
@@ -66,7 +66,8 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
     }
   }
   if (std::ranges::none_of(phases, &pipeline::Phase::takes_reals)) {
-    // The phase that took new examples is gone: the first one left that looks at some takes them.
+    // If the phase that took new examples is gone, the first remaining phase with real examples
+    // does.
     const auto first = std::ranges::find_if(phases, looks_at_reals);
     if (first != phases.end()) {
       first->takes_reals = true;
@@ -75,8 +76,8 @@ std::vector<pipeline::Phase> without_frozen(std::vector<pipeline::Phase> phases,
   return completed(std::move(phases));
 }
 
-/// @throws ConfigError where a network that is to be trained is not updated in every step:
-/// snapshots are copied while that is done.
+/// @throws ConfigError if a trained network is not updated in every step, because updates copy the
+/// snapshots
 void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
                      const std::string& file) {
   for (const NetworkId id : job.networks.ids()) {
@@ -91,7 +92,7 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
   }
 }
 
-/// The phases of the job's own step: a method over a micro-batch each, whose result is the loss.
+/// Returns the phases of the job's own step: each is a method that computes a micro-batch's loss.
 std::vector<pipeline::Phase> own_phases(const Job& job) {
   if (job.training.own.phases.empty()) {
     throw ConfigError(
@@ -137,8 +138,8 @@ std::vector<pipeline::Phase> own_phases(const Job& job) {
   return completed(std::move(phases));
 }
 
-/// The phases that the job's library declares. It is in the file with LibTorch, which only workers
-/// load: no other process needs the phases.
+/// Returns the phases of the job's library. They are in its file with LibTorch, which only workers
+/// load; no other process needs them.
 std::vector<pipeline::Phase> phases_of_library(const Job& job, std::string_view torch) {
   const std::string file = blocks_file(job.model.library.file).string();
   const SharedLibrary opened = open_blocks(job.model.library.file, torch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a step of each recipe does, as data. Pure.
+// Describes the steps of each recipe as data. Pure.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@
 
 namespace gangway::gan {
 
-/// The phases of the job's recipe, in the order of a step.
-/// @param torch  version of this program's LibTorch, which a user's library must have been built
-/// with: compared before it is opened; empty: not compared
-/// @throws ConfigError of a library that cannot say them
+/// Returns the phases of the job's recipe, in the order of a step.
+/// @param torch  LibTorch version of this program, which a user's library must match before it is
+/// opened; empty: not compared
+/// @throws ConfigError if a library does not provide the phases
 [[nodiscard]] std::vector<pipeline::Phase> phases_of(const Job& job, std::string_view torch = {});
 
 }  // namespace gangway::gan

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What recipes have in common whose discriminator is two networks: a trunk that finds features, and
-// a head that judges them. Pure.
+// Shared by recipes whose discriminator has two networks: a trunk that computes features and a head
+// that judges them. Pure.
 #pragma once
 
 #include <string>
@@ -19,20 +19,20 @@ class SplitAdversaries {
   [[nodiscard]] NetworkId trunk() const { return trunk_; }
   [[nodiscard]] NetworkId discriminator() const { return discriminator_; }
 
-  /// "noise" → `output`, or from another tensor that has its place.
+  /// Applies the generator: `noise` → `output`.
   [[nodiscard]] pipeline::Application generated(const std::string& noise, const std::string& labels,
                                                 const std::string& output, int stream = 0) const;
-  /// `images` → `images`_features. @param stream  another one for each application of a pass
+  /// Applies the trunk: `images` → `images`_features. @param stream  unique within a pass
   [[nodiscard]] pipeline::Application features_of(const std::string& images, int stream) const;
-  /// `images`_features → `images`_logits.
+  /// Applies the head: `images`_features → `images`_logits.
   [[nodiscard]] pipeline::Application verdict_on(const std::string& images,
                                                  const std::string& labels, int stream) const;
-  /// Of `images`_logits. @param part  "real", "fake" or "generator"
+  /// Returns the loss of `images`_logits. @param part  "real", "fake" or "generator"
   [[nodiscard]] pipeline::Loss loss(const std::string& part, const std::string& images,
                                     NetworkId shown_with, double weight = 1.0) const;
-  /// The discriminator's on real examples.
+  /// Returns the discriminator's pass on real examples.
   [[nodiscard]] pipeline::Pass real() const;
-  /// The noise of generated examples, and their labels, "fake_labels", where the job has some.
+  /// Returns the draws of generated examples: noise, and "fake_labels" if the job has labels.
   [[nodiscard]] std::vector<pipeline::Node> draws() const;
 
  private:
@@ -45,7 +45,7 @@ class SplitAdversaries {
   NetworkId discriminator_;
 };
 
-/// Whether one of `networks` is clipped, and a phase that trains them has to agree on a norm.
+/// Returns whether one of `networks` is clipped, so that their phase needs an agreed norm.
 [[nodiscard]] bool clips_one_of(const Job& job, const std::vector<NetworkId>& networks);
 
 }  // namespace gangway::gan

@@ -16,15 +16,14 @@ using pipeline::Pass;
 using pipeline::Reals;
 using pipeline::StylePicture;
 
-/// The pictures of a pass, each with features of its own: applications of one network in one pass
-/// draw apart.
+/// Pictures of a pass, each with a stream of its own, because applications of a network draw apart.
 enum PictureStream : int { kMade, kReal, kStyle };
 
 std::string level_of(const std::string& picture, int level) {
   return picture + "_level" + std::to_string(level);
 }
 
-/// Those of all levels; `picture`_level0, ….
+/// Returns the features of all levels: `picture`_level0, ….
 Application features_of(const std::string& picture, PictureStream stream, const Job& job) {
   Application features{.network = job.id_of("features"),
                        .inputs = {{"image", picture}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fast style transfer (Johnson, Alahi and Fei-Fei, 2016): a network learns to give any picture the
-// style of one, as the features of a frozen network tell both style and content. Pure.
+// Fast style transfer (Johnson, Alahi and Fei-Fei, 2016): a network learns to give any picture one
+// style. Features of a frozen network measure style and content. Pure.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace gangway::gan {
 
-/// One phase, in which the generator is updated.
+/// Returns one phase, which updates the generator.
 [[nodiscard]] std::vector<pipeline::Phase> style_transfer_phases(const Job& job);
 
 }  // namespace gangway::gan

@@ -11,13 +11,13 @@
 namespace gangway::data {
 namespace {
 
-/// A bound on what is read, or unpacked, into memory at once.
+/// Maximum bytes of a file that is read or unpacked into memory.
 constexpr std::uint64_t kLargestArchiveFile = std::uint64_t{1} << 30;
-/// Above this size a file that is packed more densely than any picture is made to fill memory.
+/// Above this size, a file compressed by more than kDensest is a decompression bomb.
 constexpr std::uint64_t kLargestDense = std::uint64_t{1} << 24;
 constexpr std::uint64_t kDensest = 200;
 
-/// The folder that holds `path`, with its slash; empty at the top.
+/// Returns the folder of `path` with its slash; empty at the top.
 std::string_view folder_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return path.substr(0, slash == std::string_view::npos ? 0 : slash + 1);

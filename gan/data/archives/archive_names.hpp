@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What folders, ZIPs and files that hold others do alike with the names in them. Used by the
+// Handles the names of files in archives, alike for folders, ZIPs and container files. Used by the
 // archives of gan/data/archives.
 #pragma once
 
@@ -13,28 +13,27 @@
 
 namespace gangway::data {
 
-/// @param packed  bytes that it has in its archive
-/// @throws ConfigError for a file that cannot be one image
+/// Checks that a file can be a picture, not a decompression bomb. @param packed  compressed bytes
+/// @throws ConfigError if the file is too large or too densely packed
 void require_bearable(std::string_view name, std::uint64_t bytes, std::uint64_t packed);
 
-/// Sorts the entries, those of equal names in the order in which they come, and takes off the
-/// folders that all of them share: an archive made of one folder has no labels.
-/// @return what was taken off
+/// Sorts the entries by name (stable) and removes the folders that all of them share: an archive
+/// made of one folder has no labels.
+/// @return the removed prefix
 [[nodiscard]] std::string tidy(std::vector<ArchiveEntry>& entries);
 
-/// @param name  of the file, in a message
+/// Reports that a file has changed since it was listed. @param name  of the file, in the message
 /// @throws ConfigError always
 [[noreturn]] void fail_changed(const std::string& name);
 
-/// Remembers the label file that is nearest to the images, among those in a folder above all of
-/// them.
+/// Finds the label file nearest to the images, among those in a folder above all images.
 class LabelFileChoice {
  public:
   [[nodiscard]] static bool is_one(std::string_view name);
   void add(ArchiveEntry file) { found_.push_back(std::move(file)); }
 
   struct Chosen {
-    ArchiveEntry file;  ///< its whole name
+    ArchiveEntry file;  ///< with its whole name
     std::string below;
   };
   /// @param prefix  folders that all images share

@@ -114,7 +114,7 @@ class ContainerArchive : public ImageArchive {
     }
   }
 
-  /// An index knows a picture by the stamp of the file that holds it, and its own size.
+  /// Looks pictures up in the index by the container's stamp and their own size.
   void know_contents(const fs::path& place, ContentsCheck& check) {
     std::vector<ListedFile> listed;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -125,7 +125,7 @@ class ContainerArchive : public ImageArchive {
       listed.push_back(
           {fmt::format("{}!{}", container.path.filename().string(), file.name), stamp});
     }
-    std::vector<std::size_t> order(listed.size());  // of listed names
+    std::vector<std::size_t> order(listed.size());  // indices sorted by name
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return std::string_view(listed[i].name); });
     std::vector<ListedFile> sorted;
@@ -144,7 +144,7 @@ class ContainerArchive : public ImageArchive {
   std::vector<Container> containers_;
   std::vector<InnerFile> files_;
   std::string prefix_;
-  std::vector<ArchiveEntry> entries_;  ///< by their position the files
+  std::vector<ArchiveEntry> entries_;  ///< indexed by position
   std::optional<LabelFile> label_file_;
 };
 

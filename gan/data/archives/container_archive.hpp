@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures that lie within larger files, whole and uncompressed, as in tars. Made by
-// those that find them there; read by any thread.
+// Archive of pictures stored uncompressed within larger files, such as tars. Created by the readers
+// of those files; any thread reads it.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ struct InnerFile {
   std::optional<int> label = {};
 };
 
-/// What was found. Names of pictures may be equal in two containers, and not in one.
+/// Pictures found in containers. Two containers may hold equal names, one container may not.
 struct InnerFiles {
   std::vector<Container> containers;
   std::vector<InnerFile> pictures;
-  std::vector<InnerFile> label_lists;  ///< those named dataset.json
+  std::vector<InnerFile> label_lists;  ///< files named dataset.json
 };
 
-/// @param place  what data.source names
-/// @param check  as of open_image_archive
-/// @throws ConfigError: a name twice, or unfit for a message; a file that is no one picture; labels
-/// of some pictures only
+/// @param place  value of data.source
+/// @param check  as for open_image_archive
+/// @throws ConfigError: a duplicate or unprintable name; a file that is not one picture; labels for
+/// some pictures only
 [[nodiscard]] std::unique_ptr<ImageArchive> archive_of(InnerFiles found,
                                                        const std::filesystem::path& place,
                                                        ContentsCheck* check);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parts of a file that holds other files, read at their places and never mapped: one that is cut
-// meanwhile is a line and no signal. Used by the reader of tars; any thread.
+// Reads parts of a file that holds other files. Files are not mapped, so a truncated file causes an
+// error message and no signal. Used by the reader of tars. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace gangway::data {
 
-/// A file that holds others, open for reading.
+/// A container file, open for reading.
 struct Container {
   std::filesystem::path path;
   FileDescriptor file;
@@ -24,7 +24,7 @@ struct Container {
   [[nodiscard]] std::uint64_t bytes() const { return static_cast<std::uint64_t>(stamp.bytes); }
 };
 
-/// @throws ConfigError: it is not there, or may not be read
+/// @throws ConfigError if it does not exist or cannot be read
 [[nodiscard]] Container open_container(const std::filesystem::path& path);
 
 struct FilePart {
@@ -32,16 +32,16 @@ struct FilePart {
   std::uint64_t bytes = 0;
 };
 
-/// Fills `out` from `offset` on, and says how far: less than all of it where the file ends.
-/// @throws ConfigError where it cannot be read
+/// Fills `out` from `offset` and returns the number of bytes; fewer at the end of the file.
+/// @throws ConfigError if it cannot be read
 [[nodiscard]] std::size_t read_at(const Container& container, std::uint64_t offset,
                                   std::span<std::uint8_t> out);
 
-/// The whole part; shorter where the file ends. @throws ConfigError likewise
+/// Reads the whole part; shorter at the end of the file. @throws ConfigError as read_at
 [[nodiscard]] std::vector<std::uint8_t> read_part(const Container& container, FilePart part);
 
-/// Has the kernel read the part from the disk meanwhile, as far as it does so. A part of 0 bytes is
-/// all that follows its offset.
+/// Asks the kernel to read the part ahead from the disk. A part of 0 bytes means everything from
+/// its offset on.
 void expect_part(const FileDescriptor& file, FilePart part);
 
 }  // namespace gangway::data

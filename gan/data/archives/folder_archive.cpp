@@ -30,10 +30,10 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLongestWait{8};
 
-/// Of a file system on the network or a disk in trouble, which may be over in a moment.
+/// Returns whether an error of a network file system or disk may be temporary.
 bool may_pass(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT; }
 
-/// As FolderReads has it.
+/// Implements FolderReads for the disk.
 int read_from(const fs::path& path, std::span<std::uint8_t> bytes, std::size_t& held) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   for (held = 0; file && held < bytes.size();) {
@@ -118,7 +118,7 @@ class FolderArchive : public ImageArchive {
   void expect(std::size_t index) const override {
     const fs::path path = root_ / entries_.at(index).name;
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file) {  // else its reading says what is wrong
+    if (file) {  // on failure, read() reports the error
       expect_part(file, {});
     }
   }
@@ -128,7 +128,7 @@ class FolderArchive : public ImageArchive {
   }
 
  private:
-  /// @param stamps  by an entry's position
+  /// @param stamps  indexed by an entry's position
   void know_contents(const std::vector<FileStamp>& stamps, ContentsCheck& check) {
     std::vector<ListedFile> files;
     for (const ArchiveEntry& entry : entries_) {
@@ -156,7 +156,7 @@ class FolderArchive : public ImageArchive {
           "{}: is gone since it was listed at the start; put it back, or start again without it",
           path.string()));
     }
-    if (may_pass(error)) {  // of this host, perhaps
+    if (may_pass(error)) {  // may concern this host only
       throw Error(ExitCode::kWorkerLost,
                   fmt::format("{}: cannot be read ({}); look at its file system", path.string(),
                               std::generic_category().message(error)));

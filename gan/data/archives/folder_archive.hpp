@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder of pictures as an archive. Called by open_image_archive.
+// Presents a folder of pictures as an archive. Called by open_image_archive.
 #pragma once
 
 #include <chrono>
@@ -15,19 +15,19 @@
 
 namespace gangway::data {
 
-/// How the pictures of a folder are read; a test's file system is in trouble.
+/// How the files of a folder are read; tests replace it to simulate I/O errors.
 struct FolderReads {
-  /// @param held  of the file, at most as many bytes as there is room for
+  /// @param held  output: bytes of the file that were read, at most bytes.size()
   /// @return an errno, or 0
   std::function<int(const std::filesystem::path& path, std::span<std::uint8_t> bytes,
                     std::size_t& held)>
       read;
-  std::function<void(std::chrono::seconds)> wait;  ///< before a picture is read again
+  std::function<void(std::chrono::seconds)> wait;  ///< called before a picture is read again
 };
 [[nodiscard]] FolderReads reads_of_disk();
 
-/// @param check  as of open_image_archive
-/// @throws ConfigError: it cannot be listed, or holds pictures of kinds that are not read
+/// @param check  as for open_image_archive
+/// @throws ConfigError if it cannot be listed or holds pictures of unsupported formats
 [[nodiscard]] std::unique_ptr<ImageArchive> open_folder(const std::filesystem::path& folder,
                                                         ContentsCheck* check,
                                                         FolderReads reads = reads_of_disk());

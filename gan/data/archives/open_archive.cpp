@@ -28,7 +28,7 @@ constexpr std::string_view kLmdbFile = "data.mdb";
                   path.string()));
 }
 
-/// A folder holds pictures, or where it has none, what holds pictures.
+/// Opens a folder of pictures; without pictures, a folder of tars.
 std::unique_ptr<ImageArchive> open_place(const fs::path& folder, ContentsCheck* check) {
   std::unique_ptr<ImageArchive> archive = open_folder(folder, check);
   if (!archive->entries().empty()) {
@@ -41,7 +41,7 @@ std::unique_ptr<ImageArchive> open_place(const fs::path& folder, ContentsCheck* 
   return tars.empty() ? std::move(archive) : open_tars(tars, folder, check);
 }
 
-/// By its first bytes.
+/// Opens a file; recognises its format by the first bytes.
 std::unique_ptr<ImageArchive> open_file(const fs::path& path, ContentsCheck* check) {
   constexpr std::size_t kTarMagic = 257;
   constexpr std::string_view kTar = "ustar";

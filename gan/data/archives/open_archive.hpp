@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The archive that data.source or a command names. Called where pictures are opened.
+// Opens the archive that data.source or a command names. Called where pictures are opened.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,10 @@
 
 namespace gangway::data {
 
-/// @param location  a folder of pictures or of tars; a ZIP, a tar; or several
-/// tars, as "faces-{0000..0007}.tar"
-/// @throws ConfigError: `location` does not exist, cannot be listed, is none of these, is damaged,
-/// or holds pictures of kinds that are not read, such as .gif.
+/// @param location  a folder of pictures or of tars; a ZIP; a tar; or several tars, as
+/// "faces-{0000..0007}.tar"
+/// @throws ConfigError: `location` is missing, unreadable, damaged, of no supported kind, or holds
+/// pictures of unsupported formats such as .gif
 [[nodiscard]] std::unique_ptr<ImageArchive> open_image_archive(
     const std::filesystem::path& location, ContentsCheck* check = nullptr);
 

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using std::string_view_literals::operator""sv;
 
 constexpr std::int64_t kMostTars = 100'000;
-/// Of the text that goes with a picture.
+/// Maximum bytes of a label file.
 constexpr std::uint64_t kMostLabelText = std::uint64_t{1} << 24U;
 
 struct Compression {
@@ -63,9 +63,9 @@ std::optional<std::int64_t> number_of(std::string_view digits) {
              : std::nullopt;
 }
 
-/// "{0000..0007}" in a text.
+/// A range such as "{0000..0007}" in a pattern.
 struct NumberRange {
-  std::size_t begin = 0;  ///< of the text that it takes
+  std::size_t begin = 0;  ///< its place in the text
   std::size_t end = 0;
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -109,7 +109,7 @@ std::vector<fs::path> named_by(const std::string& pattern) {
   return tars;
 }
 
-/// A sample's name: up to the first dot behind the folders.
+/// Returns a sample's name: the path up to the first dot after the folders.
 std::string_view key_of(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   return name.substr(0, name.find('.', slash == std::string_view::npos ? 0 : slash));

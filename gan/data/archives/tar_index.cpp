@@ -21,14 +21,14 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr std::uint64_t kBlock = 512;
-/// A bound on a long name, or what is said of the next file; of names 4,096 bytes are in use.
+/// Maximum bytes of a long name or pax header; names in use have up to 4,096 bytes.
 constexpr std::uint64_t kMostSaid = std::uint64_t{1} << 20U;
-/// Read at once behind a tar's end.
+/// Bytes read at once after a tar's end.
 constexpr std::size_t kPadding = std::size_t{1} << 16U;
 
 using Block = std::array<std::uint8_t, kBlock>;
 
-/// Where in a header a field lies (POSIX.1-2017, pax, "ustar Interchange Format").
+/// Position of a field in a header (POSIX.1-2017, pax, "ustar Interchange Format").
 struct Field {
   std::size_t at;
   std::size_t bytes;
@@ -40,14 +40,14 @@ constexpr std::size_t kTarType = 156;
 constexpr Field kTarMagic{257, 6};
 constexpr Field kTarPrefix{345, 155};
 
-/// Up to a byte of 0, if there is one.
+/// Returns the field's text up to a zero byte, if there is one.
 std::string_view text_in(const Block& block, Field field) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()) + field.at, field.bytes);
   return text.substr(0, text.find('\0'));
 }
 
-/// In octal digits, between blanks; or with the highest bit set in 95 bits, as GNU writes what is
-/// larger than 8 GiB.
+/// Parses octal digits between blanks. If the highest bit is set, the number is binary with 95
+/// bits, as GNU writes sizes above 8 GiB.
 std::optional<std::uint64_t> number_in(const Block& block, Field field) {
   constexpr std::uint8_t kBinary = 0x80;
   if ((block[field.at] & kBinary) != 0) {
@@ -72,7 +72,7 @@ std::optional<std::uint64_t> number_in(const Block& block, Field field) {
                                                                   : std::nullopt;
 }
 
-/// The sum of all bytes, those of its own field counted as blanks.
+/// Checks the sum of all bytes, with the checksum's own field counted as blanks.
 bool has_right_sum(const Block& block) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -86,7 +86,7 @@ bool is_zero(std::span<const std::uint8_t> bytes) {
   return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
-/// What records before a file's header say of it.
+/// Attributes from the records before a file's header.
 struct Said {
   std::optional<std::string> name;
   std::optional<std::uint64_t> bytes;
@@ -125,7 +125,7 @@ class TarReader {
                      at_ - kBlock));
   }
 
-  /// A header, and what it says lies behind it.
+  /// Processes a header and the data after it that belongs to it.
   void take(const Block& block) {
     const char type = static_cast<char>(block[kTarType]);
     const bool says_more = type == 'x' || type == 'g' || type == 'L' || type == 'K';
@@ -149,7 +149,7 @@ class TarReader {
   }
 
   void take_said(char type, FilePart part) {
-    if (type == 'g' || type == 'K') {  // of all files, and the end of a link: nothing that counts
+    if (type == 'g' || type == 'K') {  // global records and link targets: ignored
       return;
     }
     if (part.bytes > kMostSaid) {
@@ -164,7 +164,7 @@ class TarReader {
     }
   }
 
-  /// Lines such as "30 path=a/long/name.png\n", each with its own length in front.
+  /// Parses lines such as "30 path=a/long/name.png\n", each prefixed with its length.
   void take_pax(std::string_view text) {
     while (!text.empty()) {
       std::size_t length = 0;
@@ -203,7 +203,7 @@ class TarReader {
   }
 
   void add(const Block& block, char type, FilePart part) {
-    constexpr std::string_view kLeftOut = "3456DVMN";  // devices, folders, pipes; labels of tapes
+    constexpr std::string_view kLeftOut = "3456DVMN";  // devices, folders, pipes, tape labels
     if (type == 'M') {
       fail("is a part of a tar of several volumes; put them together, or make the tar again");
     }
@@ -214,14 +214,14 @@ class TarReader {
     if (type == 'S' || said_.is_sparse) {
       fail(fmt::format("holds {}, a sparse file; make the tar without --sparse", shown(name)));
     }
-    if (!name.ends_with('/')) {  // a folder, as tars before 1988 have it
+    if (!name.ends_with('/')) {  // final slash: a folder in tars before 1988
       members_.push_back({tidy_name(name), part, type == '1' || type == '2'});
     }
   }
 
   static std::string own_name(const Block& block) {
     const std::string_view prefix = text_in(block, kTarPrefix);
-    // GNU's own header, of which the magic has no zero, has other fields in the place of a prefix.
+    // GNU's header has no zero byte in its magic and other fields in place of the prefix.
     const bool is_posix = text_in(block, kTarMagic) == "ustar"sv;
     return is_posix && !prefix.empty() ? fmt::format("{}/{}", prefix, text_in(block, kTarName))
                                        : std::string(text_in(block, kTarName));
@@ -244,7 +244,7 @@ class TarReader {
     return tidied;
   }
 
-  /// Behind the end mark is nothing but padding.
+  /// Checks that only padding follows the end mark.
   void require_end() const {
     std::vector<std::uint8_t> bytes(kPadding);
     for (std::uint64_t at = at_; at < tar_.bytes();) {

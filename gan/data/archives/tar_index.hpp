@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the files of a tar lie: POSIX ustar and pax, and GNU's long names. Reads the headers alone.
-// Used by the archive of tars.
+// Lists the files of a tar (POSIX ustar and pax, GNU's long names). Reads headers only. Used by the
+// archive of tars.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace gangway::data {
 
 struct TarMember {
-  std::string name;  ///< a path with '/', without "./", and as unpacked: without a '/' in front
+  std::string name;  ///< a path with '/', without leading "./" or '/'
   FilePart part;
   bool is_link = false;  ///< symbolic or hard: the contents are elsewhere
 };
 
-/// Files and links in the order in which they lie; folders and devices are left out.
-/// @throws ConfigError naming the tar: damaged, cut, several behind one another, a path with "..",
+/// Returns files and links in their order; skips folders and devices.
+/// @throws ConfigError naming a tar that is damaged, cut or concatenated, has a path with "..", or
 /// a sparse file
 [[nodiscard]] std::vector<TarMember> read_tar(const Container& tar);
 

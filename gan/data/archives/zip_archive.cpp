@@ -70,7 +70,7 @@ class ZipArchive : public ImageArchive {
         continue;
       }
       require_bearable(fmt::format("{}!{}", path_.string(), status.name), status.size,
-                       std::min(status.comp_size, held));  // a forged list says any size
+                       std::min(status.comp_size, held));  // a forged directory may claim any size
       const ArchiveEntry file{.name = status.name,
                               .bytes = static_cast<std::int64_t>(status.size),
                               .position = index,
@@ -107,7 +107,7 @@ class ZipArchive : public ImageArchive {
     throw ConfigError(fmt::format("{}: cannot be unpacked ({}); make the ZIP again", name, reason));
   }
 
-  /// @param name  what to call the entry in messages
+  /// @param name  of the entry, for messages
   [[nodiscard]] std::vector<std::uint8_t> unpack(const ArchiveEntry& entry,
                                                  const std::string& name) const {
     Zip archive = borrow();
@@ -121,11 +121,11 @@ class ZipArchive : public ImageArchive {
     if (held != static_cast<zip_int64_t>(bytes.size())) {
       fail(name, held < 0 ? zip_file_strerror(file.get()) : "truncated");
     }
-    std::uint8_t beyond = 0;  // the end of the data is where libzip checks the CRC
+    std::uint8_t beyond = 0;  // libzip checks the CRC at the end of the data
     if (zip_fread(file.get(), &beyond, 1) < 0) {
       fail(name, zip_file_strerror(file.get()));
     }
-    // That was the CRC of the archive as it is now; another one may have taken its place.
+    // libzip checked the current archive's CRC; the archive may have been replaced.
     if (crc_of(bytes) != entry.crc) {
       fail_changed(name);
     }
@@ -133,7 +133,7 @@ class ZipArchive : public ImageArchive {
     return bytes;
   }
 
-  /// libzip's handles are not thread-safe: each reading thread borrows one of its own.
+  /// libzip's handles are not thread-safe, so each reading thread borrows its own.
   Zip borrow() const {
     {
       const MutexLock lock(mutex_);

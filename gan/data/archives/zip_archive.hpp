@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A ZIP of pictures as an archive, of which no file but this one's source knows the library. Called
-// by open_image_archive.
+// Presents a ZIP of pictures as an archive; only this header's source includes the ZIP library.
+// Called by open_image_archive.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace gangway::data {
 
-/// @throws ConfigError: it is no ZIP, is damaged, or holds pictures of kinds that are not read
+/// @throws ConfigError if it is no ZIP, is damaged, or holds pictures of unsupported formats
 [[nodiscard]] std::unique_ptr<ImageArchive> open_zip_archive(const std::filesystem::path& path);
 
 }  // namespace gangway::data

@@ -11,7 +11,7 @@
 namespace gangway::data {
 namespace {
 
-constexpr std::size_t kTaps = 4;  // of a cubic
+constexpr std::size_t kTaps = 4;  // of a cubic filter
 
 KeyedRandom random_of(const SampleId& sample, RandomDraw draw) {
   return KeyedRandom(RandomKey{.seed = sample.seed,
@@ -20,25 +20,25 @@ KeyedRandom random_of(const SampleId& sample, RandomDraw draw) {
                                .draw = static_cast<std::int32_t>(draw)});
 }
 
-/// In [-1, 1).
+/// Returns a uniform number in [-1, 1).
 double signed_uniform(const KeyedRandom& random, std::uint64_t index) {
   return 2.0 * static_cast<double>(random.uniform(index)) - 1.0;
 }
 
-/// The pixels along one direction that a value is made of.
+/// The pixels along one axis that contribute to a value.
 struct Taps {
   std::array<std::size_t, kTaps> places;
   std::array<float, kTaps> weights;
 };
 
-/// `place` of an endless row that is reflected at both ends of [0, size): … 1 0 | 0 1 2 ….
+/// Returns the index in [0, size) of `place` in the row reflected at both ends: … 1 0 | 0 1 2 ….
 std::size_t reflected(std::int64_t place, std::int64_t size) {
   const std::int64_t period = 2 * size;
   const std::int64_t within = ((place % period) + period) % period;
   return static_cast<std::size_t>(within < size ? within : period - 1 - within);
 }
 
-/// Of Keys' cubic with a = -1/2, at `at` between pixels whose middles lie at whole numbers.
+/// Returns the taps of Keys' cubic (a = -1/2) at `at`; pixel centres are at integers.
 Taps taps_at(double at, int size) {
   const double floor = std::floor(at);
   const double t = at - floor;
@@ -55,7 +55,7 @@ Taps taps_at(double at, int size) {
   return taps;
 }
 
-/// Rows from top to bottom, each from left to right.
+/// Sums rows from top to bottom, each from left to right.
 float weighted_sum(const float* plane, std::size_t width, const Taps& down, const Taps& across) {
   float sum = 0.0F;
   for (std::size_t i = 0; i < kTaps; ++i) {
@@ -113,7 +113,7 @@ class Shades {
   }
 
  private:
-  /// Weights of ITU-R BT.601; of one channel itself.
+  /// Returns the luma by ITU-R BT.601; for one channel its value.
   [[nodiscard]] float luma(std::size_t i) const {
     return is_coloured_ ? 0.299F * values_[i] + 0.587F * values_[plane_ + i] +
                               0.114F * values_[2 * plane_ + i]

@@ -32,14 +32,14 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMostMarks = 64;
 constexpr std::size_t kMostChangedNamed = 3;
 constexpr int kMostReaders = 4;
-/// Fewer files are read before another thread has begun.
+/// Fewer files are read before a second thread would start.
 constexpr std::size_t kWorthThreads = 64;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 18;
 constexpr std::chrono::milliseconds kBetweenWords{5'000};
-/// A file that was written shortly before it was hashed may be written again within one tick of its
-/// file system's clock; FAT's are 2 s.
+/// A file written shortly before its hashing may change again within one tick of its file system's
+/// clock; FAT's tick is 2 s.
 constexpr std::int64_t kYoungNanoseconds = 2'000'000'000;
-/// Another process of this host may read all files for so long; then this one does it too.
+/// Maximum wait for another process of this host to read all files; then this one reads too.
 constexpr std::chrono::minutes kOthersReading{30};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 constexpr int kMostRefusals = 10;
@@ -50,8 +50,8 @@ fs::path index_path(const fs::path& place, const fs::path& index_folder) {
   const fs::path folder =
       fs::canonical(is_folder ? place : fs::absolute(place).parent_path(), ignored);
   struct stat status {};
-  // Hosts with a home in common may each have a folder of that name. A file may be another one by
-  // the next start, and is to be noticed.
+  // Hosts that share a home may have different folders of the same name. A file may be replaced by
+  // the next start, which must be noticed.
   (void)::stat(folder.c_str(), &status);
   Fingerprint print;
   print.add((is_folder ? folder : folder / place.filename()).string());
@@ -59,15 +59,15 @@ fs::path index_path(const fs::path& place, const fs::path& index_folder) {
   return index_folder / print.hex();
 }
 
-/// What is known of `file` by an index, or null.
+/// Returns the index entry of `file`, or null.
 const IndexedFile* find(const std::vector<IndexedFile>& index, const std::string& name) {
   const auto found = std::ranges::lower_bound(index, name, {}, &IndexedFile::name);
   return found != index.end() && found->name == name ? &*found : nullptr;
 }
 
-/// What the index knows of the files, and which are to be read.
+/// Known files of the index, and the files to read.
 struct Known {
-  std::vector<IndexedFile> files;  ///< as many as were listed
+  std::vector<IndexedFile> files;  ///< one for each listed file
   std::vector<std::size_t> unread;
   std::uint64_t unread_bytes = 0;
   bool is_first_sight = true;
@@ -92,7 +92,7 @@ struct ReadFile {
   std::uint64_t hash = 0;
   std::uint64_t crc = 0;
   std::uint64_t bytes = 0;
-  FileStamp stamp;  ///< all 0: it is too young
+  FileStamp stamp;  ///< all 0: too recent
 };
 
 std::int64_t now_ns() {
@@ -101,13 +101,13 @@ std::int64_t now_ns() {
       .count();
 }
 
-/// All 0 where it is too young at `now`.
+/// Returns the stamp, or all 0 if it is too recent at `now`.
 FileStamp settled(const FileStamp& stamp, std::int64_t now) {
   return std::max(stamp.modified_ns, stamp.changed_ns) > now - kYoungNanoseconds ? FileStamp{}
                                                                                  : stamp;
 }
 
-/// Of what lies within a file, which had that stamp before it was read.
+/// Reads a file within a container that had that stamp before the read.
 ReadFile read_listed(const ListedReader& reader, std::size_t index, const FileStamp& stamp) {
   const FileStamp known = settled(stamp, now_ns());
   const std::vector<std::uint8_t> bytes = reader(index);
@@ -142,8 +142,8 @@ ReadFile read_file(const fs::path& path) {
           settled(stamp_of(status), now)};
 }
 
-/// Reads the files of `known.unread`, several at once.
-/// @param read  a listed file
+/// Reads the files of `known.unread`, several at a time.
+/// @param read  reads a listed file
 void read_unread(const std::function<ReadFile(std::size_t)>& read, const ContentsCheck& check,
                  Known& known) {
   const auto seen = static_cast<std::int64_t>(
@@ -194,17 +194,17 @@ void read_unread(const std::function<ReadFile(std::size_t)>& read, const Content
   }
 }
 
-/// The right to write the index at `path`, waited for while another process of this host reads the
-/// same files. Nothing where there is none to be had: no folder, a file system without locks.
+/// Waits for the lock of the index at `path` while another process of this host reads the same
+/// files. Returns nothing without a folder or file locks.
 FileDescriptor claim_index(const fs::path& path, const ContentsCheck& check) {
   std::error_code failure;
   fs::create_directories(path.parent_path(), failure);
-  fs::permissions(path.parent_path(), fs::perms::owner_all, failure);  // names are private
+  fs::permissions(path.parent_path(), fs::perms::owner_all, failure);  // file names are private
   FileDescriptor file(
       ::open((path.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   const auto end = steady_clock::now() + kOthersReading;
   auto told = steady_clock::now();
-  int refusals = 0;  // of a free lock: its holder has just gone, or the file system has no locks
+  int refusals = 0;  // lock free but refused: holder just left, or no locks
   while (file && !claim(file)) {
     refusals += is_claimed(file) ? 0 : 1;
     if (steady_clock::now() > end || refusals > kMostRefusals) {
@@ -251,7 +251,7 @@ std::vector<IndexedFile> contents_of(const fs::path& place, std::span<const List
     return std::move(known.files);
   }
   FileDescriptor right = path.empty() ? FileDescriptor() : claim_index(path, check);
-  if (right) {  // the former holder may have read all
+  if (right) {  // the previous holder may have read all
     known = look_up(files, read_index(path));
   }
   read_unread(

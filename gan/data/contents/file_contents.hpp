@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether the files of a data set are what they were: all are hashed at the first sight, and again
-// where they look changed. Called where a folder of pictures is opened to be trained on.
+// Checks that the files of a data set are unchanged. Hashes all files at first, and later those
+// that look changed. Called where a folder of pictures is opened for training.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,37 @@
 
 namespace gangway::data {
 
-/// Asks for the contents of all files, and takes what is found.
+/// Options and results of the check of all files' contents.
 struct ContentsCheck {
-  /// Where indexes lie, a file a folder of data; empty, or a place that cannot be written: all
-  /// files are read at each start.
+  /// Folder of indexes, one file for each data folder. If empty or not writable, each start reads
+  /// all files.
   std::filesystem::path index_folder = {};
-  /// Where a run keeps hashes of examples in Python; empty: they are not compared.
+  /// Folder of the run's hashes of Python examples; empty: they are not compared.
   std::filesystem::path run_folder = {};
-  /// Told now and then, on the calling thread, while files are read: how much of what is to be.
+  /// Reports bytes read of the total, now and then, on the calling thread.
   std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};
-  DataFiles found = {};                 ///< but for the fingerprint
-  std::vector<std::string> notes = {};  ///< for people, of what is kept of the data
+  DataFiles found = {};                 ///< without the fingerprint
+  std::vector<std::string> notes = {};  ///< messages for users about cached data
 };
 
-/// $XDG_CACHE_HOME/gangway/data, else ~/.cache/gangway/data; empty where there is no home.
+/// Returns $XDG_CACHE_HOME/gangway/data, else ~/.cache/gangway/data; empty without a home.
 [[nodiscard]] std::filesystem::path index_folder_of(const Environment& environment);
 
 struct ListedFile {
-  std::string name;  ///< below the folder
+  std::string name;  ///< path below the folder
   FileStamp stamp;
 };
 
 /// Reads a listed file whole; called by several threads.
 using ListedReader = std::function<std::vector<std::uint8_t>(std::size_t listed)>;
 
-/// What an index has of `files` below `place`, which are read where it has nothing or they look
-/// changed; then it is written anew. One process of a host does that, the others wait for it.
-/// @param place  a folder; or a file that holds others, or a pattern that names some
+/// Returns the hashes of `files` below `place` from the index; reads new and changed files, then
+/// rewrites the index. One process of a host does the work while others wait.
+/// @param place  a folder, a container file, or a pattern of container files
 /// @param files  ascending by name
-/// @param reader  of files that lie within others; null: they are files below `place`
-/// @return as many
-/// @throws ConfigError naming a file that cannot be read
+/// @param reader  reads files within containers; null: they are files below `place`
+/// @return one entry for each file
+/// @throws ConfigError naming an unreadable file
 [[nodiscard]] std::vector<IndexedFile> contents_of(const std::filesystem::path& place,
                                                    std::span<const ListedFile> files,
                                                    const ContentsCheck& check,
@@ -56,10 +56,10 @@ using ListedReader = std::function<std::vector<std::uint8_t>(std::size_t listed)
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::uint8_t> bytes);
 [[nodiscard]] std::uint64_t crc_of(std::span<const std::uint8_t> bytes);
 
-/// Of all files, the few that were noticed last.
+/// Returns the few files whose change was noticed last.
 [[nodiscard]] std::vector<ChangedFile> last_changed(std::span<const IndexedFile> files);
 
-/// Of `count` files that `name(i)` and `crc(i)` tell of.
+/// Returns the marks of `count` files described by `name(i)` and `crc(i)`.
 [[nodiscard]] std::vector<DataMark> marks_of(
     std::size_t count, const std::function<std::string_view(std::size_t)>& name,
     const std::function<std::uint64_t(std::size_t)>& crc);

@@ -16,7 +16,7 @@
 namespace gangway::data {
 namespace {
 
-/// Of an index's layout: another one is no index.
+/// Format of the index; another magic is no index.
 constexpr std::string_view kMagic = "gangway files 1\n";
 constexpr std::int64_t kNanosecondsInASecond = 1'000'000'000;
 
@@ -29,20 +29,20 @@ void put(Number number, std::string& text) {
   text.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-/// Takes a number off the front of `text`, which has as many bytes.
+/// Removes a number from the front of `text`, which has enough bytes.
 template <typename Number>
 void take(std::string_view& text, Number& number) {
   std::memcpy(&number, text.data(), sizeof number);
   text.remove_prefix(sizeof number);
 }
 
-/// All of a file but its name, in the order in which an index has them.
+/// Returns a file's numbers (all but its name) in the order of the index.
 auto numbers_of(auto& file) {
   return std::array{&file.stamp.bytes, &file.stamp.modified_ns, &file.stamp.changed_ns,
                     &file.noticed};
 }
 
-constexpr std::size_t kBytesOfAFile = 8 * sizeof(std::uint64_t);  // and its name
+constexpr std::size_t kBytesOfAFile = 8 * sizeof(std::uint64_t);  // the name follows
 
 }  // namespace
 
@@ -60,7 +60,7 @@ std::vector<IndexedFile> read_index(const std::filesystem::path& path) {
   try {
     content = failure ? std::nullopt : read_small_file(path, size);
   } catch (const EnvironmentError&) {
-    return {};  // it is but a memory: all files are read then
+    return {};  // without an index, all files are read
   }
   std::uint64_t hash = 0;
   if (!content || content->size() < kMagic.size() + sizeof hash || !content->starts_with(kMagic)) {

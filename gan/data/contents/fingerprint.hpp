@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Collects what identifies a data set into 32 hexadecimal digits (XXH3, 128 bits). Used by the data
-// sets; any thread.
+// Hashes the identity of a data set into 32 hexadecimal digits (XXH3, 128 bits). Used by the data
+// sets. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ class Fingerprint {
   Fingerprint();
 
   void add(std::span<const std::uint8_t> bytes);
-  /// The text with its length, so that "ab" + "c" differs from "a" + "bc".
+  /// Adds the text with its length, so that "ab" + "c" differs from "a" + "bc".
   void add(std::string_view text);
   void add(std::int64_t number);
   [[nodiscard]] std::string hex() const;
-  /// The last half of it.
+  /// Returns the last 64 bits of the hash.
   [[nodiscard]] std::uint64_t number() const;
 
  private:

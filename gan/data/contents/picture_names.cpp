@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kReadEndings{".png", ".jpg",  ".jpeg",
                                                        ".jpe", ".jfif", ".webp"};
-/// Pictures, too, that a user may take for part of the data.
+/// Unsupported picture formats, which a user may expect to be used.
 constexpr std::array<std::string_view, 14> kUnreadEndings{
     ".gif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif",
     ".jxl", ".jp2", ".tga", ".ppm",  ".pgm",  ".pbm",  ".svg"};
 
-/// In small letters, with its dot; empty for a hidden file and for what macOS adds to archives.
+/// Returns the lower-case ending with its dot; empty for hidden files and macOS's archive extras.
 std::string ending_of(std::string_view name) {
   for (std::size_t at = 0; at < name.size();) {
     const std::size_t end = std::min(name.find('/', at), name.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which files of a folder, a ZIP or a tar are pictures that are read, told by their names. Used by
-// the image archive.
+// Tells from their names which files of a folder, ZIP or tar are supported pictures. Used by the
+// image archive.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace gangway::data {
 
-/// Tells the files that are read from the others, and remembers pictures among those.
+/// Separates supported pictures from other files, and remembers pictures of unsupported formats.
 class NameFilter {
  public:
   [[nodiscard]] bool is_read(std::string_view name);
-  /// @throws ConfigError: training on a part of the pictures must not happen in silence.
+  /// @throws ConfigError if pictures were skipped: training must not silently use a part
   void require_all_read(const std::filesystem::path& location) const;
 
  private:

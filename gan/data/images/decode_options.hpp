@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How files of pictures are decoded.
+// Options of decoding picture files.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 namespace gangway::data {
 
 struct DecodeOptions {
-  /// The shorter side, in pixels, that will be left of the image. A JPEG is decoded at a half, a
-  /// quarter or an eighth of its size where its sides can be divided by that and kSpareScale times
-  /// as much is left; 0: never.
+  /// Shorter side, in pixels, that the image will be reduced to; 0: decode at full size. A JPEG is
+  /// decoded at 1/2, 1/4 or 1/8 if that divides its sides and leaves kSpareScale times the wanted
+  /// side.
   int wanted_side = 0;
-  /// A bound on memory: 134 million pixels (512 MiB while transparency is laid over white) are more
-  /// than any camera's.
+  /// Memory bound: 134 million pixels (512 MiB while blending transparency), more than any
+  /// camera's.
   std::int64_t most_pixels = std::int64_t{1} << 27;
 };
 
-/// How many times larger than wanted a reduced JPEG still is: as in Pillow's reducing_gap, of which
-/// 3 is said to be close to the whole image; measured in tests/gan/data/compare_with_pillow.py.
+/// Minimum size of a reduced JPEG relative to the wanted size, as Pillow's reducing_gap, where 3 is
+/// nearly equal to full decoding. Measured in tests/gan/data/compare_with_pillow.py.
 inline constexpr int kSpareScale = 3;
 
 }  // namespace gangway::data

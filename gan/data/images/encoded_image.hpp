@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the decoders of gan/data share: the file in memory, room for its pixels, and how they
-// complain. Any thread.
+// Shared by the decoders of gan/data: the file in memory, its pixel buffer, and error messages. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace gangway::data {
 
-/// A file whose first bytes have been recognised; borrowed for the time of a call.
+/// A file of recognised format; borrows its bytes during a call.
 struct EncodedImage {
   std::span<const std::uint8_t> bytes;
   const std::string& name;
   const DecodeOptions& options;
 };
 
-/// @throws ConfigError: the file's name, `what`, and the remedy.
+/// @throws ConfigError with the file's name, `what`, and the remedy
 [[noreturn]] void fail(const EncodedImage& file, std::string_view what);
 
-/// @throws ConfigError if a file says that it holds no pixel, or more than are allowed.
+/// @throws ConfigError if the file declares no pixels, or more than allowed
 void require_size(const EncodedImage& file, std::int64_t width, std::int64_t height);
 
 }  // namespace gangway::data

@@ -14,14 +14,14 @@ constexpr std::uint32_t kShortType = 3;
 constexpr std::size_t kEntryBytes = 12;
 constexpr int kUpright = 1;
 
-/// Numbers of a TIFF file, in the byte order that its first two bytes declare; nothing outside of
-/// the block is read.
+/// Reads numbers of a TIFF file, in the byte order of its first two bytes; never reads outside the
+/// block.
 class TiffBytes {
  public:
   explicit TiffBytes(std::span<const std::uint8_t> bytes)
       : bytes_(bytes), is_little_(!bytes.empty() && bytes[0] == 'I') {}
 
-  /// The number in `length` bytes at `at`, or nothing if they lie outside.
+  /// Returns the number in `length` bytes at `at`, or nothing if they are outside.
   [[nodiscard]] std::optional<std::uint32_t> number(std::size_t at, std::size_t length) const {
     if (at > bytes_.size() || bytes_.size() - at < length) {
       return std::nullopt;
@@ -68,8 +68,8 @@ Pixels turn_upright(Pixels image, int orientation) {
   if (orientation == kUpright) {
     return image;
   }
-  // Rows become columns in 5 to 8; before that, rows run upwards in 3, 4, 6, 7, and columns
-  // leftwards in 2, 3, 7, 8.
+  // Orientations 5 to 8 swap rows and columns. Before that, 3, 4, 6, 7 flip vertically and 2, 3, 7,
+  // 8 horizontally.
   const bool is_transposed = orientation >= 5;
   const bool from_bottom =
       orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one thing that matters here in a camera's notes about a picture: which way it was held. Used
-// by the decoders; any thread.
+// Reads a picture's orientation from Exif. Used by the decoders. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +9,11 @@
 
 namespace gangway::data {
 
-/// The orientation, 1 to 8, in an Exif block (CIPA DC-008, 4.6.4: tag 274 of the first directory),
-/// which is laid out as a TIFF file. 1, as it is, where the block says nothing or makes no sense:
-/// viewers do the same.
+/// Returns the orientation, 1 to 8, from an Exif block in TIFF layout (CIPA DC-008, 4.6.4: tag 274
+/// of the first directory). Returns 1 (upright) if it is missing or invalid, as viewers do.
 [[nodiscard]] int exif_orientation(std::span<const std::uint8_t> block);
 
-/// The image as it is to be looked at. @pre orientation is 1 to 8.
+/// Turns the image upright. @pre orientation is 1 to 8
 [[nodiscard]] Pixels turn_upright(Pixels image, int orientation);
 
 }  // namespace gangway::data

@@ -19,7 +19,7 @@
 namespace gangway::data {
 namespace {
 
-/// All of it is in memory: half of what this machine has.
+/// Returns the size limit of a file held in memory: half of this machine's memory.
 std::int64_t largest_idx_file() {
   return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / 2;
 }
@@ -47,7 +47,7 @@ class IdxReader {
     throw ConfigError(fmt::format("{}: {}; fetch the file again", path_.string(), what));
   }
 
-  /// Bytes read: fewer than asked for only at the end of the file.
+  /// Returns the bytes read; fewer than requested only at the end of the file.
   std::size_t read(std::span<std::uint8_t> out) {
     const int count = gzread(file_.get(), out.data(), static_cast<unsigned>(out.size()));
     int code = Z_OK;  // a file cut off inside its gzip trailer sets only this

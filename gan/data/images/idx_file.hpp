@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files in the IDX format of MNIST (LeCun, Cortes, Burges), plain or compressed by gzip. Used by
-// the IDX data set.
+// Reads files in the IDX format of MNIST (LeCun, Cortes, Burges), plain or gzip. Used by the IDX
+// data set.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@ struct IdxArray {
   std::vector<std::uint8_t> values;  ///< row-major
 };
 
-/// Reads the whole file. Memory grows with what the file really holds, never with what its header
-/// claims.
-/// @param axes expected number of axes: 1 for labels, 3 for images.
-/// @throws ConfigError naming the file: missing, wrong magic, truncated, damaged, longer than
-/// announced.
+/// Reads the whole file. Memory use depends on the data present, never on the header's sizes.
+/// @param axes  expected number of axes: 1 for labels, 3 for images
+/// @throws ConfigError naming a file that is missing, truncated, damaged, too long, or has a wrong
+/// magic number
 [[nodiscard]] IdxArray read_idx(const std::filesystem::path& path, int axes);
 
 }  // namespace gangway::data

@@ -17,8 +17,8 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// How files begin. A WebP file is a RIFF file, whose length comes first; an AVIF or HEIC file
-/// begins with the length of its `ftyp` box.
+/// First bytes of file formats. A WebP file is a RIFF file, which starts with its length; an AVIF
+/// or HEIC file starts with the length of its `ftyp` box.
 struct Kind {
   std::string_view name;
   std::string_view magic;

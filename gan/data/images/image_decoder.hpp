@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of pictures become pixels: the one way in for folders, ZIPs and the fuzzer. Any thread.
-// What each kind of file means is in docs/pictures.md.
+// Decodes picture files; the only decoder of folders, ZIPs and the fuzzer. Any thread. For the
+// formats see docs/pictures.md.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@
 
 namespace gangway::data {
 
-/// Decodes a PNG, JPEG or WebP file, told apart by its first bytes, to 8 bits, as it is to be
-/// looked at: turned as its Exif block says, laid over white where it is transparent. Gray stays
-/// gray, all else becomes RGB.
-/// @param name what to call the file in a message.
-/// @throws ConfigError naming it: another kind of file, truncated, damaged, too large.
+/// Decodes a PNG, JPEG or WebP file, recognised by its first bytes, to 8 bits. Turns it upright by
+/// its Exif block and blends transparency with white. Gray stays gray; all else becomes RGB.
+/// @param name  of the file, for messages
+/// @throws ConfigError naming a file that is of another format, truncated, damaged or too large
 [[nodiscard]] Pixels decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
                                   const DecodeOptions& options = {});
 

@@ -32,8 +32,8 @@ bool begins_with(std::span<const std::uint8_t> bytes, std::string_view text) {
   return bytes.size() >= text.size() && std::equal(text.begin(), text.end(), bytes.begin());
 }
 
-/// The orientation in the first Exif segment before the first scan (ITU-T T.81, B.1.1.4): turbojpeg
-/// does not tell it.
+/// Returns the orientation in the first Exif segment before the first scan (ITU-T T.81, B.1.1.4),
+/// because turbojpeg does not report it.
 int orientation_of(std::span<const std::uint8_t> bytes) {
   constexpr std::uint8_t kExif = 0xE1;
   constexpr std::uint8_t kScan = 0xDA;
@@ -43,7 +43,7 @@ int orientation_of(std::span<const std::uint8_t> bytes) {
       ++at;
       continue;
     }
-    const std::size_t length = std::size_t{bytes[at + 2]} << 8U | bytes[at + 3];  // itself included
+    const std::size_t length = std::size_t{bytes[at + 2]} << 8U | bytes[at + 3];  // includes itself
     if (length < 2 || length > bytes.size() - at - 2) {
       break;
     }
@@ -76,7 +76,7 @@ Header read_header(const EncodedImage& file, tjhandle decoder) {
       file.bytes.size());  // NOLINT(google-runtime-int): turbojpeg's type
   const int done = tjDecompressHeader3(decoder, file.bytes.data(), size, &header.width,
                                        &header.height, &subsampling, &header.colorspace);
-  // A subsampling that has no name among turbojpeg's is an error here, and decoded all the same.
+  // turbojpeg reports an unnamed subsampling as an error, but decodes it.
   const bool is_only_unnamed =
       subsampling < 0 && header.width > 0 && header.height > 0 && header.colorspace >= 0;
   if (done != 0 && !is_only_unnamed) {
@@ -89,8 +89,8 @@ Header read_header(const EncodedImage& file, tjhandle decoder) {
   return header;
 }
 
-/// The largest reduction, as turbojpeg's factor, that leaves kSpareScale times what is wanted and
-/// no pixel over: one that stands for fewer pixels than the others would stretch the image.
+/// Returns the largest reduction, as turbojpeg's factor, that leaves kSpareScale times the wanted
+/// side and no remainder. A pixel that covers fewer source pixels would stretch the image.
 tjscalingfactor reduction(const Header& header, int wanted_side) {
   for (const int denominator : {8, 4, 2}) {
     const bool divides = header.width % denominator == 0 && header.height % denominator == 0;
@@ -102,9 +102,8 @@ tjscalingfactor reduction(const Header& header, int wanted_side) {
   return {.num = 1, .denom = 1};
 }
 
-/// Cyan, magenta, yellow and black to red, green and blue, in place, as light that passes the inks
-/// one after the other. 255 is no ink: so Adobe's programs write it, against the standard, and
-/// readers take it in any file (Pillow, Skia).
+/// Converts CMYK to RGB in place, as light that passes the inks one after another. 255 means no
+/// ink: Adobe's programs write it so, against the standard, and readers assume it (Pillow, Skia).
 void mix_inks(Pixels& image) {
   const std::size_t count = image.values.size() / 4;
   for (std::size_t pixel = 0; pixel < count; ++pixel) {
@@ -131,7 +130,7 @@ Pixels decode_jpeg(const EncodedImage& file) {
   const Header header = read_header(file, decoder.get());
   const bool is_gray = header.colorspace == TJCS_GRAY;
   const bool has_inks = header.colorspace == TJCS_CMYK || header.colorspace == TJCS_YCCK;
-  // Mixing inks is a product: the mean of mixtures is not the mixture of means.
+  // Mixing inks is a product, so the mean of mixtures is not the mixture of means.
   const tjscalingfactor scale = reduction(header, has_inks ? 0 : file.options.wanted_side);
   const int format = is_gray ? TJPF_GRAY : has_inks ? TJPF_CMYK : TJPF_RGB;
   Pixels result = make_pixels(TJSCALED(header.height, scale), TJSCALED(header.width, scale),
@@ -140,8 +139,8 @@ Pixels decode_jpeg(const EncodedImage& file) {
       file.bytes.size());  // NOLINT(google-runtime-int): turbojpeg's type
   const int done = tjDecompress2(decoder.get(), file.bytes.data(), size, result.values.data(),
                                  result.width, 0, result.height, format, kFlags);
-  // Cameras write harmless oddities that turbojpeg warns of; a missing end it only warns of, too,
-  // and fills up in gray.
+  // turbojpeg only warns of harmless camera oddities, but also of a missing end, which it fills
+  // with gray.
   const std::string message = done == 0 ? "" : tjGetErrorStr2(decoder.get());
   if (done != 0 && (tjGetErrorCode(decoder.get()) == TJERR_FATAL ||
                     message.find("remature end") != std::string::npos)) {

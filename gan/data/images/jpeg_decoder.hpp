@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JPEG files, of which no file but this one's source knows the library. Called by decode_image; any
+// Decodes JPEG files; only this header's source includes the library. Called by decode_image. Any
 // thread.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace gangway::data {
 
-/// Gray, RGB, YCbCr, CMYK and YCCK of 8 bits, sequential and progressive. @throws ConfigError
-/// naming the file.
+/// Decodes 8-bit gray, RGB, YCbCr, CMYK and YCCK, sequential and progressive. @throws ConfigError
+/// naming the file
 [[nodiscard]] Pixels decode_jpeg(const EncodedImage& file);
 
 }  // namespace gangway::data

@@ -15,7 +15,7 @@
 namespace gangway::data {
 namespace {
 
-/// More classes than anybody has; a bound for what is allocated by them.
+/// Largest label; limits the memory allocated for classes.
 constexpr std::int64_t kLargestLabel = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& problem) {

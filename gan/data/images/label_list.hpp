@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The labels of a set of images as StyleGAN's dataset_tool.py leaves them beside it: dataset.json;
-// and as WebDataset has them beside each. Pure.
+// Parses labels of images: dataset.json, as StyleGAN's dataset_tool.py writes it, and WebDataset's
+// file beside each image. Pure.
 #pragma once
 
 #include <map>
@@ -12,23 +12,23 @@ namespace gangway::data {
 
 inline constexpr const char* kLabelListName = "dataset.json";
 
-/// Labels by the path of the image, seen from the file's folder.
+/// Labels by path of the image, relative to the list's folder.
 using LabelList = std::map<std::string, int, std::less<>>;
 
-/// Reads {"labels": [["00000/img00000000.png", 6], …]}; nothing where "labels" is null: then the
-/// folders are no labels either.
+/// Reads {"labels": [["00000/img00000000.png", 6], …]}. Returns nothing if "labels" is null:
+/// folders are then no labels either.
 /// @param name  of the file, for messages
-/// @throws ConfigError for any other text, naming what is wrong with it
+/// @throws ConfigError naming the error in any other text
 [[nodiscard]] std::optional<LabelList> parse_label_list(const std::string& text,
                                                         const std::string& name);
 
-/// A decimal number, blanks around it: a file .cls.
+/// Parses a .cls file: a decimal number, optionally between blanks.
 /// @param name  of the file, for messages
 /// @throws ConfigError for any other text
 [[nodiscard]] int parse_label(std::string_view text, const std::string& name);
 
-/// "label" of a JSON object; nothing where it has none.
-/// @throws ConfigError: no JSON, or a label that is no whole number
+/// Returns "label" of a JSON object, or nothing if it has none.
+/// @throws ConfigError if it is no JSON, or the label is no whole number
 [[nodiscard]] std::optional<int> described_label(std::string_view text, const std::string& name);
 
 }  // namespace gangway::data

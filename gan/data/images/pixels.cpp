@@ -11,8 +11,7 @@
 namespace gangway::data {
 namespace {
 
-/// Weights of red, green and blue of ITU-R BT.601 (0.299, 0.587, 0.114) times 2^16; they add up to
-/// 2^16.
+/// Returns the luma by ITU-R BT.601 weights (0.299, 0.587, 0.114) times 2^16, which sum to 2^16.
 std::uint8_t luma(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >>
                                    16U);

@@ -14,8 +14,7 @@
 namespace gangway::data {
 namespace {
 
-/// Bounds on what a file may hold beside its pixels (profiles, text), in bytes: a chunk, and all of
-/// them.
+/// Maximum bytes of a file's chunks beside its pixels (profiles, text): one chunk, and all of them.
 constexpr std::size_t kLargestChunk = std::size_t{32} << 20;
 constexpr std::size_t kMostInChunks = std::size_t{64} << 20;
 
@@ -40,8 +39,7 @@ Context open(const EncodedImage& file) {
   return context;
 }
 
-/// The layout in which spng gives such a file away: gray alone is there up to 8 bits, and gray with
-/// opacity not at all.
+/// Output format of spng. It offers gray only up to 8 bits, and no gray with opacity.
 struct Layout {
   int format;
   int channels;
@@ -61,7 +59,7 @@ Layout layout_of(spng_ctx* context, const spng_ihdr& header) {
                        : Layout{.format = SPNG_FMT_RGB8, .channels = 3};
 }
 
-/// From three equal channels to one, in place.
+/// Reduces three equal channels to one, in place.
 void keep_one_channel(Pixels& image) {
   const std::size_t count = image.values.size() / 3;
   for (std::size_t pixel = 0; pixel < count; ++pixel) {
@@ -72,7 +70,7 @@ void keep_one_channel(Pixels& image) {
 }
 
 int orientation_of(const EncodedImage& file, spng_ctx* context) {
-  check(file, spng_decode_chunks(context));  // those behind the pixels, to the end of the file
+  check(file, spng_decode_chunks(context));  // chunks after the pixels
   spng_exif exif{};
   if (spng_get_exif(context, &exif) != 0) {
     return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PNG files, of which no file but this one's source knows the library. Called by decode_image; any
+// Decodes PNG files; only this header's source includes the library. Called by decode_image. Any
 // thread.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace gangway::data {
 
-/// All of PNG: 1 to 16 bits, palettes, transparency, interlaced. @throws ConfigError naming the
-/// file.
+/// Decodes any PNG: 1 to 16 bits, palettes, transparency, interlaced. @throws ConfigError naming
+/// the file
 [[nodiscard]] Pixels decode_png(const EncodedImage& file);
 
 }  // namespace gangway::data

@@ -10,7 +10,7 @@
 namespace gangway::data {
 namespace {
 
-/// Of the cubic, in pixels of the larger of the two scales: it is zero from there on.
+/// Radius of the cubic, in pixels of the larger scale; it is zero beyond.
 constexpr double kRadius = 2.0;
 
 double cubic(double x) {
@@ -21,7 +21,7 @@ double cubic(double x) {
   return distance < kRadius ? ((-0.5 * distance + 2.5) * distance - 4.0) * distance + 2.0 : 0.0;
 }
 
-/// The pixels that one pixel of the result is made of, and what each of them counts; together 1.
+/// The source pixels of one result pixel, and their weights, which sum to 1.
 struct Window {
   int first = 0;
   std::vector<float> weights;
@@ -53,8 +53,8 @@ std::vector<Window> make_windows(int from, int to) {
   return windows;
 }
 
-/// The weighted sum of rows that lie `stride` values apart. Each value is summed from the first row
-/// to the last, so the compiler's vectors change no bit.
+/// Adds weighted rows that lie `stride` values apart. Each value sums from the first row to the
+/// last, so vectorisation changes no bit.
 template <typename Value>
 void add_rows(const Value* row, std::size_t stride, const std::vector<float>& weights,
               std::span<float> sum) {
@@ -101,8 +101,8 @@ Pixels fit_square(const Pixels& image, int side) {
   const std::vector<Window> windows = make_windows(square, side);
   const auto channels = static_cast<std::size_t>(image.channels);
   const std::size_t column_size = static_cast<std::size_t>(side) * channels;
-  // First to `side` rows, which are laid down as columns; then these, side by side in memory as
-  // rows were, to `side` ones.
+  // First reduces to `side` rows, stored as columns; then reduces these, which lie side by side in
+  // memory as the rows did.
   std::vector<float> row(static_cast<std::size_t>(square) * channels);
   std::vector<float> columns(static_cast<std::size_t>(square) * column_size);
   for (std::size_t y = 0; y < windows.size(); ++y) {

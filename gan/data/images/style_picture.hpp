@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The picture of a job whose style others are to have. Called once where a worker begins.
+// Reads the job's style picture. Called once when a worker begins.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace gangway::data {
 
-/// [channels, resolution, resolution] in [-1, 1], decoded and cropped as pictures of a data set
-/// are.
-/// @throws ConfigError naming the file: missing, another than the job's, neither PNG nor JPEG
+/// Returns [channels, resolution, resolution] in [-1, 1], decoded and cropped as pictures of a data
+/// set.
+/// @throws ConfigError naming the file: missing, not the job's, or neither PNG nor JPEG
 [[nodiscard]] std::vector<float> read_style_picture(const Job& job);
 
 }  // namespace gangway::data

@@ -13,8 +13,8 @@
 namespace gangway::data {
 namespace {
 
-// RIFF: a name, the length of what follows in four bytes, and that padded to an even number of
-// bytes (WebP Container Specification, "RIFF File Format").
+// A RIFF chunk has a name, a length of four bytes, and the data padded to an even number of bytes
+// (WebP Container Specification, "RIFF File Format").
 constexpr std::size_t kChunkHead = 8;
 constexpr std::size_t kFileHead = 12;  // "RIFF", the length, "WEBP"
 
@@ -27,7 +27,7 @@ bool has_name(std::span<const std::uint8_t> chunk, std::string_view name) {
   return std::string_view(reinterpret_cast<const char*>(chunk.data()), name.size()) == name;
 }
 
-/// As its Exif chunk says. @pre the file is as long as it says
+/// Returns the orientation in the Exif chunk. @pre the file has its declared length
 int orientation_of(const EncodedImage& file) {
   constexpr std::string_view kPrefix("Exif\0\0", 6);  // of JPEG; some writers leave it there
   for (std::size_t at = kFileHead; at + kChunkHead <= file.bytes.size();) {
@@ -56,7 +56,7 @@ int orientation_of(const EncodedImage& file) {
 
 Pixels decode_webp(const EncodedImage& file) {
   WebPBitstreamFeatures features{};
-  // What it stands for lies within the length that it says, and not behind.
+  // The picture must lie within the declared length of the file.
   if (file.bytes.size() < kFileHead + kChunkHead ||
       little_endian(file.bytes.subspan(4)) > file.bytes.size() - kChunkHead ||
       WebPGetFeatures(file.bytes.data(), file.bytes.size(), &features) != VP8_STATUS_OK) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// WebP files, of which no file but this one's source knows the library. Called by decode_image; any
+// Decodes WebP files; only this header's source includes the library. Called by decode_image. Any
 // thread.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace gangway::data {
 
-/// Lossy and lossless, with opacity or without, of one picture. @throws ConfigError naming the
-/// file.
+/// Decodes one picture, lossy or lossless, with or without opacity. @throws ConfigError naming the
+/// file
 [[nodiscard]] Pixels decode_webp(const EncodedImage& file);
 
 }  // namespace gangway::data

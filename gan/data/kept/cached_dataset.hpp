@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures that are decoded and resized once (data.cache). Made by cached().
+// Decodes and resizes pictures only once (data.cache). Created by cached().
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace gangway::data {
 
-/// What `all` reads, the same bits: an example is kept where all of its values are those of 8-bit
-/// pixels.
+/// Reads the same bits as `all`. Caches an example if all its values come from 8-bit pixels.
 class CachedDataset : public Dataset {
  public:
   CachedDataset(std::unique_ptr<Dataset> all, std::unique_ptr<PictureCache> cache)

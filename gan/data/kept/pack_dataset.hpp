@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pictures of a pack, read and not decoded. Made by open_pack.
+// Reads the pictures of a pack without decoding. Created by open_pack.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace gangway::data {
 
-/// The same values as of the pictures that were packed. Each is compared with its hash; shards are
-/// read and not mapped, so that one that is cut while it is trained on is a line and no signal.
+/// Reads the same values as the packed pictures, and checks each against its hash. Shards are not
+/// mapped, so a truncated shard causes an error message and no signal.
 class PackDataset : public Dataset {
  public:
-  /// @throws ConfigError naming the file: missing, changed, cut, of another resolution
+  /// @throws ConfigError naming a file that is missing, changed, cut or of another resolution
   PackDataset(std::filesystem::path folder, const ModelSpec& model);
 
   [[nodiscard]] std::int64_t size() const override {

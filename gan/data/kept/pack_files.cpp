@@ -26,7 +26,7 @@ constexpr std::string_view kPackFormat = "gangway pack 1";
 constexpr std::uintmax_t kMostManifestBytes = std::uintmax_t{1} << 26U;
 constexpr std::uintmax_t kMostIndexBytes = std::uintmax_t{1} << 36U;
 constexpr int kLargestSide = 4096;
-static_assert(std::endian::native == std::endian::little);  // of index.bin
+static_assert(std::endian::native == std::endian::little);  // format of index.bin
 
 std::span<const std::uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -38,7 +38,7 @@ std::span<const std::uint8_t> bytes_of(std::string_view text) {
                   file.string(), what));
 }
 
-/// No more memory than the file has bytes, whatever the bound.
+/// Reads the file; uses no more memory than its size, whatever the bound.
 std::string read_whole(const fs::path& file, std::uintmax_t most) {
   std::error_code failure;
   const std::uintmax_t size = fs::file_size(file, failure);
@@ -128,7 +128,7 @@ Pack read_pack(const fs::path& folder) {
     }
   } catch (const nlohmann::json::exception&) {
     fail_pack(manifest, "is damaged");
-  } catch (const std::logic_error&) {  // a hash that is none
+  } catch (const std::logic_error&) {  // an invalid hash
     fail_pack(manifest, "is damaged");
   }
   require_shards(folder, pack);

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first bytes of a file, written when all else of it is there.
+/// Header of a file; written after everything else is allocated.
 struct CacheHeader {
   std::array<char, 16> magic;
   std::uint64_t picture_bytes;
@@ -39,7 +39,7 @@ constexpr std::array<char, 16> kCacheMagic{"gangway cache 1"};
 constexpr std::size_t kPage = 4096;
 constexpr std::string_view kCacheEnding = ".pictures";
 constexpr std::chrono::hours kUnused{7 * 24};
-/// Of the disk's free bytes.
+/// Divisor of the disk's free bytes.
 constexpr std::uint64_t kAutoShare = 4;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
@@ -56,7 +56,7 @@ FileDescriptor open_cache(const fs::path& path, int more) {
   return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | more, 0600));
 }
 
-/// Those that no living process uses, and none has for long.
+/// Removes caches without a living process that were unused for a week.
 void remove_unused(const fs::path& folder, const fs::path& own) {
   std::error_code ignored;
   const auto now = fs::file_time_type::clock::now();
@@ -86,7 +86,7 @@ PictureCache::PictureCache(const Setup& setup) : picture_bytes_(setup.picture_by
   const fs::path path = file_of(setup);
   remove_unused(setup.folder, path);
   file_ = open_cache(path, O_CREAT);
-  // The process that makes it holds an exclusive lock.
+  // The process that creates the file holds an exclusive lock.
   if (!file_ || ::flock(file_.get(), LOCK_SH) != 0) {
     fail_cache(path, "cannot be opened");
   }
@@ -99,7 +99,7 @@ PictureCache::PictureCache(const Setup& setup) : picture_bytes_(setup.picture_by
     }
     (void)::flock(file_.get(), LOCK_SH);
   }
-  (void)::futimens(file_.get(), nullptr);  // it is used
+  (void)::futimens(file_.get(), nullptr);  // marks the file as used
   void* const memory =
       ::mmap(nullptr, file_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A file of resized pictures, which all processes of a host fill and read together while they train
-// on one data set. Used by CachedDataset; any thread.
+// Cache file of resized pictures, shared by all processes of a host that train on one data set.
+// Used by CachedDataset. Any thread.
 //
-// On the disk and not in /dev/shm: the kernel keeps in memory what fits and gives it up when
-// programs need it, and nothing of a killed run holds memory.
+// It is on the disk, not in /dev/shm, because the kernel can evict its pages, and a killed run
+// holds no memory.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@
 
 namespace gangway::data {
 
-/// An entry is never replaced. Each has a hash of its bytes, put there behind them: one that a
-/// killed process, a power cut or a bad disk left half written is not there.
+/// Entries are never replaced. Each entry's hash is stored after its bytes. An entry that was left
+/// incomplete by a kill, power cut or bad disk fails its hash and counts as missing.
 class PictureCache {
  public:
   struct Setup {
-    std::filesystem::path folder;   ///< of all caches, private to this user
-    std::string key;                ///< of what the pictures are made: another one, another file
+    std::filesystem::path folder;   ///< of all caches of this user
+    std::string key;                ///< identity of the source; another key is another file
     std::size_t picture_bytes = 0;  ///< of each
     std::int64_t num_pictures = 0;  ///< of the data set
-    std::int64_t most_bytes = 0;    ///< of the file; DataSpec::kAutoCache: a quarter of the free
+    std::int64_t most_bytes = 0;    ///< of the file; DataSpec::kAutoCache: 1/4 of free space
   };
-  /// Opens the file, or makes it where there is none, and removes those that are unused for a week.
-  /// @throws EnvironmentError: why there can be none, as what is to be done about it
+  /// Opens or creates the file, and removes files unused for a week.
+  /// @throws EnvironmentError with the cause, if there can be no cache
   explicit PictureCache(const Setup& setup);
   ~PictureCache();
   PictureCache(const PictureCache&) = delete;
   PictureCache& operator=(const PictureCache&) = delete;
 
-  /// Pictures that find room: the first of the data set.
+  /// Returns the number of pictures that fit: the first of the data set.
   [[nodiscard]] std::int64_t places() const { return places_; }
-  /// The bytes of a picture, for as long as this lives; empty where they are not there.
+  /// Returns a picture's bytes, valid while this lives; empty if they are missing.
   [[nodiscard]] std::span<const std::uint8_t> find(std::int64_t index) const;
-  /// Whether a picture seems to be there, and is then brought from the disk meanwhile.
+  /// Returns whether a picture seems to be cached, and starts its read-ahead.
   [[nodiscard]] bool expect(std::int64_t index) const;
-  /// Puts a picture there; where it has no place, nothing. Several may put the same one.
+  /// Stores a picture if it has a place. Several threads may store the same picture.
   void put(std::int64_t index, std::span<const std::uint8_t> bytes);
 
  private:
@@ -52,7 +52,7 @@ class PictureCache {
 
   std::size_t picture_bytes_;
   std::int64_t places_ = 0;
-  FileDescriptor file_;  ///< locked, so that it is not removed
+  FileDescriptor file_;  ///< locked against removal
   std::byte* memory_ = nullptr;
 };
 

@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Pictures that are decoded before they are written, a bound on memory.
+/// Pictures decoded before they are written; bounds the memory.
 constexpr std::size_t kDecodedAtOnce = 256;
 
-/// @throws ConfigError where it holds a pack, or anything that no packer has left
+/// @throws ConfigError if it holds a pack, or files that no packer left
 void make_room(const fs::path& folder) {
   std::error_code failure;
   fs::create_directories(folder, failure);
@@ -54,7 +54,7 @@ void make_room(const fs::path& folder) {
   }
 }
 
-/// Writes pictures of equal size behind one another.
+/// Writes pictures of equal size one after another.
 class ShardWriter {
  public:
   ShardWriter(const PackOptions& options, std::size_t picture_bytes)
@@ -85,7 +85,7 @@ class ShardWriter {
   std::vector<std::uint8_t> bytes_;
 };
 
-/// Entries [first, first + count) as they are trained on.
+/// Decodes entries [first, first + count) as training does.
 std::vector<Pixels> decode_some(const ImageArchive& archive, std::size_t first, std::size_t count,
                                 const PackOptions& options) {
   std::vector<Pixels> pictures(count);
@@ -118,7 +118,7 @@ std::vector<Pixels> decode_some(const ImageArchive& archive, std::size_t first, 
   return pictures;
 }
 
-/// Nothing where a picture has more channels than the pack.
+/// Returns nothing if a picture has more channels than the pack.
 std::optional<Pack> pack_with(int channels, const ImageArchive& archive, const ImageLabels& labels,
                               const PackOptions& options) {
   Pack pack{.resolution = options.resolution,
@@ -137,7 +137,7 @@ std::optional<Pack> pack_with(int channels, const ImageArchive& archive, const I
         return std::nullopt;
       }
       std::span<const std::uint8_t> bytes = picture.values;
-      if (picture.channels < channels) {  // readers take three equal ones for grey
+      if (picture.channels < channels) {  // three equal channels read as gray
         spread.clear();
         for (const std::uint8_t shade : picture.values) {
           spread.insert(spread.end(), static_cast<std::size_t>(channels), shade);

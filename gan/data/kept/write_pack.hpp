@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes a pack of an archive of pictures. Called by `gangway data pack`; main thread.
+// Creates a pack from an archive of pictures. Called by `gangway data pack`; main thread.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace gangway::data {
 
 struct PackOptions {
-  std::filesystem::path folder;  ///< of the pack: empty, not there, or what a killed packer left
+  std::filesystem::path folder;  ///< of the pack: empty, missing, or left by a killed packer
   int resolution = 64;
-  int threads = 1;                                    ///< that decode
-  std::size_t shard_bytes = std::size_t{256} << 20U;  ///< at most; a picture at least
+  int threads = 1;                                    ///< decoding threads
+  std::size_t shard_bytes = std::size_t{256} << 20U;  ///< at most, but at least a picture
 };
 
-/// Writes what training reads of these pictures at that resolution, in their order.
+/// Writes the pictures as training reads them at that resolution, in their order.
 /// @param location  of the archive, for messages
-/// @throws ConfigError: a picture cannot be read, the folder holds something else;
-/// EnvironmentError: it cannot be written
+/// @throws ConfigError if a picture is unreadable or the folder holds other files; EnvironmentError
+/// if writing fails
 Pack write_pack(const ImageArchive& archive, const std::string& location,
                 const PackOptions& options);
 

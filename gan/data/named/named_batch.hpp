@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A micro-batch of examples that are the user's Python (docs/python.md): tensors of any type and
-// rank, by their names. Values.
+// A micro-batch of examples of the user's Python (docs/python.md): named tensors of any type and
+// rank. Value types.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gangway::data {
 
-/// An example that is to be read, and what its reader's random numbers begin with.
+/// An example to read, with the seed of its random numbers.
 struct SeededExample {
   std::int64_t index = 0;
   std::uint64_t seed = 0;
@@ -18,9 +18,9 @@ struct SeededExample {
 
 struct NamedTensor {
   std::string name;                 ///< "audio"
-  std::string type;                 ///< of an element, as PyTorch and NumPy call it: "float32"
-  std::vector<std::int64_t> shape;  ///< that of the whole micro-batch; the first is its size
-  std::size_t at = 0;               ///< its first byte in NamedBatch::bytes
+  std::string type;                 ///< of elements, named as in PyTorch and NumPy: "float32"
+  std::vector<std::int64_t> shape;  ///< of the whole micro-batch; first its size
+  std::size_t at = 0;               ///< offset in NamedBatch::bytes
   std::size_t bytes = 0;
 };
 

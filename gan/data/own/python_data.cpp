@@ -18,7 +18,7 @@
 namespace gangway::data {
 namespace {
 
-/// Of which the fingerprint is.
+/// Number of examples in the fingerprint.
 constexpr std::int64_t kFingerprinted = 16;
 
 PythonSpec python_spec_of(const DataSpec& spec, std::uint64_t seed) {
@@ -38,7 +38,7 @@ std::string executable_of(const DataSpec& spec) {
       .executable.string();
 }
 
-/// Of what one example is made of, in the order in which the recipe takes them.
+/// Returns the names of an example's pictures, in the recipe's order.
 std::vector<std::string> picture_names(const DataSpec& spec) {
   if (!spec.has_two_sides()) {
     return {"image"};
@@ -71,8 +71,8 @@ bool is_picture(const NamedTensor& tensor, const ModelSpec& model) {
          std::equal(tensor.shape.begin() + 1, tensor.shape.end(), wanted.begin(), wanted.end());
 }
 
-/// Pictures of 8 bits come to lie in [-1, 1], as those of files do.
-/// @param out  of one example, the one behind `first` values
+/// Copies one example; maps 8-bit pictures to [-1, 1], as for files.
+/// @param out  the example after `first` values
 void copy_values(const NamedBatch& batch, const NamedTensor& tensor, std::size_t first,
                  std::span<float> out) {
   const std::size_t bytes = tensor.type == "float32" ? sizeof(float) : 1;
@@ -90,7 +90,7 @@ void copy_values(const NamedBatch& batch, const NamedTensor& tensor, std::size_t
 std::string hash_of(const NamedBatch& batch) {
   Fingerprint all;
   all.add(text_of(batch));
-  for (const NamedTensor& tensor : batch.tensors) {  // the gaps between them belong to no tensor
+  for (const NamedTensor& tensor : batch.tensors) {  // skips gaps between tensors
     all.add(std::span(reinterpret_cast<const std::uint8_t*>(batch.bytes.data()) + tensor.at,
                       tensor.bytes));
   }
@@ -174,7 +174,7 @@ void PythonData::look_at(const NamedBatch& first, bool collates, const DataSpec&
     }
     if (label == nullptr) {
       num_classes_ = 0;
-    } else if (num_classes_ == 0) {  // it does not say: each is looked at when it is read
+    } else if (num_classes_ == 0) {  // unknown: labels are checked at each read
       num_classes_ = model.classes;
     }
     return;
@@ -250,8 +250,8 @@ void PythonData::read_named(std::span<const SeededExample> examples, NamedBatch&
 
 void PythonData::read_with(std::unique_ptr<ReaderProcess>& reader,
                            std::span<const SeededExample> examples, NamedBatch& out) const {
-  constexpr int kMostReaders = 3;  // that are killed over the same examples
-  constexpr int kMostLate = 2;     // a class that waits for ever does so again
+  constexpr int kMostReaders = 3;  // readers killed by the same examples
+  constexpr int kMostLate = 2;     // a class that hangs will hang again
   for (int killed = 0, late = 0;;) {
     try {
       return reader->read(examples, out, read_deadline_);

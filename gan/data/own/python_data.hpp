@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Examples that are the user's Python (docs/python.md), read by processes of its interpreter.
-// Made by open_python_data; any thread.
+// Examples of the user's Python (docs/python.md), read by reader processes. Created by
+// open_python_data. Any thread.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,12 @@
 
 namespace gangway::data {
 
-/// As many processes as `spec.threads`, which read micro-batches whole. An example depends on its
-/// index and its seed: to see that it does, the first is read again, in the last process and behind
-/// others; and where a run trains, the readers compare each with what the run read before.
+/// Runs `spec.threads` reader processes, which read whole micro-batches. An example must depend on
+/// its index and seed only. To check this, the last process reads the first example again, after
+/// others; in a run, readers compare each example with its hash from earlier reads.
 class PythonData : public Dataset {
  public:
-  /// @throws ConfigError of one line; EnvironmentError
+  /// @throws ConfigError, EnvironmentError
   PythonData(const DataSpec& spec, const ModelSpec& model, std::uint64_t seed,
              const ContentsCheck* check);
 
@@ -39,15 +39,15 @@ class PythonData : public Dataset {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const;
-  /// What one example is made of decides what all are.
+  /// Derives shape and kind of all examples from the first one.
   void look_at(const NamedBatch& first, bool collates, const DataSpec& spec,
                const ModelSpec& model);
   [[nodiscard]] bool has_pictures(const NamedBatch& first, const ModelSpec& model) const;
-  /// What an example that is no picture, or not two, needs.
+  /// Returns the remedy if an example is not one picture, or not two.
   [[nodiscard]] std::string remedy(const ModelSpec& model) const;
   [[nodiscard]] std::string fingerprint_of(const std::string& own, ReaderProcess& reader);
-  /// One that is killed, for want of memory, say, or waits for a disk, is begun anew, and reads the
-  /// same.
+  /// Reads with `reader`. Restarts a reader that was killed (e.g. out of memory) or waits for a
+  /// disk; the new one reads the same.
   void read_with(std::unique_ptr<ReaderProcess>& reader, std::span<const SeededExample> examples,
                  NamedBatch& out) const;
 
@@ -57,12 +57,12 @@ class PythonData : public Dataset {
   std::int64_t size_ = 0;
   ExampleShape shape_;
   int num_classes_ = 0;
-  int most_classes_ = 0;                 // of the job
-  std::vector<std::string> pictures_{};  // names of those that an example is made of
+  int most_classes_ = 0;                 // most classes that the job allows
+  std::vector<std::string> pictures_{};  // names of an example's pictures
   Reads reads_ = Reads::kNamed;
-  std::string first_text_;  // of its first example, where they are pictures
+  std::string first_text_;  // text of the first example, if examples are pictures
   std::string fingerprint_;
-  std::string hashes_;  // file of this run; empty: examples are not compared
+  std::string hashes_;  // this run's file of hashes; empty: no comparison
 
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;

@@ -30,24 +30,24 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// Descriptors as gan/data/own/reader.py has them.
+// Descriptors, as in gan/data/own/reader.py.
 constexpr int kRequests = 3;
 constexpr int kAnswers = 4;
 constexpr int kMemory = 5;
 
-constexpr std::chrono::seconds kBeginDeadline{600};  // of a constructor that looks at many files
-constexpr std::chrono::seconds kUnsaidWait{5};       // PyTorch takes two or three
-/// In which a reader that is given up says where it stands.
+constexpr std::chrono::seconds kBeginDeadline{600};  // for a constructor that reads many files
+constexpr std::chrono::seconds kUnsaidWait{5};       // importing PyTorch takes 2 to 3 s
+/// Time for a reader past its deadline to report its position.
 constexpr std::chrono::milliseconds kLastWords{300};
 
-/// Reads the rest of itself from the pipe.
+/// Bootstrap program, which reads the rest of the program from the pipe.
 constexpr const char* kBeginning =
     "import os, sys\n"
     "requests = os.fdopen(3, 'rb')\n"
     "exec(compile(requests.read(int(requests.readline())), 'gangway/reader.py', 'exec'))\n"
     "read_all(requests, os.fdopen(4, 'wb'), 5, int(sys.argv[1]))\n";
 
-/// The same on every worker, and no rank of an MPI job; all cores are the networks'.
+/// Returns an environment equal on every worker, without MPI ranks; all cores serve the networks.
 std::vector<std::string> environment_of_reader() {
   Environment all = read_environment();
   std::erase_if(all, [](const auto& variable) {
@@ -74,8 +74,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// One that this process gives away: above those of the reader, so that none is overwritten while
-/// they are put in their places.
+/// Moves a descriptor above the reader's fixed ones, so that placing those overwrites none.
 FileDescriptor above_readers(int descriptor) {
   const FileDescriptor given(descriptor);
   return FileDescriptor(::fcntl(given.get(), F_DUPFD_CLOEXEC, kMemory + 1));
@@ -89,7 +88,7 @@ void require_there(const FileDescriptor& descriptor, const char* what) {
   }
 }
 
-/// While it lives, writing to a pipe whose reader has died is an error on this thread, and no
+/// While it lives, writing to a pipe of a dead reader returns an error on this thread and raises no
 /// signal.
 class WithoutPipeSignal {
  public:
@@ -208,7 +207,7 @@ std::string ReaderProcess::line_of(const std::string& what) const {
 
 void ReaderProcess::refuse_end() {
   int status = 0;
-  (void)::kill(process_, SIGKILL);  // it may have closed its pipe and live on
+  (void)::kill(process_, SIGKILL);  // it may have closed its pipe and still run
   (void)::waitpid(std::exchange(process_, -1), &status, 0);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
     throw ReaderKilled(
@@ -303,7 +302,7 @@ void ReaderProcess::read(std::span<const SeededExample> examples, NamedBatch& ou
     size = std::max(size, out.tensors.back().at + out.tensors.back().bytes);
   }
   out.bytes.resize(size);
-  // Read and not mapped: memory that is cut meanwhile is a line and no signal.
+  // Reads instead of mapping: a truncated memory file causes an error and no signal.
   for (std::size_t done = 0; done < size;) {
     const ssize_t got =
         ::pread(memory_.get(), out.bytes.data() + done, size - done, static_cast<off_t>(done));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A process of the user's Python that reads examples (gan/data/own/reader.py). Begun by PythonData
-// on the thread that lives longest: it ends with that thread, whatever it is in the midst of. Used
-// by one thread at a time.
+// A process of the user's Python that reads examples (gan/data/own/reader.py). PythonData starts it
+// on the longest-living thread because the process is killed when that thread ends. Used by one
+// thread at a time.
 #pragma once
 
 #include <chrono>
@@ -20,13 +20,13 @@
 
 namespace gangway::data {
 
-/// The kernel, or a person, has killed the process: another one reads the same.
+/// The process was killed; a new one reads the same.
 class ReaderKilled : public EnvironmentError {
  public:
   using EnvironmentError::EnvironmentError;
 };
 
-/// It takes longer than it may, and was ended: another one may find a disk that is quicker.
+/// The process exceeded its deadline and was ended; a new one may find a faster disk.
 class ReaderLate : public ConfigError {
  public:
   using ConfigError::ConfigError;
@@ -34,31 +34,31 @@ class ReaderLate : public ConfigError {
 
 class ReaderProcess {
  public:
-  /// What it says of the data set.
+  /// The process's description of the data set.
   struct Description {
     std::int64_t size = 0;
-    std::int64_t classes = 0;  ///< 0: it does not say
-    std::string fingerprint;   ///< of its own, if it has one
-    bool collates = false;     ///< whether it puts micro-batches together itself
+    std::int64_t classes = 0;  ///< 0: unknown
+    std::string fingerprint;   ///< given by the user's class, or empty
+    bool collates = false;     ///< whether the user's class assembles micro-batches
   };
 
-  /// Starts it, and does not wait. @param executable  of the environment
-  /// @throws ConfigError, EnvironmentError: files that are not there, or not the job's, or that
-  /// others can write to; no process can be started
+  /// Starts the process without waiting. @param executable  Python of the environment
+  /// @throws ConfigError, EnvironmentError: files that are missing, not the job's or writable by
+  /// others; no process can be started
   ReaderProcess(const PythonSpec& spec, const std::string& executable);
   ~ReaderProcess();
   ReaderProcess(const ReaderProcess&) = delete;
   ReaderProcess& operator=(const ReaderProcess&) = delete;
 
-  /// Waits until the class has made its object. @param on_wait  called about every second
-  /// where it takes long
-  /// @throws ConfigError of one line: what the user's file raises
+  /// Waits until the user's object is constructed.
+  /// @param on_wait  called about every second of waiting
+  /// @throws ConfigError of one line: the exception of the user's file
   [[nodiscard]] Description describe(const std::function<void()>& on_wait);
-  /// From now on compares examples with their hashes in `file`, which is made where it is not
-  /// there. @throws as read
+  /// Compares further examples with their hashes in `file`, which is created if missing. @throws as
+  /// read
   void remember_in(const std::string& file, std::chrono::milliseconds deadline);
-  /// @throws ConfigError of one line, as describe; that it takes longer than `deadline`, or has
-  /// ended
+  /// @throws ConfigError as describe, or if the process has ended; ReaderLate past `deadline`;
+  /// ReaderKilled
   void read(std::span<const SeededExample> examples, NamedBatch& out,
             std::chrono::milliseconds deadline);
 
@@ -67,16 +67,16 @@ class ReaderProcess {
   [[nodiscard]] nlohmann::json answer(std::chrono::milliseconds deadline,
                                       const std::function<void()>& on_wait);
   [[noreturn]] void refuse(const std::string& what) const;
-  /// With the class that it is about.
+  /// Returns a message that names the user's class.
   [[nodiscard]] std::string line_of(const std::string& what) const;
-  /// Why nothing more comes from it.
+  /// Throws the reason why the process has ended.
   [[noreturn]] void refuse_end();
 
   PythonSpec spec_;
   FileDescriptor requests_;
   FileDescriptor answers_;
   FileDescriptor memory_;
-  std::string unread_;  // of answers_, behind the last line
+  std::string unread_;  // text after the last line of answers_
   pid_t process_ = -1;
 };
 

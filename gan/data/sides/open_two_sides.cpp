@@ -24,7 +24,7 @@ constexpr std::string_view kPairs = "pairs:";
 constexpr std::string_view kUnpaired = "unpaired:";
 constexpr std::string_view kGarments = "fashion-mnist";
 
-/// Images of a folder in MNIST's manner, or of Fashion-MNIST.
+/// Opens images of a folder in MNIST's layout, or Fashion-MNIST.
 std::unique_ptr<Dataset> garments(std::string_view location, const ModelSpec& model,
                                   SourcePart part) {
   const bool is_package = location == kGarments;

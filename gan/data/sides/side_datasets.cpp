@@ -12,10 +12,10 @@
 namespace gangway::data {
 namespace {
 
-/// Raised when the same files come to mean other examples.
+/// Raised when equal files yield other examples.
 constexpr std::int64_t kSidesReading = 1;
 
-/// Of the sum of squares of both of Sobel's gradients: theirs is four times a straight step.
+/// Smallest step of an outline, in [-1, 1]; Sobel's gradient is four times the step.
 constexpr float kOutlineStep = 0.5F;
 constexpr float kSobelGain = 4.0F;
 constexpr float kOutlineThreshold = kOutlineStep * kSobelGain * kOutlineStep * kSobelGain;
@@ -33,7 +33,7 @@ std::vector<FilePair> alone(const std::vector<std::size_t>& files) {
   return pairs;
 }
 
-/// The columns [begin, end) of a picture.
+/// Returns columns [begin, end) of a picture.
 Pixels columns_of(const Pixels& picture, int begin, int end) {
   Pixels part = make_pixels(picture.height, end - begin, picture.channels);
   for (int row = 0; row < picture.height; ++row) {
@@ -44,7 +44,7 @@ Pixels columns_of(const Pixels& picture, int begin, int end) {
   return part;
 }
 
-/// Whether there is an outline at a place of a plane, whose border goes on as its edge is.
+/// Returns whether a place of a plane is an outline; edge pixels repeat beyond the border.
 bool is_outline(std::span<const float> plane, int row, int column, const ExampleShape& shape) {
   const auto at = [&](int down, int right) {
     const auto r = static_cast<std::size_t>(std::clamp(row + down, 0, shape.height - 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data sets whose examples are two pictures, [2 C, H, W]. Made by open_two_sides; any thread.
+// Data sets with two pictures an example, [2 C, H, W]. Created by open_two_sides. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace gangway::data {
 
-/// Some files of a folder or a ZIP, decoded each time they are read; pictures of one side, or pairs
-/// of them. The archive is listed once and looked at by two data sets, where each has a side.
+/// Some files of a folder or ZIP, decoded at each read: pictures of one side, or pairs. With
+/// separate sides, two data sets share one listed archive.
 class SideFiles : public Dataset {
  public:
-  /// One picture an example.
+  /// Creates a set with one picture an example.
   SideFiles(std::shared_ptr<const ImageArchive> archive, const std::vector<std::size_t>& files,
             const ModelSpec& model);
-  /// Two: of two files, or where `first` is `second` the halves of one, left and right.
+  /// Creates a set of pairs: two files, or the left and right halves of one if `first` is `second`.
   SideFiles(std::shared_ptr<const ImageArchive> archive, std::vector<FilePair> pairs,
             const ModelSpec& model);
 
@@ -45,15 +45,15 @@ class SideFiles : public Dataset {
   std::shared_ptr<const ImageArchive> archive_;
   std::vector<FilePair> pairs_;
   ExampleShape shape_;
-  int channels_;  // of one picture
+  int channels_;  // channels of one picture
   mutable DecodeLedger ledger_;
 };
 
-/// Every picture of one set with every one of the other: as many examples, so that a keyed order
-/// over them brings each picture together with any of the other side.
+/// All pairs of a picture of one set and a picture of the other. A keyed order over them pairs each
+/// picture with any picture of the other side.
 class AllPairs : public Dataset {
  public:
-  /// @param first, second  of one shape
+  /// @param first, second  sets of the same shape
   AllPairs(std::unique_ptr<Dataset> first, std::unique_ptr<Dataset> second)
       : first_(std::move(first)), second_(std::move(second)) {}
   [[nodiscard]] std::int64_t size() const override { return first_->size() * second_->size(); }
@@ -82,8 +82,8 @@ class AllPairs : public Dataset {
   std::unique_ptr<Dataset> second_;
 };
 
-/// A picture's outlines, white on black, and the picture. Outlines are where the gradient by
-/// Sobel's filters is above that of a straight step by a quarter of the range of shades.
+/// Pairs a picture's outlines (white on black) with the picture. An outline is where Sobel's
+/// gradient exceeds that of a straight step by a quarter of the range of shades.
 class Outlines : public Dataset {
  public:
   explicit Outlines(std::unique_ptr<Dataset> pictures) : pictures_(std::move(pictures)) {}
@@ -98,7 +98,7 @@ class Outlines : public Dataset {
   std::unique_ptr<Dataset> pictures_;
 };
 
-/// Pairs whose second picture comes first.
+/// Swaps the two pictures of each pair.
 class OtherWay : public Dataset {
  public:
   explicit OtherWay(std::unique_ptr<Dataset> pairs) : pairs_(std::move(pairs)) {}
@@ -125,7 +125,7 @@ class OtherWay : public Dataset {
 /// The examples of one label.
 class OneClass : public Dataset {
  public:
-  /// Looks at all of `pictures` once.
+  /// Reads all labels of `pictures` once.
   OneClass(std::unique_ptr<Dataset> pictures, int label);
   [[nodiscard]] std::int64_t size() const override {
     return static_cast<std::int64_t>(places_.size());

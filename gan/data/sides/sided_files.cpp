@@ -17,11 +17,11 @@ namespace {
 enum class Folder { kNone, kTrain, kTest, kVal };
 enum class Side { kNone, kFirst, kSecond };
 
-/// What an entry's folders say of it.
+/// Side and part from an entry's folders.
 struct Place {
   Folder folder = Folder::kNone;
   Side side = Side::kNone;
-  std::string rest;  ///< its name without those folders and the ending
+  std::string rest;  ///< the name without those folders and the ending
 };
 
 std::string in_small_letters(std::string_view text) {
@@ -31,7 +31,7 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-/// Whether `name` is a folder that says something, which `place` then knows.
+/// Records in `place` what the folder `name` means; returns whether it means something.
 bool takes(const std::string& name, Place& place) {
   constexpr std::array kFolders{std::pair<std::string_view, Folder>{"train", Folder::kTrain},
                                 std::pair<std::string_view, Folder>{"test", Folder::kTest},
@@ -48,7 +48,7 @@ bool takes(const std::string& name, Place& place) {
     const bool is_said = (folder != Folder::kNone && place.folder != Folder::kNone) ||
                          (!side.empty() && place.side != Side::kNone);
     if (is_said) {
-      return false;  // a folder within says nothing more: it is a part of the name
+      return false;  // an inner folder is part of the name
     }
     if (folder != Folder::kNone) {
       place.folder = folder;
@@ -76,7 +76,7 @@ Place place_of(const std::string& name) {
   return place;
 }
 
-/// Which folder has the part, where `places` has such.
+/// Returns the folder of that part, if `places` has one.
 Folder folder_of(const std::vector<Place>& places, SourcePart part) {
   const auto has = [&places](Folder folder) {
     return std::ranges::find(places, folder, &Place::folder) != places.end();

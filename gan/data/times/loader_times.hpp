@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the time of reading examples goes: counted by the threads that read, looked at by any other
-// while they do. Differences of two looks are what counts.
+// Counts the time of reading examples. The reading threads write; any thread may read meanwhile and
+// use the difference of two reads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace gangway::data {
 
-/// What pictures take of reading an example.
+/// Time of decoding pictures, part of reading examples.
 struct DecodeTimes {
   double decode = 0.0;     ///< seconds, of all threads together
   double fit = 0.0;        ///< seconds: crop and resize
@@ -20,22 +20,22 @@ struct DecodeTimes {
   }
 };
 
-/// Seconds are those of all the loader's threads together; each of a thread's is in one of them,
-/// but for locks.
+/// Seconds are sums over all threads of the loader; together they cover all time but waiting for
+/// locks.
 struct LoaderTimes {
-  double read = 0.0;     ///< from the disk, the cache or memory: all of an example but what follows
-  double decode = 0.0;   ///< pictures, from their files' bytes
-  double fit = 0.0;      ///< crop and resize
-  double augment = 0.0;  ///< mirror, data.crop and the like
-  double pack = 0.0;     ///< for a device
-  double no_room = 0.0;  ///< waiting, since data.prefetch batches are ready
+  double read = 0.0;        ///< from disk, cache or memory, without the parts below
+  double decode = 0.0;      ///< pictures, from their files' bytes
+  double fit = 0.0;         ///< crop and resize
+  double augment = 0.0;     ///< mirror, data.crop and the like
+  double pack = 0.0;        ///< packing for a device
+  double no_room = 0.0;     ///< waiting because data.prefetch batches are ready
   std::int64_t images = 0;  ///< examples
   std::int64_t bytes = 0;   ///< of encoded pictures
   std::int64_t asked = 0;   ///< calls of Loader::next
-  std::int64_t ready = 0;   ///< batches that were ready at those calls, in all
+  std::int64_t ready = 0;   ///< sum of batches ready at those calls
 };
 
-/// Time from lap to lap.
+/// Measures the time between laps.
 class Laps {
  public:
   [[nodiscard]] std::int64_t lap_ns() {
@@ -49,19 +49,19 @@ class Laps {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// A sum that several threads add to; nothing is ordered by it.
+/// A counter that several threads add to; memory order relaxed.
 class Tally {
  public:
   void add(std::int64_t value) { value_.fetch_add(value, std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t sum() const { return value_.load(std::memory_order_relaxed); }
-  /// Of nanoseconds.
+  /// Returns the sum of nanoseconds as seconds.
   [[nodiscard]] double seconds() const { return static_cast<double>(sum()) * 1e-9; }
 
  private:
   std::atomic<std::int64_t> value_ = 0;
 };
 
-/// Of a data set that decodes pictures.
+/// Counters of a data set that decodes pictures.
 struct DecodeLedger {
   Tally decode_ns;
   Tally fit_ns;
@@ -71,7 +71,7 @@ struct DecodeLedger {
   }
 };
 
-/// Of a loader.
+/// Counters of a loader.
 struct LoaderLedger {
   Tally example_ns;  ///< read, decode and fit
   Tally augment_ns;
@@ -80,7 +80,7 @@ struct LoaderLedger {
   Tally images;
   Tally asked;
   Tally ready;
-  /// @param decoding  of its data set, since the loader began
+  /// @param decoding  times of its data set since the loader began
   [[nodiscard]] LoaderTimes times(const DecodeTimes& decoding) const {
     return {.read = std::max(0.0, example_ns.seconds() - decoding.decode - decoding.fit),
             .decode = decoding.decode,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A picture of an archive on its way to an example, with what each part of it took. Called by the
-// data sets that hold files; any thread.
+// Reads a picture of an archive and measures each part. Called by the data sets that hold files.
+// Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace gangway::data {
 
-/// entries()[index] of the archive, read and decoded. @throws ConfigError naming the file
+/// Reads and decodes entries()[index]. @throws ConfigError naming the file
 [[nodiscard]] Pixels decode_picture(const ImageArchive& archive, std::size_t index,
                                     const DecodeOptions& options, DecodeLedger& ledger);
 
-/// fit_square
+/// Calls fit_square and adds its time to `ledger`.
 [[nodiscard]] Pixels fit_picture(const Pixels& image, int side, DecodeLedger& ledger);
 
 }  // namespace gangway::data

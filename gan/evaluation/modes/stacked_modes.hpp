@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How many of the 1,000 kinds of stacked pictures a generator makes (Metz et al., "Unrolled
-// Generative Adversarial Networks", 2017, section 3.3.1, with digits): each of three channels shows
-// one of ten garments, and FD-LeNet's classifier says which. Used by `gangway-model evaluate`. One
-// thread at a time.
+// Counts which of the 1,000 kinds of stacked pictures a generator makes (Metz et al., "Unrolled
+// Generative Adversarial Networks", 2017, section 3.3.1, with digits). Each of three channels shows
+// one of ten garments, classified by FD-LeNet. Used by `gangway-model evaluate`. One thread at a
+// time.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace gangway::gan {
 
 inline constexpr std::int64_t kStackedModes = LeNet::kClasses * LeNet::kClasses * LeNet::kClasses;
 
-/// Pictures counted by mode: 100 * the first channel's class + 10 * the second's + the third's.
+/// Number of pictures by mode: 100 * first channel's class + 10 * second's + third's.
 using ModeCounts = std::array<std::int64_t, kStackedModes>;
 
-/// Classes of the first `count` pictures, [count, 3, S, S] in [-1, 1] as the source gives them.
+/// Classifies the first `count` pictures, [count, 3, S, S] in [-1, 1].
 [[nodiscard]] ModeCounts count_stacked_modes(LeNet& lenet, const ImageSource& images,
                                              std::int64_t count);
 
@@ -27,8 +27,8 @@ struct StackedModes {
   double from_real = 0.0;     ///< KL(generated || the classifier's shares of real pictures), nats
 };
 
-/// The shares of real modes are the products of the classes' shares: channels are drawn apart, and
-/// counts of real triples would leave modes empty that are merely rare.
+/// Computes real modes' shares as products of the classes' shares because channels are drawn
+/// independently. Counting real triples would leave rare modes empty.
 /// @param class_shares  of single real pictures, each above 0
 /// @pre some picture was counted
 [[nodiscard]] StackedModes stacked_modes(const ModeCounts& counts,

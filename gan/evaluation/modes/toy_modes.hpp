@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many modes of a toy mixture a generator has found. No LibTorch; any thread.
+// Counts the modes of a toy mixture that a generator found. No LibTorch. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ struct ToyModes {
                             ///< 1 - exp(-9/2) = 98.9 %
 };
 
-/// The criterion of 3 standard deviations is that of VEEGAN (Srivastava et al., 2017, section 4.1),
-/// which counts a mode as covered from its first sample on; here one stray sample is not enough.
+/// Counts samples within 3 standard deviations as VEEGAN does (Srivastava et al., 2017, section
+/// 4.1). VEEGAN counts a mode as covered from its first sample; here one stray sample is not
+/// enough.
 /// @param points [count, 2] row-major
 [[nodiscard]] ToyModes count_toy_modes(const data::ToyMixture& mixture,
                                        std::span<const float> points);

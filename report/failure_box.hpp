@@ -15,8 +15,7 @@ struct Failure {
   int rank = 0;  ///< MPI rank
   std::string host;
   std::int64_t pid = 0;
-  std::optional<int>
-      signal;  ///< signal that killed the process, if any and known
+  std::optional<int> signal;                   ///< signal that killed the process, if any and known
   std::optional<int> exit_code;                ///< of the process, if it exited
   int job_exit_code = 1;                       ///< exit code of `gangway run`
   std::string reason;                          ///< one line: the cause

@@ -25,9 +25,8 @@ struct ExposedPhase {
 /// A newly committed checkpoint.
 struct SavedCheckpoint {
   std::int64_t step = 0;
-  double seconds =
-      0;  ///< from complete snapshot to synced file, slowest worker, plus the commit
-  double mib = 0;  ///< all files
+  double seconds = 0;  ///< from complete snapshot to synced file, slowest worker, plus the commit
+  double mib = 0;      ///< all files
 };
 
 struct NetworkLoss {
@@ -72,11 +71,11 @@ struct TickHistogram {
 /// Times of one worker's steps by part, as means over a tick.
 struct WorkerParts {
   int rank = 0;
-  std::vector<double> seconds;      ///< per step, in the order of Tick::part_names; sum: the step
-  double waits_seconds = 0;         ///< of these: for other workers or the device
-  double core_share = 0;            ///< of the rest without data waits: on a core, 0 to 1
-  double other_cores = 0;           ///< cores used by its process's other threads, a mean
-  double preemptions_per_step = 0;  ///< involuntary context switches
+  std::vector<double> seconds;       ///< per step, in the order of Tick::part_names; sum: the step
+  double waits_seconds = 0;          ///< of these: for other workers or the device
+  double core_share = 0;             ///< of the rest without data waits: on a core, 0 to 1
+  double other_cores = 0;            ///< cores used by its process's other threads, a mean
+  double preemptions_per_step = 0;   ///< involuntary context switches
   double major_faults_per_step = 0;  ///< page faults that read from a disk
   std::vector<double> loader{};      ///< per step, by messages::kLoaderFigureNames
   /// The device's seconds per step, as `seconds`, over the sampled steps; empty: none.
@@ -131,14 +130,12 @@ struct Tick {
     bool operator==(const SlowGpu&) const = default;
   };
   std::optional<SlowGpu> slow_gpu{};
-  std::int64_t unfired = 0;  ///< most parameters without a gradient after a step's phases
-  std::int64_t snapshots = 0;  ///< taken in this tick
-  double snapshot_seconds =
-      0;  ///< lane's time to copy them during training, slowest worker
-  double snapshot_wait_seconds =
-      0;                        ///< of these: time that an update waited, most delayed worker
-  double snapshot_percent = 0;  ///< snapshot_seconds as a share of the tick's time
-  double snapshot_mib = 0;      ///< copied by all workers
+  std::int64_t unfired = 0;          ///< most parameters without a gradient after a step's phases
+  std::int64_t snapshots = 0;        ///< taken in this tick
+  double snapshot_seconds = 0;       ///< lane's time to copy them during training, slowest worker
+  double snapshot_wait_seconds = 0;  ///< of these: time that an update waited, most delayed worker
+  double snapshot_percent = 0;       ///< snapshot_seconds as a share of the tick's time
+  double snapshot_mib = 0;           ///< copied by all workers
   std::vector<SavedCheckpoint> checkpoints{};  ///< committed since the previous tick
   /// Updates of the sampled networks, in the order of the job's networks.
   std::vector<NetworkUpdate> updates{};

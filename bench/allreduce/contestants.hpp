@@ -37,8 +37,7 @@ struct ReductionSetup {
   std::vector<int> hosts;  ///< by worker: equal if they share memory
   std::string token;       ///< name of the shared memory: unique to a contestant, equal on workers
   std::size_t num_buckets = 8;
-  std::chrono::microseconds sleep{
-      0};  ///< between polls that find nothing; 0: only yields the core
+  std::chrono::microseconds sleep{0};  ///< between polls that find nothing; 0: only yields the core
 };
 
 /// Returns micro-batch ranges with one summand, called micro-batch, for each worker.

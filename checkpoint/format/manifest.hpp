@@ -39,14 +39,13 @@ struct ManifestEvent {
 
 struct Manifest {
   int format_version = kFormatVersion;
-  std::string checkpoint_id;  ///< 32 digits, of job, step and files; commit_checkpoint sets it
-                              ///< if empty
-  std::int64_t step = 0;      ///< steps done
-  std::int64_t images = 0;    ///< real images shown
-  std::int64_t epoch = 0;     ///< of the membership that wrote it
-  std::string job_yaml;       ///< the resolved job, complete
-  std::string
-      job_fingerprint;  ///< of every key that can change a weight; no control characters
+  std::string checkpoint_id;    ///< 32 digits, of job, step and files; commit_checkpoint sets it
+                                ///< if empty
+  std::int64_t step = 0;        ///< steps done
+  std::int64_t images = 0;      ///< real images shown
+  std::int64_t epoch = 0;       ///< of the membership that wrote it
+  std::string job_yaml;         ///< the resolved job, complete
+  std::string job_fingerprint;  ///< of every key that can change a weight; no control characters
   std::string model_fingerprint;
   std::string numerics;  ///< canonical text of the job's numerics; part of the digest
   std::string data_fingerprint;

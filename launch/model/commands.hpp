@@ -28,7 +28,7 @@ struct EvaluateOptions {
   std::optional<FeatureResize> resize = {};
   std::optional<Metric> recorded = {};  ///< the only score stored beside the checkpoint
   std::filesystem::path lenet;          ///< weights of FD-LeNet
-  std::optional<std::int64_t> real;  ///< training images to compare with; nullopt: the usual set
+  std::optional<std::int64_t> real;     ///< training images to compare with; nullopt: the usual set
   OutputFormat format = OutputFormat::kText;
   bool follows = false;  ///< follow_scores
   bool awaits = false;   ///< await_score

@@ -29,8 +29,7 @@ struct SupervisedJob {
   sigset_t signals{};  ///< signal mask for mpirun: the original mask of this process
   /// Another start follows a loss: snapshots stay in memory, and no advice is printed.
   bool goes_on = false;
-  std::function<std::string()>
-      resume_command;  ///< advice if the job died without a status
+  std::function<std::string()> resume_command;  ///< advice if the job died without a status
   /// Returns a command to run beside the job; empty: none. The supervisor calls it while the job
   /// trains, runs one command at a time, and ends the command with the start.
   /// @param said  output of the last command, passed once

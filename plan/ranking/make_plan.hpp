@@ -26,8 +26,8 @@ struct PlanOptions {
   std::vector<std::string> what_ifs;
   int workers = 0;  ///< 0: any number
   std::size_t rows = 10;
-  bool whole = false;  ///< whether to rank only data-parallel layouts
-  bool as_is = false;  ///< whether to predict only the job's own layout, of `workers`
+  bool whole = false;              ///< whether to rank only data-parallel layouts
+  bool as_is = false;              ///< whether to predict only the job's own layout, of `workers`
   std::filesystem::path schedule;  ///< folder for the first layout's lists; "-": standard output
   bool json = false;
   std::string program = "gangway";  ///< as the user typed it, for the printed command

@@ -100,7 +100,7 @@ void NcclState::note_end() {
 }
 
 NcclState::Handles NcclState::take_handles() {
-  // After kPatience it goes on without the lock: the launching thread hangs in a call into NCCL.
+  // Takes the handles without the lock after kPatience: the launching thread hangs inside NCCL.
   const bool is_locked = try_lock_calls(kPatience);
   Handles taken{.graphs = std::move(graphs), .communicator = std::move(communicator)};
   if (is_locked) {

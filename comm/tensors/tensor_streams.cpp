@@ -9,7 +9,7 @@ namespace gangway::comm {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(TensorHeader);
-// Bytes copied before waking the other lane, which copies them out while this lane goes on.
+// This lane wakes the receiving lane after each piece of so many bytes, so that both copy at once.
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
 
 template <typename Byte>

@@ -76,7 +76,7 @@ void keep_to_branch(StartedRun& run);
 /// Writes status.json; if the disk fails, reports the exit code on standard error.
 void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);
 
-/// Returns "the same command goes on", or names the command that does, after a save.
+/// Returns advice for a run that has saved: the command that resumes it, or that the same one does.
 [[nodiscard]] std::string go_on_advice(const StartOptions& options,
                                        const std::filesystem::path& run_directory);
 

@@ -21,7 +21,7 @@ struct Resize {
   bool operator==(const Resize&) const = default;
 };
 
-/// Returns "drained rank 2 at step 40: goes on without".
+/// Returns the line for users: "drained rank 2 at step 40: goes on without".
 /// @param moment  "at step 40"
 [[nodiscard]] std::string leave_reason(const Resize& resize, const std::string& moment);
 

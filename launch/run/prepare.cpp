@@ -79,8 +79,10 @@ ResolvedJob read_job(const RunOptions& asked, const Environment& environment,
                      std::string& unseen_data) {
   FollowedData followed;
   ResolvedJob job = load_job(sources_of(asked, environment), [&](const OpenKeys& open) {
-    followed = follow_data(open, job_before(asked, run_name_of(asked.job_file)),
-                           [&] { return fewest_gpus(asked.hostfile, environment); });
+    if (open.device || open.channels || open.classes) {  // else the run's job need not be read
+      followed = follow_data(open, job_before(asked),
+                             [&] { return fewest_gpus(asked.hostfile, environment); });
+    }
     std::vector<std::string> words = followed.overrides;
     if (const std::string python = open.python ? found_python(asked.job_file, environment) : "";
         !python.empty()) {
@@ -157,8 +159,8 @@ void require_traceable(const std::string& trace, const JobSpec& job) {
 
 }  // namespace
 
-std::optional<JobSpec> job_before(const RunOptions& options, const std::string& default_name) {
-  const auto run = find_run(options.outdir, options.name_or(default_name));
+std::optional<JobSpec> job_before(const RunOptions& options) {
+  const auto run = find_run(options.outdir, options.name_or(run_name_of(options.job_file)));
   return run && options.resume != "never" ? job_in(*run / kJobFile) : std::nullopt;
 }
 

@@ -31,7 +31,6 @@ struct Prepared {
                                      const Environment& environment);
 
 /// Returns the job of the run that `options` would resume; nullopt if there is no such run.
-[[nodiscard]] std::optional<JobSpec> job_before(const RunOptions& options,
-                                                const std::string& default_name);
+[[nodiscard]] std::optional<JobSpec> job_before(const RunOptions& options);
 
 }  // namespace gangway::launch

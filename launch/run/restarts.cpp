@@ -150,7 +150,7 @@ bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
   try {
     append_restart(run_, restart);
   } catch (const EnvironmentError& error) {
-    std::cerr << "warn  " << error.what() << std::endl;  // history is optional: the job goes on
+    std::cerr << "warn  " << error.what() << std::endl;  // the restart matters more than its record
   }
   if (!wait) {
     std::cerr << fmt::format("gangway: {}; to go on: {}", restart.answer, job_.resume_command())

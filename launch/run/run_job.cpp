@@ -117,9 +117,7 @@ void tell_notes(const std::vector<std::string>& notes) {
 int dry_run(const RunOptions& options, Prepared prepared) {
   require_initial_weights(prepared.job);
   tell_notes(prepared.read.notes);
-  if (const std::string line =
-          settle_precision(prepared.job, job_before(options, prepared.read.name));
-      !line.empty()) {
+  if (const std::string line = settle_precision(prepared.job, job_before(options)); !line.empty()) {
     std::cout << line << '\n';
   }
   const int workers = prepared.where.workers;

@@ -41,8 +41,8 @@ struct SupervisedJob {
 
 /// Starts the job once and waits for its end. SIGINT, SIGTERM, SIGHUP and SIGUSR1 become SIGUSR1
 /// (save and leave: mpirun would kill after SIGTERM). They end a job that has not begun. A second
-/// SIGINT ends the job at once; SIGUSR2 saves and goes on. On return, no process of the job is left
-/// on this host, and these signals are blocked.
+/// SIGINT ends the job at once. SIGUSR2 saves, and training continues. On return, no process of the
+/// job is left on this host, and these signals are blocked.
 /// @throws EnvironmentError if mpirun cannot be started
 [[nodiscard]] SupervisedEnd supervise(const SupervisedJob& job);
 

@@ -24,12 +24,12 @@
 #include "base/this_host.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "coordinator/control/control_server.hpp"
-#include "coordinator/edges/checkpoint_scorer.hpp"
-#include "coordinator/edges/event_loop.hpp"
-#include "coordinator/edges/own_place.hpp"
-#include "coordinator/edges/waiting_workers.hpp"
+#include "coordinator/io/checkpoint_scorer.hpp"
+#include "coordinator/io/event_loop.hpp"
+#include "coordinator/io/own_place.hpp"
+#include "coordinator/io/waiting_workers.hpp"
 #include "coordinator/http/live_page.hpp"
-#include "coordinator/mind/score_watch.hpp"
+#include "coordinator/core/score_watch.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
 #include "coordinator/start_watch.hpp"
@@ -107,14 +107,14 @@ std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& lo
     if (spec.control != "auto") {
       throw;
     }
-    recorder.say(fmt::format("note   nobody can steer this job: {}", error.what()));
+    recorder.say(fmt::format("note   this job cannot be steered: {}", error.what()));
     return nullptr;
   }
 }
 
-ConductorSettings settings_of(const Options& options, const StartedRun& run, int num_workers,
+RunCoreSettings settings_of(const Options& options, const StartedRun& run, int num_workers,
                               const LifelineServer& lifelines) {
-  ConductorSettings settings = conductor_settings(run, num_workers);
+  RunCoreSettings settings = run_core_settings(run, num_workers);
   settings.build = build_id();
   settings.welcome.lifeline = lifelines.address();
   if (options.start.memory_may_go) {
@@ -126,7 +126,7 @@ ConductorSettings settings_of(const Options& options, const StartedRun& run, int
   return settings;
 }
 
-Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
+RunEnd run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
   const StartOptions& asked = options.start;
   LifelineServer lifelines(parts.io,
                            {.reach = asked.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
@@ -160,7 +160,7 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
       [&run](std::int64_t step) {
         return ScoreWatch(score_plan(run.spec)).unscored_steps(run.decisions, step);
       });
-  ConductorSettings settings = settings_of(options, run, parts.session.size() - 1, lifelines);
+  RunCoreSettings settings = settings_of(options, run, parts.session.size() - 1, lifelines);
   CheckpointScorer scorer(
       {.program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "gangway-model",
        .run_directory = run.directory,
@@ -184,17 +184,16 @@ Outcome run_job(const Options& options, ProcessParts parts, StartedRun& run, con
                       }},
                  std::move(settings));
   control = open_control(run, loop, recorder, parts.io);
-  const Outcome outcome = loop.run();
-  const bool is_lost = outcome.exit_code == static_cast<int>(ExitCode::kWorkerLost);
-  if (page && ((run.goes_on && is_lost) || outcome.resize || outcome.rolled_back)) {
+  const RunEnd end = loop.run();
+  if (page && ((run.goes_on && end.is(ExitCode::kWorkerLost)) || end.resize || end.rolled_back)) {
     page->leave_place();
   }
   recorder.set_listener([](const std::string&) {});
   control.reset();
-  if (outcome.orderly) {
+  if (end.is_orderly) {
     lifelines.close_all();
   }
-  return outcome;
+  return end;
 }
 
 /// Exchanges a message between two ranks; `gangway doctor` runs it under mpirun.
@@ -272,13 +271,13 @@ int coordinate(Options options) {
       try_write_status(run.directory, {.exit_code = 0, .reason = line});
       return refuse(session, mpi, 0, line);
     }
-    const Outcome outcome = run_job(
+    const RunEnd end = run_job(
         options, {.io = io, .signals = signals, .session = session, .mpi = mpi, .tether = tether},
         run, self);
-    if (outcome.orderly) {
-      session.finalize(outcome.exit_code);
+    if (end.is_orderly) {
+      session.finalize(end.exit_code);
     }
-    return outcome.exit_code;
+    return end.exit_code;
   } catch (const Error& error) {
     std::cerr << "gangway: " << error.what() << std::endl;
     const int code = static_cast<int>(error.code());

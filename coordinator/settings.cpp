@@ -64,9 +64,9 @@ JobSpec without_decisions(JobSpec spec) {
 
 }  // namespace
 
-ConductorSettings conductor_settings(const StartedRun& run, int num_workers) {
+RunCoreSettings run_core_settings(const StartedRun& run, int num_workers) {
   const JobSpec spec = run.replays ? without_decisions(run.spec) : run.spec;
-  ConductorSettings settings;
+  RunCoreSettings settings;
   settings.num_workers = num_workers;
   settings.welcome = welcome(run, num_workers);
   const PerNetwork<std::string> names = spec.network_names();

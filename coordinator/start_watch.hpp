@@ -32,9 +32,8 @@ class StartWatch {
       io_.run_for(deadline);
       if (!met_) {
         leave(ExitCode::kWorkerLost,
-              "not every rank came to MPI_Init in time: did a worker fail to start, or is a host "
-              "cut off? "
-              "try 'gangway doctor'");
+              "not every rank reached MPI_Init in time: did a worker fail to start, or is a host "
+              "cut off? try 'gangway doctor'");
       }
     });
   }
@@ -57,7 +56,7 @@ class StartWatch {
       }
       if (signal != SIGUSR2) {
         leave(ExitCode::kPreempted,
-              "stopped on request before the ranks had met: the same command goes on");
+              "stopped on request before the ranks had met: the same command continues");
       }
       wait_for_signal();  // nothing to save yet
     });

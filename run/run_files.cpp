@@ -72,50 +72,52 @@ void write_placement(const std::filesystem::path& run, const std::vector<PlacedR
   write_json(run / kPlacementFile, {{"ranks", std::move(list)}});
 }
 
-void write_status(const std::filesystem::path& run, const RunStatus& status) {
-  Json json = {{"exit_code", status.exit_code}, {"reason", status.reason}};
-  if (status.saved) {
+void write_status(const std::filesystem::path& run, const RunEnd& end) {
+  Json json = {{"exit_code", end.exit_code}, {"reason", end.reason}};
+  if (end.saved) {
     json["saved"] = true;
   }
-  if (status.keeping) {
+  if (end.keeps) {
     json["keeping"] = true;
   }
-  if (status.rolled_back) {
+  if (end.rolled_back) {
     json["rolled_back"] = true;
   }
-  if (!status.drained.empty()) {
-    json["drained"] = status.drained;
+  if (end.resize) {
+    json["workers"] = end.resize->workers;
+    if (!end.resize->drained.empty()) {
+      json["drained"] = end.resize->drained;
+    }
+    if (!end.resize->shares.empty()) {
+      json["shares"] = end.resize->shares;
+    }
   }
-  if (status.workers > 0) {
-    json["workers"] = status.workers;
-  }
-  if (!status.shares.empty()) {
-    json["shares"] = status.shares;
-  }
-  if (status.lost > 0) {
-    json["lost"] = status.lost;
+  if (end.is(ExitCode::kWorkerLost) && end.rank > 0) {
+    json["lost"] = end.rank;
   }
   write_json(run / kStatusFile, json);
 }
 
-std::optional<RunStatus> read_status(const std::filesystem::path& run) {
+std::optional<RunEnd> read_status(const std::filesystem::path& run) {
   const auto text = read_small_file(run / kStatusFile, kStatusLimitBytes);
   const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
   if (!json.is_object() || !json.contains("exit_code") || !json["exit_code"].is_number_integer()) {
     return std::nullopt;
   }
-  RunStatus status{.exit_code = json["exit_code"].get<int>(), .reason = {}};
+  RunEnd end{.exit_code = json["exit_code"].get<int>(), .rank = number_in(json, "lost")};
   if (json.contains("reason") && json["reason"].is_string()) {
-    status.reason = json["reason"].get<std::string>();
+    end.reason = json["reason"].get<std::string>();
   }
-  status.saved = json.contains("saved") && json["saved"] == true;
-  status.keeping = json.contains("keeping") && json["keeping"] == true;
-  status.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
-  status.drained = numbers_in(json, "drained");
-  status.shares = numbers_in(json, "shares");
-  status.workers = number_in(json, "workers");
-  status.lost = number_in(json, "lost");
-  return status;
+  end.saved = json.contains("saved") && json["saved"] == true;
+  end.keeps = json.contains("keeping") && json["keeping"] == true;
+  end.rolled_back = json.contains("rolled_back") && json["rolled_back"] == true;
+  if (const int workers = number_in(json, "workers"); workers > 0) {
+    const std::vector<int> drained = numbers_in(json, "drained");
+    end.resize = {.workers = workers,
+                  .drained = {drained.begin(), drained.end()},
+                  .shares = numbers_in(json, "shares")};
+  }
+  return end;
 }
 
 void clear_status(const std::filesystem::path& run) {

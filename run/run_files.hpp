@@ -11,22 +11,9 @@
 #include <vector>
 
 #include "job/layout/microbatch_ranges.hpp"
+#include "run/run_end.hpp"
 
 namespace gangway {
-
-/// How a run ended. `gangway run` takes its exit code from here, because mpirun rewrites codes.
-struct RunStatus {
-  int exit_code = 0;
-  std::string reason;             ///< one line
-  bool saved = false;             ///< the run's whole state is on the disk
-  bool keeping = false;           ///< processes still live and copy snapshots to the disk
-  bool rolled_back = false;       ///< a decision makes the next start resume from an earlier state
-  std::vector<int> drained = {};  ///< ranks of workers that the next start leaves out
-  int workers = 0;                ///< workers of the next start; 0: no next start was requested
-  std::vector<int> shares = {};   ///< micro-batches of each of them; empty: as the job says
-  int lost = 0;                   ///< rank of the lost worker; 0: none, or unknown
-  bool operator==(const RunStatus&) const = default;
-};
 
 /// One process of the job.
 struct PlacedRank {
@@ -55,10 +42,11 @@ inline constexpr std::string_view kCheckpointsFolder = "checkpoints";
 void write_job(const std::filesystem::path& run, std::string_view yaml);
 void write_command(const std::filesystem::path& run, std::string_view command);
 void write_placement(const std::filesystem::path& run, const std::vector<PlacedRank>& ranks);
-void write_status(const std::filesystem::path& run, const RunStatus& status);
+/// `gangway run` takes its exit code from the status, because mpirun rewrites codes.
+void write_status(const std::filesystem::path& run, const RunEnd& end);
 
 /// Returns the status that the last start left; nothing if there is none or it is damaged.
-[[nodiscard]] std::optional<RunStatus> read_status(const std::filesystem::path& run);
+[[nodiscard]] std::optional<RunEnd> read_status(const std::filesystem::path& run);
 /// Removes the last start's status.json and error.json. Called when a job starts.
 /// @throws EnvironmentError
 void clear_status(const std::filesystem::path& run);

@@ -123,7 +123,7 @@ int run(int workers, int steps) {
 int main(int argc, char** argv) {
   int workers = 4096;
   int steps = 30;
-  CLI::App app("What many workers cost a coordinator, simulated");
+  CLI::App app("Simulates the cost of many workers for a coordinator");
   app.add_option("--workers", workers, "Workers")->check(CLI::Range(8, 65'536));
   app.add_option("--steps", steps, "Steps that they train")->check(CLI::Range(1, 500));
   CLI11_PARSE(app, argc, argv);

@@ -30,8 +30,8 @@ JobSpec simulated_spec(int workers) {
   return job;
 }
 
-coordinator::ConductorSettings simulated_settings(int workers, std::int64_t total_steps) {
-  coordinator::ConductorSettings settings;
+coordinator::RunCoreSettings simulated_settings(int workers, std::int64_t total_steps) {
+  coordinator::RunCoreSettings settings;
   settings.num_workers = workers;
   settings.job = settings.steered_job = simulated_spec(workers);
   settings.welcome.job_yaml = std::string(4000, 'x');  // about the size of a resolved job
@@ -79,7 +79,7 @@ messages::Progress progress_of(int rank, std::int64_t step, std::int64_t snapsho
 
 SimulatedJob::SimulatedJob(int workers, std::int64_t total_steps)
     : workers_(workers),
-      conductor_(std::make_unique<coordinator::Conductor>(simulated_settings(workers, total_steps),
+      core_(std::make_unique<coordinator::RunCore>(simulated_settings(workers, total_steps),
                                                           now_)) {}
 
 SimulatedJob::~SimulatedJob() = default;
@@ -100,13 +100,13 @@ void SimulatedJob::say(int rank, const messages::Message& message) {
   traffic.messages += 1;
   traffic.bytes += bytes.size();
   decide(name, [&] {
-    follow(conductor_->on_message(rank, messages::decode(bytes, rank), now_, kUnixSeconds));
+    follow(core_->on_message(rank, messages::decode(bytes, rank), now_, kUnixSeconds));
   });
 }
 
 void SimulatedJob::pass(microseconds time) {
   now_ += time;
-  decide("clock", [&] { follow(conductor_->on_clock(now_)); });
+  decide("clock", [&] { follow(core_->on_clock(now_)); });
 }
 
 void SimulatedJob::send(const messages::Message& message, std::size_t receivers) {
@@ -134,7 +134,7 @@ void SimulatedJob::follow(const coordinator::Effects& effects) {
           } else if constexpr (std::is_same_v<Kind, coordinator::CommitCheckpoint>) {
             to_commit_ = one.checkpoint.step;
           } else if constexpr (std::is_same_v<Kind, coordinator::EndJob>) {
-            outcome_ = one.outcome;
+            end_ = one.end;
           }
         },
         effect);
@@ -145,7 +145,7 @@ void SimulatedJob::start() {
   const int hosts = (workers_ + kWorkersPerHost - 1) / kWorkersPerHost;
   for (int rank = 1; rank <= workers_; ++rank) {
     say(rank, hello_of(rank, (rank - 1) / kWorkersPerHost));
-    decide("lifeline", [&] { follow(conductor_->on_lifeline_opened(rank, now_)); });
+    decide("lifeline", [&] { follow(core_->on_lifeline_opened(rank, now_)); });
     pass(milliseconds(1));
   }
   const SnapshotId id{.step = kSnapshotStep, .incarnation = 1, .epoch = 1, .num_workers = workers_};
@@ -163,7 +163,7 @@ void SimulatedJob::start() {
   if (!point_) {
     throw InvariantError("nobody was asked for the state to begin with");
   }
-  decide("begin", [&] { follow(conductor_->begin_with(*point_)); });
+  decide("begin", [&] { follow(core_->begin_with(*point_)); });
   step_ = kSnapshotStep;
   for (int rank = 1; rank <= workers_; ++rank) {
     say(rank, messages::Ready{.plan_hash = 7,
@@ -205,7 +205,7 @@ void SimulatedJob::train(int steps) {
     }
     do_step(rank, step);
     decide("heartbeat", [&, worker = rank] {
-      conductor_->on_heartbeat(worker, coordinator::Pulse::kWaits, now_);
+      core_->on_heartbeat(worker, coordinator::Pulse::kWaits, now_);
     });
     pass(kStep / workers_);
   }
@@ -214,7 +214,7 @@ void SimulatedJob::train(int steps) {
 
 void SimulatedJob::save() {
   decide("request",
-         [&] { follow(conductor_->on_request(coordinator::Request::kSaveAndGoOn, 0, now_)); });
+         [&] { follow(core_->on_request(coordinator::Request::kSaveAndGoOn, 0, now_)); });
   if (!saving_) {
     throw InvariantError("nothing is saved");
   }
@@ -226,16 +226,16 @@ void SimulatedJob::save() {
                                        .file = fmt::format("worker-{:04}.safetensors", rank - 1),
                                        .xxh3_128 = std::string(32, '0')});
   }
-  decide("committed", [&] { follow(conductor_->checkpoint_committed(to_commit_.value(), now_)); });
+  decide("committed", [&] { follow(core_->checkpoint_committed(to_commit_.value(), now_)); });
   saving_.reset();
   to_commit_.reset();
 }
 
 double SimulatedJob::lose(int rank) {
-  double taken = decide("lifeline", [&] { conductor_->on_lifeline_closed(rank, now_); });
-  while (!outcome_) {
+  double taken = decide("lifeline", [&] { core_->on_lifeline_closed(rank, now_); });
+  while (!end_) {
     now_ += milliseconds(5);
-    taken += decide("clock", [&] { follow(conductor_->on_clock(now_)); });
+    taken += decide("clock", [&] { follow(core_->on_clock(now_)); });
   }
   return taken;
 }
@@ -250,14 +250,14 @@ double SimulatedJob::complain(int silent) {
       pass(microseconds(100));
     }
   }
-  while (!outcome_) {
+  while (!end_) {
     pass(milliseconds(5));
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 double SimulatedJob::tell_status() {
-  return decide("status", [&] { (void)conductor_->status(now_, kUnixSeconds); });
+  return decide("status", [&] { (void)core_->status(now_, kUnixSeconds); });
 }
 
 }  // namespace gangway::bench

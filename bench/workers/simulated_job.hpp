@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Simulates a job of thousands of workers in one process. Drives the coordinator's Conductor with
+// Simulates a job of thousands of workers in one process. Drives the coordinator's RunCore with
 // encoded messages of a real job; a simulated worker is a few numbers. Counts messages and times
 // each decision and the messages that it causes. One thread.
 #pragma once
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/mind/conductor.hpp"
+#include "coordinator/core/run_core.hpp"
 
 namespace gangway::bench {
 
@@ -51,7 +51,7 @@ class SimulatedJob {
   }
   [[nodiscard]] const std::map<std::string, Traffic>& to_workers() const { return to_workers_; }
   [[nodiscard]] const std::map<std::string, Traffic>& from_workers() const { return from_workers_; }
-  [[nodiscard]] const std::optional<coordinator::Outcome>& outcome() const { return outcome_; }
+  [[nodiscard]] const std::optional<RunEnd>& run_end() const { return end_; }
   /// Returns the steps that all workers have done.
   [[nodiscard]] std::int64_t step() const { return step_; }
 
@@ -66,7 +66,7 @@ class SimulatedJob {
 
   int workers_;
   TimePoint now_{};
-  std::unique_ptr<coordinator::Conductor> conductor_;
+  std::unique_ptr<coordinator::RunCore> core_;
   std::map<std::string, std::vector<double>> decisions_;
   std::map<std::string, Traffic> to_workers_;
   std::map<std::string, Traffic> from_workers_;
@@ -77,7 +77,7 @@ class SimulatedJob {
   std::int64_t step_ = 0;
   std::int64_t granted_ = 0;
   std::mt19937 random_{17};
-  std::optional<coordinator::Outcome> outcome_;
+  std::optional<RunEnd> end_;
 };
 
 }  // namespace gangway::bench

@@ -68,17 +68,13 @@ bool is_before(const SnapshotEntry& a, const SnapshotEntry& b) {
 }
 
 /// Reads a run's status; an unreadable status counts as unknown.
-RunStatus status_of(const fs::path& run_directory) {
-  const RunStatus kUnknown{.exit_code = -1};
+RunEnd status_of(const fs::path& run_directory) {
+  const RunEnd kUnknown{.exit_code = -1};
   try {
     return read_status(run_directory).value_or(kUnknown);
   } catch (const Error&) {
     return kUnknown;
   }
-}
-
-bool is_done(const RunStatus& status) {
-  return status.exit_code == static_cast<int>(ExitCode::kDone);
 }
 
 /// Whether no start can resume from the slot; false if uncertain.
@@ -93,7 +89,7 @@ bool is_done_with(const ParsedSlot& slot) {
   if (run_id != slot.run_id) {  // another run has replaced it
     return !run_id.empty() && is_ours_to_judge;
   }
-  return is_done(status_of(run));
+  return status_of(run).is(ExitCode::kDone);
 }
 
 /// Whether the slot never held a snapshot, or its process died while writing one. False for a
@@ -291,7 +287,7 @@ std::int64_t set_newer_aside(std::span<const fs::path> folders, const std::strin
 
 void remove_saved_snapshots(std::span<const fs::path> folders, const std::string& key,
                             const fs::path& run_directory) {
-  if (const RunStatus status = status_of(run_directory); status.saved || is_done(status)) {
+  if (const RunEnd end = status_of(run_directory); end.saved || end.is(ExitCode::kDone)) {
     (void)remove_snapshots(folders, key);
   }
 }

@@ -23,7 +23,7 @@
 #include "coordinator/control/gatekeeper.hpp"
 #include "coordinator/control/replies.hpp"
 #include "coordinator/control/watchers.hpp"
-#include "coordinator/edges/disk_thread.hpp"
+#include "coordinator/io/disk_thread.hpp"
 #include "run/control/control.grpc.pb.h"
 #include "run/control/control_file.hpp"
 #include "run/control/pem_file.hpp"

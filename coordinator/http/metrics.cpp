@@ -69,7 +69,7 @@ class Families {
 
 void add_training(Families& families, const JobStatus& status) {
   families.begin(MetricType::Gauge, "gangway_run_phase",
-                 "1 for what the run is at: starting, training, pausing, paused, stopping, ended.");
+                 "1 for the run's phase: starting, training, pausing, paused, stopping, ended.");
   for (const JobPhase phase : {JobPhase::kStarting, JobPhase::kTraining, JobPhase::kPausing,
                                JobPhase::kPaused, JobPhase::kStopping, JobPhase::kEnded}) {
     families.add(phase == status.phase ? 1 : 0, {{"phase", std::string(name_of(phase))}});
@@ -92,7 +92,7 @@ void add_training(Families& families, const JobStatus& status) {
                    status.step_seconds);
   }
   families.gauge_if("gangway_training_remaining_seconds",
-                    "Until the last step, at the present speed.", status.seconds_left);
+                    "Time to the last step, at the present speed.", status.seconds_left);
 }
 
 void add_networks(Families& families, const JobStatus& status) {
@@ -116,16 +116,16 @@ void add_networks(Families& families, const JobStatus& status) {
       return update.norms ? std::optional((*update.norms).*member) : std::nullopt;
     };
   };
-  each("gangway_learning_rate", "Learning rate of the last update that was looked at.",
+  each("gangway_learning_rate", "Learning rate of the last sampled update.",
        [](const report::NetworkUpdate& update) { return std::optional(update.lr); });
   each("gangway_gradient_norm", "Euclidean norm of the gradient that an update used.",
        norm(&report::UpdateNorms::gradient));
   each("gangway_weight_norm", "Euclidean norm of the weights before an update.",
        norm(&report::UpdateNorms::weights));
-  each("gangway_update_ratio", "Norm of what an update added, over that of the weights.",
+  each("gangway_update_ratio", "Norm of an update over the norm of the weights.",
        norm(&report::UpdateNorms::update_ratio));
   families.begin(MetricType::Gauge, "gangway_figure",
-                 "What else the job tells, means over the last tick: docs/run-directory.md.");
+                 "Other figures of the job, means over the last tick: docs/run-directory.md.");
   for (const report::TickFigure& figure : status.tick->figures) {
     families.add(figure.value, {{"name", figure.name}});
   }
@@ -161,7 +161,7 @@ void add_totals(Families& families, const MetricsBook& book) {
                  "Where the time of a worker's compute thread went: docs/tuning.md.");
   add_part_seconds(families, totals.part_seconds, totals.part_names);
   families.begin(MetricType::Counter, "gangway_device_part_seconds_total",
-                 "Where the time of a worker's GPU went, by the steps that were looked at.");
+                 "Where the time of a worker's GPU went, from the sampled steps.");
   add_part_seconds(families, totals.device_part_seconds, totals.part_names);
   families.counter("gangway_sent_bytes_total", "Payload between workers.", totals.sent_bytes);
   families.counter("gangway_snapshots_total", "Snapshots taken.",
@@ -172,9 +172,10 @@ void add_totals(Families& families, const MetricsBook& book) {
                    "Time for which snapshots were copied, on the slowest worker.",
                    totals.snapshot_seconds);
   families.counter("gangway_snapshot_wait_seconds_total",
-                   "Time of these for which an update waited.", totals.snapshot_wait_seconds);
+                   "Part of the copy time for which an update waited.",
+                   totals.snapshot_wait_seconds);
   families.begin(MetricType::Counter, "gangway_skipped_updates_total",
-                 "Ticks whose update of a network was skipped, its gradient not being finite.");
+                 "Ticks whose update of a network was skipped, as its gradient was not finite.");
   for (const auto& [network, count] : totals.skipped_updates) {
     families.add(static_cast<double>(count), {{"network", network}});
   }
@@ -194,7 +195,7 @@ void add_checkpoints(Families& families, const MetricSources& sources) {
   const double since_start = status.unix_seconds - sources.build.started_unix;
   const auto age = status.checkpoint ? status.checkpoint->age_seconds : std::nullopt;
   families.gauge("gangway_checkpoint_age_seconds",
-                 "Since the newest checkpoint was written, or since the start.",
+                 "Time since the newest checkpoint, or since the start.",
                  age.value_or(since_start));
   families.gauge("gangway_checkpoint_step", "Step of the newest checkpoint; 0: there is none.",
                  status.checkpoint ? static_cast<double>(status.checkpoint->step) : 0.0);
@@ -202,7 +203,7 @@ void add_checkpoints(Families& families, const MetricSources& sources) {
     families.gauge("gangway_checkpoint_bytes", "Size of the newest checkpoint.",
                    totals.saved->mib * kMebibyte);
     families.gauge("gangway_checkpoint_write_seconds",
-                   "From the whole snapshot to the committed checkpoint, the newest.",
+                   "Time from the whole snapshot to the committed checkpoint, the newest.",
                    totals.saved->seconds);
   }
   families.gauge_if("gangway_snapshot_step", "Step of the newest snapshot that all workers have.",
@@ -224,14 +225,14 @@ void add_gpus(Families& families, const JobStatus& status) {
   };
   using Gauges = messages::DeviceGauges;
   each("gangway_gpu_utilization_ratio",
-       "Share of the last moments in which the worker's GPU ran some kernel, whoever's.",
+       "Share of the last moments in which the worker's GPU ran a kernel of any process.",
        &Gauges::busy);
-  each("gangway_gpu_memory_used_bytes", "Memory of the worker's GPU that is in use, whoever's.",
+  each("gangway_gpu_memory_used_bytes", "Memory of the worker's GPU in use by all processes.",
        &Gauges::used_bytes);
   each("gangway_gpu_memory_bytes", "Memory of the worker's GPU.", &Gauges::total_bytes);
-  each("gangway_gpu_temperature_celsius", "Of the worker's GPU.", &Gauges::celsius);
-  each("gangway_gpu_power_watts", "What the worker's GPU draws.", &Gauges::watts);
-  each("gangway_gpu_clock_ratio", "Clock of the worker's GPU, of its highest.", &Gauges::clock);
+  each("gangway_gpu_temperature_celsius", "The GPU's temperature.", &Gauges::celsius);
+  each("gangway_gpu_power_watts", "Power draw of the worker's GPU.", &Gauges::watts);
+  each("gangway_gpu_clock_ratio", "Clock of the worker's GPU over its maximum.", &Gauges::clock);
 }
 
 void add_workers(Families& families, const JobStatus& status) {
@@ -246,7 +247,7 @@ void add_workers(Families& families, const JobStatus& status) {
   });
   each("gangway_worker_steps", "Steps that the worker has done.",
        [](const WorkerStatus& worker) { return worker.steps_done; });
-  each("gangway_worker_straggler", "1: the others wait for it in most steps.",
+  each("gangway_worker_straggler", "1: the other workers wait for it in most steps.",
        [](const WorkerStatus& worker) { return worker.is_straggler ? 1 : 0; });
   if (!status.tick) {
     return;
@@ -254,21 +255,23 @@ void add_workers(Families& families, const JobStatus& status) {
   each("gangway_worker_resident_memory_bytes", "Resident memory of the worker.",
        [](const WorkerStatus& worker) { return worker.memory.resident_bytes; });
   each("gangway_worker_allocated_memory_bytes",
-       "Given out by the allocator of the worker's device; on a CPU the heap of its process.",
+       "Memory allocated on the worker's device; on a CPU the heap of its process.",
        [](const WorkerStatus& worker) { return worker.memory.allocated_bytes; });
-  each("gangway_worker_reserved_memory_bytes", "What that allocator has, given out or kept.",
+  each("gangway_worker_reserved_memory_bytes", "Memory that the device's allocator holds.",
        [](const WorkerStatus& worker) { return worker.memory.reserved_bytes; });
   each("gangway_worker_peak_memory_bytes",
-       "Most so far: resident of a worker on a CPU, reserved on a GPU.",
+       "Peak so far: resident memory on a CPU, reserved memory on a GPU.",
        [](const WorkerStatus& worker) { return worker.memory.peak_bytes; });
   each("gangway_worker_allocation_retries",
-       "Times so far that a GPU's allocator gave back what it kept, or failed.",
+       "Times so far that a GPU's allocator freed cached memory, or failed.",
        [](const WorkerStatus& worker) { return worker.memory.retries; });
-  each("gangway_worker_work_seconds", "Of a step, mean of the last tick: not waiting for others.",
+  each("gangway_worker_work_seconds", "Work time of a step, mean of the last tick.",
        [](const WorkerStatus& worker) { return worker.work_seconds_per_step; });
-  each("gangway_worker_wait_seconds", "Of a step, mean of the last tick: waiting for exchanges.",
+  each("gangway_worker_wait_seconds",
+       "Time of a step waiting for exchanges, mean of the last tick.",
        [](const WorkerStatus& worker) { return worker.wait_seconds_per_step; });
-  each("gangway_worker_data_wait_seconds", "Of a step, mean of the last tick: waiting for data.",
+  each("gangway_worker_data_wait_seconds",
+       "Time of a step waiting for data, mean of the last tick.",
        [](const WorkerStatus& worker) { return worker.data_seconds_per_step; });
   add_gpus(families, status);
 }
@@ -284,7 +287,7 @@ void add_host(Families& families, const MetricSources& sources) {
                     host.available_memory_bytes);
   families.gauge_if("gangway_run_disk_bytes", "Size of the file system with the run directory.",
                     host.disk_bytes);
-  families.gauge_if("gangway_run_disk_available_bytes", "What is free of it.",
+  families.gauge_if("gangway_run_disk_available_bytes", "Free space on it.",
                     host.available_disk_bytes);
   families.gauge_if("process_resident_memory_bytes", "Resident memory of the coordinator.",
                     host.resident_bytes);
@@ -296,7 +299,7 @@ void add_host(Families& families, const MetricSources& sources) {
                    host.cpu_seconds.value_or(0.0));
   families.gauge("gangway_page_connections", "Open connections to the page.",
                  static_cast<double>(sources.load.connections));
-  families.gauge("gangway_page_viewers", "Of these, who is told events as they come.",
+  families.gauge("gangway_page_viewers", "Connections that receive events as they come.",
                  static_cast<double>(sources.load.streams));
   families.counter("gangway_page_requests_total", "Requests to the page.",
                    static_cast<double>(sources.load.requests));
@@ -353,7 +356,7 @@ void MetricsBook::add(const report::Tick& tick) {
 
 std::string metrics_text(const MetricSources& sources) {
   Families families;
-  families.begin(MetricType::Gauge, "gangway_build_info", "1; the labels say what runs.");
+  families.begin(MetricType::Gauge, "gangway_build_info", "1; the labels name version and run.");
   families.add(1, {{"version", sources.build.version}, {"run", sources.build.run}});
   add_training(families, sources.status);
   add_networks(families, sources.status);

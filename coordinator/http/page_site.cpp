@@ -123,8 +123,8 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
   constexpr int kSeeOther = 303;
   if (request.channel == Channel::kPlainBesideTls) {
     return plain_answer(kBadRequest,
-                        "this is shown over TLS alone: ask https://; a token that came in clear "
-                        "may be known by now (rm http.token, and the next start has another)");
+                        "this page is served over TLS only: open https://; a token sent in clear "
+                        "text may be known (rm http.token; the next start makes a new token)");
   }
   switch (gate_.admit(request.peer, request.credentials())) {
     case Admission::kYes:
@@ -142,16 +142,16 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
     }
     case Admission::kForeignHost:
       return plain_answer(kMisdirected,
-                          "without the run's token this is shown under localhost or 127.0.0.1 "
-                          "alone, and the address names another host");
+                          "without the run's token this page is served at localhost or 127.0.0.1 "
+                          "only, and the address names another host");
     case Admission::kNoToken:
     case Admission::kWrongToken:
       break;
   }
   WebDocument document =
       plain_answer(kUnauthorized,
-                   "this needs the run's token (http.json in its directory has the whole address): "
-                   "open /?token=TOKEN, or send Authorization: Bearer TOKEN");
+                   "this page needs the run's token (http.json in its directory has the whole "
+                   "address): open /?token=TOKEN, or send Authorization: Bearer TOKEN");
   document.headers = {{"WWW-Authenticate", "Bearer realm=\"gangway\""}};
   return document;
 }

@@ -17,7 +17,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/time.hpp"
-#include "coordinator/edges/disk_thread.hpp"
+#include "coordinator/io/disk_thread.hpp"
 #include "coordinator/http/host_figures.hpp"
 #include "coordinator/http/metrics.hpp"
 #include "coordinator/http/web/event_ring.hpp"

@@ -63,14 +63,14 @@ const ArithmeticOfRank& reference_of(const std::vector<ArithmeticOfRank>& ranks)
       ranks, {}, [&](const ArithmeticOfRank& one) { return counts.at(one.arithmetic.bits); });
 }
 
-constexpr std::string_view kNoneKnown = "nothing that is known of them differs";
+constexpr std::string_view kNoneKnown = "no known property of them differs";
 
 ArithmeticVerdict unlike_before(const ArithmeticOfRank& one, const std::string& facts) {
   return {.common = one.arithmetic,
           .refused_rank = one.rank,
           .refusal = fmt::format(
-              "rank {} on host {} computes other bits than the start before: {}; a command that is "
-              "given again goes on with these, and says so (docs/numerics.md)",
+              "rank {} on host {} computes other bits than the start before: {}; the same command, "
+              "given again, continues with these bits and says so (docs/numerics.md)",
               one.rank, one.host, facts.empty() ? kNoneKnown : facts),
           .note = {}};
 }
@@ -139,7 +139,7 @@ ArithmeticVerdict compare_arithmetic(const std::vector<ArithmeticOfRank>& ranks,
     if (unlike != ranks.end()) {
       verdict.note =
           fmt::format("{}; a trial micro-batch had the same bits on both, larger ones may not",
-                      pair(*unlike, "computes with other means than"));
+                      pair(*unlike, "computes with another environment than"));
     }
     return verdict;
   }
@@ -153,11 +153,11 @@ ArithmeticVerdict compare_arithmetic(const std::vector<ArithmeticOfRank>& ranks,
     return verdict;
   }
   verdict.refused_rank = differs->rank;
-  verdict.refusal = what +
-                    "; give it hosts of one kind with the same libraries and variables, hold "
-                    "unlike processors to what all have (numerics.processor=avx2, say), or "
-                    "declare the run inexact: "
-                    "numerics.mixed_processors=allow (docs/numerics.md)";
+  verdict.refusal =
+      what +
+      "; give it hosts of one kind with the same libraries and variables, hold unlike processors "
+      "to a common instruction set (numerics.processor=avx2, say), or declare the run inexact: "
+      "numerics.mixed_processors=allow (docs/numerics.md)";
   return verdict;
 }
 
@@ -215,11 +215,11 @@ std::string arithmetic_warning(const Software& before, const Software& now, bool
   if (facts.empty() && (!has_other_bits || old.bits == own.bits)) {
     return {};
   }
-  return fmt::format("warn  this run computes {} than its state was computed with: {}; {}",
-                     has_other_bits ? "other bits" : "with other means",
-                     facts.empty() ? kNoneKnown : facts,
-                     has_other_bits ? "from here on it trains to other bits than it would there"
-                                    : "the bits may differ from here on");
+  return fmt::format(
+      "warn  this run computes {} than its state was computed with: {}; {}",
+      has_other_bits ? "other bits" : "with another environment",
+      facts.empty() ? kNoneKnown : facts,
+      has_other_bits ? "the bits differ from here on" : "the bits may differ from here on");
 }
 
 }  // namespace gangway::coordinator

@@ -17,8 +17,8 @@ std::string first_difference(const DataFiles& one, const DataFiles& other) {
   }
   const auto next = differ.in1 + 1;
   return next == one.marks.end()
-             ? fmt::format("{} or one behind it", differ.in1->first)
-             : fmt::format("{} or one between it and {}", differ.in1->first, next->first);
+             ? fmt::format("{} or a file after it", differ.in1->first)
+             : fmt::format("{} or a file between it and {}", differ.in1->first, next->first);
 }
 
 std::string other_data(const std::string& one, const std::string& another,
@@ -43,8 +43,8 @@ std::string data_warning(const checkpoint::Manifest& before, const messages::Rea
     }
   }
   return fmt::format(
-      "warn  the data have changed since {}{}{}{}: from here on it trains to other numbers", since,
-      changed.empty() ? "" : " (among others ", fmt::join(changed, ", "),
+      "warn  the data have changed since {}{}{}{}: from here on the run computes other numbers",
+      since, changed.empty() ? "" : " (for example ", fmt::join(changed, ", "),
       changed.empty() ? "" : ")");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Messages for the user if two workers, or a run and its checkpoint, have different data. Pure;
-// used by the Conductor and resume/start_texts.
+// used by RunCore and resume/start_texts.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace gangway::coordinator {
 
-/// Returns "cat/12.png or one between it and dog/1.png"; empty if the files are unknown.
+/// Returns "cat/12.png or a file between it and dog/1.png"; empty if the files are unknown.
 [[nodiscard]] std::string first_difference(const DataFiles& one, const DataFiles& other);
 
 /// Returns why a job ends if worker `one` has other data than worker `another`.

@@ -34,13 +34,13 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
     const auto missing = inventory.missing_after(point.snapshot ? point.snapshot->id.step : saved);
     point.keeps_newer = waits_for_hosts && missing && is_on_way(missing->id);
     if (missing && is_on_way(missing->id) && (!point.snapshot || point.keeps_newer)) {
-      tell_(fmt::format(
-          "note  a newer snapshot, of step {}, is not whole: no host of this start has the part of "
-          "worker {} of {}{}",
-          missing->id.step, missing->part, missing->id.num_workers,
-          point.keeps_newer ? "; what there is stays until training is further, for hosts that "
-                              "come back"
-                            : ""));
+      tell_(
+          fmt::format("note  a newer snapshot, of step {}, is incomplete: no host of this start "
+                      "has the part of worker {} of {}{}",
+                      missing->id.step, missing->part, missing->id.num_workers,
+                      point.keeps_newer
+                          ? "; its other parts stay until training passes it, for hosts that return"
+                          : ""));
     }
   }
   if (point.snapshot) {
@@ -54,9 +54,9 @@ ResumePoint ResumeChoice::choose(const SnapshotInventory& inventory) {
         run_.resume->path.filename().string(), run_.resume->step,
         run_.resume->manifest.files.size(), run_.num_workers);
   } else if (!run_.begun_with.empty()) {
-    throw CheckpointError(
-        fmt::format("{} was {}, and has no valid checkpoint since: --resume with that path goes on",
-                    run_.directory.string(), run_.begun_with));
+    throw CheckpointError(fmt::format(
+        "{} was {}, and has no valid checkpoint since: --resume with that path continues",
+        run_.directory.string(), run_.begun_with));
   } else if (run_.has_damaged_checkpoints) {
     throw CheckpointError(fmt::format(
         "none of the checkpoints in {} is valid: look with 'gangway checkpoints verify', or start "
@@ -95,7 +95,7 @@ void ResumeChoice::refuse_checkpoint(const std::string& reason) {
   run_.resume = checkpoint::newest_valid(run_.directory / kCheckpointsFolder, tell_,
                                          checkpoint::Depth::kStructure, run_.resume->step);
   keep_to_branch(run_);
-  tell_(run_.resume ? fmt::format("warn  {}; going on from the older {}", reason,
+  tell_(run_.resume ? fmt::format("warn  {}; resuming from the older {}", reason,
                                   run_.resume->path.filename().string())
                     : fmt::format("warn  {}; no older checkpoint is valid", reason));
 }

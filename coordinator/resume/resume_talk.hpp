@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Negotiates the state that the workers of one epoch begin with: collects their hosts' snapshots,
-// proposes a state, and proposes another if it cannot be loaded. Pure; owned by the Conductor. The
+// proposes a state, and proposes another if it cannot be loaded. Pure; owned by RunCore. The
 // choice itself reads the disk: coordinator/resume/resume_choice.hpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tracks which host holds which snapshot parts, and finds the newest snapshot that is complete.
-// Pure; driven by the Conductor, read by ResumeChoice.
+// Pure; driven by RunCore, read by ResumeChoice.
 #pragma once
 
 #include <cstdint>

@@ -57,10 +57,10 @@ checkpoint::Found named_checkpoint(const fs::path& path, const Tell& tell) {
 void require_newest(const checkpoint::Found& named, const std::string& typed, const fs::path& run) {
   for (const auto& entry : checkpoint::list_checkpoints(run / kCheckpointsFolder)) {
     if (entry.status == checkpoint::CheckpointStatus::kComplete && entry.step > named.step) {
-      throw CheckpointError(fmt::format(
-          "--resume {} is step {}, but the run has got further, to {}: --resume auto --run {} goes "
-          "on from there, another --run branches off",
-          typed, named.step, entry.path.string(), run.filename().string()));
+      throw CheckpointError(
+          fmt::format("--resume {} is step {}, but the run has reached {}: --resume auto --run {} "
+                      "continues from there, another --run branches off",
+                      typed, named.step, entry.path.string(), run.filename().string()));
     }
   }
 }
@@ -111,7 +111,7 @@ std::string changes_since(const checkpoint::Found& found, const JobSpec& now,
   try {
     changes = job_changes(job_of(found), now, section);
   } catch (const JobFileError& error) {
-    return fmt::format("this version does not know that job: {}", error.problems().front());
+    return fmt::format("this version cannot read that job: {}", error.problems().front());
   }
   return changes.empty() ? "by the version of gangway" : changes;
 }
@@ -180,11 +180,10 @@ void require_same_job(const checkpoint::Found& found, const StartedRun& run, con
   }
   require_same_pools(found, spec);
   if (found.manifest.job_fingerprint != job_fingerprint(spec)) {
-    tell(
-        fmt::format("warn  the job has changed since {} was saved ({}): from here on it trains to "
-                    "other numbers; end it, and give the old values again or another --run, to "
-                    "keep those",
-                    name, changes_since(found, spec)));
+    tell(fmt::format(
+        "warn  the job has changed since {} was saved ({}): from here on it computes other "
+        "numbers; to keep the old numbers, end it and give the old values or another --run",
+        name, changes_since(found, spec)));
   }
 }
 
@@ -204,11 +203,10 @@ void tell_of_lost_snapshots(const StartedRun& run, const Tell& tell) {
       checkpoint::snapshot_key(run.directory, fingerprint, run.start.run_id));
   const std::int64_t begin = run.resume ? run.resume->step : 0;
   if (!found.empty() && found.front().id.step > begin) {
-    tell(
-        fmt::format("warn  the job has changed since it left a snapshot of step {} in memory ({}): "
-                    "it begins at step {}; end it, and give the old values again, to go on from "
-                    "the snapshot",
-                    found.front().id.step, job_changes(*old, run.spec), begin));
+    tell(fmt::format(
+        "warn  the job has changed since it left a snapshot of step {} in memory ({}): it begins "
+        "at step {}; to resume from the snapshot, end it and give the old values again",
+        found.front().id.step, job_changes(*old, run.spec), begin));
   }
 }
 
@@ -264,10 +262,10 @@ void branch_off(StartedRun& run) {
   const checkpoint::Manifest& manifest = run.resume->manifest;
   if (fs::equivalent(run.resume->path.parent_path(), run.directory / kCheckpointsFolder, ignored)) {
     if (!is_on_the_way(run.resume->step, decisions_in(manifest), run.decisions)) {
-      throw CheckpointError(fmt::format(
-          "{} lies behind a rollback of this run: --resume auto goes on from before it, another "
-          "--run branches off it",
-          run.resume->path.string()));
+      throw CheckpointError(
+          fmt::format("{} lies behind a rollback of this run: --resume auto continues from before "
+                      "it, another --run branches off it",
+                      run.resume->path.string()));
     }
     return;
   }
@@ -309,21 +307,21 @@ void keep_to_branch(StartedRun& run) {
   }
 }
 
-void try_write_status(const fs::path& run_directory, const RunStatus& status) {
+void try_write_status(const fs::path& run_directory, const RunEnd& end) {
   try {
-    write_status(run_directory, status);
+    write_status(run_directory, end);
   } catch (const std::exception& error) {
-    std::cerr << unrecorded_end_line(status.exit_code, error.what()) << std::endl;
+    std::cerr << unrecorded_end_line(end.exit_code, error.what()) << std::endl;
   }
 }
 
 std::string go_on_advice(const StartOptions& options, const fs::path& run_directory) {
   if (options.resume == "auto" || options.resume == "must") {
-    return "the same command goes on";
+    return "the same command continues";
   }
   return options.resume_command.empty()
-             ? fmt::format("--resume auto --run {} goes on", run_directory.filename().string())
-             : fmt::format("to go on: {}", options.resume_command);
+             ? fmt::format("--resume auto --run {} continues", run_directory.filename().string())
+             : fmt::format("to resume: {}", options.resume_command);
 }
 
 StartedRun open_job(const StartOptions& options, int num_workers) {

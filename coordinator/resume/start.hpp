@@ -74,7 +74,7 @@ void find_start(StartedRun& run, const StartOptions& options, const Tell& tell);
 void keep_to_branch(StartedRun& run);
 
 /// Writes status.json; if the disk fails, reports the exit code on standard error.
-void try_write_status(const std::filesystem::path& run_directory, const RunStatus& status);
+void try_write_status(const std::filesystem::path& run_directory, const RunEnd& end);
 
 /// Returns advice for a run that has saved: the command that resumes it, or that the same one does.
 [[nodiscard]] std::string go_on_advice(const StartOptions& options,

@@ -21,7 +21,7 @@ std::string describe_model(const ModelSpec& model) {
                        model.latent, model.classes);
   }
   if (model.family == own_family()) {
-    return fmt::format("networks of the user's, {} pixels, latent {}, {} channel{}, {} classes",
+    return fmt::format("the user's networks, {} pixels, latent {}, {} channel{}, {} classes",
                        model.resolution, model.latent, model.channels,
                        model.channels == 1 ? "" : "s", model.classes);
   }
@@ -67,7 +67,7 @@ std::optional<StateBefore> state_before(const StartedRun& run, std::int64_t step
   if (step == 0) {
     return std::nullopt;
   }
-  StateBefore before{.manifest = {}, .since = "the run was started last"};
+  StateBefore before{.manifest = {}, .since = "the run last started"};
   before.manifest.step = step;
   before.manifest.job_fingerprint = job_fingerprint(run.spec);  // others' snapshots are not read
   before.manifest.data_fingerprint = run.start.data_fingerprint;

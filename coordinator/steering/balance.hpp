@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Decides when to move micro-batches from slow to fast workers: when the ticks show a lasting
-// difference and the rest of the job is long enough. Pure; driven by the Conductor.
+// difference and the rest of the job is long enough. Pure; driven by RunCore.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Commands for a running job, and the answers. No command changes a weight; each takes effect at a
-// lease's boundary. Plain values; handled by Conductor::on_command.
+// lease's boundary. Plain values; handled by RunCore::on_command.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A job's status at one moment, for the control service and the live page. Filled by
-// Conductor::status on the event loop's thread; a plain value that may be passed to any thread.
+// RunCore::status on the event loop's thread; a plain value that may be passed to any thread.
 // Pure.
 #pragma once
 

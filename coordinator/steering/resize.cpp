@@ -16,23 +16,15 @@ std::string before_dot(const std::string& host) { return host.substr(0, host.fin
 
 std::string leave_reason(const Resize& resize, const std::string& moment) {
   if (!resize.drained.empty()) {
-    return fmt::format("drained rank {} {}: goes on without", fmt::join(resize.drained, ", "),
-                       moment);
+    return fmt::format("drained rank {} {}: continues with the rest",
+                       fmt::join(resize.drained, ", "), moment);
   }
   if (!resize.shares.empty()) {
-    return fmt::format("balanced {}: goes on with layout.shares [{}]", moment,
+    return fmt::format("balanced {}: continues with layout.shares [{}]", moment,
                        fmt::join(resize.shares, ", "));
   }
-  return fmt::format("resized {}: goes on with {} worker{}", moment, resize.workers,
+  return fmt::format("resized {}: continues with {} worker{}", moment, resize.workers,
                      resize.workers == 1 ? "" : "s");
-}
-
-void tell(const std::optional<Resize>& resize, RunStatus& status) {
-  if (resize) {
-    status.drained = {resize->drained.begin(), resize->drained.end()};
-    status.workers = resize->workers;
-    status.shares = resize->shares;
-  }
 }
 
 std::set<int> ranks_named(const std::string& name, const std::vector<DrainableWorker>& workers) {

@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: MIT
 // A change of workers or micro-batch shares for which a job ends and starts again: drain, resize,
-// balance. Pure; used by the Conductor.
+// balance. Pure; used by RunCore.
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "job/spec.hpp"
-#include "run/run_files.hpp"
+#include "run/run_end.hpp"
 
 namespace gangway::coordinator {
 
-/// Workers and shares of the next start.
-struct Resize {
-  int workers = 0;
-  std::set<int> drained = {};    ///< ranks without a successor
-  std::vector<int> shares = {};  ///< micro-batches of each worker; empty: by the job
-  bool operator==(const Resize&) const = default;
-};
-
-/// Returns the line for users: "drained rank 2 at step 40: goes on without".
+/// Returns the line for users: "drained rank 2 at step 40: continues with the rest".
 /// @param moment  "at step 40"
 [[nodiscard]] std::string leave_reason(const Resize& resize, const std::string& moment);
-
-/// Writes the resize into the status, where `gangway run` reads it.
-void tell(const std::optional<Resize>& resize, RunStatus& status);
 
 struct DrainableWorker {
   int rank = 0;

@@ -36,12 +36,10 @@ bool follows_scores(const JobSpec& job) {
 
 std::string why_bound(const JobSpec& job, const std::string& key) {
   if (key == "output.tick_kimg" && job.training.divergence.saturation_is_trouble) {
-    return "losses that are looked at tick by tick may take the job back "
-           "(training.divergence)";
+    return "losses that are checked at each tick may roll the job back (training.divergence)";
   }
   if ((key == "checkpoint.every_kimg" || key == "checkpoint.every_steps") && follows_scores(job)) {
-    return "scores of the checkpoints at the job's own steps decide of its learning rates or its "
-           "end";
+    return "the scores of its checkpoints decide about its learning rates or its end";
   }
   return "";
 }

@@ -72,7 +72,7 @@ std::string rollback_story(const DivergenceSpec& spec, const Decisions& decision
     return {};
   }
   return fmt::format(
-      "tried {}: {}; the same command with training.divergence.retries={} tries on (all of it: "
+      "tried {}: {}; the same command with training.divergence.retries={} tries again (details: "
       "gangway events)",
       tried.size() == 1 ? "once" : fmt::format("{} times", tried.size()), fmt::join(tried, ", "),
       more_retries(spec, decisions));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decides rollbacks under training.divergence.policy rollback. The target depends only on the job
 // and the trouble's step, not on existing states. So every layout and start decides alike. Pure;
-// used by the Conductor.
+// used by RunCore.
 #pragma once
 
 #include <cstdint>

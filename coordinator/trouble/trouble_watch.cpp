@@ -76,11 +76,12 @@ std::optional<Trouble> TroubleWatch::beyond_bound(std::int64_t step, std::size_t
     return std::nullopt;
   }
   // Reports the first of these steps, because the state after it is not worth going back to.
-  return Trouble{step - kBeyondSteps + 1,
-                 fmt::format("step {}: diverged: the {}'s loss is {:.4g}, and has been above {:g} "
-                             "(training.divergence.loss_bound) for {} steps: nothing is learnt any "
-                             "more; lower the learning rates, or add a penalty (training.r1)",
-                             step, networks_[network].name, loss, bound, beyond)};
+  return Trouble{
+      step - kBeyondSteps + 1,
+      fmt::format("step {}: diverged: the {}'s loss is {:.4g}, and has been above {:g} "
+                  "(training.divergence.loss_bound) for {} steps: the networks no longer learn; "
+                  "lower the learning rates, or add a penalty (training.r1)",
+                  step, networks_[network].name, loss, bound, beyond)};
 }
 
 std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,
@@ -96,12 +97,12 @@ std::optional<Trouble> TroubleWatch::step_figures(std::int64_t step,
     alike = made->second < spec_.diversity * real->second ? alike + 1 : 0;
     if (!trouble && alike == spec_.diversity_steps) {
       trouble = Trouble{
-          step, fmt::format(
-                    "step {}: what the {} was given differed {:.2g} times as much as real examples "
-                    "do, and for {} steps less than training.divergence.diversity {:g}: the "
-                    "generator makes the same again and again; lower its lr, or add a penalty "
-                    "(training.r1)",
-                    step, networks_[i].name, made->second / real->second, alike, spec_.diversity)};
+          step,
+          fmt::format(
+              "step {}: the examples that the {} got differed {:.2g} times as much as real "
+              "examples do, and for {} steps less than training.divergence.diversity {:g}: the "
+              "generator repeats the same examples; lower its lr, or add a penalty (training.r1)",
+              step, networks_[i].name, made->second / real->second, alike, spec_.diversity)};
     }
   }
   return trouble;
@@ -124,9 +125,9 @@ std::optional<Trouble> TroubleWatch::tick(std::int64_t step, std::span<const dou
     seen.saturated = size < kSaturated * *seen.first ? seen.saturated + 1 : 0;
     if (!trouble && seen.saturated == spec_.saturated_ticks) {
       trouble = Trouble{
-          step, fmt::format("step {}: the {}'s loss has been below {:.0e} of its first, "
-                            "{:.4g}, for {} ticks: the other network learns nothing from "
-                            "it any more; lower its lr, or add a penalty (training.r1)",
+          step, fmt::format("step {}: the {}'s loss has been below {:.0e} of its first, {:.4g}, "
+                            "for {} ticks: the other network no longer learns from it; lower its "
+                            "lr, or add a penalty (training.r1)",
                             step, networks_[i].name, kSaturated, *seen.first, seen.saturated)};
     }
   }

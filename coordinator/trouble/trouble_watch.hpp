@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Detects training trouble before any loss is NaN: a loss far above its earlier values or its
 // bound, a saturated discriminator, a generator whose images are alike. Losses that are not finite:
-// coordinator/mind/tick_accounting.hpp. Its memory is stored with the states that a start may begin
+// coordinator/core/tick_accounting.hpp. Its memory is stored with the states that a start may begin
 // with, so a resumed run detects the same (coordinator/trouble/watch_memory.hpp). Pure; driven by
-// the Conductor.
+// RunCore.
 #pragma once
 
 #include <cstdint>

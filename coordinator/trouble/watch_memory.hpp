@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Keeps the TroubleWatch's memory at possible start steps in a small file of the run directory.
-// With it a killed and resumed job finds trouble in the same step. Filled by the Conductor; the
+// With it a killed and resumed job finds trouble in the same step. Filled by RunCore; the
 // event loop writes it after all other writes, because a missing memory only starts anew. Pure.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 namespace gangway::launch {
 
-void HostRoster::drain(const Lineup& now, const std::vector<int>& ranks,
+void HostRoster::drain(const Lineup& now, const std::set<int>& ranks,
                        const std::function<bool(const std::string&)>& is_this_host) {
   workers_ = now.workers - static_cast<int>(ranks.size());
   for (const Host& left : hosts_without(now.hosts, now.workers, ranks, is_this_host)) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ class HostRoster {
 
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
   /// Removes the slots that workers of these ranks have in `now`; lowers the wanted number.
-  void drain(const Lineup& now, const std::vector<int>& ranks,
+  void drain(const Lineup& now, const std::set<int>& ranks,
              const std::function<bool(const std::string&)>& is_this_host);
   void want(int workers) { workers_ = workers; }
   /// Replaces the hosts; keeps the records of known hosts.

@@ -29,7 +29,7 @@ bool Lineups::after_loss(int rank, TimePoint now, const Wait& wait) {
   return choose(now, wait);
 }
 
-void Lineups::drain(const std::vector<int>& ranks, int workers) {
+void Lineups::drain(const std::set<int>& ranks, int workers) {
   roster_.drain(now_, ranks, questions_.is_this_host);
   now_.hosts = hosts_without(std::move(now_.hosts), now_.workers, ranks, questions_.is_this_host);
   now_.workers = workers;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ class Lineups {
   /// @return false if the remaining hosts cannot train the job
   [[nodiscard]] bool after_loss(int rank, TimePoint now, const Wait& wait);
   /// Removes the workers of these ranks without replacement.
-  void drain(const std::vector<int>& ranks, int workers);
+  void drain(const std::set<int>& ranks, int workers);
   /// Sets the wanted number of workers; keeps the old lineup if that fails.
   /// @param hosts  of the hostfile as it is now; nullopt: unchanged
   void resize(int workers, std::optional<std::vector<Host>> hosts, TimePoint now);

@@ -130,7 +130,8 @@ std::vector<Host> parse_hostfile(std::string_view text) {
     }
   }
   if (hosts.empty()) {
-    throw ConfigError("the hostfile names no host: give one a line, as in 'node-a slots=8'");
+    throw ConfigError(
+        "the hostfile names no host: write one host per line, as in 'node-a slots=8'");
   }
   if (count_slots(hosts) == 0) {
     throw ConfigError("the hostfile has no slot for a worker: give some, as in 'node-a slots=8'");
@@ -177,7 +178,7 @@ std::vector<std::string> hosts_of_workers(
   return names;
 }
 
-std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std::vector<int>& ranks,
+std::vector<Host> hosts_without(std::vector<Host> hosts, int workers, const std::set<int>& ranks,
                                 const std::function<bool(const std::string&)>& is_this_host) {
   put_coordinator_first(hosts, is_this_host);
   int next = 1;

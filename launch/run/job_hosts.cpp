@@ -65,7 +65,7 @@ JobHosts choose_hosts(const std::filesystem::path& hostfile, int workers, const 
   chosen.workers = workers > 0 ? workers : default_workers(spec, slots);
   if (chosen.hosts.empty() && gpus > 0 && chosen.workers > gpus) {
     chosen.found =
-        fmt::format("warn  {} workers share {} GPU{}: the bits are right, the speed is not",
+        fmt::format("warn  {} workers share {} GPU{}: results are the same, but training is slower",
                     chosen.workers, gpus, gpus == 1 ? "" : "s");
   }
   return chosen;

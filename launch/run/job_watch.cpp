@@ -77,22 +77,22 @@ std::optional<JobWatch::TimePoint> JobWatch::all_gone_since() const {
   return last;
 }
 
-std::optional<Verdict> JobWatch::check(TimePoint now) const {
+std::optional<RunEnd> JobWatch::check(TimePoint now) const {
   // Causes are checked before their effects.
   for (const auto step : {&JobWatch::check_end, &JobWatch::check_stopped, &JobWatch::check_losses,
                           &JobWatch::check_coming, &JobWatch::check_silence}) {
-    if (auto verdict = (this->*step)(now)) {
-      return verdict;
+    if (auto end = (this->*step)(now)) {
+      return end;
     }
   }
   return std::nullopt;
 }
 
-std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
+std::optional<RunEnd> JobWatch::check_end(TimePoint now) const {
   if (!ended_) {
     if (is_leaving_ && !is_led()) {
-      return Verdict{ExitCode::kPreempted,
-                     "stopped on request before the ranks had met: the same command goes on"};
+      return ended_by(ExitCode::kPreempted,
+                      "stopped on request before the ranks had met: the same command continues");
     }
     return std::nullopt;
   }
@@ -106,12 +106,12 @@ std::optional<Verdict> JobWatch::check_end(TimePoint now) const {
                            (!is_led() || now - *ranks_.front().gone >= after_ranks);
   const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
   if (now - last_sign >= patience || is_deserted || (all_gone && now - *all_gone >= after_ranks)) {
-    return Verdict{static_cast<ExitCode>(exit_code_), ""};
+    return RunEnd{.exit_code = exit_code_};
   }
   return std::nullopt;
 }
 
-std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
+std::optional<RunEnd> JobWatch::check_losses(TimePoint now) const {
   if (ended_) {
     return std::nullopt;
   }
@@ -120,11 +120,12 @@ std::optional<Verdict> JobWatch::check_losses(TimePoint now) const {
     const bool is_its_own = is_led() && rank.is_settled && &rank != &ranks_.front();
     const auto patience = is_its_own ? kBlamePatience + limits_.for_verdict : kLastWords;
     if (rank.gone && now - *rank.gone >= patience) {
-      return Verdict{ExitCode::kWorkerLost,
-                     is_led() ? fmt::format("{} was killed or has crashed", rank.name)
-                              : fmt::format("{} was killed or has crashed before all ranks had met",
-                                            rank.name),
-                     number_of(rank)};
+      return ended_by(
+          ExitCode::kWorkerLost,
+          is_led()
+              ? fmt::format("{} was killed or has crashed", rank.name)
+              : fmt::format("{} was killed or has crashed before all ranks had met", rank.name),
+          number_of(rank));
     }
   }
   return std::nullopt;
@@ -137,7 +138,7 @@ std::optional<std::string> JobWatch::lost_coordinator() const {
              : std::nullopt;
 }
 
-std::optional<Verdict> JobWatch::check_coming(TimePoint now) const {
+std::optional<RunEnd> JobWatch::check_coming(TimePoint now) const {
   if (ended_) {
     return std::nullopt;
   }
@@ -145,27 +146,27 @@ std::optional<Verdict> JobWatch::check_coming(TimePoint now) const {
     if (now - start_ < limits_.coming) {
       return std::nullopt;
     }
-    return Verdict{ExitCode::kWorkerLost,
-                   fmt::format("no rank has come for {:.0f} s: mpirun hangs, or a host does not "
-                               "answer; try 'gangway doctor'",
-                               seconds(now - start_))};
+    return ended_by(ExitCode::kWorkerLost,
+                    fmt::format("no rank has connected for {:.0f} s: mpirun hangs, or a host does "
+                                "not answer; try 'gangway doctor'",
+                                seconds(now - start_)));
   }
   const auto spread = std::max<std::chrono::steady_clock::duration>(
       {limits_.spread, kSlowerThanTheFirst * (*first_ - start_),
        std::min(kTurnOfARank * static_cast<int>(ranks_.size()), kMostTurns)});
   for (const Rank& rank : ranks_) {
     if (!rank.greeted && now - *first_ >= spread) {
-      return Verdict{ExitCode::kWorkerLost,
-                     fmt::format("{} has not come {:.0f} s after the first rank: it died at once, "
-                                 "is stopped, or its host hangs",
-                                 rank.name, seconds(now - *first_)),
-                     number_of(rank)};
+      return ended_by(ExitCode::kWorkerLost,
+                      fmt::format("{} has not connected {:.0f} s after the first rank: it died at "
+                                  "once, is stopped, or its host hangs",
+                                  rank.name, seconds(now - *first_)),
+                      number_of(rank));
     }
   }
   return std::nullopt;
 }
 
-std::optional<Verdict> JobWatch::check_silence(TimePoint now) const {
+std::optional<RunEnd> JobWatch::check_silence(TimePoint now) const {
   if (ended_) {
     return std::nullopt;
   }
@@ -179,17 +180,17 @@ std::optional<Verdict> JobWatch::check_silence(TimePoint now) const {
     const bool is_excused = is_coordinator && at_disk_ && now - *at_disk_ < limits_.silence &&
                             now - heard < kTimeoutsToWrite * limits_.silence;
     if (now - heard >= limit && !is_excused) {
-      return Verdict{ExitCode::kWorkerLost,
-                     fmt::format("{} has been silent for {:.0f} s: its process is stopped or "
-                                 "hangs, or its host is cut off",
-                                 rank.name, seconds(now - heard)),
-                     number_of(rank)};
+      return ended_by(ExitCode::kWorkerLost,
+                      fmt::format("{} has been silent for {:.0f} s: its process is stopped or "
+                                  "hangs, or its host is cut off",
+                                  rank.name, seconds(now - heard)),
+                      number_of(rank));
     }
   }
   return std::nullopt;
 }
 
-std::optional<Verdict> JobWatch::check_stopped(TimePoint now) const {
+std::optional<RunEnd> JobWatch::check_stopped(TimePoint now) const {
   if (ended_) {
     return std::nullopt;
   }
@@ -197,13 +198,13 @@ std::optional<Verdict> JobWatch::check_stopped(TimePoint now) const {
     const auto& [process, since] = entry;
     if (now - since >= limits_.silence) {
       const bool is_rank = process.rank && static_cast<std::size_t>(*process.rank) < ranks_.size();
-      return Verdict{
+      return ended_by(
           ExitCode::kWorkerLost,
           fmt::format("{} has been stopped (SIGSTOP) for {:.0f} s: the job waits for it in vain",
                       is_rank ? ranks_[static_cast<std::size_t>(*process.rank)].name
                               : fmt::format("{} (pid {})", process.program, pid),
                       seconds(now - since)),
-          is_rank ? *process.rank : 0};
+          is_rank ? *process.rank : 0);
     }
   }
   return std::nullopt;

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/errors.hpp"
 #include "run/control_protocol.hpp"
+#include "run/run_end.hpp"
 #include "run/tether_protocol.hpp"
 
 namespace gangway::launch {
@@ -41,13 +41,6 @@ struct WatchLimits {
   /// after_early_end: for a job that ended early; a host, a daemon or a rank may be stopped.
   std::chrono::milliseconds after_ranks{2'000};
   std::chrono::milliseconds after_early_end{700};
-};
-
-/// Decision to end the job now.
-struct Verdict {
-  ExitCode code = ExitCode::kWorkerLost;
-  std::string reason;  ///< one line; empty: the job itself has reported its end
-  int rank = 0;        ///< of the lost worker; 0: none, or unknown
 };
 
 /// A process of this host that is stopped: it neither runs nor has ended.
@@ -84,7 +77,8 @@ class JobWatch {
   [[nodiscard]] bool is_starting() const;
   /// True if the coordinator handles signals: it grants leases and saves.
   [[nodiscard]] bool is_led() const { return ranks_.front().is_settled; }
-  [[nodiscard]] std::optional<Verdict> check(TimePoint now) const;
+  /// Returns why the job has to end now; an empty reason: the job itself has reported its end.
+  [[nodiscard]] std::optional<RunEnd> check(TimePoint now) const;
   /// Names the coordinator as lost if it ended without a status.
   [[nodiscard]] std::optional<std::string> lost_coordinator() const;
 
@@ -98,11 +92,11 @@ class JobWatch {
     bool is_settled = false;
   };
 
-  [[nodiscard]] std::optional<Verdict> check_end(TimePoint now) const;
-  [[nodiscard]] std::optional<Verdict> check_losses(TimePoint now) const;
-  [[nodiscard]] std::optional<Verdict> check_coming(TimePoint now) const;
-  [[nodiscard]] std::optional<Verdict> check_silence(TimePoint now) const;
-  [[nodiscard]] std::optional<Verdict> check_stopped(TimePoint now) const;
+  [[nodiscard]] std::optional<RunEnd> check_end(TimePoint now) const;
+  [[nodiscard]] std::optional<RunEnd> check_losses(TimePoint now) const;
+  [[nodiscard]] std::optional<RunEnd> check_coming(TimePoint now) const;
+  [[nodiscard]] std::optional<RunEnd> check_silence(TimePoint now) const;
+  [[nodiscard]] std::optional<RunEnd> check_stopped(TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> all_gone_since() const;
   [[nodiscard]] int number_of(const Rank& rank) const {
     return static_cast<int>(&rank - ranks_.data());

@@ -124,12 +124,12 @@ int take_plan(const RunOptions& asked, Prepared& prepared) {
   }
   if (!asked.hostfile.empty()) {
     throw ConfigError(
-        "--plan, layout.plan: a profile knows its own machine; with --hostfile type what `gangway "
-        "plan --cluster` prints");
+        "--plan, layout.plan: a profile describes one machine only; with --hostfile give the "
+        "layout that `gangway plan --cluster` prints");
   }
   if (job.layout.places_networks() || !prepared.read.named_hosts.empty()) {
     throw ConfigError(
-        "--plan, layout.plan: the job says itself who holds which network; leave layout.stages, "
+        "--plan, layout.plan: the job itself places networks on workers; leave layout.stages, "
         "layout.cuts and the workers of networks out, or the plan");
   }
   job.layout.plan.clear();  // the layout now contains the plan's result
@@ -153,7 +153,8 @@ int take_plan(const RunOptions& asked, Prepared& prepared) {
 void require_traceable(const std::string& trace, const JobSpec& job) {
   if (parse_trace_steps(trace).detail.kernels && job.numerics.device == DeviceKind::kCpu) {
     throw ConfigError(fmt::format(
-        "--trace {}: the job computes on CPUs, and kernels are GPUs': leave them out", trace));
+        "--trace {}: the job computes on CPUs, and only GPUs have kernels: leave 'kernels' out",
+        trace));
   }
 }
 

@@ -10,13 +10,12 @@
 
 namespace gangway::launch {
 
-Next Recovery::next(const SupervisedEnd& end, const std::optional<RunStatus>& status,
-                    RunStart start) {
+Next Recovery::next(const RunEnd& end, RunStart start) {
   start_ = std::move(start);
   if (std::exchange(newest_start_, start_.incarnation) == start_.incarnation) {
     start_.begun.reset();  // from the start before: this one did not reach the coordinator
   }
-  const Next next = follower(end, status);
+  const Next next = follower(end);
   is_again_ = true;
   if (next == Next::kAfterRollback) {
     book_.rolled_back();
@@ -24,32 +23,27 @@ Next Recovery::next(const SupervisedEnd& end, const std::optional<RunStatus>& st
   return next;
 }
 
-Next Recovery::follower(const SupervisedEnd& end, const std::optional<RunStatus>& status) const {
-  const bool is_lost = end.exit_code == static_cast<int>(ExitCode::kWorkerLost);
-  const bool is_in_vain =
-      is_again_ && !start_.begun && end.exit_code == static_cast<int>(ExitCode::kEnvironment);
-  if (answers_losses_ && !end.was_to_leave && (is_lost || is_in_vain)) {
+Next Recovery::follower(const RunEnd& end) const {
+  const bool is_in_vain = is_again_ && !start_.begun && end.is(ExitCode::kEnvironment);
+  if (answers_losses_ && !end.was_to_leave && (end.is(ExitCode::kWorkerLost) || is_in_vain)) {
     return Next::kAfterLoss;
   }
-  const bool counts = status && status->exit_code == end.exit_code;
-  const bool rolls_back =
-      counts && status->rolled_back && end.exit_code == static_cast<int>(ExitCode::kDiverged);
-  const bool resizes =
-      counts && status->workers > 0 && end.exit_code == static_cast<int>(ExitCode::kPreempted);
+  const bool rolls_back = end.rolled_back && end.is(ExitCode::kDiverged);
+  const bool resizes = end.resize && end.is(ExitCode::kPreempted);
   if (!rolls_back && !resizes) {
     return Next::kEnd;
   }
   return end.was_to_leave ? Next::kLeave : resizes ? Next::kAfterResize : Next::kAfterRollback;
 }
 
-Recovery::Answer Recovery::answer(const SupervisedEnd& end, const Lineups& lineups,
+Recovery::Answer Recovery::answer(const RunEnd& end, const Lineups& lineups,
                                   const std::function<bool()>& choose) {
   // Waits longer for a full disk: it does not get room within seconds.
-  const int slower = end.exit_code == static_cast<int>(ExitCode::kEnvironment) ? 60 : 1;
+  const int slower = end.is(ExitCode::kEnvironment) ? 60 : 1;
   Answer answer{.restart = {.start = start_.incarnation,
                             .begun = start_.begun,
                             .why = end.reason,
-                            .host = lineups.host_of(end.lost),
+                            .host = lineups.host_of(end.rank),
                             .left_out = {},
                             .answer = {}},
                 .wait = book_.lost(start_.begun)};

@@ -10,9 +10,8 @@
 
 #include "launch/going_on/lineups.hpp"
 #include "launch/going_on/restart_book.hpp"
-#include "launch/run/supervision.hpp"
 #include "run/restart_file.hpp"
-#include "run/run_files.hpp"
+#include "run/run_end.hpp"
 #include "run/run_start.hpp"
 
 namespace gangway::launch {
@@ -35,21 +34,19 @@ class Recovery {
   [[nodiscard]] bool goes_on() const { return book_.goes_on(); }
   /// Called once after each start. A later start that cannot begin, because the run's disk or this
   /// host lacks something, counts as a start without progress.
-  /// @param status  of the run directory. @param start  the newest start
-  [[nodiscard]] Next next(const SupervisedEnd& end, const std::optional<RunStatus>& status,
-                          RunStart start);
+  /// @param start  the newest start
+  [[nodiscard]] Next next(const RunEnd& end, RunStart start);
 
   struct Answer {
     Restart restart;                                ///< without its times
     std::optional<std::chrono::milliseconds> wait;  ///< nullopt: no start follows
   };
   /// Called after kAfterLoss. @param choose  chooses the next lineup; false: none is possible
-  [[nodiscard]] Answer answer(const SupervisedEnd& end, const Lineups& lineups,
+  [[nodiscard]] Answer answer(const RunEnd& end, const Lineups& lineups,
                               const std::function<bool()>& choose);
 
  private:
-  [[nodiscard]] Next follower(const SupervisedEnd& end,
-                              const std::optional<RunStatus>& status) const;
+  [[nodiscard]] Next follower(const RunEnd& end) const;
 
   RestartBook book_;
   bool answers_losses_;

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,15 +47,11 @@ int Restarter::supervise_all() {
   while (true) {
     tell_start(job_);
     const auto begin = std::chrono::steady_clock::now();
-    const SupervisedEnd end = supervise(job_);
+    const RunEnd end = supervise(job_);
     note_signals();
-    std::optional<RunStatus> status;
     RunStart start;
-    once_disk_allows([&] {
-      status = read_status(run_);
-      start = read_run_start(run_).value_or(RunStart{});
-    });
-    const Next next = recovery_.next(end, status, std::move(start));
+    once_disk_allows([&] { start = read_run_start(run_).value_or(RunStart{}); });
+    const Next next = recovery_.next(end, std::move(start));
     if (next == Next::kEnd) {
       return end.exit_code;
     }
@@ -69,7 +64,7 @@ int Restarter::supervise_all() {
         return end.exit_code;
       }
     } else if (next == Next::kAfterResize) {
-      starts_.after_resize(job_, *status);
+      starts_.after_resize(job_, *end.resize);
     } else {
       once_disk_allows([&] { starts_.after_rollback(job_); });
     }
@@ -124,16 +119,16 @@ bool Restarter::is_to_leave() const {
 }
 
 int Restarter::leave() const {
-  const std::string reason = "stopped on request before it went on: the same command goes on";
+  const std::string reason = "stopped on request before the restart: the same command continues";
   std::cerr << "gangway: " << reason << std::endl;
-  write_status(run_, {.exit_code = static_cast<int>(ExitCode::kPreempted), .reason = reason});
+  write_status(run_, ended_by(ExitCode::kPreempted, reason));
   starts_.keep_snapshots();
   return static_cast<int>(ExitCode::kPreempted);
 }
 
-bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
+bool Restarter::go_on_after(const RunEnd& end, double ran_seconds) {
   const double ended = unix_seconds();
-  int lost = end.lost;
+  int lost = end.rank;
   auto [restart, wait] = recovery_.answer(end, starts_.lineups(), [&] {
     bool is_chosen = false;
     once_disk_allows([&] {  // `exchange` blames the host only once
@@ -153,7 +148,7 @@ bool Restarter::go_on_after(const SupervisedEnd& end, double ran_seconds) {
     std::cerr << "warn  " << error.what() << std::endl;  // the restart matters more than its record
   }
   if (!wait) {
-    std::cerr << fmt::format("gangway: {}; to go on: {}", restart.answer, job_.resume_command())
+    std::cerr << fmt::format("gangway: {}; to resume: {}", restart.answer, job_.resume_command())
               << std::endl;
     return false;
   }

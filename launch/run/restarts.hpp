@@ -27,7 +27,7 @@ class Restarter {
  private:
   /// Handles a lost process or host: reports the decision, also to the run's restarts.jsonl, and
   /// waits if needed. @return false: no start follows
-  [[nodiscard]] bool go_on_after(const SupervisedEnd& end, double ran_seconds);
+  [[nodiscard]] bool go_on_after(const RunEnd& end, double ran_seconds);
   /// Retries `work` for minutes, because the run's disk may be full or briefly unavailable.
   /// @throws EnvironmentError
   static void once_disk_allows(const std::function<void()>& work);

@@ -25,7 +25,7 @@ void add_resume(CLI::App& command, std::string& resume) {
   command
       .add_option(
           "--resume", resume,
-          "auto: go on where there is a checkpoint; never; must; or a checkpoint's or run's path")
+          "auto: resume where there is a checkpoint; never; must; or a checkpoint's or run's path")
       ->capture_default_str()
       ->take_last();
 }
@@ -43,13 +43,13 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->check(kPositiveNumber);
   run->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   run->add_option("--run", options->run_name,
-                  "Name of the run; given again, the run goes on. Default: the job file's name")
+                  "Name of the run; given again, the run resumes. Default: the job file's name")
       ->take_last();
   add_resume(*run, options->resume);
   run->add_option("--hostfile", options->hostfile, "Hosts, as 'node-a slots=8', for Open MPI");
   run->add_option("--lifeline-port", options->lifeline_port,
-                  "TCP port on which workers keep in touch, and the next one on which all ranks do "
-                  "with this command; default: any free ones");
+                  "TCP port for the workers' heartbeats, and the next port for those of all ranks "
+                  "to this command; default: any free ports");
   run->add_option("--trace", options->trace, kTraceHelp)->type_name("FIRST:END");
   run->add_option("--replay", options->replay)->group("");  // `gangway replay` starts it
   run->add_option("--progress", options->progress,
@@ -61,7 +61,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
          "Take the layout that `gangway plan` ranks first for this machine by this profile "
          "(docs/planning.md)")
       ->type_name("PROFILE.json");
-  run->add_flag("--verbose", options->verbose, "Say mpirun's command");
+  run->add_flag("--verbose", options->verbose, "Print mpirun's command");
   run->add_flag(
       "--dry-run", options->dry_run,
       "Open the data, print the resolved job, the placement and the memory needed, and end");
@@ -73,11 +73,11 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "  gangway run examples/fashion-mnist.yaml\n"
       "  gangway run examples/fashion-mnist.yaml -n 2 --run first training.kimg=80\n"
       "  gangway run examples/infogan.yaml --dry-run\n"
-      "The same command again goes on from the newest checkpoint.\n"
+      "The same command again resumes from the newest checkpoint.\n"
       "Exit codes: 0 done, 2 usage or job, 3 worker lost, 4 diverged, 5 checkpoint unusable, 6 "
       "environment,\n"
       "75 stopped on request and saved (SIGINT, SIGTERM, SIGUSR1), 130/143 stopped without a save. "
-      "SIGUSR2 saves and goes on.");
+      "SIGUSR2 saves and continues.");
   run->callback([options, &line] {
     line.action = [options, &line] { return run_job(*options, line.environment, line.typed); };
   });
@@ -86,7 +86,8 @@ void add_run_command(CLI::App& app, CommandLine& line) {
 void add_train_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<RankOptions>();
   CLI::App* train = app.add_subcommand(
-      "train", "What every rank under mpirun or srun runs: one coordinator, the others workers");
+      "train",
+      "What every rank under mpirun or srun runs: one coordinator, the other ranks workers");
   train->add_option("job", options->asked.job_file, "Job file")->type_name("JOB.yaml");
   train->add_option("overrides", options->asked.overrides, kOverridesHelp)->type_name("key=value");
   train->add_option("--outdir", options->asked.outdir, "Folder of the runs")->capture_default_str();
@@ -94,7 +95,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
                     "Name of the run. Default: the job file's name");
   add_resume(*train, options->asked.resume);
   train->add_option("--lifeline-port", options->asked.lifeline_port,
-                    "TCP port on which workers keep in touch");
+                    "TCP port for the workers' heartbeats");
   train->add_option("--trace", options->asked.trace, kTraceHelp)->type_name("FIRST:END");
   train->add_option("--start-deadline", options->asked.start_deadline,
                     "Seconds until the last worker must be ready");

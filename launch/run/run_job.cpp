@@ -57,7 +57,7 @@ void require_free(const fs::path& run) {
         throw;
       }
       if (!told) {
-        std::cout << "note   " << error.what() << "; waiting for its end" << std::endl;
+        std::cout << "note   " << error.what() << "; waits for its end" << std::endl;
       }
       std::this_thread::sleep_for(kLockRetry);
     }
@@ -76,7 +76,7 @@ bool goes_on(const RunOptions& options, const std::string& default_name) {
 /// Ends this process at once: nothing needs saving, and its children end with it.
 extern "C" void leave_before_the_start(int /*signal*/) {
   constexpr std::string_view kLine =
-      "gangway: stopped on request before the job had begun: the same command goes on\n";
+      "gangway: stopped on request before the job had begun: the same command continues\n";
   (void)!::write(STDERR_FILENO, kLine.data(), kLine.size());
   ::_exit(static_cast<int>(ExitCode::kPreempted));
 }

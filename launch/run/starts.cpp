@@ -203,15 +203,15 @@ void Starts::after_rollback(SupervisedJob& job) {
   use(job, resume_after_rollback(asked_.resume, run_), job.goes_on);
 }
 
-void Starts::after_resize(SupervisedJob& job, const RunStatus& status) {
-  shares_ = status.shares;
-  if (!status.drained.empty()) {
-    lineups_.drain(status.drained, status.workers);
-  } else if (workers_with_returned_ > 0 && status.workers == workers_with_returned_) {
+void Starts::after_resize(SupervisedJob& job, const Resize& asked) {
+  shares_ = asked.shares;
+  if (!asked.drained.empty()) {
+    lineups_.drain(asked.drained, asked.workers);
+  } else if (workers_with_returned_ > 0 && asked.workers == workers_with_returned_) {
     is_together_ = false;
     lineups_.take_back(std::chrono::steady_clock::now());
-  } else if (status.workers != lineup().workers) {
-    resize(status.workers);
+  } else if (asked.workers != lineup().workers) {
+    resize(asked.workers);
   }
   use(job, resume_again(asked_.resume, run_), job.goes_on);
 }
@@ -229,7 +229,7 @@ std::vector<std::string> Starts::errand(const std::optional<std::string>& said) 
     if (workers <= lineup().workers || !returns_.may_resize(now)) {
       return {};
     }
-    std::cout << fmt::format("again  {} answer{} again: saves, and goes on with {} workers",
+    std::cout << fmt::format("again  {} answer{} again: saves, and continues with {} workers",
                              fmt::join(answer, ", "), answer.size() == 1 ? "s" : "", workers)
               << std::endl;
     workers_with_returned_ = workers;
@@ -252,12 +252,12 @@ void Starts::resize(int workers) {
     try {
       hosts = read_hostfile(asked_.hostfile);  // the hostfile may have new hosts
     } catch (const ConfigError& error) {
-      std::cerr << "warn  " << error.what() << ": the hosts stay those that were" << std::endl;
+      std::cerr << "warn  " << error.what() << ": the hosts stay the same" << std::endl;
     }
   }
   lineups_.resize(workers, std::move(hosts), std::chrono::steady_clock::now());
   if (lineup().workers != workers) {
-    std::cout << fmt::format("note   {} workers are as many as {} allow, {} were asked for",
+    std::cout << fmt::format("note   {} workers are as many as {} allow, {} were requested",
                              lineup().workers,
                              asked_.hostfile.empty() ? "the hosts that answer"
                                                      : "the slots of " + asked_.hostfile.string(),
@@ -279,8 +279,8 @@ bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
     }
     if (!std::exchange(is_told, true)) {
       std::cout << fmt::format(
-                       "again  waits for {}, which alone have parts of the newest snapshot: "
-                       "{} s at most",
+                       "again  waits for {}, the only hosts with parts of the newest snapshot: {} "
+                       "s at most",
                        fmt::join(hosts, ", "), Lineups::kPatience.count())
                 << std::endl;
     }
@@ -307,7 +307,7 @@ void Starts::keep_snapshots() const {
       std::cout << launch::keep_snapshots(run_) << std::flush;
     }
   } catch (const Error& error) {
-    std::cerr << "warn  snapshots stay in memory alone: " << error.what() << std::endl;
+    std::cerr << "warn  snapshots stay in memory only: " << error.what() << std::endl;
   }
 }
 
@@ -327,11 +327,12 @@ void Starts::tell_of_edits() const {
     now.clear();  // incomplete or missing
   }
   if (now != as_read_.yaml) {
-    std::cout << fmt::format(
-                     "note   {}, or a file that it names, has changed since this command read it: "
-                     "the run goes on as it began, with {}; the change counts for the next command",
-                     asked_.job_file.string(), (run_ / kAskedFile).string())
-              << std::endl;
+    std::cout
+        << fmt::format(
+               "note   {}, or a file that it names, has changed since this command read it: the "
+               "run continues as it began, with {}; the change counts for the next command",
+               asked_.job_file.string(), (run_ / kAskedFile).string())
+        << std::endl;
   }
 }
 

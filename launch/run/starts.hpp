@@ -47,8 +47,7 @@ class Starts {
   /// Checks that all hosts are ready. @param goes_on  whether another start follows a loss
   [[nodiscard]] SupervisedJob first(bool goes_on);
   void after_rollback(SupervisedJob& job);
-  /// @param status  gives the workers, or the shares, of the next start
-  void after_resize(SupervisedJob& job, const RunStatus& status);
+  void after_resize(SupervisedJob& job, const Resize& asked);
   /// @param lost  rank of a worker; 0: another process, or unknown
   /// @param wait  waits for the given time; returns false if it did not wait to the end
   /// @return false if the remaining hosts cannot train the job

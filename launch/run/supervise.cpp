@@ -49,7 +49,7 @@ constexpr milliseconds kSpreadOnOneHost{3'000};
 constexpr milliseconds kSpreadOverHosts{10'000};
 
 /// Returns nullopt if the run directory cannot be read now; the next poll retries.
-std::optional<RunStatus> try_read_status(const std::filesystem::path& run) {
+std::optional<RunEnd> try_read_status(const std::filesystem::path& run) {
   try {
     return read_status(run);
   } catch (const Error&) {
@@ -66,15 +66,14 @@ class Supervisor {
               {.spread = job.reach == Reach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
                .silence = job.silence}) {}
 
-  SupervisedEnd run() {
+  RunEnd run() {
     adopt_orphans();
     start();
     while (!ended_) {
       wait_for_something();
       look();
     }
-    const int code = finish();
-    return mind_.end(code, try_read_status(job_.run_directory));
+    return finish();
   }
 
  private:
@@ -141,7 +140,7 @@ class Supervisor {
     }
     const Supervision::Passed passed = mind_.on_signal(signal, steady_clock::now());
     if (passed.tells_how) {
-      std::cerr << "\ngangway: saves and leaves; Ctrl-C again ends at once, without a save"
+      std::cerr << "\ngangway: saves and exits; Ctrl-C again ends at once, without a save"
                 << std::endl;
     }
     if (passed.to_mpirun != 0) {
@@ -208,9 +207,9 @@ class Supervisor {
   }
 
   void look_for_end(steady_clock::time_point now) {
-    if (const auto code = recorded_code()) {
-      mind_.watch().ended(*code, now);
-      if (const auto status = try_read_status(job_.run_directory); status && status->keeping) {
+    if (const auto end = recorded_end()) {
+      mind_.watch().ended(end->exit_code, now);
+      if (end->keeps) {
         mind_.watch().keeps_snapshots(now);
       }
       kill_stopped_ranks();  // mpirun would wait for them
@@ -261,12 +260,12 @@ class Supervisor {
     if (word.tells_command) {
       std::cerr << (word.tells_logs ? ": logs in " + (job_.run_directory / kLogsFolder).string()
                                     : "")
-                << "; to go on: " << job_.resume_command();
+                << "; to resume: " << job_.resume_command();
     }
     std::cerr << std::endl;
   }
 
-  int finish() {
+  RunEnd finish() {
     errors_->finish();
     guard_.reset();
     tethers_.order_end();
@@ -278,30 +277,29 @@ class Supervisor {
     for (const std::uint32_t number : numbers_) {
       (void)remove_message_segments(number);  // left by a killed mpirun
     }
-    const Supervision::Finished finished = mind_.finish(recorded_code(), child_status_);
+    const Supervision::Finished finished = mind_.finish(recorded_end(), child_status_);
     say(finished.word);
-    record(finished.exit_code);
-    return finished.exit_code;
+    record(finished.end.exit_code);
+    return finished.end;
   }
 
   /// Prefers an exit code that the disk did not take: a status may then be another job's.
-  [[nodiscard]] std::optional<int> recorded_code() const {
+  [[nodiscard]] std::optional<RunEnd> recorded_end() const {
     if (const auto code = errors_->unrecorded_code()) {
-      return code;
+      return RunEnd{.exit_code = *code};
     }
-    const auto status = try_read_status(job_.run_directory);
-    return status ? std::optional(status->exit_code) : std::nullopt;
+    return try_read_status(job_.run_directory);
   }
 
   /// Records the end if the coordinator could not, unless another job has taken the run.
   void record(int code) const {
-    if (!mind_.verdict()) {
+    if (!mind_.own_end()) {
       return;
     }
     try {
       const RunLock lock(job_.run_directory);
       if (!read_status(job_.run_directory)) {
-        write_status(job_.run_directory, {.exit_code = code, .reason = mind_.verdict()->reason});
+        write_status(job_.run_directory, {.exit_code = code, .reason = mind_.own_end()->reason});
       }
     } catch (const Error& error) {
       std::cerr << "warn  the job's end could not be recorded: " << error.what() << std::endl;
@@ -341,6 +339,6 @@ sigset_t signals_of_a_job() {
   return set;
 }
 
-SupervisedEnd supervise(const SupervisedJob& job) { return Supervisor(job).run(); }
+RunEnd supervise(const SupervisedJob& job) { return Supervisor(job).run(); }
 
 }  // namespace gangway::launch

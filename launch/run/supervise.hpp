@@ -44,6 +44,6 @@ struct SupervisedJob {
 /// SIGINT ends the job at once. SIGUSR2 saves, and training continues. On return, no process of the
 /// job is left on this host, and these signals are blocked.
 /// @throws EnvironmentError if mpirun cannot be started
-[[nodiscard]] SupervisedEnd supervise(const SupervisedJob& job);
+[[nodiscard]] RunEnd supervise(const SupervisedJob& job);
 
 }  // namespace gangway::launch

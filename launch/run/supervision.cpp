@@ -38,41 +38,49 @@ std::optional<Supervision::Ending> Supervision::check(TimePoint now,
     return std::nullopt;
   }
   look_for_end();
-  const auto verdict = watch_.check(now);
-  if (!verdict) {
+  const auto end = watch_.check(now);
+  if (!end) {
     return std::nullopt;
   }
-  if (verdict->reason.empty()) {
+  if (end->reason.empty()) {
     return Ending{};  // the job has recorded its end: its time to save is over
   }
-  verdict_ = verdict;
+  own_end_ = end;
   return Ending{.rescue = watch_.is_led() && !goes_on_ ? Rescue::kOnOtherHosts : Rescue::kNone,
-                .word = {.line = verdict->reason,
-                         .tells_command = verdict->code != ExitCode::kPreempted && !goes_on_}};
+                .word = {.line = end->reason,
+                         .tells_command = !end->is(ExitCode::kPreempted) && !goes_on_}};
 }
 
-Supervision::Finished Supervision::finish(std::optional<int> recorded, int mpirun_status) {
+Supervision::Finished Supervision::finish(const std::optional<RunEnd>& recorded,
+                                          int mpirun_status) {
+  Finished finished;
+  RunEnd& end = finished.end;
   if (recorded) {
+    end = *recorded;
     // The coordinator gets SIGUSR1 for every signal, so it cannot recognise Ctrl-C.
-    const bool interrupted = leave_signal_ == SIGINT && *recorded == kEndedBySignal + SIGTERM;
-    return {.exit_code = interrupted ? kEndedBySignal + SIGINT : *recorded};
-  }
-  if (verdict_) {
-    return {.exit_code = static_cast<int>(verdict_->code)};
-  }
-  if (leave_signal_) {
-    return {.exit_code = kEndedBySignal + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM),
-            .word = {.line = "ended by a signal without a save",
+    if (leave_signal_ == SIGINT && end.exit_code == kEndedBySignal + SIGTERM) {
+      end.exit_code = kEndedBySignal + SIGINT;
+    }
+    if (end.rank == 0 && own_end_) {
+      end.rank = own_end_->rank;
+    }
+  } else if (own_end_) {
+    end = *own_end_;
+  } else if (leave_signal_) {
+    end.exit_code = kEndedBySignal + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM);
+    finished.word = {.line = "ended by a signal without a save",
                      .tells_command = true,
-                     .tells_logs = false}};
-  }
-  if (WIFEXITED(mpirun_status) && WEXITSTATUS(mpirun_status) == kProgramNotFound) {
+                     .tells_logs = false};
+  } else if (WIFEXITED(mpirun_status) && WEXITSTATUS(mpirun_status) == kProgramNotFound) {
     throw EnvironmentError(
         "mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");
+  } else {
+    end = ended_by(ExitCode::kWorkerLost, how_mpirun_ended(mpirun_status));
+    own_end_ = end;
+    finished.word = {.line = end.reason, .tells_command = !goes_on_};
   }
-  verdict_ = Verdict{ExitCode::kWorkerLost, how_mpirun_ended(mpirun_status)};
-  return {.exit_code = static_cast<int>(ExitCode::kWorkerLost),
-          .word = {.line = verdict_->reason, .tells_command = !goes_on_}};
+  end.was_to_leave = leave_signal_.has_value();
+  return finished;
 }
 
 std::string Supervision::how_mpirun_ended(int status) const {
@@ -84,17 +92,6 @@ std::string Supervision::how_mpirun_ended(int status) const {
   return code == 0 && lost
              ? *lost
              : fmt::format("mpirun ended with code {} and the coordinator left no status", code);
-}
-
-SupervisedEnd Supervision::end(int exit_code, const std::optional<RunStatus>& status) const {
-  return {.exit_code = exit_code,
-          .was_to_leave = leave_signal_.has_value(),
-          .reason = status     ? status->reason
-                    : verdict_ ? verdict_->reason
-                               : std::string(),
-          .lost = status && status->lost > 0 ? status->lost
-                  : verdict_                 ? verdict_->rank
-                                             : 0};
 }
 
 }  // namespace gangway::launch

@@ -11,20 +11,12 @@
 
 #include "launch/run/job_end.hpp"
 #include "launch/run/job_watch.hpp"
-#include "run/run_files.hpp"
+#include "run/run_end.hpp"
 
 namespace gangway::launch {
 
 /// The exit code of a process ended by a signal is the signal's number plus this.
 inline constexpr int kEndedBySignal = 128;
-
-/// How a start ended.
-struct SupervisedEnd {
-  int exit_code = 0;          ///< of `gangway run`
-  bool was_to_leave = false;  ///< a signal asked for the end
-  std::string reason;         ///< one line; may be empty
-  int lost = 0;               ///< rank of the lost worker; 0: none, or unknown
-};
 
 /// One line for the user.
 struct SupervisorsWord {
@@ -65,17 +57,15 @@ class Supervision {
 
   /// Result after mpirun has ended and no process is left.
   struct Finished {
-    int exit_code = 0;
+    RunEnd end;
     SupervisorsWord word = {};
   };
-  /// @param recorded  exit code that the job recorded. @param mpirun_status  of waitpid()
+  /// @param recorded  end that the job recorded. @param mpirun_status  of waitpid()
   /// @throws EnvironmentError if mpirun does not exist
-  [[nodiscard]] Finished finish(std::optional<int> recorded, int mpirun_status);
-  /// @param status  last status of the run directory
-  [[nodiscard]] SupervisedEnd end(int exit_code, const std::optional<RunStatus>& status) const;
+  [[nodiscard]] Finished finish(const std::optional<RunEnd>& recorded, int mpirun_status);
 
-  /// Returns the supervisor's own decision.
-  [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// Returns the supervisor's own decision to end the job.
+  [[nodiscard]] const std::optional<RunEnd>& own_end() const { return own_end_; }
 
  private:
   [[nodiscard]] std::string how_mpirun_ended(int status) const;
@@ -84,7 +74,7 @@ class Supervision {
   bool goes_on_;
   std::optional<int> leave_signal_;
   std::optional<TimePoint> forced_at_;
-  std::optional<Verdict> verdict_;
+  std::optional<RunEnd> own_end_;
 };
 
 }  // namespace gangway::launch

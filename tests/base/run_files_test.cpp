@@ -30,19 +30,15 @@ TEST(RunFiles, HoldTheJobAndTheCommand) {
 TEST(RunFiles, HoldTheStatus) {
   const ScratchFolder folder;
   EXPECT_EQ(read_status(folder.path()), std::nullopt);
-  const RunStatus status{.exit_code = 3, .reason = "rank 2 \"died\"\n"};
+  const RunEnd status{.exit_code = 3, .reason = "rank 2 \"died\"\n"};
   write_status(folder.path(), status);
   EXPECT_EQ(read_status(folder.path()), status);
-  const RunStatus keeping{.exit_code = 3, .reason = "lost", .keeping = true};
+  const RunEnd keeping{.exit_code = 3, .reason = "lost", .keeps = true};
   write_status(folder.path(), keeping);
   EXPECT_EQ(read_status(folder.path()), keeping);
-  const RunStatus resized{.exit_code = 75,
-                          .reason = "",
-                          .saved = true,
-                          .drained = {2},
-                          .workers = 3,
-                          .shares = {2, 1, 1},
-                          .lost = 0};
+  const RunEnd resized{.exit_code = 75,
+                       .saved = true,
+                       .resize = Resize{.workers = 3, .drained = {2}, .shares = {2, 1, 1}}};
   write_status(folder.path(), resized);
   EXPECT_EQ(read_status(folder.path()), resized);
 }
@@ -56,7 +52,7 @@ TEST(RunFiles, TakeADamagedStatusForNone) {
   }
   for (const char* text : {"{\"exit_code\": 3}", "{\"exit_code\": 3, \"reason\": 5}"}) {
     write_file_atomically(folder.path() / kStatusFile, text);
-    EXPECT_EQ(read_status(folder.path()), (RunStatus{.exit_code = 3, .reason = ""})) << text;
+    EXPECT_EQ(read_status(folder.path()), (RunEnd{.exit_code = 3, .reason = ""})) << text;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/blame.hpp"
+#include "coordinator/core/blame.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class BlameTest : public ::testing::Test {
     }
   }
   void beat(int rank, Pulse pulse) { membership_.heartbeat(rank, pulse, now_); }
-  /// As the Conductor takes a Stop in.
+  /// As RunCore takes a Stop in.
   void complain(int rank, int accused) {
     membership_.leave(rank);
     blame_.add({.rank = rank, .accused = accused, .reason = "I waited"}, now_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/checkpoint_ledger.hpp"
+#include "coordinator/core/checkpoint_ledger.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/edges/checkpoint_scorer.hpp"
+#include "coordinator/io/checkpoint_scorer.hpp"
 
 #include <thread>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/edges/disk_thread.hpp"
+#include "coordinator/io/disk_thread.hpp"
 
 #include <future>
 #include <vector>

@@ -43,8 +43,8 @@ TEST(EqualArithmetic, RefusesOtherBitsByRankHostAndWhatDiffers) {
             "rank 2 on host node-b computes other bits than rank 1 on host node-a: "
             "ATEN_CPU_CAPABILITY avx2, not unset; flags without avx512f; instructions AVX2, not "
             "AVX512; give it hosts of one kind with the same libraries and variables, hold unlike "
-            "processors to what all have (numerics.processor=avx2, say), or declare the run "
-            "inexact: numerics.mixed_processors=allow (docs/numerics.md)");
+            "processors to a common instruction set (numerics.processor=avx2, say), or declare the "
+            "run inexact: numerics.mixed_processors=allow (docs/numerics.md)");
 }
 
 TEST(EqualArithmetic, HoldsTheFewToWhatTheMostHave) {
@@ -84,7 +84,7 @@ TEST(EqualArithmetic, HoldsALaterStartToTheOneBeforeEvenAgainstTheMost) {
 TEST(EqualArithmetic, SaysWhenNobodyKnowsWhy) {
   const auto verdict =
       compare_arithmetic({{1, "a", kWide}, {2, "b", with_bits(kWide, "1-cc")}}, kRefuse);
-  EXPECT_THAT(verdict.refusal, HasSubstr("nothing that is known of them differs"));
+  EXPECT_THAT(verdict.refusal, HasSubstr("no known property of them differs"));
 }
 
 TEST(EqualArithmetic, AllowsOtherBitsWhereTheJobDoesAndMarksThem) {
@@ -98,7 +98,8 @@ TEST(EqualArithmetic, OnlyNotesOtherMeansThatHadTheSameBits) {
   const auto verdict =
       compare_arithmetic({{1, "a", kWide}, {2, "b", with_bits(kNarrow, kWide.bits)}}, kRefuse);
   EXPECT_THAT(verdict.refusal, IsEmpty());
-  EXPECT_THAT(verdict.note, StartsWith("rank 2 on host b computes with other means than rank 1"));
+  EXPECT_THAT(verdict.note,
+              StartsWith("rank 2 on host b computes with another environment than rank 1"));
 }
 
 TEST(ArithmeticOfACheckpoint, ComesBackFromItsManifest) {
@@ -128,7 +129,7 @@ TEST(ArithmeticWarning, ComparesBitsOfOneJobAndOneRevisionAlone) {
   const auto warning = [](const std::string& bits, bool is_same_job) {
     return arithmetic_warning(software_of(kWide), software_of(with_bits(kWide, bits)), is_same_job);
   };
-  EXPECT_THAT(warning("1-cc", true), HasSubstr("nothing that is known of them differs"));
+  EXPECT_THAT(warning("1-cc", true), HasSubstr("no known property of them differs"));
   EXPECT_THAT(warning("1-cc", false), IsEmpty());
   EXPECT_THAT(warning("2-cc", true), IsEmpty());
   EXPECT_THAT(warning(std::string(kMixedBits), true), HasSubstr("other bits"));

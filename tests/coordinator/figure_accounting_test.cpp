@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/figure_accounting.hpp"
+#include "coordinator/core/figure_accounting.hpp"
 
 #include <algorithm>
 #include <array>

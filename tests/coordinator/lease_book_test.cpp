@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/lease_book.hpp"
+#include "coordinator/core/lease_book.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/edges/lifeline_server.hpp"
+#include "coordinator/io/lifeline_server.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/membership.hpp"
+#include "coordinator/core/membership.hpp"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/edges/run_output.hpp"
+#include "coordinator/io/run_output.hpp"
 
 #include <future>
 #include <ostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/save_clock.hpp"
+#include "coordinator/core/save_clock.hpp"
 
 #include <gtest/gtest.h>
 

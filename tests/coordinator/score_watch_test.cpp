@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/score_watch.hpp"
+#include "coordinator/core/score_watch.hpp"
 
 #include <algorithm>
 #include <iterator>

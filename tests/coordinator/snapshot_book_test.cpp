@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/snapshot_book.hpp"
+#include "coordinator/core/snapshot_book.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

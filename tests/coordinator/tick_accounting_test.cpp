@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "coordinator/mind/tick_accounting.hpp"
+#include "coordinator/core/tick_accounting.hpp"
 
 #include <algorithm>
 #include <cmath>

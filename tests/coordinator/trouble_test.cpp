@@ -159,7 +159,7 @@ TEST(TroubleWatch, SeesAGeneratorThatMakesTheSameForSoManySteps) {
   ASSERT_TRUE(trouble);
   EXPECT_EQ(trouble->step, 7);
   EXPECT_THAT(trouble->what,
-              HasSubstr("step 7: what the discriminator was given differed 0.05 times"));
+              HasSubstr("step 7: the examples that the discriminator got differed 0.05 times"));
   EXPECT_EQ(watch.step_figures(8, alike), std::nullopt) << "each stretch once";
 }
 

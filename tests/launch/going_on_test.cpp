@@ -58,12 +58,11 @@ class RecoveryTest : public ::testing::Test {
   /// A start has ended so. @param begun  nothing: it never trained
   Next after(ExitCode code, std::optional<std::int64_t> begun) {
     end_.exit_code = static_cast<int>(code);
-    return recovery_.next(end_, std::nullopt,
-                          {.run_id = {}, .incarnation = ++incarnation_, .begun = begun});
+    return recovery_.next(end_, {.run_id = {}, .incarnation = ++incarnation_, .begun = begun});
   }
   std::int64_t incarnation_ = 0;
   Recovery recovery_{LayoutChoice::kAutoRestarts, 0};
-  SupervisedEnd end_{};
+  RunEnd end_{};
   Lineups lineups_{{}, 1, 1, {.is_this_host = [](const std::string& /*host*/) { return true; }}};
 };
 

@@ -41,15 +41,15 @@ TEST_F(SupervisionTest, EndsTheJobItselfSomeTimeAfterASecondCtrlC) {
   EXPECT_TRUE(mind_.on_signal(SIGINT, now_).ends_now);
   EXPECT_FALSE(mind_.check(now_ + milliseconds(1'000), [] {}));
   EXPECT_TRUE(mind_.check(now_ + milliseconds(1'501), [] {}));
-  EXPECT_EQ(mind_.finish(std::nullopt, SIGTERM).exit_code, 130);
+  EXPECT_EQ(mind_.finish(std::nullopt, SIGTERM).end.exit_code, 130);
 }
 
 TEST_F(SupervisionTest, TellsACtrlCWhoseSaveFailedFromOtherSignals) {
   lead();
-  EXPECT_EQ(mind_.finish(143, 0).exit_code, 143);
+  EXPECT_EQ(mind_.finish(RunEnd{.exit_code = 143}, 0).end.exit_code, 143);
   (void)mind_.on_signal(SIGINT, now_);
-  EXPECT_EQ(mind_.finish(143, 0).exit_code, 130);
-  EXPECT_EQ(mind_.finish(75, 0).exit_code, 75);
+  EXPECT_EQ(mind_.finish(RunEnd{.exit_code = 143}, 0).end.exit_code, 130);
+  EXPECT_EQ(mind_.finish(RunEnd{.exit_code = 75}, 0).end.exit_code, 75);
 }
 
 TEST_F(SupervisionTest, NamesAMpirunThatWasNotFound) {
@@ -58,7 +58,7 @@ TEST_F(SupervisionTest, NamesAMpirunThatWasNotFound) {
 
 TEST_F(SupervisionTest, NamesAMpirunThatDiedAndTellsHowToGoOn) {
   const auto finished = mind_.finish(std::nullopt, SIGKILL);
-  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_EQ(finished.end.exit_code, 3);
   EXPECT_EQ(finished.word.line, "mpirun was killed by signal 9");
   EXPECT_TRUE(finished.word.tells_command);
 }
@@ -70,7 +70,7 @@ TEST_F(SupervisionTest, TakesTheJobsOwnWordFirst) {
       mind_.check(now_ + milliseconds(2'000), [&] { mind_.watch().ended(75, now_); });
   ASSERT_TRUE(ending);
   EXPECT_EQ(ending->word.line, "");
-  EXPECT_EQ(mind_.end(75, RunStatus{.exit_code = 75, .reason = "saved"}).reason, "saved");
+  EXPECT_EQ(mind_.finish(RunEnd{.exit_code = 75, .reason = "saved"}, 0).end.reason, "saved");
 }
 
 }  // namespace

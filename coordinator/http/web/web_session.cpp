@@ -164,7 +164,7 @@ void WebSession::take_request() {
   keeps_alive_ = parser_->keep_alive();
   if (!is_head_ && fields.method() != http::verb::get) {
     keeps_alive_ = false;
-    WebDocument document = plain_answer(kMethodNotAllowed, "GET and HEAD are all there is");
+    WebDocument document = plain_answer(kMethodNotAllowed, "only GET and HEAD are supported");
     document.headers = {{"Allow", "GET, HEAD"}};
     return send(document);
   }

@@ -18,10 +18,10 @@ TEST(FirstDifference, IsNamedByItsNeighbours) {
   DataFiles other = kFiles;
   EXPECT_EQ(first_difference(kFiles, other), "");
   other.marks[1].hash = 7;
-  EXPECT_EQ(first_difference(kFiles, other), "c.png or one behind it");
+  EXPECT_EQ(first_difference(kFiles, other), "c.png or a file after it");
   other.marks[0].hash = 7;
-  EXPECT_EQ(first_difference(kFiles, other), "a.png or one between it and c.png");
-  EXPECT_EQ(first_difference(kFiles, DataFiles{}), "a.png or one between it and c.png");
+  EXPECT_EQ(first_difference(kFiles, other), "a.png or a file between it and c.png");
+  EXPECT_EQ(first_difference(kFiles, DataFiles{}), "a.png or a file between it and c.png");
   EXPECT_EQ(first_difference(DataFiles{}, kFiles), "");
 }
 
@@ -38,7 +38,7 @@ TEST(DataWarning, NamesWhatHasChangedSinceTheCheckpoint) {
   ready.data.changed = {{"c.png", "2026-12-02T10:00:00Z"}, {"a.png", "2026-11-30T10:00:00Z"}};
   const std::string line =
       data_warning({.data_fingerprint = "others", .created = "2026-12-01T10:00:00Z"}, ready);
-  EXPECT_THAT(line, HasSubstr("(among others c.png)"));
+  EXPECT_THAT(line, HasSubstr("(for example c.png)"));
   EXPECT_THAT(line, Not(HasSubstr("a.png")));
 }
 

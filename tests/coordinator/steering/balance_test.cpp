@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/coordinator/conductor_fixture.hpp"
+#include "tests/coordinator/run_core_fixture.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -109,11 +109,11 @@ TEST_F(BalanceTest, CanBeOffAndNeedsAllWorkers) {
 }
 
 /// Two workers of four micro-batches each; ticks of two steps.
-class BalancedJob : public ConductorTest {
+class BalancedJob : public RunCoreTest {
  protected:
-  BalancedJob() : ConductorTest(balanced()) {}
-  static ConductorSettings balanced(bool is_supervised = true) {
-    ConductorSettings result = settings();
+  BalancedJob() : RunCoreTest(balanced()) {}
+  static RunCoreSettings balanced(bool is_supervised = true) {
+    RunCoreSettings result = settings();
     result.is_supervised = is_supervised;
     result.ticks.tick_steps = result.leases.tick_steps = 2;
     result.balance = {.is_on = true,
@@ -149,10 +149,10 @@ TEST_F(BalancedJob, SavesAndGoesOnWithOtherShares) {
   }
   part(1, step);
   part(2, step);
-  keep(conductor_.checkpoint_committed(step, now_));
+  keep(core_.checkpoint_committed(step, now_));
   goodbyes();
-  EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_EQ(outcome().resize, (Resize{.workers = 2, .shares = {6, 2}}));
+  EXPECT_EQ(run_end().exit_code, 75);
+  EXPECT_EQ(run_end().resize, (Resize{.workers = 2, .shares = {6, 2}}));
 }
 
 }  // namespace

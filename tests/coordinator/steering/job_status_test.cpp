@@ -3,23 +3,23 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/coordinator/conductor_fixture.hpp"
+#include "tests/coordinator/run_core_fixture.hpp"
 
 namespace gangway::coordinator {
 namespace {
 
 using std::chrono::seconds;
 
-TEST_F(ConductorTest, TellsHowAJobStands) {
-  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kStarting);
+TEST_F(RunCoreTest, TellsHowAJobStands) {
+  EXPECT_EQ(core_.status(now_, 5.0).phase, JobPhase::kStarting);
   begin();
-  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kTraining);
+  EXPECT_EQ(core_.status(now_, 5.0).phase, JobPhase::kTraining);
   step_to(0, 12);
   part(1, 10);
   part(2, 10);
-  keep(conductor_.checkpoint_committed(10, now_));
+  keep(core_.checkpoint_committed(10, now_));
   picture();
-  const JobStatus status = conductor_.status(now_ + seconds(3), 5.0);
+  const JobStatus status = core_.status(now_ + seconds(3), 5.0);
   EXPECT_EQ(status.step, 12);
   EXPECT_EQ(status.total_steps, 20);
   EXPECT_DOUBLE_EQ(status.kimg, 0.12);
@@ -44,14 +44,14 @@ TEST_F(ConductorTest, TellsHowAJobStands) {
   EXPECT_EQ(status.workers[1].steps_done, 12);
 }
 
-TEST_F(ConductorTest, SaysWhatItWaitsForBeforeTheFirstStep) {
-  const JobStatus first = conductor_.status(now_ + seconds(4), 5.0);
+TEST_F(RunCoreTest, SaysWhatItWaitsForBeforeTheFirstStep) {
+  const JobStatus first = core_.status(now_ + seconds(4), 5.0);
   EXPECT_DOUBLE_EQ(first.seconds_up, 4.0);
   EXPECT_EQ(first.waits_for, "rank 1, 2 to start");
   begin();
-  EXPECT_EQ(conductor_.status(now_, 5.0).waits_for, "the first step");
+  EXPECT_EQ(core_.status(now_, 5.0).waits_for, "the first step");
   step_to(0, 1);
-  EXPECT_EQ(conductor_.status(now_, 5.0).waits_for, "");
+  EXPECT_EQ(core_.status(now_, 5.0).waits_for, "");
 }
 
 TEST(WaitBeforeFirstStep, NamesWhoIsLastInTheOrderOfAStart) {
@@ -66,16 +66,16 @@ TEST(WaitBeforeFirstStep, NamesWhoIsLastInTheOrderOfAStart) {
   EXPECT_EQ(wait_before_first_step(JobPhase::kStopping, workers), "");
 }
 
-TEST_F(ConductorTest, SaysThatItStopsOrHasEnded) {
+TEST_F(RunCoreTest, SaysThatItStopsOrHasEnded) {
   begin();
-  keep(conductor_.on_request(Request::kSaveAndLeave, /*signal=*/15, now_));
-  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kStopping);
-  EXPECT_FALSE(conductor_.status(now_, 5.0).seconds_left.has_value());
-  keep(conductor_.on_request(Request::kEndNow, /*signal=*/2, now_));
-  EXPECT_EQ(conductor_.status(now_, 5.0).phase, JobPhase::kEnded);
+  keep(core_.on_request(Request::kSaveAndLeave, /*signal=*/15, now_));
+  EXPECT_EQ(core_.status(now_, 5.0).phase, JobPhase::kStopping);
+  EXPECT_FALSE(core_.status(now_, 5.0).seconds_left.has_value());
+  keep(core_.on_request(Request::kEndNow, /*signal=*/2, now_));
+  EXPECT_EQ(core_.status(now_, 5.0).phase, JobPhase::kEnded);
 }
 
-TEST_F(ConductorTest, MarksAWorkerForWhichTheOthersWait) {
+TEST_F(RunCoreTest, MarksAWorkerForWhichTheOthersWait) {
   begin();
   for (std::int64_t step = 1; step <= 10; ++step) {
     now_ += seconds(1);
@@ -83,14 +83,14 @@ TEST_F(ConductorTest, MarksAWorkerForWhichTheOthersWait) {
                 .step = step, .losses = {{0, {1.0, 1.0}}}, .figures = {.exposed_seconds = 0.4}});
     send(2, messages::Progress{.step = step, .losses = {{1, {1.0, 1.0}}}});
   }
-  const JobStatus status = conductor_.status(now_, 5.0);
+  const JobStatus status = core_.status(now_, 5.0);
   EXPECT_FALSE(status.workers[0].is_straggler);
   EXPECT_TRUE(status.workers[1].is_straggler);
   EXPECT_NEAR(status.workers[0].work_seconds_per_step, 0.6, 1e-9);
   EXPECT_NEAR(status.workers[0].wait_seconds_per_step, 0.4, 1e-9);
 }
 
-TEST_F(ConductorTest, TellsWhatTheDriversLastSaidOfTheGpus) {
+TEST_F(RunCoreTest, TellsWhatTheDriversLastSaidOfTheGpus) {
   begin();
   for (std::int64_t step = 1; step <= 10; ++step) {
     send(1, messages::Progress{
@@ -99,7 +99,7 @@ TEST_F(ConductorTest, TellsWhatTheDriversLastSaidOfTheGpus) {
                 .gauges = messages::DeviceGauges{.celsius = 50.0 + static_cast<double>(step)}});
     send(2, messages::Progress{.step = step, .losses = {{1, {1.0, 1.0}}}});
   }
-  const JobStatus status = conductor_.status(now_, 5.0);
+  const JobStatus status = core_.status(now_, 5.0);
   EXPECT_EQ(status.workers[0].gauges, messages::DeviceGauges{.celsius = 60.0});
   EXPECT_FALSE(status.workers[1].gauges);
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "coordinator/steering/settable_keys.hpp"
-#include "tests/coordinator/conductor_fixture.hpp"
+#include "tests/coordinator/run_core_fixture.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -13,24 +13,24 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class Steering : public ConductorTest {
+class Steering : public RunCoreTest {
  protected:
-  using ConductorTest::ConductorTest;
+  using RunCoreTest::RunCoreTest;
 
   CommandAnswer ask(Order order) {
     Commanded commanded =
-        conductor_.on_command({.order = std::move(order), .who = "ann@node-b"}, now_, 77.0);
+        core_.on_command({.order = std::move(order), .who = "ann@node-b"}, now_, 77.0);
     keep(std::move(commanded.effects));
     return commanded.answer;
   }
-  JobPhase phase() const { return conductor_.status(now_, 0.0).phase; }
+  JobPhase phase() const { return core_.status(now_, 0.0).phase; }
   std::int64_t granted_end() const {
     const auto grants = seen<GrantLease>();
     return grants.empty() ? 0 : grants.back().lease.end;
   }
   /// All steps that are granted are done.
   void finish_granted() {
-    for (std::int64_t step = conductor_.status(now_, 0.0).step; step < granted_end(); ++step) {
+    for (std::int64_t step = core_.status(now_, 0.0).step; step < granted_end(); ++step) {
       step_to(step, step + 1);
     }
   }
@@ -46,8 +46,8 @@ TEST_F(Steering, PausesAtTheEndOfWhatIsGrantedAndGoesOn) {
   finish_granted();
   EXPECT_EQ(granted_end(), answer.step);
   EXPECT_EQ(phase(), JobPhase::kPaused);
-  EXPECT_EQ(conductor_.status(now_, 0.0).pause->by, "ann@node-b");
-  EXPECT_DOUBLE_EQ(conductor_.status(now_, 0.0).pause->unix_seconds, 77.0);
+  EXPECT_EQ(core_.status(now_, 0.0).pause->by, "ann@node-b");
+  EXPECT_DOUBLE_EQ(core_.status(now_, 0.0).pause->unix_seconds, 77.0);
   EXPECT_EQ(ask(ResumeJob{}).step, answer.step);
   EXPECT_GT(granted_end(), answer.step);
   EXPECT_EQ(phase(), JobPhase::kTraining);
@@ -59,16 +59,16 @@ TEST_F(Steering, MayStayPausedForDaysWhileWorkersAreTold) {
   ask(PauseJob{});
   finish_granted();
   wait(hours(20));
-  EXPECT_FALSE(conductor_.ended());
+  EXPECT_FALSE(core_.ended());
   EXPECT_GE(sent<messages::Patience>(2).size(), 470U) << "one every 150 s";
   const auto ticks = seen<ShowTick>().size();
   ask(ResumeJob{});
   finish_granted();
   ASSERT_GT(seen<ShowTick>().size(), ticks);
   EXPECT_LT(seen<ShowTick>()[ticks].tick.seconds_tick, 60.0) << "a pause is no training";
-  EXPECT_FALSE(conductor_.ended());
+  EXPECT_FALSE(core_.ended());
   wait(hours(1));
-  EXPECT_TRUE(conductor_.ended()) << "who is silent after a pause is missed again";
+  EXPECT_TRUE(core_.ended()) << "who is silent after a pause is missed again";
 }
 
 TEST_F(Steering, StillMissesWhoDoesNotFinishWhatWasGrantedBeforeThePause) {
@@ -76,7 +76,7 @@ TEST_F(Steering, StillMissesWhoDoesNotFinishWhatWasGrantedBeforeThePause) {
   step_to(0, 2);
   ask(PauseJob{});
   wait(hours(1));
-  EXPECT_EQ(outcome().exit_code, 3);
+  EXPECT_EQ(run_end().exit_code, 3);
 }
 
 TEST_F(Steering, SavesAndStopsWhilePaused) {
@@ -89,23 +89,23 @@ TEST_F(Steering, SavesAndStopsWhilePaused) {
   EXPECT_EQ(seen<GrantLease>().back().checkpoint_step, step);
   part(1, step);
   part(2, step);
-  keep(conductor_.checkpoint_committed(step, now_));
+  keep(core_.checkpoint_committed(step, now_));
   ASSERT_EQ(seen<PinCheckpoint>().size(), 1U);
   EXPECT_EQ(seen<PinCheckpoint>()[0].step, step);
   EXPECT_EQ(phase(), JobPhase::kPaused);
   ask(StopJob{});
   EXPECT_TRUE(seen<GrantLease>().back().lease.last);
   goodbyes();
-  EXPECT_EQ(outcome().exit_code, 75);
+  EXPECT_EQ(run_end().exit_code, 75);
 }
 
 TEST_F(Steering, PinsTheNextCheckpointWhereTheOneAskedForFails) {
   begin();
   step_to(0, 2);
   const std::int64_t step = ask(SaveCheckpoint{.pin = true}).step;
-  keep(conductor_.checkpoint_failed(step, "full", now_));
+  keep(core_.checkpoint_failed(step, "full", now_));
   EXPECT_TRUE(seen<PinCheckpoint>().empty());
-  keep(conductor_.checkpoint_committed(10, now_));
+  keep(core_.checkpoint_committed(10, now_));
   ASSERT_EQ(seen<PinCheckpoint>().size(), 1U);
   EXPECT_EQ(seen<PinCheckpoint>()[0].step, 10);
 }
@@ -114,7 +114,7 @@ TEST_F(Steering, PinsAtOnceWhatIsSavedAlready) {
   begin();
   step_to(0, 2);
   const std::int64_t step = ask(SaveCheckpoint{}).step;
-  keep(conductor_.checkpoint_committed(step, now_));
+  keep(core_.checkpoint_committed(step, now_));
   EXPECT_EQ(ask(SaveCheckpoint{.pin = true}).step, step);
   EXPECT_EQ(seen<PinCheckpoint>().size(), 1U);
 }
@@ -186,20 +186,20 @@ TEST_F(Steering, TracesStepsThatAreToCome) {
 TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {
   EXPECT_EQ(ask(SaveCheckpoint{}).refusal, Refusal::kNotNow);
   begin();
-  EXPECT_THAT(ask(DrainWorkers{.name = "node-a"}).text, HasSubstr("nobody would start it again"));
+  EXPECT_THAT(ask(DrainWorkers{.name = "node-a"}).text, HasSubstr("no `gangway run` supervises it"));
   ask(StopJob{});
   EXPECT_EQ(ask(PauseJob{}).refusal, Refusal::kNotNow);
   EXPECT_EQ(ask(StopJob{}).refusal, Refusal::kNone);
   goodbyes();
-  ASSERT_TRUE(conductor_.ended());
+  ASSERT_TRUE(core_.ended());
   EXPECT_EQ(ask(ResumeJob{}).refusal, Refusal::kNotNow);
 }
 
 /// `gangway run` stands over it.
 class Draining : public Steering {
  public:
-  static ConductorSettings supervised() {
-    ConductorSettings result = settings();
+  static RunCoreSettings supervised() {
+    RunCoreSettings result = settings();
     result.is_supervised = true;
     return result;
   }
@@ -218,10 +218,10 @@ TEST_F(Draining, SavesAndIsToGoOnWithTheOthers) {
   EXPECT_TRUE(seen<GrantLease>().back().lease.last);
   part(1, answer.step);
   part(2, answer.step);
-  keep(conductor_.checkpoint_committed(answer.step, now_));
+  keep(core_.checkpoint_committed(answer.step, now_));
   goodbyes();
-  EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_EQ(outcome().resize, (Resize{.workers = 1, .drained = {2}}));
+  EXPECT_EQ(run_end().exit_code, 75);
+  EXPECT_EQ(run_end().resize, (Resize{.workers = 1, .drained = {2}}));
 }
 
 TEST_F(Draining, IsRefusedWhereNobodyWouldBeLeftOrNobodyIsMeant) {
@@ -244,18 +244,18 @@ TEST_F(Draining, BecomesAStopWhereThatIsAskedFor) {
   finish_granted();
   part(1, granted_end());
   part(2, granted_end());
-  keep(conductor_.checkpoint_committed(granted_end(), now_));
+  keep(core_.checkpoint_committed(granted_end(), now_));
   goodbyes();
-  EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_FALSE(outcome().resize.has_value());
+  EXPECT_EQ(run_end().exit_code, 75);
+  EXPECT_FALSE(run_end().resize.has_value());
 }
 
 /// The layout names the number of workers.
 class DrainingOfANamedLayout : public Steering {
  protected:
   DrainingOfANamedLayout() : Steering(named()) {}
-  static ConductorSettings named() {
-    ConductorSettings result = Draining::supervised();
+  static RunCoreSettings named() {
+    RunCoreSettings result = Draining::supervised();
     result.job.layout.data = 2;
     return result;
   }
@@ -279,10 +279,10 @@ TEST_F(Resizing, SavesAndIsToGoOnWithAsManyAsWereAskedFor) {
   finish_granted();
   part(1, answer.step);
   part(2, answer.step);
-  keep(conductor_.checkpoint_committed(answer.step, now_));
+  keep(core_.checkpoint_committed(answer.step, now_));
   goodbyes();
-  EXPECT_EQ(outcome().exit_code, 75);
-  EXPECT_EQ(outcome().resize, Resize{.workers = 1});
+  EXPECT_EQ(run_end().exit_code, 75);
+  EXPECT_EQ(run_end().resize, Resize{.workers = 1});
 }
 
 TEST_F(Resizing, IsRefusedWhereTheLayoutDoesNotGoWithSoMany) {
@@ -298,17 +298,17 @@ TEST_F(Resizing, IsRefusedWhereTheLayoutDoesNotGoWithSoMany) {
 class SteeringFromBefore : public Steering {
  protected:
   SteeringFromBefore() : Steering(paused()) {}
-  static ConductorSettings paused() {
-    ConductorSettings result = settings();
+  static RunCoreSettings paused() {
+    RunCoreSettings result = settings();
     result.num_workers = result.ticks.num_workers = result.ticks.microbatches = 1;
     result.pause = {.unix_seconds = 5.0, .by = "ann"};
     return result;
   }
   void begin_with(const ResumePoint& state) {
     hello(1);
-    keep(conductor_.on_lifeline_opened(1, now_));
+    keep(core_.on_lifeline_opened(1, now_));
     inventory(1);
-    keep(conductor_.begin_with(state));
+    keep(core_.begin_with(state));
     ready(1);
   }
 };

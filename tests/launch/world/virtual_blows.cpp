@@ -85,12 +85,11 @@ void VirtualStart::end_mpirun(int status) {
   kill_here(std::nullopt);
   is_over_ = true;
   auto& recorded = world_.disk_.status;
-  const int code =
-      mind_.finish(recorded ? std::optional(recorded->exit_code) : std::nullopt, status).exit_code;
-  if (mind_.verdict() && !recorded) {
-    recorded = RunStatus{.exit_code = code, .reason = mind_.verdict()->reason};
+  const RunEnd end = mind_.finish(recorded, status).end;
+  if (mind_.own_end() && !recorded) {
+    recorded = mind_.own_end();
   }
-  world_.after_start(mind_.end(code, recorded));
+  world_.after_start(end);
 }
 
 void VirtualStart::signal(int number) {
@@ -131,7 +130,7 @@ void VirtualStart::reach(Moment moment) {
 void VirtualStart::expect_end(Timeline::Duration limit) {
   const bool all_have_come = std::ranges::all_of(processes_, &Process::has_come);
   // Time for those that have not come, and behind a recorded end.
-  const bool has_more_time = !all_have_come || outcome_;
+  const bool has_more_time = !all_have_come || end_;
   const bool none_has_come = std::ranges::none_of(processes_, &Process::has_come);
   after(limit + (none_has_come ? kStartDeadline : seconds(has_more_time ? 15 : 0)),
         [this] { world_.problem("the loss has no end"); });
@@ -256,8 +255,8 @@ void VirtualStart::lose_host(const std::string& name, bool loses_power) {
     }
     if (rank > 0 && process.has_settled) {
       act(0, kCutOffDeadline + world_.chance_.milliseconds(0, 500), [this, rank] {
-        conductor_->on_cut_off(rank);
-        conductor_->on_lifeline_closed(rank, world_.time_.now());
+        core_->on_cut_off(rank);
+        core_->on_lifeline_closed(rank, world_.time_.now());
       });
     }
   }
@@ -297,13 +296,13 @@ void VirtualStart::strike_command(Blow blow) {
       break;
     case Blow::kResized:
     case Blow::kDrained:
-      if (conductor_ && at(0).health == Health::kWell) {
+      if (core_ && at(0).health == Health::kWell) {
         coordinator::Order order = coordinator::ResizeJob{world_.chance_.number(1, kMicrobatches)};
         if (blow == Blow::kDrained) {
           order = coordinator::DrainWorkers{std::to_string(world_.chance_.number(1, num_workers_))};
         }
         const auto commanded =
-            conductor_->on_command({std::move(order), "ann"}, world_.time_.now(), kUnixSeconds);
+            core_->on_command({std::move(order), "ann"}, world_.time_.now(), kUnixSeconds);
         world_.tell(commanded.answer.text);
         carry_out(commanded.effects);
       }

@@ -70,7 +70,7 @@ void VirtualStart::act(int rank, Timeline::Duration delay, std::function<void()>
 bool VirtualStart::is_here(const Process& process) const { return process.host == kOwnHost; }
 
 std::optional<std::int64_t> VirtualStart::trained() const {
-  return conductor_ ? std::optional(conductor_->status(world_.time_.now(), kUnixSeconds).step)
+  return core_ ? std::optional(core_->status(world_.time_.now(), kUnixSeconds).step)
                     : std::nullopt;
 }
 
@@ -154,20 +154,20 @@ void VirtualStart::lead() {
   mind_.watch().settled(0);
   if (run.is_finished()) {
     carry_out(coordinator::EndJob{
-        {.exit_code = 0, .reason = "finished", .step = kTotalSteps, .orderly = true}});
+        {.exit_code = 0, .reason = "finished", .step = kTotalSteps, .is_orderly = true}});
     return;
   }
-  coordinator::ConductorSettings settings = coordinator::conductor_settings(run, num_workers_);
+  coordinator::RunCoreSettings settings = coordinator::run_core_settings(run, num_workers_);
   settings.is_supervised = true;
   layout_ = settings.welcome.layout;
-  conductor_.emplace(std::move(settings), world_.time_.now());
+  core_.emplace(std::move(settings), world_.time_.now());
   tick();
 }
 
 void VirtualStart::tick() {
-  if (!outcome_) {
+  if (!end_) {
     const TimePoint now = world_.time_.now();
-    carry_out(conductor_->on_clock(now));
+    carry_out(core_->on_clock(now));
     if (now >= next_status_) {
       next_status_ = now + seconds(1);
       check_status();
@@ -177,10 +177,10 @@ void VirtualStart::tick() {
 }
 
 void VirtualStart::check_status() {
-  const coordinator::JobStatus status = conductor_->status(world_.time_.now(), kUnixSeconds);
+  const coordinator::JobStatus status = core_->status(world_.time_.now(), kUnixSeconds);
   if (status.step < shown_step_ || status.step > kTotalSteps ||
       status.snapshot_step > kTotalSteps ||
-      (status.phase == coordinator::JobPhase::kEnded) != outcome_.has_value()) {
+      (status.phase == coordinator::JobPhase::kEnded) != end_.has_value()) {
     world_.problem(fmt::format("status: step {} after {}, {}", status.step, shown_step_,
                                name_of(status.phase)));
   }
@@ -196,8 +196,8 @@ void VirtualStart::tell(int rank, messages::Message message) {
   process.last_word =
       std::max(process.last_word + microseconds(1), now + world_.chance_.milliseconds(0.05, 3));
   act(0, process.last_word - now, [this, rank, message = std::move(message)] {
-    if (conductor_) {
-      carry_out(conductor_->on_message(rank, {.epoch = 1, .message = message}, world_.time_.now(),
+    if (core_) {
+      carry_out(core_->on_message(rank, {.epoch = 1, .message = message}, world_.time_.now(),
                                        kUnixSeconds));
     }
   });
@@ -209,7 +209,7 @@ void VirtualStart::get(int rank, const messages::Message& message) {
       if (at(rank).health != Health::kGone && !at(rank).is_cut_off) {
         at(rank).has_settled = true;
         mind_.watch().settled(rank);
-        carry_out(conductor_->on_lifeline_opened(rank, world_.time_.now()));
+        carry_out(core_->on_lifeline_opened(rank, world_.time_.now()));
       }
     });
     beat_lifeline(rank);
@@ -232,7 +232,7 @@ void VirtualStart::beat_lifeline(int rank) {
     const Pulse pulse = !process.is_ready ? Pulse::kBegins : waits ? Pulse::kWaits : Pulse::kWorks;
     if (process.has_settled && !process.is_cut_off) {
       act(0, microseconds(50),
-          [this, rank, pulse] { conductor_->on_heartbeat(rank, pulse, world_.time_.now()); });
+          [this, rank, pulse] { core_->on_heartbeat(rank, pulse, world_.time_.now()); });
     }
     beat_lifeline(rank);
   });
@@ -472,9 +472,9 @@ void VirtualStart::gone(int rank, std::optional<int> signal) {
     if (rank > 0 && process.has_settled && !at(0).is_cut_off) {
       act(0, world_.chance_.milliseconds(0, 2), [this, rank, signal] {
         if (signal && *signal != SIGKILL) {
-          conductor_->on_dying(rank, *signal);
+          core_->on_dying(rank, *signal);
         }
-        conductor_->on_lifeline_closed(rank, world_.time_.now());
+        core_->on_lifeline_closed(rank, world_.time_.now());
       });
     }
     for (int worker = 1; rank == 0 && worker <= num_workers_; ++worker) {
@@ -532,7 +532,7 @@ void VirtualStart::carry_out(const coordinator::GrantLease& grant) {
       !is_whole(*lease.protected_snapshot)) {
     world_.problem(fmt::format("not all have the snapshot of step {}", *lease.protected_snapshot));
   }
-  carry_out(coordinator::SendMessage{conductor_->membership().ranks(), std::move(lease)});
+  carry_out(coordinator::SendMessage{core_->membership().ranks(), std::move(lease)});
 }
 
 bool VirtualStart::is_whole(std::int64_t step) const {
@@ -566,7 +566,7 @@ void VirtualStart::carry_out(const coordinator::ChooseResumePoint& question) {
   point.first_tick = ticks.empty() ? 1 : ticks.back().index + 1;
   world_.tell(fmt::format("start {} begins at step {}{}", incarnation_, point.step,
                           point.snapshot ? ", a snapshot" : ""));
-  carry_out(conductor_->begin_with(point));
+  carry_out(core_->begin_with(point));
 }
 
 std::int64_t VirtualStart::newest_told() const {
@@ -586,7 +586,7 @@ void VirtualStart::carry_out(const coordinator::CommitCheckpoint& commit) {
   act(0, world_.chance_.milliseconds(1, 100), [this, step = commit.checkpoint.step] {
     world_.disk_.checkpoints.insert(step);
     act(0, microseconds(500),
-        [this, step] { carry_out(conductor_->checkpoint_committed(step, world_.time_.now())); });
+        [this, step] { carry_out(core_->checkpoint_committed(step, world_.time_.now())); });
   });
 }
 
@@ -604,20 +604,13 @@ void VirtualStart::carry_out(const coordinator::RecordDecisions& /*record*/) {
 }
 
 void VirtualStart::carry_out(const coordinator::EndJob& end) {
-  outcome_ = end.outcome;
-  RunStatus status{
-      .exit_code = outcome_->exit_code,
-      .reason = outcome_->reason,
-      .saved = outcome_->saved,
-      .lost = outcome_->exit_code == static_cast<int>(ExitCode::kWorkerLost) ? outcome_->rank : 0};
-  coordinator::tell(outcome_->resize, status);
-  world_.disk_.status = std::move(status);
+  world_.disk_.status = end_ = end.end;
   for (int rank = 1; rank <= num_workers_; ++rank) {
-    if (outcome_->orderly || (at(rank).has_settled && !at(rank).is_cut_off)) {
+    if (end_->is_orderly || (at(rank).has_settled && !at(rank).is_cut_off)) {
       act(rank, world_.chance_.milliseconds(1, 100), [this, rank] { leave(rank); });
     }
   }
-  if (outcome_->orderly) {
+  if (end_->is_orderly) {
     act(0, world_.chance_.milliseconds(100, 150), [this] { leave(0); });
     return;
   }
@@ -632,8 +625,8 @@ void VirtualStart::carry_out(const coordinator::EndJob& end) {
 }
 
 void VirtualStart::request(coordinator::Request request, int signal) {
-  if (conductor_) {
-    carry_out(conductor_->on_request(request, signal, world_.time_.now()));
+  if (core_) {
+    carry_out(core_->on_request(request, signal, world_.time_.now()));
   }
 }
 

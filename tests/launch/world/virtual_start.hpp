@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/mind/conductor.hpp"
+#include "coordinator/core/run_core.hpp"
 #include "coordinator/resume/resume_choice.hpp"
 #include "launch/run/supervision.hpp"
 #include "tests/launch/world/world.hpp"
@@ -44,7 +44,7 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   [[nodiscard]] bool was_to_leave() const { return was_to_leave_; }
   [[nodiscard]] bool was_forced() const { return was_forced_; }
   /// As the coordinator said.
-  [[nodiscard]] const std::optional<coordinator::Outcome>& outcome() const { return outcome_; }
+  [[nodiscard]] const std::optional<RunEnd>& run_end() const { return end_; }
   [[nodiscard]] std::optional<std::int64_t> trained() const;
   [[nodiscard]] int num_workers() const { return num_workers_; }
 
@@ -172,8 +172,8 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   TimePoint next_status_{};
   coordinator::StartOptions options_;
   std::optional<coordinator::ResumeChoice> choice_;
-  std::optional<coordinator::Conductor> conductor_;
-  std::optional<coordinator::Outcome> outcome_;
+  std::optional<coordinator::RunCore> core_;
+  std::optional<RunEnd> end_;
   Layout layout_;
   std::int64_t incarnation_ = 0;
   std::set<std::tuple<SnapshotId, int, std::string>> told_;  ///< parts and the hosts that have them

@@ -130,7 +130,7 @@ void World::lose_host(const std::string& name, bool loses_memory) {
 }
 
 /// The right exit code, and the one who was lost by name.
-void World::check_end(const SupervisedEnd& end) {
+void World::check_end(const RunEnd& end) {
   tell(
       fmt::format("start {} ends with {}: {}", disk_.start.incarnation, end.exit_code, end.reason));
   const auto& victims = start_->victims();
@@ -150,15 +150,15 @@ void World::check_end(const SupervisedEnd& end) {
       const bool is_mpirun =
           victim.is_mpirun || std::cmp_greater(victims.size(), start_->num_workers());
       if (std::cmp_greater(victim.ranks.size(), start_->num_workers()) &&
-          end.reason.starts_with("no rank has come")) {
+          end.reason.starts_with("no rank has connected")) {
         return true;
       }
       if (is_mpirun && end.reason.starts_with("mpirun")) {
         return true;
       }
       return (victim.ranks.contains(0) && end.reason.starts_with("the coordinator")) ||
-             (end.lost > 0 && victim.ranks.contains(end.lost) &&
-              end.reason.starts_with(fmt::format("rank {} ", end.lost)));
+             (end.rank > 0 && victim.ranks.contains(end.rank) &&
+              end.reason.starts_with(fmt::format("rank {} ", end.rank)));
     });
     if (!is_named) {
       problem("not the one that was lost: " + end.reason);
@@ -166,15 +166,15 @@ void World::check_end(const SupervisedEnd& end) {
     return;
   }
   if (end.exit_code == static_cast<int>(ExitCode::kPreempted)) {
-    const auto& outcome = start_->outcome();
-    const bool is_resized = disk_.status && disk_.status->workers > 0;
+    const auto& run_end = start_->run_end();
+    const bool is_resized = end.resize.has_value();
     if (!is_asked && !is_resized) {
       problem("it leaves unasked");
     }
-    if (outcome && outcome->orderly) {
-      saved_at_ = outcome->step;
-      if (outcome->step > 0 && !disk_.checkpoints.contains(outcome->step)) {
-        problem(fmt::format("it says that step {} is saved", outcome->step));
+    if (run_end && run_end->is_orderly) {
+      saved_at_ = run_end->step;
+      if (run_end->step > 0 && !disk_.checkpoints.contains(run_end->step)) {
+        problem(fmt::format("it says that step {} is saved", run_end->step));
       }
     }
     return;
@@ -184,9 +184,9 @@ void World::check_end(const SupervisedEnd& end) {
   }
 }
 
-void World::after_start(const SupervisedEnd& end) {
+void World::after_start(const RunEnd& end) {
   check_end(end);
-  switch (recovery_->next(end, disk_.status, disk_.start)) {
+  switch (recovery_->next(end, disk_.start)) {
     case Next::kEnd:
       after_command(end.exit_code);
       break;
@@ -198,10 +198,10 @@ void World::after_start(const SupervisedEnd& end) {
       break;
     case Next::kAfterResize:
       ++starts_allowed_;
-      if (disk_.status->drained.empty()) {
-        lineups_->resize(disk_.status->workers, std::nullopt, time_.now());
+      if (end.resize->drained.empty()) {
+        lineups_->resize(end.resize->workers, std::nullopt, time_.now());
       } else {
-        lineups_->drain(disk_.status->drained, disk_.status->workers);
+        lineups_->drain(end.resize->drained, end.resize->workers);
       }
       tell(fmt::format("goes on with {} workers", lineups_->now().workers));
       begin_start();
@@ -212,12 +212,12 @@ void World::after_start(const SupervisedEnd& end) {
   }
 }
 
-void World::after_loss(const SupervisedEnd& end) {
+void World::after_loss(const RunEnd& end) {
   ++starts_allowed_;
   bool has_lineup = true;
   const auto no_wait = [](const auto& /*hosts*/) { return std::nullopt; };  // no time passes
   const auto answer = recovery_->answer(end, *lineups_, [&] {
-    return has_lineup = lineups_->after_loss(end.lost, time_.now(), no_wait);
+    return has_lineup = lineups_->after_loss(end.rank, time_.now(), no_wait);
   });
   tell(answer.restart.answer);
   if (!disk_.restarts.empty() && answer.restart.start < disk_.restarts.back().start) {

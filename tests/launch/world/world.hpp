@@ -2,7 +2,7 @@
 // A run in virtual time: hosts, a disk, a user, and one `gangway run` after another, whose starts
 // lose processes and hosts at moments that a seed decides. The decisions are those of production
 // code (Supervision with JobWatch, Recovery with RestartBook, Lineups with HostRoster,
-// ResumeChoice, Conductor); what these order happens to virtual processes, which train virtual
+// ResumeChoice, RunCore); what these order happens to virtual processes, which train virtual
 // steps.
 #pragma once
 
@@ -68,7 +68,7 @@ struct VirtualHost {
 /// The run directory.
 struct VirtualDisk {
   std::set<std::int64_t> checkpoints;
-  std::optional<RunStatus> status;
+  std::optional<RunEnd> status;
   RunStart start;
   std::vector<report::Tick> ticks;
   Restarts restarts;
@@ -101,11 +101,11 @@ class World {
   void begin_command();
   void begin_start();
   /// Its `gangway run` lives, and mpirun has ended.
-  void after_start(const SupervisedEnd& end);
-  void after_loss(const SupervisedEnd& end);
+  void after_start(const RunEnd& end);
+  void after_loss(const RunEnd& end);
   void after_command(int exit_code);
   void after_killed_command();
-  void check_end(const SupervisedEnd& end);
+  void check_end(const RunEnd& end);
   [[nodiscard]] bool is_possible(const Lineup& lineup);
   void lose_host(const std::string& name, bool loses_memory);
   [[nodiscard]] Blow draw_blow();

@@ -65,7 +65,7 @@ def say(verb, found):
 
 
 def start(folder, name):
-    """A job that trains, and its run directory."""
+    """Starts a job and waits until it trains. Returns it and its run directory."""
     running = Running([GANGWAY, "run", "job.yaml", "-n", 3, "--run", name], folder, 120, f"said-{name}")
     running.wait_for(r"^tick 2 ")
     run, = (folder / "runs").glob(f"*-{name}")
@@ -73,24 +73,24 @@ def start(folder, name):
 
 
 def trains_again(run):
-    """Whether the run's second start trains."""
+    """Returns whether the run's second start trains."""
     import grpc
     try:
         with Control(run) as control:
             status = control.status()
         return status.start == 2 and status.phase == "training"
     except (grpc.RpcError, OSError, KeyError, ValueError):
-        return False  # one start ends, or the next one begins
+        return False  # between two starts
 
 
 def endings(folder, count):
-    """Milliseconds of drains and of stops that are obeyed."""
+    """Returns milliseconds of drains and of stops that the job obeys."""
     drains, stops = [], []
     for number in range(count):
         running, run = start(folder, f"ends{number}")
         try:
             with Control(run) as control:
-                control.status()  # as for the others: the connection is there already
+                control.status()  # opens the connection, as for the other verbs
                 drains.append(seconds_of(control, "Drain", {"host": "3"}) * 1e3)
             running.wait_until(lambda: trains_again(run), "the start without a worker")
             with Control(run) as control:

@@ -48,7 +48,7 @@ MATRIX = 512
 
 
 class CachedStager:
-    """Copies into tensors that it keeps."""
+    """Stages state by copying it into tensors that it keeps."""
     should_synchronize_after_execute = False
 
     def __init__(self):
@@ -77,8 +77,8 @@ def staging(**options):
     return DefaultStager(StagingOptions(**{**chosen, **options}))
 
 
-# Name: is the state sharded, and the arguments of async_save, made anew for each save: in PyTorch 2.11 a DefaultStager
-# fails at its second save (StateDictStager.close() empties the table by which it copies).
+# {name: (is the state sharded, arguments of async_save)}. Each save makes them anew, because a
+# DefaultStager of PyTorch 2.11 fails at its second save (StateDictStager.close() clears its table).
 ROWS = {
     "default": (False, dict),
     "sharded": (True, dict),
@@ -115,7 +115,7 @@ def make_state(tensors, is_sharded, processes):
 
 
 class Training:
-    """Steps that take the time of steps."""
+    """Imitates the steps of a training: computes for their time, and updates every tensor."""
 
     def __init__(self, state):
         self.tensors = [local(tensor) for tensor in state.values()]
@@ -131,7 +131,7 @@ class Training:
 
 
 def measure(row, options, folder):
-    """Stalls and durations of this process's saves."""
+    """Returns stalls and durations of this process's saves, in seconds, without the first."""
     is_sharded, arguments_of = ROWS[row]
     state = make_state(list(read_tensors(options.tensors)), is_sharded, options.processes)
     training = Training(state)

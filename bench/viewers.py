@@ -4,8 +4,8 @@
 
     bench/viewers.py [--viewers 100] [--rounds 6] [--seconds 10] [--workers 2] [key=value ...]
 
-One job trains all the while. In every other stretch of time viewers are connected, each of which reads the events as they come and
-fetches the whole document every 15 s, as the page does. Steps are counted by the stream of one viewer that is always there.
+One job trains throughout. In every other stretch viewers are connected. Each reads the events and
+fetches the whole document every 15 s, as the page does. One permanent viewer's stream counts steps.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ DOCUMENT = b"GET /api/run.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\
 
 
 class Viewers(threading.Thread):
-    """Many viewers in one thread, so that reading costs as little as it can beside the job."""
+    """Runs many viewers in one thread, so that reading costs the job little processor time."""
 
     def __init__(self, port, count):
         super().__init__(daemon=True)
@@ -48,7 +48,7 @@ class Viewers(threading.Thread):
     def run(self):
         begin, fetched = time.monotonic(), 0
         while not self.stop.is_set():
-            # Viewers come one after the other, and so do their fetches.
+            # Fetches are spread over REFETCH seconds, as those of independent viewers are.
             while fetched < (time.monotonic() - begin) / REFETCH * self.count:
                 self.connect(DOCUMENT)
                 fetched += 1
@@ -63,7 +63,7 @@ class Viewers(threading.Thread):
 
 
 class Counter(threading.Thread):
-    """The newest moment and step that the run has told: (seconds of its clock, steps)."""
+    """Follows the run's events. `newest`: (seconds of its clock, steps) of the last status."""
 
     def __init__(self, port):
         super().__init__(daemon=True)

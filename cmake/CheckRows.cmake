@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# cmake -DNM=nm -DFILE=libmine.so -P CheckRows.cmake: the file with the rows is read by programs without LibTorch.
+# cmake -DNM=nm -DFILE=libmine.so -P CheckRows.cmake: fails if the rows in FILE need LibTorch.
 execute_process(COMMAND "${NM}" --dynamic --undefined-only "${FILE}" OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
 if(names MATCHES " (_Z[A-Za-z]*N?K?(2at|3c10|5torch|7gangway3gan)[^\n]*)")
   file(REMOVE "${FILE}")

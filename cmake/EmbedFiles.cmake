@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# cmake -DFILES="A;B" -DOUTPUT=C.cpp -P EmbedFiles.cmake: a source with the content of text files, in their order, for
-# report/page/page_files.cpp.
+# cmake -DFILES="A;B" -DOUTPUT=C.cpp -P EmbedFiles.cmake: writes a source with the content of text
+# files, in their order, for report/page/page_files.cpp.
 set(source "// Made by cmake/EmbedFiles.cmake.\n#include \"report/page/page_files.hpp\"\n\nnamespace gangway::report {\n")
 set(rows "")
 set(number 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Imported target gangway::cudart: the CUDA runtime that LibTorch's wheel brings along, found in the checkout's virtual
-# environment or CUDART_ROOT. A process has one runtime: a second, linked in statically, would have kernels, current device
-# and last error of its own.
+# Imported target gangway::cudart: the CUDA runtime of LibTorch's wheel, in the checkout's virtual
+# environment or CUDART_ROOT. A second runtime, linked in statically, would have its own kernels,
+# current device and last error.
 if(NOT CUDART_ROOT)
   file(GLOB gangway_cudart_candidates "${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13")
   if(gangway_cudart_candidates)

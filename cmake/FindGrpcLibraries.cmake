@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# gRPC for C++ as Debian has it: gangway::grpc, gangway::grpc_reflection and the plugin of protoc, GANGWAY_GRPC_PLUGIN.
-# Neither its own CMake package, which asks for a dozen others, nor pkg-config, which takes seconds to follow them.
+# Debian's gRPC for C++: gangway::grpc, gangway::grpc_reflection and protoc's GANGWAY_GRPC_PLUGIN.
+# Avoids gRPC's CMake package, which needs a dozen others, and pkg-config, which takes seconds.
 find_path(GRPC_INCLUDE_DIR grpcpp/grpcpp.h)
 find_library(GRPC_CPP_LIBRARY grpc++)
 find_library(GRPC_REFLECTION_LIBRARY grpc++_reflection)
 find_library(GRPC_CORE_LIBRARY grpc)
 find_library(GRPC_GPR_LIBRARY gpr)
-find_library(ABSL_SYNCHRONIZATION_LIBRARY absl_synchronization)  # which gRPC's headers use
+find_library(ABSL_SYNCHRONIZATION_LIBRARY absl_synchronization)  # gRPC's headers use it
 find_program(GANGWAY_GRPC_PLUGIN grpc_cpp_plugin)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(GrpcLibraries REQUIRED_VARS GRPC_CPP_LIBRARY GRPC_REFLECTION_LIBRARY GRPC_CORE_LIBRARY

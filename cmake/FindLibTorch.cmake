@@ -22,14 +22,14 @@ target_link_libraries(gangway_torch INTERFACE
   "${LIBTORCH_ROOT}/lib/libtorch_cpu.so" "${LIBTORCH_ROOT}/lib/libc10.so")
 target_link_options(gangway_torch INTERFACE "LINKER:-rpath,${LIBTORCH_ROOT}/lib" "LINKER:--allow-shlib-undefined")
 
-# gangway::nvtx: the headers that name stretches of time for NVIDIA's profilers (worker/trace/nvtx_range.hpp). The wheel brings them
-# along, so that CPU workers need no CUDA toolkit.
+# gangway::nvtx: headers that name ranges for NVIDIA's profilers (worker/trace/nvtx_range.hpp). They
+# come with the wheel, so that CPU workers need no CUDA toolkit.
 get_filename_component(gangway_wheels "${LIBTORCH_ROOT}" DIRECTORY)
 add_library(gangway_nvtx INTERFACE)
 add_library(gangway::nvtx ALIAS gangway_nvtx)
 target_include_directories(gangway_nvtx SYSTEM INTERFACE "${gangway_wheels}/nvidia/cu13/include")
 
-# gangway::torch_cuda: the same with what computes on a GPU. libtorch_cuda registers itself, nothing names a symbol of it.
+# gangway::torch_cuda: adds LibTorch's GPU part. libtorch_cuda registers itself by loading.
 add_library(gangway_torch_cuda INTERFACE)
 add_library(gangway::torch_cuda ALIAS gangway_torch_cuda)
 target_include_directories(gangway_torch_cuda SYSTEM INTERFACE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Imported target gangway::nccl: the NCCL that LibTorch's wheel brings along (the one it loads itself; never a second), found
-# in the checkout's virtual environment or NCCL_ROOT.
+# Imported target gangway::nccl: the NCCL of LibTorch's wheel, which LibTorch itself loads (never a
+# second one), in the checkout's virtual environment or NCCL_ROOT.
 if(NOT NCCL_ROOT)
   file(GLOB gangway_nccl_candidates "${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/nccl")
   if(gangway_nccl_candidates)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # gangway_add_library(mine a.cpp …): a library for `model.library: libmine.so`.
 #
-# The sources are compiled once and linked twice. libmine.so is what the rows reach, and so nothing of LibTorch: the command
-# and the coordinator, which do without, read it too. libmine.blocks.so is all, and is loaded where networks are made.
+# The sources are compiled once and linked twice. libmine.so has the rows and no LibTorch, because
+# command and coordinator read it too. libmine.blocks.so has all, and is loaded to make networks.
 # Targets: `mine`, `mine_blocks` (to link more to), `mine_objects` (to give more flags to).
 
-# gangway_torch_version(root variable): "2.11.0", of the LibTorch in `root`, as its headers say it to those who include them.
+# gangway_torch_version(root variable): the LibTorch version in `root`, by its headers: "2.11.0".
 function(gangway_torch_version root variable)
   set(version "")
   foreach(part IN ITEMS MAJOR MINOR PATCH)
@@ -36,7 +36,7 @@ function(gangway_add_library name)
     "LINKER:--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/library_blocks.map")
   target_link_libraries(${name}_blocks PRIVATE
     "${Gangway_LIBTORCH_ROOT}/lib/libtorch_cpu.so" "${Gangway_LIBTORCH_ROOT}/lib/libc10.so")
-  add_dependencies(${name} ${name}_blocks)  # who asks for the one has both
+  add_dependencies(${name} ${name}_blocks)  # building `mine` builds both
   add_custom_command(TARGET ${name} POST_BUILD
     COMMAND ${CMAKE_COMMAND} "-DNM=${CMAKE_NM}" "-DFILE=$<TARGET_FILE:${name}>" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/CheckRows.cmake"
     VERBATIM)

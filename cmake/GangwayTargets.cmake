@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-# One place for what every target of ours shares: warnings as errors, the include root, labels of tests, and what a build
-# costs: how far each target is optimised, and whose precompiled header it uses.
+# Settings that all targets share: warnings as errors, the include root, labels of tests, how far
+# each target is optimised, and which precompiled header it uses.
 
 set(GANGWAY_SANITIZE "" CACHE STRING "Sanitizers for own targets, as given to -fsanitize=")
-# Headers cost most of a build: files of one target are compiled together, a few at a time. The other presets compile each
-# file alone, and so show an #include that is missing.
+# Headers cost most of a build, so files of a target are compiled together, a few at a time. Other
+# presets compile each file alone, which shows a missing #include.
 option(GANGWAY_TOGETHER "Compile files of one target together" OFF)
 
 function(gangway_common target)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
-  # -ffp-contract=off: a product and a sum are rounded apart, with and without FMA hardware, on CPU as on CUDA
-  # (docs/numerics.md); bits may not depend on what a compiler fuses.
+  # -ffp-contract=off: a product and a sum round separately, with and without FMA, on CPU and CUDA
+  # (docs/numerics.md). Bits must not depend on what a compiler fuses.
   target_compile_options(${target} PRIVATE
     # Two warnings of GCC 12 are off: designated initialisers leave members to their defaults on purpose, and -Wrestrict
     # misfires on string concatenation (GCC bug 105651).
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror;-Wno-missing-field-initializers;-Wno-restrict;-ffp-contract=off>
-    $<$<COMPILE_LANGUAGE:CXX>:-fPIC>  # programs too: a precompiled header fits those only that are compiled as it was
+    $<$<COMPILE_LANGUAGE:CXX>:-fPIC>  # programs too, because they share precompiled headers
     $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Werror=all-warnings;-Xcompiler=-Wall;-Xcompiler=-ffp-contract=off>)
   if(GANGWAY_SANITIZE)
     # GCC 12 takes members of std::regex for uninitialised where code is instrumented (GCC bug 105562).
@@ -29,15 +29,15 @@ function(gangway_common target)
   endif()
   if(GANGWAY_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # Its source is an #include: GCC takes the types of unnamed namespaces in it for those of a header.
+    # Its source is an #include, so GCC takes its unnamed namespaces for those of a header.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
-  # When every folder has been read: then it is known what the target links.
+  # Runs after every folder is read, because only then the target's links are known.
   cmake_language(EVAL CODE
     "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL gangway_build_cheaply [[${target}]])")
 endfunction()
 
-# gangway_links(target library variable): whether `target` sees `library`, directly or through others.
+# gangway_links(target library variable): sets whether `target` links `library`, also indirectly.
 function(gangway_links target library variable)
   get_target_property(answer ${target} GANGWAY_LINKS_${library})
   if(answer STREQUAL "answer-NOTFOUND")
@@ -64,10 +64,10 @@ function(gangway_links target library variable)
   set(${variable} ${answer} PARENT_SCOPE)
 endfunction()
 
-# Only sources with loops over numbers or bytes (HOT of gangway_library) are optimised as far as the preset says: code generation
-# is most of a compilation. Code that calls LibTorch has -O1, all other code -Og. Without fast-math flags GCC keeps the order of
-# floating-point operations, so no result depends on it. GCC's warnings that follow values misfire at these levels. The
-# parameters have the compiler collect its garbage at 1 GB, not at 30 MB.
+# Only sources with loops over numbers or bytes (HOT) have the preset's optimisation, because code
+# generation is most of a compilation; callers of LibTorch have -O1, others -Og. Results do not
+# change: without fast-math, GCC keeps the order of operations. GCC's data-flow warnings misfire at
+# these levels. The parameters let the compiler collect its garbage at 1 GB, not at 30 MB.
 function(gangway_optimise_little target level)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level};-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-maybe-uninitialized;--param=ggc-min-expand=400;--param=ggc-min-heapsize=1000000>)
 endfunction()
@@ -76,7 +76,7 @@ endfunction()
 # Sanitizer builds do without.
 function(gangway_build_cheaply target)
   get_target_property(hot ${target} GANGWAY_HOT)
-  if(hot)  # without: GCC 12 crashes where a precompiled header was made at another level
+  if(hot)  # no header: GCC 12 crashes on one of another optimisation level
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
     return()
   endif()
@@ -134,8 +134,8 @@ if(NOT GANGWAY_SANITIZE)
   endif()
 endif()
 
-# gangway_grouped(variable source …): the sources, those that open CLI11 first. Files that are compiled together make code of
-# what its header defines inline, 140 KB, once.
+# gangway_grouped(variable source …): sorts the sources that include CLI11 first, because files that
+# are compiled together generate its inline functions (140 KB) once.
 function(gangway_grouped variable)
   set(first "")
   set(others "")
@@ -179,7 +179,7 @@ function(gangway_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
 endfunction()
 
-# gangway_open_to_libraries(program …): a library of the user's that it loads calls it back (docs/python.md).
+# gangway_open_to_libraries(program …): lets the user's libraries call the program (docs/python.md).
 function(gangway_open_to_libraries)
   set(names "${PROJECT_SOURCE_DIR}/cmake/exported_symbols.txt")
   foreach(program IN LISTS ARGN)
@@ -188,7 +188,7 @@ function(gangway_open_to_libraries)
   endforeach()
 endfunction()
 
-# A test that takes three times its last time (tests/times.txt) hangs. Half a minute at least: a shared machine may be slow.
+# A test hangs if it takes three times its last time (tests/times.txt), and half a minute at least.
 set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/times.txt)
 file(STRINGS "${PROJECT_SOURCE_DIR}/tests/times.txt" gangway_times REGEX "^ *[0-9]")
 foreach(line IN LISTS gangway_times)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# cmake --install build/release --prefix P: programs, what they read, and headers for libraries of the user's.
-# The programs find one another beside themselves, and LibTorch and CUDA where they were when they were built.
+# cmake --install build/release --prefix P: programs, their files, and headers for users' libraries.
+# Programs find one another in their own folder, and LibTorch and CUDA where the build found them.
 include(GangwayLibrary)
 include(InstalledHeaders)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# As they are: they link nothing that lies in the build folder, and the run path that they have is the one that is wanted.
-# CMake would take it for its own and remove it.
+# Copies them unchanged: they link nothing in the build folder, and their run path is already right.
+# CMake would take that path for its own and remove it.
 foreach(program IN ITEMS gangway gangway-tools gangway-control gangway-coordinator gangway-bench-allreduce gangway-bench-nccl gangway-worker gangway-model gangway-worker-cuda gangway-model-cuda)
   if(TARGET ${program})
     install(PROGRAMS $<TARGET_FILE:${program}> DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Headers that a library of the user's may include (docs/python.md). Their hash is the interface: a library that was
-# built against others is refused (cmake/WriteInterface.cmake, job/library/shared_library.hpp). What they include is here too.
+# Headers that a user's library may include (docs/python.md), and what they include. A library built
+# with another hash of them is refused (cmake/WriteInterface.cmake, job/library/shared_library.hpp).
 set(GANGWAY_INSTALLED_HEADERS
   base/errors.hpp
   gan/block.hpp

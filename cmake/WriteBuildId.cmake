@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DROOT=checkout -DSETTINGS="compiler and options" -DOUTPUT=build_id.cpp -P WriteBuildId.cmake
-# Writes what all programs of one build have in common and those of another have not (base/build_id.hpp): a hash of every
-# source that a program may be made of, and of how it is compiled. At build time; OUTPUT.d tells Ninja what it has read.
+# Writes the id of a build (base/build_id.hpp): a hash of every source that a program may use, and
+# of the compile options. Runs at build time; OUTPUT.d tells Ninja what it has read.
 set(folders base bench/store checkpoint cmake comm coordinator gan job launch pipeline plan report run worker)
 set(patterns "")
 foreach(folder IN LISTS folders)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DROOT=checkout -DVERSION=0.1.0 -DOUTPUT=interface_version.hpp -P WriteInterface.cmake
-# Writes what a library and the program that loads it have to agree on: the version, and a hash of the installed headers. At
-# build time, so that a changed header is a changed interface and nothing is configured again.
+# Writes what a library and its program must agree on: the version, and a hash of installed headers.
+# Runs at build time, so that a changed header changes the interface without a new configuration.
 include("${ROOT}/cmake/InstalledHeaders.cmake")
 set(all "")
 foreach(header IN LISTS GANGWAY_INSTALLED_HEADERS)

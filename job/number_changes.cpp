@@ -21,7 +21,9 @@ constexpr std::array<NumberChange, 4> kChanges = {{
        return job.training.recipe->takes_penalties && job.model.classes > 0 &&
               job.training.loss == LossKind::kRelativistic;
      }},
-    {2, "the average of the weights is taken once a step, not behind the path length's update too",
+    {2,
+     "the average of the weights is updated once a step, no longer after the path length's update "
+     "too",
      [](const JobSpec& job) {
        return job.training.path_length.is_lazy() &&
               std::ranges::any_of(job.networks, &NetworkSpec::is_averaged);

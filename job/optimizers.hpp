@@ -92,7 +92,8 @@ inline constexpr std::array kSgdNumbers{kMomentum, kL2Decay};
 
 inline constexpr std::array<std::string_view, 1> kLionMoments{"momentum"};
 inline constexpr std::array kLionNumbers{
-    OptimizerNumber{"betas", "Share of the momentum in what gives the sign, and its decay",
+    OptimizerNumber{"betas",
+                    "Share of the momentum in the signed update, and decay of the momentum",
                     &OptimizerSpec::betas, kZeroToBelowOne, NumberRole::kDecay},
     OptimizerNumber{"weight_decay", "Weight decay, decoupled", &OptimizerSpec::weight_decay,
                     kZeroOrMore}};

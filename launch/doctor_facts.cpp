@@ -83,10 +83,10 @@ std::vector<std::string> clean_snapshots(const fs::path& folder) {
   const checkpoint::SnapshotSurvey survey = checkpoint::survey_snapshots(folder);
   std::vector<std::string> lines;
   if (reaped.removed > 0) {
-    lines.push_back(fmt::format("removed {} of runs that are over or were left for {} ({:.1f} MiB)",
-                                reaped.removed,
-                                checkpoint::duration_text(checkpoint::kSnapshotsKept),
-                                static_cast<double>(reaped.removed_bytes) / kMebibyte));
+    lines.push_back(
+        fmt::format("removed {} of runs that have ended or were unused for {} ({:.1f} MiB)",
+                    reaped.removed, checkpoint::duration_text(checkpoint::kSnapshotsKept),
+                    static_cast<double>(reaped.removed_bytes) / kMebibyte));
   }
   for (const checkpoint::RunSnapshots& run : survey.runs) {
     lines.push_back(fmt::format("{}: {}", run.run_directory.string(),

@@ -127,9 +127,9 @@ void add_job_command(CLI::App& app, CommandLine& line) {
   command->add_option("overrides", options->overrides, "Keys of the job, as training.batch=64")
       ->type_name("key=value");
   command
-      ->add_option("-n,--workers", options->workers, "Workers, whose memory --json tells, in bytes")
+      ->add_option("-n,--workers", options->workers, "Workers, whose memory --json gives, in bytes")
       ->check(kPositiveNumber);
-  command->add_flag("--json", options->json, "JSON: the job, and what follows from it");
+  command->add_flag("--json", options->json, "JSON: the job, and values derived from it");
   command->add_flag("--stdin", options->is_edited)->group("");  // `gangway tune` passes a text
   command->footer("Example: gangway job examples/ring8.yaml training.batch=64");
   command->callback([options, &line] {

@@ -22,7 +22,7 @@ constexpr const char* kFooter =
     "  gangway plan examples/fashion-mnist.yaml\n"
     "  gangway plan job.yaml --cluster examples/clusters/eight-by-eight.yaml\n"
     "  gangway plan job.yaml --cluster cluster.yaml --what-if slow:node-3/0=1.5\n"
-    "docs/planning.md says how it is predicted, and how far that is right.";
+    "docs/planning.md says how costs are predicted, and how accurately.";
 
 void add_plan_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<plan::PlanOptions>();
@@ -37,27 +37,27 @@ void add_plan_command(CLI::App& app, CommandLine& line) {
                       "Nodes, devices and links (examples/clusters/); default: the machine of the "
                       "profile, or the hosts whose links it has");
   command
-      ->add_option(
-          "--links", options->links,
-          "Links as a run measured them when it began: its folder, or the calibration.json "
-          "in it; or as a profile has them that was made with --hostfile")
+      ->add_option("--links", options->links,
+                   "File with measured links: a run's folder or its calibration.json, or a profile "
+                   "made with --hostfile")
       ->type_name("RUN|PROFILE");
   command
-      ->add_option("--what-if", options->what_ifs,
-                   "slow:NODE/DEVICE=1.5, lost:NODE, link:A-B=0.1x or link:between=0.1x; may be "
-                   "given again")
+      ->add_option(
+          "--what-if", options->what_ifs,
+          "slow:NODE/DEVICE=1.5, lost:NODE, link:A-B=0.1x or link:between=0.1x; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("-n,--workers", options->workers, "Layouts of so many workers alone")
+  command->add_option("-n,--workers", options->workers, "Only layouts of this many workers")
       ->check(kPositiveNumber);
-  command->add_option("--rows", options->rows, "Layouts that are shown")
+  command->add_option("--rows", options->rows, "Number of layouts to show")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   command
-      ->add_option("--schedule", options->schedule,
-                   "Write the first layout's lists of instructions, one file a rank; -: print them")
+      ->add_option(
+          "--schedule", options->schedule,
+          "Write the first layout's lists of instructions, one file per rank; -: print them")
       ->type_name("FOLDER");
   command->add_flag("--whole", options->whole,
-                    "Only layouts in which every worker has all networks: none apart, none cut");
+                    "Only layouts in which every worker has all networks, with none of them cut");
   command
       ->add_flag("--as-is", options->as_is,
                  "Only the layout that the job names, on the host of the profile as if it had a "

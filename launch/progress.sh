@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sourced by launch/setup and launch/build: one aligned line a step, one clear line at a failure.
+# Sourced by launch/setup and launch/build: prints an aligned line a step, one line at a failure.
 #
 # The caller sets `program` (first column) and `log` (file that takes all output of the steps).
 
@@ -27,7 +27,7 @@ step_announce() {
   fi
 }
 
-# fail CODE STEP PROBLEM REMEDY: the one line, and the end.
+# fail CODE STEP PROBLEM REMEDY: prints one line and exits.
 fail() {
   [ -t 1 ] && printf '\r\033[K'
   printf '%s: %s: %s; %s (log: %s)\n' "$program" "$2" "$3" "$4" "$log" >&2

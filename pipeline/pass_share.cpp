@@ -95,8 +95,8 @@ void require_same_sums(const Phase& phase, const Pass& pass,
     for (const auto& [worker, at] : places) {
       if (owner && worker != *owner && at.size() > 1 && at.back() + 1 != at.size()) {
         throw ConfigError("pass " + pass.name + " of phase " + phase.name +
-                          " adds gradients in an order that these networks cannot keep apart: "
-                          "place them on the same workers (layout)");
+                          " adds gradients in an order that separate workers cannot keep: "
+                          "place these networks on the same workers (layout)");
       }
     }
   }

@@ -234,7 +234,7 @@ class OwnStep final : public gan::PythonStep {
       }
     });
     if (weight_versions() != before) {
-      refuse(spec_, method + " writes to a network's weights, and training goes on with them");
+      refuse(spec_, method + " writes to a network's weights, and training continues with them");
     }
     require_unchanged(method);
   }

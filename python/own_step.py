@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What a user's step has beside its phases: what its networks take, tensors that phases keep, show() and score(), and whether
-what they make is what they are for. Runs behind python/support.py, whose names it has. Compute thread only."""
+"""Runs and checks what a user's step has beside its phases: `takes`, kept tensors, show(), score().
+Follows python/support.py, whose names it uses. Compute thread only."""
 import ctypes
 import math
 import re
 import wave
 
 MOST_RATE = 384_000
-SECONDS_HEARD = 60  # of a file at most, unless its first clip is longer
+SECONDS_HEARD = 60  # the longest file, unless its first clip is longer
 
 
 def require_free_names(found, networks):
-    """Networks become attributes of the step, which its class has not."""
+    """Raises Refused if the step's class has an attribute of a network's name."""
     taken = next((network for network in networks if hasattr(found, network) or network in ("model", "kept")), None)
     if taken is not None:
         raise Refused(f"self.{taken} of {found.__name__} is something else, and the job has a network {taken}; give one another name")
@@ -43,7 +43,7 @@ def copy_of(kept):
 
 
 def first_other_tensor(kept, other):
-    """The first name under which two have other tensors; "": there is none."""
+    """Returns the first name whose tensors differ; "" if all are equal."""
     return next((name for name in [*kept, *other] if name not in kept or name not in other
                  or Values(kept[name]) != Values(other[name])), "")
 
@@ -56,7 +56,7 @@ def call_beside(step, method, batch, seed):
 
 
 def show_step(step, batch, seed):
-    """Pictures, float32 [N, C, H, W] on the CPU, and the bytes of a WAV file or none."""
+    """Returns pictures, float32 [N, C, H, W] on the CPU, and the bytes of a WAV file or none."""
     made = call_beside(step, "show", batch, seed)
     if isinstance(made, sys.modules["gangway"].Audio):
         samples = finite("the samples of Audio", made.samples)
@@ -84,7 +84,7 @@ def finite(what, tensor):
 
 
 def wav_file(clips, rate):
-    """Clips one behind the other, as many as SECONDS_HEARD have room for."""
+    """Returns a WAV file of the clips in sequence, as many as fit into SECONDS_HEARD."""
     heard = clips[:max(1, SECONDS_HEARD * rate // clips.shape[1])]
     values = (heard.clamp(-1, 1) * 32767).round().to(torch.int16).contiguous()
     content = io.BytesIO()
@@ -97,7 +97,7 @@ def wav_file(clips, rate):
 
 
 def spectrograms(clips):
-    """[N, 1, 129, at most 256], low tones below; what is 80 dB below the loudest of all is black."""
+    """Returns [N, 1, 129, at most 256], low tones below; black is 80 dB below the loudest."""
     width = 256
     hop = max(width // 4, -(-clips.shape[1] // 255))
     power = torch.stft(clips, width, hop, window=torch.hann_window(width), pad_mode="constant",
@@ -107,7 +107,7 @@ def spectrograms(clips):
 
 
 def score_step(step, batch, seed):
-    """Floats by name."""
+    """Returns the scores as floats, by name."""
     made = call_beside(step, "score", batch, seed)
     if not isinstance(made, dict) or not made:
         raise Refused(f"score returns {'an empty dict' if made == {} else f'a {type(made).__name__}'}; it returns a dict of numbers")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The user's Python files as modules: the texts that the job's hash is over, and nothing else of their folders; what went wrong
-there, in one line. The beginning of python/support.py, and of gan/data/own/reader.py."""
+"""Imports the user's Python files from the texts that the job's hash covers, and from nothing else.
+Reports errors in one line. Runs before python/support.py and before gan/data/own/reader.py."""
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -10,11 +10,11 @@ import traceback
 
 
 class Refused(Exception):
-    """What cannot be trained, in the words of one line."""
+    """Says in one line why the user's code cannot be used."""
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """The texts of all networks' files, as modules."""
+    """Finds and loads modules from the texts of the user's files."""
 
     def __init__(self):
         self.texts = {}  # dotted name -> (file below its folder, where it lies, text, whether it is a package)
@@ -50,7 +50,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             exec(compile(text, place, "exec", dont_inherit=True), module.__dict__)
 
     def file_of(self, place):
-        """ "nets.py" for the place where it lies; None: it is nobody's of ours."""
+        """Returns the file of a path, as "nets.py"; None if it is not one of these texts."""
         return next((file for file, lies, _, _ in self.texts.values() if lies == place), None)
 
     def modules(self):
@@ -61,7 +61,7 @@ SOURCES = Sources()
 
 
 def find_class(folder, files, name, class_name, base):
-    """The class of the user's file. `base`: of what it should be derived."""
+    """Returns a class of the user's file. Raises Refused, which lists those derived from `base`."""
     SOURCES.add(folder, files)
     found = importlib.import_module(name)
     for part in class_name.split("."):
@@ -74,7 +74,7 @@ def find_class(folder, files, name, class_name, base):
 
 
 def remedy(error):
-    """Of mistakes that every script of one process has, what helps here."""
+    """Returns what helps against mistakes that come from single-process scripts, or ""."""
     if isinstance(error, ModuleNotFoundError):
         return f"; a job's own files lie beside the one that it names, and packages in {sys.prefix}"
     if "NVIDIA driver" in str(error) or "not compiled with CUDA" in str(error):
@@ -83,7 +83,7 @@ def remedy(error):
 
 
 def complaint(kind, error, trace, tell):
-    """ "nets.py:41 in forward: RuntimeError: …", of the innermost place in the user's files. The whole trace is told."""
+    """Tells the trace; returns "nets.py:41 in forward: TypeError: …", the innermost user line."""
     what = str(error)
     if not isinstance(error, Refused):
         for line in "".join(traceback.format_exception(kind, error, trace)).splitlines():

@@ -121,7 +121,7 @@ std::string complaint_of(const py::error_already_set& error) {
                                         error.trace() ? error.trace() : none,
                                         support("prints").attr("tell")));
   } catch (const py::error_already_set& another) {  // the error cannot be formatted
-    return fmt::format("an error of which nothing can be said ({})", another.what());
+    return fmt::format("an error that cannot be printed ({})", another.what());
   }
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What libgangway-python.so does in Python: runs the user's modules from the texts that the job's hash is over, and nothing
-else of their folders; seeds; looks at what a network keeps; says in one line what went wrong. Compute thread only."""
+"""Runs the user's modules for libgangway-python.so, only from the texts that the job's hash covers.
+Seeds generators, checks the state of networks, reports errors in a line. Compute thread only."""
 import contextlib
 import faulthandler
 import importlib.metadata
@@ -17,7 +17,7 @@ import types
 
 
 class Prints(io.TextIOBase):
-    """sys.stdout and sys.stderr: whole lines go where the program's other lines go."""
+    """Replaces sys.stdout and sys.stderr: passes whole lines to the program's own output."""
 
     encoding, errors = "utf-8", "replace"
 
@@ -40,10 +40,10 @@ class Prints(io.TextIOBase):
 
 prints = None
 torch = None
-calls_phase = False  # now
-half = 0.5  # no constant: it would be multiplied before anything is set
+calls_phase = False  # whether a phase runs now
+half = 0.5  # a variable, because Python would fold a constant before denormals are set
 kept_settings = []  # of process_settings()
-undone = set()  # names
+undone = set()  # names of settings that put_back() has told of
 
 
 def no_fork(*_):
@@ -56,7 +56,7 @@ def no_process_group(*_, **__):
 
 
 def outside_phases(backward):
-    """The function, which a phase may not call."""
+    """Wraps `backward` so that it raises Refused inside a phase."""
     def guarded(*words, **named):
         if calls_phase:
             raise Refused("a phase returns its loss, and calls no backward(): gradients and updates are made with it; take backward(), "
@@ -66,11 +66,11 @@ def outside_phases(backward):
 
 
 def begin(tell, hides_gpus, step_text, place_signal):
-    """`step_text`: of what users import as gangway. `place_signal`: upon it the compute thread writes down where it is."""
+    """Prepares Python. `step_text`: module gangway. `place_signal`: dumps this thread's stack."""
     global prints, torch, kept_settings
     prints = sys.stdout = sys.stderr = Prints(tell)
-    os.environ["TORCH_COMPILE_DISABLE"] = "1"  # it chooses kernels by their time
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own threads would have the cores of other workers
+    os.environ["TORCH_COMPILE_DISABLE"] = "1"  # its choice of kernels depends on timing
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would take other workers' cores
     if hides_gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.fork = os.forkpty = no_fork
@@ -89,7 +89,7 @@ def begin(tell, hides_gpus, step_text, place_signal):
 
 
 def seed_others(seed):
-    """LibTorch's own generators are seeded where the call comes from."""
+    """Seeds random and numpy.random. The C++ caller seeds LibTorch's generators."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -106,7 +106,7 @@ def flushes_denormals():
 
 
 def process_settings():
-    """What belongs to the process, or to its computing thread: (name, how it is read, how it is set)."""
+    """Returns (name, reader, setter) of each setting of the process and its compute thread."""
     found = [
         ("torch.set_num_threads", torch.get_num_threads, torch.set_num_threads),
         ("torch.set_default_dtype", torch.get_default_dtype, torch.set_default_dtype),
@@ -135,7 +135,7 @@ def settings():
 
 
 def put_back(before):
-    """After each call into the user's files: what it set would hold for what this worker computes afterwards, and for no other."""
+    """Undoes settings that a call into the user's files changed: other workers do not have them."""
     for (name, read, put), value in zip(kept_settings, before, strict=True):
         if read() != value:
             put(value)
@@ -155,10 +155,10 @@ def require_arguments(found, arguments):
 
 
 def construct(folder, files, name, class_name, arguments, seed):
-    """The network. LibTorch's generator has been seeded."""
+    """Makes the user's network, in training mode. The caller has seeded LibTorch's generator."""
     seed_others(seed)
     made = find_class(folder, files, name, class_name, torch.nn.Module)
-    torch.manual_seed(seed)  # importing may have drawn, and is done once
+    torch.manual_seed(seed)  # the import may have drawn numbers, and happens once
     seed_others(seed)
     given = json.loads(arguments or "{}")
     if isinstance(made, type):
@@ -171,7 +171,7 @@ def construct(folder, files, name, class_name, arguments, seed):
 
 
 def tensors(network):
-    """(name, tensor, the dictionary that has it, its name there) of each parameter and buffer; tied ones under each name."""
+    """Returns (name, tensor, its dictionary, key) of parameters and buffers; repeats tied ones."""
     found = []
     for prefix, module in network.named_modules(remove_duplicate=False):
         for owned in (module._parameters, module._buffers):
@@ -182,7 +182,7 @@ def tensors(network):
 
 
 def call_first(network, inputs, seed):
-    """Lazy parts come into being; buffers that there were stay as they were."""
+    """Initialises lazy modules by a first call, then restores the buffers that existed before."""
     before = [(owned, name, tensor, tensor.clone()) for _, tensor, owned, name in tensors(network)
               if not tensor.requires_grad and not torch.nn.parameter.is_lazy(tensor)]
     seed_others(seed)
@@ -193,7 +193,7 @@ def call_first(network, inputs, seed):
 
 
 def first_other(network, again):
-    """The first parameter or buffer that is another in a network that has been made again; "": there is none."""
+    """Returns the first parameter or buffer that differs in `again`; "" if none does."""
     for (name, one, _, _), (other_name, other, _, _) in zip(tensors(network), tensors(again), strict=True):
         same = name == other_name and one.shape == other.shape and one.dtype == other.dtype
         if not same or not torch.equal(one.detach().nan_to_num(), other.detach().nan_to_num()):
@@ -210,10 +210,9 @@ def find_step(folder, files, name, class_name):
 
 
 def look_at_step(folder, files, name, class_name, networks, trained):
-    """Of each phase (method, networks that it trains, repeats, interval, whether it takes new examples, and whether it may be
-    recorded); whether the class has
-    show() and score(), and whether more is better; by network (shape of an example, whether it is of whole numbers) of each
-    tensor that it takes."""
+    """Returns what a step's class declares: of each phase (method, trained networks, repeats,
+    interval, whether it reads new examples, whether it may be recorded); whether it has show(),
+    score(), and a score that is better if higher; {network: [(shape of an example, is int64)]}."""
     found = find_step(folder, files, name, class_name)
     if found.score_is_better not in ("lower", "higher"):
         raise Refused(f"score_is_better is {found.score_is_better!r}; it is 'lower' or 'higher'")
@@ -238,20 +237,20 @@ def own_phases(found, networks):
 def make_step(folder, files, name, class_name, arguments, seed, networks, model):
     found = find_step(folder, files, name, class_name)
     seed_others(seed)
-    torch.manual_seed(seed)  # importing may have drawn, and is done once
+    torch.manual_seed(seed)  # the import may have drawn numbers, and happens once
     given = json.loads(arguments or "{}")
     require_arguments(found, given)
     return sys.modules["gangway"].made(found, networks, json.loads(model), given)
 
 
 def beside(batch):
-    """Tensors that are made without a word about where come to lie on the batch's device."""
+    """Makes the batch's device the default for new tensors."""
     device = next((tensor.device for tensor in batch.values()), torch.device("cpu"))
     return contextlib.nullcontext() if device.type == "cpu" else device
 
 
 def call_step(step, method, batch, number, seed, kept):
-    """The loss and the figures that the method makes of a micro-batch. `kept`: what earlier phases have kept of it."""
+    """Returns a micro-batch's loss and figures. `kept`: tensors that earlier phases kept of it."""
     global calls_phase
     seed_others(seed)
     vars(step)["kept"] = kept
@@ -284,7 +283,7 @@ def kept_by(step):
 
 
 def note_packages(file):
-    """Writes down which packages the job's files use, or tells which are others than when the run began."""
+    """Records the versions of packages that the job's files use, or tells which changed since."""
     used = {value.__name__ if isinstance(value, types.ModuleType) else str(getattr(value, "__module__", ""))
             for module in SOURCES.modules() for value in vars(module).values()}
     packages = importlib.metadata.packages_distributions()
@@ -305,7 +304,7 @@ def note_packages(file):
 
 
 def save(network, file, inputs, names):
-    """As torch.export or torch.onnx writes it, for any number of examples."""
+    """Writes the network by torch.export or torch.onnx, for any number of examples."""
     if file.endswith(".onnx"):
         if importlib.util.find_spec("onnx") is None:
             raise Refused("is written as ONNX by the package onnx, which the job's environment has not: pip install onnx")
@@ -316,11 +315,11 @@ def save(network, file, inputs, names):
     torch.export.save(torch.export.export(network, inputs, dynamic_shapes=tuple(number for _ in inputs)), file)
 
 
-OF_EVERY_MODULE = None  # names that nn.Module itself keeps in a module
+OF_EVERY_MODULE = None  # names of nn.Module's own attributes
 
 
 class Values:
-    """A tensor's, as they were."""
+    """Holds a copy of a tensor's values, for comparison; NaN equals NaN."""
 
     def __init__(self, tensor):
         self.tensor = tensor.detach().clone()
@@ -331,7 +330,7 @@ class Values:
 
 
 def frozen(value, seen):
-    """The value as something to compare, of what holds plain data; None of anything else."""
+    """Returns a comparable copy of plain data; None for other values."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return (type(value).__name__, repr(value))
     if id(value) in seen or len(seen) > 10_000:
@@ -360,7 +359,7 @@ def frozen(value, seen):
 
 
 def attributes(network):
-    """What the network keeps beside parameters and buffers, and its files' modules beside functions and classes, by name."""
+    """Returns, by name, the state of the network and its modules beside parameters and buffers."""
     global OF_EVERY_MODULE
     if OF_EVERY_MODULE is None:
         OF_EVERY_MODULE = set(vars(torch.nn.Module())) | {"_is_full_backward_hook"}
@@ -380,7 +379,7 @@ def attributes(network):
 
 
 def first_changed(before, after):
-    """ "" where all is as before."""
+    """Returns the first name whose value changed; "" if none did."""
     return next((name for name in [*before, *after] if before.get(name) != after.get(name)), "")
 
 

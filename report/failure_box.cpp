@@ -76,7 +76,7 @@ std::string failure_box(const Failure& failure) {
       {"first failure", fmt::format("{}, after step {}", utc(failure.time), failure.step)},
       {"log file", failure.log_file.empty() ? "none" : failure.log_file},
       {"last checkpoint", failure.last_checkpoint.empty() ? "none yet" : failure.last_checkpoint},
-      {failure.change.empty() ? "to go on" : "with a change",
+      {failure.change.empty() ? "to resume" : "with a change",
        failure.resume_command.empty() ? "-" : failure.resume_command + failure.change},
   };
   const std::string rule = fmt::format("+{:-<{}}+\n", "", kNameWidth + kValueWidth + 3);

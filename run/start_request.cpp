@@ -58,8 +58,7 @@ std::string to_json(const StartRequest& request) {
   try {
     return json.dump(2) + "\n";
   } catch (const nlohmann::json::exception& /*error*/) {
-    throw ConfigError(
-        "what was typed, or the folder of the run, is not UTF-8: give it another name");
+    throw ConfigError("the command line or the run directory is not UTF-8: give it another name");
   }
 }
 

@@ -163,8 +163,8 @@ void Tether::look(TimePoint now) {
     orphan(now);
   }
   if (!met_ && now >= meeting_ends_) {
-    std::cerr << "gangway: not every rank came to MPI_Init in time: did one fail to start, or is a "
-                 "host cut off? try 'gangway doctor'"
+    std::cerr << "gangway: not every rank reached MPI_Init in time: did a rank fail to start, or "
+                 "is a host cut off? try 'gangway doctor'"
               << std::endl;
     leave();
   }

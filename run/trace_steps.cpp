@@ -62,8 +62,8 @@ TraceSteps parse_trace_steps(std::string_view text) {
   }
   if (!is_known) {
     throw ConfigError(
-        fmt::format("--trace {}: give the first step and the one after the last, as --trace "
-                    "100:110, and what else is wanted, as --trace 100:110,shapes,memory,kernels",
+        fmt::format("--trace {}: give the first step and the step after the last, as --trace "
+                    "100:110; add details as --trace 100:110,shapes,memory,kernels",
                     text));
   }
   found.begin = *begin;

@@ -204,7 +204,7 @@ void Training::begin_graphs() {
                                       .say = exchange_.on_stall});
   } else if (shares_.layout().cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
     exchange_.on_stall(
-        fmt::format("numerics.cuda_graph: wished for, but steps are not recorded: {}", why_not));
+        fmt::format("numerics.cuda_graph: requested, but steps are not recorded: {}", why_not));
   }
 }
 

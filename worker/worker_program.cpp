@@ -224,14 +224,14 @@ std::function<void(const std::string&)> python_lines(spdlog::logger& log, int ra
           limit = report::LineLimit()](const std::string& line) mutable {
     if (const auto left_out = limit.take(std::chrono::steady_clock::now())) {
       if (*left_out > 0) {
-        log.info("python: {} lines are left out, of more than {:g} a second", *left_out,
+        log.info("python: {} lines are left out: more than {:g} a second", *left_out,
                  report::LineLimit::kEachSecond);
       }
       log.info("python: {}", line);
     }
     if (is_first && ++shown <= kShownLines) {
       fmt::print("python  {}\n{}", line,
-                 shown == kShownLines ? "python  and more, which is in the log alone\n" : "");
+                 shown == kShownLines ? "python  further lines are only in the log\n" : "");
     }
   };
 }

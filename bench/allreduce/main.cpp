@@ -163,7 +163,7 @@ void print(const Options& options, const Place& place, const std::vector<Figure>
   }
   std::cout
       << fmt::format(
-             "all-reduce of float32, {} workers on {} host{}, {} buckets, {} rounds in turns, "
+             "all-reduce of float32, {} workers on {} host{}, {} buckets, {} alternating rounds, "
              "every round's sums checked\n\n{}\n",
              place.num_workers(), place.num_hosts(), place.num_hosts() == 1 ? "" : "s",
              options.buckets, options.rounds, table_text(setup, figures))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a link carries: both ends of a TCP connection send at once, and each measures what comes in.
+"""Measures a link: both ends of a TCP connection send at once, and each counts received bytes.
 
     goodput.py ADDRESS PORT         the end on the other host; prints bytes a second
 """
@@ -9,12 +9,12 @@ import threading
 import time
 
 SECONDS = 1.0
-BEGIN_SECONDS = 0.3  # not counted: slow start, and what the limit lets through at first
+BEGIN_SECONDS = 0.3  # not counted: TCP's slow start, and the rate limiter's initial burst
 CHUNK_BYTES = 1 << 18
 
 
 def exchange(connection):
-    """Bytes a second received, while as much is sent as goes."""
+    """Returns the bytes a second received while this end sends as fast as it can."""
     connection.settimeout(10)
     sender = threading.Thread(target=send, args=(connection,))
     sender.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The networks of job/families/dcgan.cpp (32 pixels, width 64) and infogan.cpp (28 pixels), and their data, in PyTorch."""
+"""Defines the networks of job/families/dcgan.cpp (32 pixels) and infogan.cpp (28) in PyTorch."""
 import gzip
 from pathlib import Path
 
@@ -13,19 +13,19 @@ RESOLUTION = {"dcgan": 32, "infogan": 28}
 
 
 def up(channels_in, channels_out, stride=2, padding=1):
-    """Transposed convolution of 4 x 4, batch norm, ReLU."""
+    """Makes a transposed convolution of 4 x 4, batch norm, ReLU."""
     return [nn.ConvTranspose2d(channels_in, channels_out, 4, stride, padding, bias=False),
             nn.BatchNorm2d(channels_out), nn.ReLU(inplace=True)]
 
 
 def down(channels_in, channels_out):
-    """Convolution of 4 x 4 to half the size, batch norm, leaky ReLU."""
+    """Makes a convolution of 4 x 4 to half the size, batch norm, leaky ReLU."""
     return [nn.Conv2d(channels_in, channels_out, 4, 2, 1, bias=False),
             nn.BatchNorm2d(channels_out), nn.LeakyReLU(0.2, inplace=True)]
 
 
 def dcgan(width=64):
-    """Radford et al., arXiv 1511.06434, for 32 pixels: 1.7 M parameters in all."""
+    """Makes DCGAN (Radford et al., arXiv 1511.06434) for 32 pixels: 1.7 M parameters in all."""
     generator = nn.Sequential(
         nn.Unflatten(1, (LATENT["dcgan"], 1, 1)), *up(LATENT["dcgan"], 4 * width, 1, 0), *up(4 * width, 2 * width),
         *up(2 * width, width), nn.ConvTranspose2d(width, 1, 4, 2, 1, bias=False), nn.Tanh())
@@ -36,7 +36,7 @@ def dcgan(width=64):
 
 
 def infogan():
-    """The net of Lucic et al., arXiv 1711.10337: 13.2 M parameters, most of them in two linear layers."""
+    """Makes the net of Lucic et al., arXiv 1711.10337: 13.2 M parameters, most in linear layers."""
     generator = nn.Sequential(
         nn.Linear(LATENT["infogan"], 1024, bias=False), nn.BatchNorm1d(1024), nn.ReLU(inplace=True),
         nn.Linear(1024, 128 * 49, bias=False), nn.BatchNorm1d(128 * 49), nn.ReLU(inplace=True),
@@ -51,7 +51,7 @@ NETWORKS = {"dcgan": dcgan, "infogan": infogan}
 
 
 class Images:
-    """Images of 28 x 28 pixels (IDX, gzip) as bytes; batches of indices come out as float32 [N, 1, H, W] in [-1, 1]."""
+    """Holds 28 x 28 images (IDX, gzip) as bytes. Batches are float32 [N, 1, H, W] in [-1, 1]."""
 
     def __init__(self, network, file=FASHION_MNIST, device="cpu"):
         with gzip.open(file) as file:

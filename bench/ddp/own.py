@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The networks of networks.py as classes that a job names (docs/python.md), and the step of worker.py as one of the job's own
-(docs/own-step.md): what Gangway's rows `python` and `own-step` train."""
+"""Wraps networks.py as classes that a job names (docs/python.md), and worker.py's step as a job's
+own step (docs/own-step.md). Gangway's rows `python` and `own-step` train them."""
 import gangway
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the rows of run.py run: on this host, or one process a host on a cluster played by tests/cluster/run."""
+"""Places run.py's rows on this host, or one process a host on a cluster of tests/cluster/run."""
 import os
 import socket
 import subprocess
@@ -15,7 +15,7 @@ FIRST_PORT = 29500
 
 
 class OneHost:
-    """All processes here; those of one row find each other through a file in `folder`."""
+    """Runs all processes here; those of a row find each other through a file in `folder`."""
     environment = {"GLOO_SOCKET_IFNAME": "lo"}
 
     def __init__(self, folder):
@@ -35,8 +35,8 @@ class OneHost:
 
 
 class PlayedCluster:
-    """One process a host; this program runs on the first of them."""
-    environment = {"GLOO_SOCKET_IFNAME": "eth0", "TORCH_CPP_LOG_LEVEL": "ERROR"}  # its store warns of clients without names
+    """Runs one process a host; this program runs on the first host."""
+    environment = {"GLOO_SOCKET_IFNAME": "eth0", "TORCH_CPP_LOG_LEVEL": "ERROR"}  # hides warnings
 
     def __init__(self, num_hosts):
         self.hostfile = os.environ[HOSTFILE]
@@ -57,12 +57,12 @@ class PlayedCluster:
         return ["--hostfile", self.hostfile]
 
     def sent_bytes(self):
-        """By the last host so far, as the switch counts it: `sent 123 received 456`."""
+        """Returns the last host's bytes sent so far, by the switch: `sent 123 received 456`."""
         words = subprocess.run([str(CLUSTER / "bytes"), self.hosts[-1]], capture_output=True, text=True, check=True).stdout.split()
         return int(words[1])
 
     def goodput(self):
-        """Bytes a second of TCP payload between the first two hosts, the slower direction of both at once; the best try."""
+        """Returns bytes a second of TCP payload in the slower of both directions; the best try."""
         return max(self.try_goodput() for _ in range(GOODPUT_TRIES))
 
     def try_goodput(self):
@@ -81,7 +81,7 @@ class PlayedCluster:
 
 
 def enter_cluster(num_hosts, rate):
-    """Becomes tests/cluster/run with this very command, unless it runs in a cluster already."""
+    """Replaces this process by tests/cluster/run with the same command, unless in a cluster."""
     if HOSTFILE not in os.environ:
         run = str(CLUSTER / "run")
         os.execv(run, [run, str(num_hosts), rate, "--", sys.executable, *sys.argv])

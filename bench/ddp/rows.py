@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What run.py measures in turns: PyTorch's processes and runs of Gangway, each on the hosts of a place (places.py)."""
+"""Runs the rows that run.py measures in turns, PyTorch's and Gangway's, on a place (places.py)."""
 import json
 import os
 import select
@@ -11,9 +11,9 @@ from pathlib import Path
 WARMUP_STEPS = 2
 WARMUP_SECONDS = 2.0
 REPLY_SECONDS = 300
-COMPILE_SECONDS = 1500  # for what torch.compile does in the first steps
+COMPILE_SECONDS = 1500  # torch.compile compiles in the first steps
 TICK_STEPS = 3
-MIN_STEPS = 18  # of a run of gangway; half of them are measured at least
+MIN_STEPS = 18  # of a run of gangway; at least half of them are measured
 MAX_TRIES = 3
 MEBIBYTE = 2**20
 MODELS = {"dcgan": {"family": "dcgan", "resolution": 32, "width": 64, "latent": 100},
@@ -22,15 +22,15 @@ MODELS = {"dcgan": {"family": "dcgan", "resolution": 32, "width": 64, "latent": 
 
 @dataclass
 class Turn:
-    """What one turn of a row showed."""
+    """Holds the figures of one turn of a row."""
     rate: float                         # images a second, all workers
-    link_bytes: float | None = None     # sent by the last host a step, as counted at the switch
+    link_bytes: float | None = None     # sent by the last host a step, by the switch
     worker_bytes: float | None = None   # sent by each worker a step, as Gangway counts its payload
-    exposed_seconds: float | None = None  # of a step: Gangway's compute waiting for communication
+    exposed_seconds: float | None = None  # a step: compute waits for communication
 
 
 class PytorchRow:
-    """Worker processes of worker.py, asleep until their turn."""
+    """Runs processes of worker.py, which sleep until their turn."""
 
     def __init__(self, name, options, place, flags):
         self.name, self.batch, self.place = name, options.batch, place
@@ -47,7 +47,7 @@ class PytorchRow:
         for worker in self.workers:
             self.reply(worker)
         self.rate = None
-        self.measure(1.0)  # a first guess of the rate
+        self.measure(1.0)  # gives a first estimate of the rate
 
     def reply(self, worker):
         if not select.select([worker.stdout], [], [], self.patience)[0]:
@@ -77,13 +77,13 @@ class PytorchRow:
 
 @dataclass
 class Run:
-    """How one of the runs of gangway that share a row's batch is started."""
-    before: list    # of the program: what takes it to its host
+    """Says how to start one of the gangway runs that share a row's batch."""
+    before: list    # words before the program, which run it on its host
     arguments: list  # of `gangway run`
 
 
 class GangwayRow:
-    """New runs of the gangway program each turn: one with all workers, or several at once that never talk."""
+    """Starts new gangway runs each turn: one with all workers, or several that never talk."""
 
     def __init__(self, name, options, place, folder, runs, overrides=()):
         self.name, self.options, self.place = name, options, place
@@ -107,12 +107,12 @@ class GangwayRow:
             sent = self.place.sent_bytes()
             runs = self.train(seconds)
             sent = self.place.sent_bytes() - sent
-            end = min(ticks[-1]["unix_seconds"] for ticks in runs)  # until then all of them worked
+            end = min(ticks[-1]["unix_seconds"] for ticks in runs)  # all runs train until then
             steady = [steady_ticks([tick for tick in ticks if tick["unix_seconds"] <= end]) for ticks in runs]
             if all(steady):
                 self.rate = sum(map(rate_of, steady))
                 return self.turn(steady, sent / runs[0][-1]["step"])
-            # Longer than asked for: the machine was slower than the guess that the length was made from.
+            # Retry with a longer run: the machine was slower than the estimated rate.
             self.rate = 2 * sum(ticks[-1]["images_per_second"] for ticks in runs)
         raise ValueError(f"gangway's runs of {seconds:g} s are too short to measure: raise --seconds")
 
@@ -126,7 +126,7 @@ class GangwayRow:
                     exposed_seconds=waited / num_steps)
 
     def train(self, seconds):
-        """The ticks of new runs, all started at once."""
+        """Starts new runs at once, waits for them, and returns the ticks of each."""
         self.num_turns += 1
         names = [f"{self.name.replace(' ', '-')}-{self.num_turns}-{part}" for part in range(len(self.runs))]
         job = self.folder / f"{names[0]}.yaml"
@@ -157,11 +157,11 @@ class GangwayRow:
 
 
 def steady_ticks(ticks):
-    """From the tick that ends the first WARMUP_SECONDS of training; nothing if they are too few."""
+    """Returns the ticks after WARMUP_SECONDS of training; none if they have too few steps."""
     steady = [tick for tick in ticks if tick["seconds_total"] - ticks[0]["seconds_total"] >= WARMUP_SECONDS]
     return steady if steady and steady[-1]["step"] - steady[0]["step"] >= MIN_STEPS / 2 else []
 
 
 def rate_of(ticks):
-    """Images a second from the end of the first tick to the end of the last."""
+    """Returns images a second from the end of the first tick to the end of the last."""
     return 1000 * (ticks[-1]["kimg"] - ticks[0]["kimg"]) / (ticks[-1]["unix_seconds"] - ticks[0]["unix_seconds"])

@@ -34,27 +34,27 @@ from places import OneHost, PlayedCluster, enter_cluster
 from rows import GangwayRow, PytorchRow, Run
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_BUSY = 0.10  # share of all cores that others may use
+MAX_BUSY = 0.10  # share of all cores that other processes may use
 ALONE = "gangway alone"
 OWN = ROOT / "bench/ddp/own.py"
 PYTHON = [f"model.{name.lower()}={{python: {OWN}:{name}, net: NET}}" for name in ("Generator", "Discriminator")]
-MODES = {"across": ("gangway", []),  # what a job does that names nothing else
+MODES = {"across": ("gangway", []),  # the default
          "within": ("gangway within", ["layout.overlap=within"]),
          "none": ("gangway none", ["layout.overlap=none"]),
          "bf16": ("gangway bf16", ["numerics.wire=bf16"]),
          "apart": ("gangway apart", ["layout.generator=[0]", "layout.discriminator=[1]"]),  # of two workers
          "precision-bf16": ("gangway computes bf16", ["numerics.precision=bf16"]),
-         "python": ("gangway python", [*PYTHON]),  # the very modules of PyTorch's rows
+         "python": ("gangway python", [*PYTHON]),  # the modules of PyTorch's rows
          "python-bf16": ("gangway python bf16", [*PYTHON, "numerics.precision=bf16"]),
          "own-step": ("gangway own step", [*PYTHON, f"training.step={OWN}:Step"])}
-RIVALS = {"plain": [],  # of the tuned rows
+RIVALS = {"plain": [],  # flags of the tuned rows
           "bf16": ["--autocast", "bf16"],
           "compiled": ["--compile"],
           "compiled-bf16": ["--compile", "--autocast", "bf16"]}
 
 
 def busy_share(seconds=1.0):
-    """Share of all cores' time that is used, by anyone or stolen from this machine."""
+    """Returns the share of all cores' time that is in use, by any process or the hypervisor."""
     def read():
         fields = [int(value) for value in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
         return sum(fields), fields[3] + fields[4]  # idle, waiting for disks
@@ -85,7 +85,7 @@ def make_rows(options, place, folder):
 
 
 def gangway_rows(options, place):
-    """Name, runs and further keys of the job."""
+    """Returns (name, runs, further keys of the job) of each of Gangway's rows."""
     if options.without_gangway:
         return []
     together = [Run([], ["-n", str(options.workers), *place.gangway_arguments()])]
@@ -102,7 +102,7 @@ def stop_all(rows):
 
 
 def measure_rounds(rows, options):
-    """Returns the turns [row name][round], and in how many rounds others used the machine."""
+    """Returns the turns [row name][round], and the number of rounds on a busy machine."""
     turns, num_loaded = {row.name: [] for row in rows}, 0
     for index in range(options.rounds):
         busy = busy_share()
@@ -142,7 +142,7 @@ def print_table(turns, num_loaded, options):
 
 
 def print_bounds(turns, goodput, options):
-    """Of each of Gangway's rows, how near it comes to the slower of compute and wire."""
+    """Prints how near each of Gangway's rows comes to the slower of compute and wire."""
     print(f"{options.hosts} hosts, links of {options.rate}: {goodput * 8e-6:.0f} Mbit/s of TCP payload each way at once; "
           "MB a step: what the last host sent, counted at the switch, headers and a run's ends included")
     alone = turns.get(ALONE, [])

@@ -24,25 +24,25 @@ from networks import FASHION_MNIST, LATENT, NETWORKS, Images
 
 
 class Trainer:
-    """Both networks, their optimisers and their data on one worker.
+    """Trains both networks on one worker: optimisers and data.
 
-    `tuned` means: fused Adam, channels-last (unless `contiguous`), no buffers broadcast, and no weight gradients of the
-    discriminator in the generator phase (so none are reduced there either). Without it, everything is as in PyTorch's DCGAN
-    tutorial with both networks wrapped in DistributedDataParallel. `autocast` computes forward and backward in bf16 where PyTorch
-    holds that to be safe. `compile` hands each network, wrapped or not, to torch.compile. `reuse_fakes` makes the images of
-    a step once for both phases, as the tutorial does and a job with training.reuse_fakes.
+    `tuned`: fused Adam, channels-last (unless `contiguous`), no broadcast of buffers, and no weight
+    gradients of the discriminator in the generator phase, so none are reduced there. Otherwise as
+    PyTorch's DCGAN tutorial, both networks in DistributedDataParallel. `autocast`: bf16 where
+    PyTorch considers it safe. `compile`: each network, wrapped or not, by torch.compile.
+    `reuse_fakes`: both phases share a step's images, as in the tutorial and training.reuse_fakes.
     """
 
     def __init__(self, options):
         self.tuned = options.tuned
         self.is_channels_last = options.tuned and not options.contiguous
         self.reuses_fakes = options.reuse_fakes
-        self.made = []  # images of this step that the generator's phase is to learn from, by micro-batch
+        self.made = []  # this step's images for the generator's phase, by micro-batch
         self.num_images = options.batch // options.microbatches
         self.num_microbatches = options.microbatches // options.workers
         self.latent = LATENT[options.network]
         self.device = device_of(options)
-        # A captured step makes its casts anew each time, and one branch of a step may not take another's.
+        # No cached casts: a captured step must cast again, and branches of a step must not share.
         self.precision = functools.partial(torch.autocast, self.device.type, torch.bfloat16, options.autocast == "bf16",
                                            cache_enabled=not options.graph and options.streams == 1)
         self.images = Images(options.network, options.images, self.device)
@@ -112,8 +112,8 @@ class Trainer:
 
     @staticmethod
     def accumulating(network):
-        """Leaves the gradients of `network` on this worker for now."""
-        network = getattr(network, "_orig_mod", network)  # of what torch.compile has made
+        """Returns a context in which gradients of `network` stay on this worker."""
+        network = getattr(network, "_orig_mod", network)  # below torch.compile's wrapper
         return network.no_sync() if isinstance(network, DistributedDataParallel) else contextlib.nullcontext()
 
     @staticmethod
@@ -129,10 +129,10 @@ class Trainer:
 
 
 class BranchedTrainer(Trainer):
-    """Micro-batches of a phase as branches of it, on `streams` streams of a GPU; on a CPU one after the other.
+    """Runs a phase's micro-batches as branches on `streams` streams of a GPU; on a CPU in sequence.
 
-    Each has gradients of its own, which are added in the order of the micro-batches once all are there. BatchNorms keep no
-    running averages, to which several branches would write at once.
+    Each branch has its own gradients, added in the order of micro-batches once all are there.
+    BatchNorms keep no running averages, because several branches would write to them at once.
     """
 
     def __init__(self, options):
@@ -175,20 +175,20 @@ class BranchedTrainer(Trainer):
         for more in gradients[1:]:
             torch._foreach_add_(total, more)
         for parameter, gradient in zip(parameters, total):
-            same = gradient.stride() == parameter.stride()  # a fused optimiser wants it so
+            same = gradient.stride() == parameter.stride()  # a fused optimiser needs equal strides
             parameter.grad = gradient if same else torch.empty_like(parameter).copy_(gradient)
         optimizer.step()
 
 
 def wait_for(later, earlier):
-    """`later` goes on when `earlier` is done; None: the current stream."""
+    """Makes stream `later` wait for stream `earlier`; None: the current stream."""
     if later is None and earlier is None or not torch.cuda.is_available():
         return
     (later or torch.cuda.current_stream()).wait_stream(earlier or torch.cuda.current_stream())
 
 
 def device_of(options):
-    """Of a GPU the one whose number the launcher gave this process (LOCAL_RANK), else by the rank, in turn."""
+    """Returns the CPU, or the GPU of the launcher's LOCAL_RANK, else of the rank modulo GPUs."""
     if options.device == "cpu":
         return torch.device("cpu")
     local = int(os.environ.get("LOCAL_RANK", options.rank % torch.cuda.device_count()))
@@ -227,7 +227,7 @@ def parse_options():
 
 
 def choose_kernels(options):
-    """Before anything is computed. Float32 is as it is unless TF32 is asked for, as Gangway has it."""
+    """Sets PyTorch's flags; call it first. Float32 stays float32 without --tf32, as in Gangway."""
     torch.backends.cudnn.benchmark = options.tuned and not options.no_benchmark
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = options.tf32
     if options.deterministic:
@@ -238,7 +238,7 @@ def choose_kernels(options):
 
 
 def captured(step):
-    """What replays `step` as a CUDA graph. Steps on another stream come first, as PyTorch's notes on graphs ask for."""
+    """Returns a replay of `step` as a CUDA graph. Warms up on another stream, as PyTorch asks."""
     warm = torch.cuda.Stream()
     warm.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(warm):
@@ -257,7 +257,7 @@ def finish(device):
 
 
 def top_kernels(step, device, most):
-    """(share of all kernels' time, calls, name) of those that took most of one step."""
+    """Returns (share of all kernels' time, calls, name) of a step's `most` dearest kernels."""
     with torch.profiler.profile(activities=list(torch.profiler.supported_activities()), acc_events=True) as profile:
         step()
         finish(device)
@@ -271,7 +271,7 @@ def main():
     options = parse_options()
     torch.set_num_threads(1)
     choose_kernels(options)
-    device_of(options)  # NCCL takes the one that was chosen
+    device_of(options)  # selects the GPU, which NCCL then uses
     if options.ddp:
         torch.distributed.init_process_group("gloo" if options.device == "cpu" else "nccl", init_method=options.rendezvous,
                                              rank=options.rank, world_size=options.workers)
@@ -291,7 +291,7 @@ def main():
     if options.top:
         for share, count, name in top_kernels(step, trainer.device, options.top):
             print(f"{100 * share:5.1f} % {count:4} {' '.join(name.split())[:120]}", flush=True)
-    os._exit(0)  # process groups have nothing to take down, and their teardown may wait for a peer
+    os._exit(0)  # skips the teardown of process groups, which may wait for a peer
 
 
 if __name__ == "__main__":

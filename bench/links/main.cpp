@@ -31,7 +31,9 @@ struct Options {
 Options parse(int argc, char** argv) {
   Options options;
   CLI::App app("One rank of 'gangway profile --hostfile'", "gangway-bench-links");
-  app.add_option("--names", options.names, "By worker, of its host")->delimiter(',')->required();
+  app.add_option("--names", options.names, "The host name of each worker")
+      ->delimiter(',')
+      ->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -66,7 +68,7 @@ void wait_for_all(const comm::MpiSession& session) {
   int have_come = 0;
   while (have_come == 0) {
     if (deadline.expired()) {
-      throw CommError("some host has not come to the end; gangway doctor --hostfile says which");
+      throw CommError("a host has not finished; gangway doctor --hostfile says which");
     }
     std::this_thread::sleep_for(kNap);
     MPI_Test(&request, &have_come, MPI_STATUS_IGNORE);

@@ -27,7 +27,7 @@ JOBS = [
     f"{FASHION}:training.batch=128,training.microbatches=4",
 ]
 STAGED = [f"{FASHION}:training.batch=128,training.microbatches=8"]
-WARM_UP = 4  # of the steps, the first such part
+WARM_UP = 4  # the first 1/4 of the steps is not measured
 QUIET = ["output.pictures_kimg=0", "checkpoint.every_kimg=0", "checkpoint.snapshot_steps=0"]
 
 
@@ -44,7 +44,7 @@ def images_per_step(gangway, job, keys):
 
 
 def peak_bytes(pid):
-    """What the process has had resident at most; nothing where it has ended."""
+    """Returns the process's peak resident bytes; 0 if it has ended."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -53,7 +53,7 @@ def peak_bytes(pid):
 
 
 def watched(words, folder, name):
-    """Runs the command; what its fullest worker has had resident at most, in bytes."""
+    """Runs the command; returns the peak resident bytes of its fullest worker."""
     peaks = {}
     with tempfile.TemporaryFile("w+") as output:
         running = subprocess.Popen([str(word) for word in words], stdout=output, stderr=subprocess.STDOUT)
@@ -71,7 +71,7 @@ def watched(words, folder, name):
 
 
 def measure(gangway, job, keys, layout, images, steps, folder, name):
-    """Seconds a step, and the fullest worker's MiB."""
+    """Returns seconds a step, and the fullest worker's MiB."""
     peak = watched([gangway, "run", job, *keys, *layout["arguments"].split(), f"training.kimg={images * steps / 1000}",
                     f"output.tick_kimg={images * 2 / 1000}", *QUIET, "--outdir", folder, "--run", name, "--progress", "lines"], folder, name)
     lines = (next(pathlib.Path(folder).glob(f"*-{name}")) / "stats.jsonl").read_text().splitlines()
@@ -84,7 +84,7 @@ def measure(gangway, job, keys, layout, images, steps, folder, name):
 
 
 def is_staged(layout):
-    return "layout.overlap" not in layout["arguments"]  # which whole networks are given
+    return "layout.overlap" not in layout["arguments"]  # only whole networks have this key
 
 
 def chosen_layouts(gangway, job, keys, profile, options, staged):

@@ -139,7 +139,8 @@ void compare_layouts(const Options& options) {
       }
     }
   }
-  fmt::print("whole networks: {}\nnetworks apart and stages: {}\n", whole.text(), staged.text());
+  fmt::print("whole networks: {}\nnetworks on separate workers and stages: {}\n", whole.text(),
+             staged.text());
 }
 
 std::vector<PlanCase> search_cases() {
@@ -255,7 +256,7 @@ int run(const Options& options) {
 }  // namespace gangway::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Steps whose operations sleep their cost, beside what plans predict",
+  CLI::App app("Compares steps whose operations sleep their cost with the plan's prediction",
                "gangway-bench-plan");
   gangway::bench::Options options;
   app.add_option("--steps", options.steps, "Steps that are timed")->capture_default_str();
@@ -266,7 +267,7 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-layouts", options.layouts, "Without the table of layouts");
   app.add_flag("!--no-searches", options.searches, "Without the searches");
   app.add_flag("!--no-bubbles", options.bubbles, "Without the bubbles of equal stages");
-  app.add_flag("!--no-balance", options.balance, "Without micro-batches of a slow worker moved");
+  app.add_flag("!--no-balance", options.balance, "Without moving micro-batches off a slow worker");
   CLI11_PARSE(app, argc, argv);
   try {
     return gangway::bench::run(options);

@@ -18,7 +18,7 @@ SOURCE = pathlib.Path("/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte
 
 
 def garments():
-    """uint8 [60000, 28, 28]"""
+    """Reads Fashion-MNIST, uint8 [60000, 28, 28]."""
     if not SOURCE.exists():
         raise SystemExit("Fashion-MNIST is not there: install the Debian package dataset-fashion-mnist")
     return numpy.frombuffer(gzip.decompress(SOURCE.read_bytes()), numpy.uint8, offset=16).reshape(-1, 28, 28)
@@ -29,7 +29,7 @@ def colour(random, value):
 
 
 def coloured(grey, size, random):
-    """uint8 [size, size, 3]"""
+    """Colours a garment and its background: uint8 [size, size, 3]."""
     shade = numpy.asarray(Image.fromarray(grey).resize((size, size), Image.BICUBIC), numpy.float64)[..., None] / 255
     slope = random.random(2) - 0.5
     across = (numpy.add.outer(slope[0] * numpy.linspace(-1, 1, size), slope[1] * numpy.linspace(-1, 1, size)) + 0.5)[..., None]

@@ -31,7 +31,7 @@ SHEET, CELL = 8, 64  # pictures a side, pixels
 
 
 def packages(folder):
-    """The files of PACKAGES, unpacked without installing them."""
+    """Returns a folder with the files of PACKAGES: unpacks them without installing."""
     unpacked = folder / "packages"
     if not unpacked.exists():
         deb = folder / "deb"
@@ -43,7 +43,7 @@ def packages(folder):
 
 
 def emoji(folder):
-    """A ZIP of them, by group."""
+    """Returns a ZIP of the emoji, by group."""
     file, tools = folder / "emoji.zip", folder / "tools"
     if not file.exists():
         subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", tools, FONT_TOOLS], check=True, timeout=600)
@@ -100,7 +100,7 @@ def pictures(folder, name, seed):
 
 
 def tiles(images):
-    """Of SHEET x SHEET pictures."""
+    """Returns a sheet of SHEET x SHEET pictures."""
     sheet = Image.new("RGB", (SHEET * CELL, SHEET * CELL))
     for i, image in enumerate(images[:SHEET * SHEET]):
         sheet.paste(image.convert("RGB").resize((CELL, CELL)), (i % SHEET * CELL, i // SHEET * CELL))
@@ -123,7 +123,7 @@ def call(folder, *words, limit):
 
 
 def first_day(folder, name, minutes, seed):
-    """A row of the table."""
+    """Prints a row of the table. Returns whether the training improved the score."""
     source = pictures(folder, name, seed)
     call(folder, "init", "job", source, "--minutes", minutes, "-o", f"{name}.yaml", "--force", limit=600)
     call(folder, "run", f"{name}.yaml", "--run", name, "--resume", "never", limit=60 * minutes * 4 + 600)

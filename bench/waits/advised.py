@@ -26,7 +26,7 @@ from short_runs import ROOT, clothes_with, measure, step_of
 
 SHIM = Path(os.environ["GANGWAY_BIN"]).resolve().parent / "bench/libplanted_wait.so"
 LARGE = ["model.width=96", "training.batch=8", "training.microbatches=2"]
-# Much to update for what there is to compute.
+# The update is large in relation to the computation.
 DENSE = ["model.family=dense", "model.width=4096", "training.batch=8", "training.microbatches=2"]
 
 
@@ -48,7 +48,7 @@ def sleeps(**variables):
 
 @contextlib.contextmanager
 def burners(_runs, _job):
-    """Others that want each core twice."""
+    """Runs two busy processes for each core."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
     try:
         yield {}
@@ -60,7 +60,7 @@ def burners(_runs, _job):
 
 @contextlib.contextmanager
 def control_group(controller, limits):
-    """What runs a command in a new control group of the first version."""
+    """Yields the words that run a command in a new control group of the first version."""
     group = Path("/sys/fs/cgroup") / controller / f"gangway-named-{os.getpid()}"
     group.mkdir()
     try:
@@ -79,18 +79,18 @@ def quota(_runs, _job):
 
 @contextlib.contextmanager
 def leak(_runs, _job):
-    """A training that is stopped after half a minute."""
+    """Makes a training leak memory, and stops it after half a minute."""
     yield {"inside": ("sh", "-c", 'timeout --signal TERM 30 "$@" || true', "sh"), **shim(PLANTED_LEAK_MIB=4)}
 
 
 @contextlib.contextmanager
 def full_memory(runs, job):
-    """Somebody else has most of the control group's memory: with a training 93 % of it."""
+    """Holds so much of the control group's memory that, with a training, 93 % is in use."""
     with control_group("memory", {"memory.limit_in_bytes": 1 << 30}) as inside:
         run = runs.train(job, 1, inside=inside)
         used = json.loads((run / "stats.jsonl").read_text().splitlines()[-1])["memory_used_gib"]
         shutil.rmtree(run)
-    limit = 4  # GiB: a start needs for a moment more than a training
+    limit = 4  # GiB: a start briefly needs more than a training
     with control_group("memory", {"memory.limit_in_bytes": limit << 30}) as inside:
         hold = f"import sys; held = b'1' * {int((0.93 * limit - used) * 2**30)}; print(flush=True); sys.stdin.read()"
         with subprocess.Popen([*inside, sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -100,9 +100,9 @@ def full_memory(runs, job):
 
 @contextlib.contextmanager
 def drowsy_coordinator(runs, _job):
-    """Most of the time it is stopped."""
+    """Stops the coordinator most of the time."""
     over = threading.Event()
-    whom = f"gangway-coordinator .*{runs.folder}/"  # and no other's
+    whom = f"gangway-coordinator .*{runs.folder}/"  # not another run's coordinator
 
     def stop_and_go():
         while not over.wait(0.3):
@@ -121,13 +121,13 @@ def drowsy_coordinator(runs, _job):
 
 @contextlib.contextmanager
 def slow_hosts(_runs, _job):
-    """Two hosts, linked by 100 Mbit/s."""
+    """Runs the job on two hosts, linked by 100 Mbit/s."""
     script = 'exec "$@" --hostfile "$GANGWAY_CLUSTER_HOSTFILE"'
     yield {"inside": (ROOT / "tests/cluster/run", "2", "100mbit", "--", "bash", "-c", script, "bash")}
 
 
-# rule, workers, keys, what is done to it. Rules that are missing here cannot be provoked on two cores (snapshots, checkpoints,
-# checks: no worker waits for them there; exchange-bound: more workers have no core, which is said first; swapping), or needs a GPU.
+# (rule, workers, keys, what plants it). Missing rules need a GPU, or do not occur on two cores:
+# snapshots, checkpoints, checks (no worker waits), exchange-bound (oversubscribed first), swapping.
 CASES = [
     ("decode-bound", 1, ["data.prefetch=2", "data.source=photos:500"], nothing),
     ("read-bound", 1, ["data.source=photos:32"], sleeps(PLANTED_READ_SECONDS=0.004)),
@@ -155,7 +155,7 @@ CASES = [
 
 
 def told(runs, job, workers, around):
-    """(seconds of a step, what is advised by rule, the first one first)."""
+    """Trains once. Returns (seconds of a step, {rule: advice} in the order of the advice)."""
     run = runs.train(job, workers, **around)
     advice = json.loads(runs.gangway("advise", run, "--json"))["advice"]
     step, _ = step_of(run)
@@ -174,7 +174,7 @@ def case(runs, options, rule, workers, keys, planted):
             first[next(iter(advice), "nothing")] += 1
             if rule in advice and advice[rule]["keys"]:
                 if not taken and "data.cache=auto" in advice[rule]["keys"]:
-                    told(runs, [*seeded, *advice[rule]["keys"]], workers, around)  # whose pictures the next one finds
+                    told(runs, [*seeded, *advice[rule]["keys"]], workers, around)  # fills the cache
                 taken = advice[rule]["keys"]
                 gains.append(before / told(runs, [*seeded, *taken], workers, around)[0])
                 bounds.append(advice[rule]["gain"])

@@ -13,7 +13,7 @@ import statistics
 
 from short_runs import clothes_with, measure
 
-# name, workers, keys of both, keys of the best by hand, keys of the handicap
+# (name, workers, keys of both jobs, keys of the best by hand, keys of the handicap)
 CASES = [
     ("decoding", 1, [], ["data.cache=auto"], []),
     ("overlap", 2, ["model.width=96", "training.batch=8"], [], ["layout.overlap=none", "layout.buckets=32"]),
@@ -23,7 +23,7 @@ CASES = [
 
 
 def tune(runs, job, workers, output):
-    """The keys that make it faster, where there are any."""
+    """Returns the keys that `gangway tune` takes; [] if none makes the job faster."""
     runs.gangway("tune", *job, "-n", workers, "--output", output, "--anyway")
     record = json.loads(output.with_suffix(".json").read_text())
     return record["best"]["keys"] if record["taken"] else []
@@ -36,7 +36,7 @@ def case(runs, options, name, workers, keys, by_hand, handicap):
     file = runs.folder / f"{name}.tuned.yaml"
     found = tune(runs, [*both, *handicap], workers, file)
     tuned = [file] if found else [*both, *handicap]
-    runs.step([*both, *by_hand], workers)  # whose kept pictures the next one finds
+    runs.step([*both, *by_hand], workers)  # fills the cache of pictures
     rows = []
     for _ in range(options.rounds):
         best = runs.step([*both, *by_hand], workers)[0]

@@ -4,12 +4,12 @@
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/planted.py [--rounds 3] [--only NAME] [--all]
 
-One training has ticks without and with the wait, in turns. Waits of one rank are sleeps of its compute thread, a third as long as
-the step that was measured without; slow reads, which go through whole trainings in turns, are sleeps of whoever opens a picture; the
-others come from the job itself, in every second tick.
-`planted`: the sleep, or where the job brings the wait, by how much the step is longer; `told`: by how much its part is; `longer`:
-by how much the step is. All in percent of the longer step, medians over all pairs of ticks; `scatter`: how far half of the pairs
-are from that, planted and told apart. --all: by how much each part is longer.
+Ticks of one training are without and with the wait, in turns. A rank's wait is a sleep of its
+compute thread, a third of a step. A slow read sleeps at the opening of a picture; there, whole
+trainings take turns. The job itself makes the other waits, in every second tick.
+`planted`: the sleep, or the step's growth if the job makes the wait. `told`: the part's growth.
+`longer`: the step's growth. All are percent of the longer step, medians over pairs of ticks.
+`scatter`: the median deviation of `told - planted`. --all: the growth of each part.
 """
 import os
 import statistics
@@ -22,8 +22,8 @@ BATCH = 64
 TURN = 10  # steps of a tick
 IN_TURNS = ["training.kimg=12.8", "output.tick_kimg=0.64"]
 STEP_BY_STEP = ["training.kimg=6.4", "output.tick_kimg=0.064"]
-# name of the part, workers, rank that sleeps (0: none), rank whose parts are told, keys. Behind an exchange that nothing hides, none
-# of a wait hides another part; in stages the first one has nothing to wait for that would hide its sleep.
+# (part, workers, rank that sleeps (0: none), rank whose parts are read, keys). Nothing hides a
+# sleep: exchanges do not overlap, and the first stage has nothing to wait for.
 CASES = [
     ("workers", 2, 2, 1, ["layout.overlap=none"]),
     ("messages", 2, 2, 1, ["layout.overlap=none", "layout.transport=mpi"]),
@@ -44,14 +44,14 @@ def slow_reads(seconds):
 
 
 def read_seconds(runs, job, base):
-    """For how long a read has to sleep so that a step waits for its data for a third of what it takes without."""
-    trial = 2 * base / BATCH  # certainly longer than it computes
+    """Returns the seconds that a read must sleep so that the wait for data is a third of a step."""
+    trial = 2 * base / BATCH  # longer than it computes
     decoding = runs.step(job, 1, **slow_reads(trial))[0] / BATCH - trial
     return 4 / 3 * base / BATCH - decoding
 
 
 def pairs(runs, options, part, workers, rank, teller, job):
-    """(seconds that a step sleeps, [(a step's parts, the same with the wait)]) over all rounds."""
+    """Returns (seconds that a step sleeps, [(a step's parts, the same with the wait)])."""
     if part == "data":
         job = [*job, f"data.source=images:{runs.photos(32)}"]
         slow = slow_reads(read_seconds(runs, job, runs.step(job, workers)[0]))
@@ -68,7 +68,7 @@ def pairs(runs, options, part, workers, rank, teller, job):
 
 
 def step_of(parts):
-    """A sleep lies at the begin of a step, behind the end of the one before, and its tick a little later."""
+    """Sums a step's parts: the tick is written late, when the next step's sleep has begun."""
     return sum(parts.values())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short trainings of one small job with more keys, in a folder of their own, and what their ticks tell of a step."""
+"""Runs short trainings of a small job with more keys in a temporary folder; reads their ticks."""
 import argparse
 import json
 import shutil
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests/distributed"))
 from clean_environment import environment  # noqa: E402
 from train_command import GANGWAY  # noqa: E402
 
-# What costs a step something now and then is off: a case turns on what it is about.
+# Occasional costs of a step are off; each case turns on its own.
 CLOTHES = [ROOT / "examples/fashion-mnist.yaml", "model.width=32", "training.batch=64", "training.microbatches=4",
            "training.kimg=3.2", "output.tick_kimg=0.32", "output.pictures_kimg=0", "checkpoint.every_kimg=0",
            "checkpoint.snapshot_steps=0", "layout.check_steps=0", "layout.balance=off"]
@@ -23,7 +23,7 @@ WARM_UP = 2  # ticks
 
 
 def clothes_with(keys):
-    """That job with more keys: shorter where its networks are large for so small a batch."""
+    """Returns the job with more keys, and shorter if its networks are large (batch 8)."""
     is_large = "training.batch=8" in keys
     return [*CLOTHES, *keys, *(["training.kimg=0.4", "output.tick_kimg=0.04"] if is_large else [])]
 
@@ -40,7 +40,7 @@ class ShortRuns:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def photos(self, size, count=256):
-        """A folder of PNG files with `size` x `size` pixels in colour."""
+        """Returns a folder of colour PNG files with `size` x `size` pixels."""
         from PIL import Image
         folder = self.folder / f"photos-{size}"
         if not folder.exists():
@@ -51,7 +51,7 @@ class ShortRuns:
         return folder
 
     def gangway(self, *words, inside=(), **variables):
-        """Its output; `inside`: the words of a command that runs it. One that fails ends the measurement."""
+        """Returns gangway's output; exits if it fails. `inside`: words before the command."""
         ended = subprocess.run([str(word) for word in (*inside, GANGWAY, *words)], capture_output=True, text=True, timeout=900,
                                cwd=self.folder, env=environment(XDG_CACHE_HOME=str(self.folder / "cache"), **variables))
         if ended.returncode != 0:
@@ -59,18 +59,18 @@ class ShortRuns:
         return ended.stdout
 
     def train(self, job, workers, **around):
-        """The run's folder; `around`: as gangway() takes it."""
+        """Trains the job and returns the run's folder; `around`: as gangway() takes it."""
         self.count += 1
         self.gangway("run", *job, "-n", workers, "--run", f"run{self.count}", "--outdir", self.folder / "runs", **around)
         run, = (self.folder / "runs").glob(f"*-run{self.count}")
         return run
 
     def step(self, job, workers, **variables):
-        """(seconds of a step, seconds of each part of the first worker's step), behind the warm-up."""
+        """Returns (seconds of a step, of each part in the first worker), after the warm-up."""
         return mean_of(self.ticks(job, workers, **variables))
 
     def ticks(self, job, workers, teller=1, **variables):
-        """(steps, seconds of a step, seconds of each part) of each tick behind the warm-up, the parts those of the worker `teller`."""
+        """Returns (steps, seconds of a step, of worker `teller`'s parts) of ticks after warm-up."""
         run = self.train(job, workers, **variables)
         found = ticks_of(run, teller)
         shutil.rmtree(run)
@@ -88,7 +88,7 @@ def ticks_of(run, teller=1):
 
 
 def mean_of(ticks):
-    """(seconds of a step, seconds of each part), over all steps: the last tick may be a short one."""
+    """Returns (seconds of a step, of each part), weighted by steps: the last tick may be short."""
     steps, seconds, parts = zip(*ticks)
     return (statistics.fmean(seconds, steps),
             {name: statistics.fmean([one.get(name, 0.0) for one in parts], steps) for name in set().union(*parts)})
@@ -99,7 +99,7 @@ def step_of(run):
 
 
 def measure(doc, cases, heading, case, add_options=lambda parser: None):
-    """A command that calls `case(runs, options, *one)` for each of `cases`, or for the one that --only names by its first word."""
+    """Calls `case(runs, options, *one)` for each of `cases`, or for the one that --only names."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=[one[0] for one in cases])

@@ -4,7 +4,7 @@
 
     GANGWAY_BIN=build/release/bin .venv/bin/python bench/waits/silent.py [--seconds 600] [-n 1] [EXAMPLE.yaml …]
 
-Prints, for each, how many ticks there were, and each rule that a tick of it brought up at any time.
+Prints the number of ticks of each example, and each rule that advised something in any tick.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ PATIENCE = 120  # seconds: to start, and to end
 
 
 def spoken(runs, example, workers, seconds):
-    """(ticks, rules that spoke) of a run that is stopped after `seconds`, unless it ends before."""
+    """Returns (ticks, advice) of a run that is stopped after `seconds`, if it has not ended."""
     words = [GANGWAY, "run", example, "-n", workers, "--run", example.stem, "--outdir", runs.folder / "runs"]
     with open(runs.folder / "said", "w") as said:
         run = subprocess.Popen([str(word) for word in words], cwd=ROOT, stdout=said, stderr=said, env=environment())

@@ -4,8 +4,8 @@
 
     .venv/bin/python bench/waits/two_builds.py BEFORE/bin AFTER/bin JOB [KEY=VALUE …] [-n 1] [--rounds 6]
 
-The job should have some ten ticks of more than a second; the first two are left out. Prints each round's rates, and the
-median and the best of AFTER over BEFORE.
+The job should have about ten ticks of more than a second; the first two do not count. Prints each
+round's rates, and the median and the best of AFTER over BEFORE.
 """
 import argparse
 import os

@@ -158,8 +158,8 @@ void InitialWeights::require_finite() const {
       std::uint32_t bits = 0;
       std::memcpy(&bits, tensor.bytes.data() + at, sizeof bits);
       if ((bits & kExponent) == kExponent) {
-        refuse(fmt::format("a value of tensor '{}' is not finite; give weights of before that",
-                           tensor.name));
+        refuse(
+            fmt::format("a value of tensor '{}' is not finite; give earlier weights", tensor.name));
       }
     }
   }

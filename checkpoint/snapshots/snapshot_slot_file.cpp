@@ -125,8 +125,9 @@ SlotFile::SlotFile(fs::path slot, const SlotHeader& header, std::span<const std:
       return;
     }
   }
-  throw EnvironmentError(fmt::format(
-      "{}: made and removed by others again and again; is the run started twice?", slot_.string()));
+  throw EnvironmentError(
+      fmt::format("{}: other processes make and remove it repeatedly; is the run started twice?",
+                  slot_.string()));
 }
 
 /// Returns the slot's files of all users.

@@ -144,7 +144,7 @@ std::optional<Found> newest_valid(const fs::path& checkpoints_dir, const Warn& w
     look = look_once(checkpoints_dir, depth, before);
   }
   for (const std::string& damage : look.refused) {
-    warn(look.found ? fmt::format("{}; going on from the older {}", damage,
+    warn(look.found ? fmt::format("{}; resuming from the older {}", damage,
                                   look.found->path.filename().string())
                     : fmt::format("{}; no older checkpoint is valid", damage));
   }

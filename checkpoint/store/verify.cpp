@@ -69,9 +69,9 @@ void require_names(const StoredState& state) {
   }
   if (std::ssize(state.tensors()) != manifest.tensor_count ||
       hasher.hex() != manifest.tensor_names_xxh3_128) {
-    throw CheckpointError(
-        fmt::format("{}: its files hold {} tensors, the manifest knows {} (or others): damaged",
-                    state.path().string(), state.tensors().size(), manifest.tensor_count));
+    throw CheckpointError(fmt::format(
+        "{}: its files hold {} tensors, the manifest knows {} (or other names): damaged",
+        state.path().string(), state.tensors().size(), manifest.tensor_count));
   }
 }
 

@@ -67,11 +67,11 @@ std::vector<std::string> digest_notes(const Manifest& manifest) {
   std::vector<std::string> notes;
   if (const auto place = manifest.numerics.find("inexact="); place != std::string::npos) {
     notes.push_back("declared inexact (" + printable(manifest.numerics.substr(place)) +
-                    "): it may depend on who has computed what");
+                    "): it may depend on which worker computed what");
   }
   const auto changes = manifest.software.find(std::string(kArithmeticChanges));
   if (changes != manifest.software.end()) {
-    notes.push_back("the run went on with another arithmetic from step " +
+    notes.push_back("the run continued with another arithmetic from step " +
                     printable(changes->second) +
                     " on: on machines of one kind it may have another digest");
   }

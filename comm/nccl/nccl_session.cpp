@@ -189,7 +189,7 @@ bool NcclSession::drain() noexcept {
     return false;
   }
   try {
-    watch(state_->stream.get(), "what it had begun");  // peers may never complete it
+    watch(state_->stream.get(), "its earlier work");  // peers may never complete it
   } catch (const std::exception&) {
     return false;
   }
@@ -197,7 +197,7 @@ bool NcclSession::drain() noexcept {
 }
 
 void NcclSession::abandon() noexcept {
-  state_->fail(fmt::format("{}: work that others need was given up", state_->who()));
+  state_->fail(fmt::format("{}: work that other ranks need was given up", state_->who()));
 }
 
 void* NcclSession::register_memory(void* memory, std::size_t bytes) {

@@ -59,10 +59,9 @@ void NcclState::require(ncclResult_t result, const char* what) {
   if (result == ncclSuccess || result == ncclInProgress) {
     return;
   }
-  fail(
-      fmt::format("{}: {}: {} ({}); the job goes on from its last checkpoint, NCCL_DEBUG=WARN says "
-                  "more",
-                  who(), what, ncclGetErrorString(result), ncclGetLastError(nullptr)));
+  fail(fmt::format(
+      "{}: {}: {} ({}); the job resumes from its last checkpoint, NCCL_DEBUG=WARN says more", who(),
+      what, ncclGetErrorString(result), ncclGetLastError(nullptr)));
   throw_if_failed();
 }
 
@@ -162,7 +161,7 @@ void NcclState::poll_watches() {
         watch.deadline.reset();
       } else if (state != cudaErrorNotReady) {
         reason =
-            fmt::format("{}: {} failed on the GPU: {}; the job goes on from its last checkpoint",
+            fmt::format("{}: {} failed on the GPU: {}; the job resumes from its last checkpoint",
                         who(), watch.what, cudaGetErrorString(state));
       } else if (watch.deadline->expired()) {
         reason = fmt::format(
@@ -191,7 +190,7 @@ void NcclState::poll_error() {
   const ncclResult_t worst = asked != ncclSuccess ? asked : result;
   if (worst != ncclSuccess && worst != ncclInProgress) {
     fail(fmt::format(
-             "{}: NCCL: {} ({}); was a worker lost? The job goes on from its last checkpoint",
+             "{}: NCCL: {} ({}); was a worker lost? The job resumes from its last checkpoint",
              who(), ncclGetErrorString(worst), ncclGetLastError(nullptr)),
          worst == ncclRemoteError ? Fault::kPeers : Fault::kOwn);
   }

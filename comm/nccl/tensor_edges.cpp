@@ -40,10 +40,9 @@ TensorEdges::Ticket TensorEdges::receive(int peer, Memory memory) {
 TensorEdges::Ticket TensorEdges::submit(Direction direction, Edge edge, Memory memory) {
   const auto session = setup_.sessions.find(edge);
   if (session == setup_.sessions.end()) {
-    throw InvariantError(
-        fmt::format("a tensor goes from rank {} to rank {}, between whom there is nothing over "
-                    "NCCL; please report this",
-                    rank_of(edge.first), rank_of(edge.second)));
+    throw InvariantError(fmt::format(
+        "a tensor goes from rank {} to rank {}, which have no NCCL connection; please report this",
+        rank_of(edge.first), rank_of(edge.second)));
   }
   Operation operation{.ticket = next_++,
                       .direction = direction,

@@ -194,8 +194,8 @@ std::string ReplicaCheck::difference(std::size_t piece) const {
   }
   const std::string& tensor = names_[pieces_[piece].tensor];
   return fmt::format(
-      "after step {}: '{}' has {}: bad memory, or a mistake of ours (if it happens again on other "
-      "machines, please report it); go on from the last checkpoint",
+      "after step {}: '{}' has {}: bad memory, or a bug in Gangway (if it happens again on other "
+      "machines, please report it); resume from the last checkpoint",
       step_, tensor,
       is_majority
           ? fmt::format("other bits on {} than on the other replicas", fmt::join(named, " and "))

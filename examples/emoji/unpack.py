@@ -21,14 +21,14 @@ FONT = "/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf"
 GROUPS = "/usr/share/unicode/emoji/emoji-test.txt"
 FONT_TOOLS = "fonttools==4.68.0"
 EXIT_ENVIRONMENT = 6  # base/errors.hpp
-COMPONENT = "Component"  # skin tones and hair by themselves, which nobody sends
+COMPONENT = "Component"  # skin tones and hair by themselves: not emoji that people send
 EMOJI_STYLE = 0xFE0F  # asks for colour; the font leaves it out of its sequences
 LIGATURES = 4  # a lookup of OpenType's table GSUB: several glyphs become one
-FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest that a ZIP can say: equal pictures make equal files
+FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # a ZIP's earliest time: equal pictures make equal files
 
 
 def read_groups(text):
-    """The names of the groups in emoji-test.txt, and the number of its group for each sequence of code points."""
+    """Returns the names of the groups in emoji-test.txt, and {sequence of code points: group}."""
     names, number_of, name = [], {}, None
     for line in text.splitlines():
         if found := re.match(r"# group: (.+)", line):
@@ -45,16 +45,16 @@ def without_style(sequence):
 
 
 def place_of(sequences, number_of):
-    """Group and sequence of the glyph that these sequences show, or None: digits and letters are in no group."""
+    """Returns a glyph's (group, sequence), or None for digits and letters, which have no group."""
     listed = [(number_of[sequence], sequence) for sequence in sequences if sequence in number_of]
-    # A font may be newer than the list. What begins with a runner is a runner. The font has such sequences backwards as
-    # well, for text from right to left, and does not say which: the first group is right for all but a broken chain.
+    # A font may be newer than the list: a sequence's first character decides its group. The font
+    # also has unmarked reversed sequences: the first group is right for all but a broken chain.
     guessed = [(number_of[sequence[:1]], sequence) for sequence in sequences if sequence[:1] in number_of]
     return min(listed or guessed, default=None)
 
 
 def read_font(file):
-    """(PNG, sequences of code points that show it) of each picture."""
+    """Yields (PNG, sequences of code points that show it) of each picture."""
     from fontTools.ttLib import TTFont
 
     font = TTFont(file)
@@ -73,7 +73,7 @@ def read_font(file):
 
 
 def squared(png):
-    """The picture over white, in the middle of a square: the job would cut off what is beyond one."""
+    """Returns the picture on a white square, because the job would crop it to a square."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(png)).convert("RGBA")
@@ -86,12 +86,12 @@ def squared(png):
 
 
 def folder_of(number, name):
-    """Folders are labels in sorted order: the number keeps Unicode's."""
+    """Returns a group's folder. Labels follow sorted folders: the number keeps Unicode's order."""
     return f"{number}-" + "-".join(re.findall(r"[a-z]+", name.lower()))
 
 
 def write_zip(file, pictures):
-    """`pictures`: content by name. The file is there whole or not at all."""
+    """Writes the ZIP whole or not at all. `pictures`: {name: content}."""
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_name(file.name + ".tmp")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as archive:  # PNGs are compressed
@@ -101,7 +101,7 @@ def write_zip(file, pictures):
 
 
 def require(arguments):
-    """Ends with one line if something is missing."""
+    """Ends the program with one line if a file or package is missing."""
     packages = {arguments.font: "fonts-noto-color-emoji", arguments.groups: "unicode-data"}
     if missing := {file: package for file, package in packages.items() if not Path(file).is_file()}:
         fail(f"'{next(iter(missing))}' is not there; as root: apt-get install {' '.join(missing.values())}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Distribution matching distillation (DMD2, Yin et al., 2024): a teacher that needs many steps becomes a generator of one. The
-teacher knows eight Gaussians on a ring; put a diffusion model of yours in its place. The second network imitates the score of what
-the generator makes now, five times a step, and has a head that tells real points from made ones."""
+"""Distils a many-step teacher into a one-step generator (DMD2, Yin et al., 2024). The teacher knows
+eight Gaussians on a ring: replace it by your diffusion model. The second network learns the score
+of the generator's output, five times a step; its head tells real points from generated ones."""
 import math
 
 import gangway
@@ -11,7 +11,7 @@ from torch import nn
 
 
 class Teacher(nn.Module):
-    """E[x0 | x0 + sigma noise] of the data, which is known here: a mixture of Gaussians."""
+    """Computes E[x0 | x0 + sigma noise] of the data: a known mixture of Gaussians."""
 
     def __init__(self, radius=math.sqrt(2), deviation=0.0141):
         super().__init__()
@@ -39,7 +39,7 @@ class Generator(nn.Module):
 
 
 class FakeScore(nn.Module):
-    """Denoises what the generator makes, and judges it by the same features."""
+    """Denoises the generator's points, and judges them by the same features."""
 
     def __init__(self, width=128):
         super().__init__()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A vocoder after HiFi-GAN (Kong et al., 2020): sound from mel spectrograms, judged at several periods and scales; on synthetic tones.
-Nothing here knows how many workers there are (docs/own-step.md, docs/python.md)."""
+"""Trains a vocoder after HiFi-GAN (Kong et al., 2020): sound from mel spectrograms, on synthetic
+tones. Works for any number of workers (docs/own-step.md, docs/python.md)."""
 import math
 
 import gangway
@@ -13,7 +13,7 @@ RATE, SAMPLES, HOP, WINDOW, MELS = 16_000, 8_192, 128, 512, 40
 
 
 class Tones:
-    """Harmonic sounds that glide and fade, one an index; a training hears another part of each every time."""
+    """Makes a gliding, fading harmonic sound for each index; each reading draws a part of it."""
 
     def __init__(self, size=2000):
         self.size = size
@@ -32,7 +32,7 @@ class Tones:
 
 
 class Mel(nn.Module):
-    """Logarithm of the magnitudes in bands that are as wide as ears are sharp (O'Shaughnessy, 1987). [N, 1, T] -> [N, MELS, T / HOP]"""
+    """Takes log magnitudes in mel bands (O'Shaughnessy, 1987): [N, 1, T] -> [N, MELS, T / HOP]."""
 
     def __init__(self):
         super().__init__()
@@ -68,7 +68,7 @@ class Generator(nn.Module):
 
 
 class Judge(nn.Module):
-    """Of one period: the sound as an image of so many columns; period 1 is the sound itself. Gives features, the logits last."""
+    """Judges the sound as an image of `period` columns. Returns features, the logits last."""
 
     def __init__(self, period, width):
         super().__init__()

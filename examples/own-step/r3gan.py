@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""R3GAN (Huang et al., 2024) in plain PyTorch: networks without normalisation, a relativistic loss, and both penalties on the
-discriminator, as exact second derivatives. Nothing here knows how many workers there are (docs/own-step.md)."""
+"""Trains R3GAN (Huang et al., 2024) in plain PyTorch: networks without normalisation, relativistic
+loss, R1 and R2 as exact second derivatives. Works for any number of workers (docs/own-step.md)."""
 import gangway
 import torch
 import torch.nn.functional as F
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Residual(nn.Module):
-    """1x1, grouped 3x3, 1x1; begins as the identity (Zhang et al., 2019)."""
+    """Applies 1x1, grouped 3x3, 1x1; begins as the identity (Zhang et al., 2019)."""
 
     def __init__(self, width, expansion=2, group=16):
         super().__init__()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A tokenizer after VQGAN (Esser et al., 2021): a codebook in the middle of an autoencoder, and a patch discriminator whose weight
-follows from the gradients at the decoder's last layer. Nothing here knows how many workers there are (docs/own-step.md)."""
+"""Trains a tokenizer after VQGAN (Esser et al., 2021): an autoencoder with a codebook, and a patch
+discriminator weighted by gradients at the decoder's last layer. Works for any number of workers."""
 import gangway
 import torch
 import torch.nn.functional as F
@@ -18,8 +18,8 @@ class Residual(nn.Module):
 
 
 class Codebook(nn.Module):
-    """The nearest of `size` vectors in the place of each; gradients go past it (van den Oord et al., 2017). Compared by their angle, by
-    which more of them stay in use (Yu et al., 2022)."""
+    """Replaces each vector by the nearest of `size`; gradients pass straight through (van den Oord
+    et al., 2017). Compares angles, which keeps more codes in use (Yu et al., 2022)."""
 
     def __init__(self, size, width, commitment=0.25):
         super().__init__()
@@ -34,7 +34,7 @@ class Codebook(nn.Module):
 
 
 class Autoencoder(nn.Module):
-    """image [N, C, H, W] -> (what is made of it, tokens [N, H / 4, W / 4], the codebook's loss)"""
+    """Maps an image [N, C, H, W] to (its copy, tokens [N, H / 4, W / 4], the codebook's loss)."""
 
     def __init__(self, width=32, codes=128, channels=1):
         super().__init__()
@@ -62,7 +62,7 @@ class Patches(nn.Module):
 
 
 class Features(nn.Module):
-    """Frozen layers that pictures are compared in: random ones here (He et al., 2016), where the authors take those of VGG-16."""
+    """Compares pictures by frozen random layers (He et al., 2016); the authors use VGG-16's."""
 
     def __init__(self, channels, widths=(16, 32, 64)):
         super().__init__()
@@ -104,5 +104,5 @@ class VQGAN(gangway.Step):
         return 0.5 * (F.relu(1 - real).mean() + F.relu(1 + fake).mean()) * float(step >= self.start)
 
     def show(self, batch):
-        """Pictures, and below each what becomes of it."""
+        """Returns pictures, each above its reconstruction."""
         return torch.cat([batch["image"], self.generator(batch["image"])[0]], dim=2)

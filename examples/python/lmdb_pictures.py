@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of an LMDB whose values are picture files, as LSUN's (docs/pictures.md). Needs the packages lmdb and Pillow."""
+"""Reads an LMDB of picture files, as LSUN's (docs/pictures.md). Needs packages lmdb and Pillow."""
 import io
 
 import lmdb
@@ -10,7 +10,7 @@ SHORTEST = 24  # bytes of a picture file: shorter values are counts
 
 
 class Pictures:
-    """Each picture's largest square in the middle, [3, side, side] uint8, in the order of the keys."""
+    """Crops each picture to its largest middle square, uint8 [3, side, side], in key order."""
 
     def __init__(self, path, side=64):
         self.side = side

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Two networks for job.yaml beside this file, as anybody writes them for PyTorch (docs/python.md)."""
+"""Defines two plain PyTorch networks for job.yaml beside this file (docs/python.md)."""
 import torch
 from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 
 class Up(nn.Module):
-    """Twice the size; half the channels."""
+    """Doubles the size and halves the channels."""
 
     def __init__(self, channels):
         super().__init__()
@@ -19,7 +19,7 @@ class Up(nn.Module):
 
 
 class Generator(nn.Module):
-    """noise [N, latent] -> pictures [N, 1, 28, 28] in [-1, 1]"""
+    """Maps noise [N, latent] to pictures [N, 1, 28, 28] in [-1, 1]."""
 
     def __init__(self, latent=64, width=64):
         super().__init__()
@@ -37,7 +37,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """pictures [N, 1, 28, 28] -> logits [N, 1]"""
+    """Maps pictures [N, 1, 28, 28] to logits [N, 1]."""
 
     def __init__(self, width=32, dropout=0.0):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A TorchScript file as a network of a job (docs/python.md):
+"""Makes a TorchScript file a network of a job (docs/python.md):
 
     model:
       generator: {python: torchscript.py:Loaded, file: /home/me/generator.pt}
@@ -13,10 +13,10 @@ from torch import nn
 
 
 class Loaded(nn.Module):
-    """What torch.jit.save has written: its parameters are trained, and its buffers are part of the state.
+    """Loads what torch.jit.save wrote. Its parameters are trained; its buffers belong to the state.
 
-    Each worker reads `file` at each start: the run keeps no copy. With `sha256` a start with another content is an error.
-    """
+    Each worker reads `file` at each start, because the run keeps no copy. Raises ValueError if the
+    content does not have the SHA-256 `sha256`, where this is given."""
 
     def __init__(self, file, sha256=""):
         super().__init__()
@@ -27,5 +27,5 @@ class Loaded(nn.Module):
         self.network = torch.jit.load(io.BytesIO(content))
 
     def forward(self, *tensors):
-        with torch.jit.optimized_execution(False):  # the first call would have other bits than the later ones
+        with torch.jit.optimized_execution(False):  # else later calls have other bits
             return self.network(*tensors)

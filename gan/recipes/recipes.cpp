@@ -96,7 +96,7 @@ void require_updates(const std::vector<pipeline::Phase>& phases, const Job& job,
 std::vector<pipeline::Phase> own_phases(const Job& job) {
   if (job.training.own.phases.empty()) {
     throw ConfigError(
-        "training.step is Python, which has not been looked at here: there is no plan of it");
+        "training.step is Python, and its phases have not been read here: there is no plan of it");
   }
   std::vector<pipeline::Phase> phases;
   int reals = 0;

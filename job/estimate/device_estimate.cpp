@@ -24,10 +24,10 @@ std::int64_t num_buckets(const Layout& layout, std::int64_t parameters) {
 /// @pre the job has a step of the user's
 std::string why_own_step_is_not_recorded(const Job& job) {
   if (job.data.takes == ExampleKind::kAny) {
-    return "the examples of training.step are tensors of your own, which the host brings";
+    return "the examples of training.step are tensors of your own, which the host loads";
   }
   if (job.training.own.phases.empty()) {
-    return "nobody has looked into training.step";
+    return "training.step has not been opened yet";
   }
   for (const OwnPhase& phase : job.training.own.phases) {
     if (!phase.is_captured) {
@@ -80,27 +80,27 @@ std::string why_not_recorded(const Job& job, const Layout& layout) {
     return "its networks grow";
   }
   if (layout.is_apart()) {
-    return "tensors come from other workers and go to them";
+    return "tensors pass between workers within a step";
   }
   if (job.scales_losses()) {
-    return "losses are scaled by what the host has seen";
+    return "the host chooses the loss scale";
   }
   if (training.recipe->has_pools) {
-    return "pools of images are the host's";
+    return "the host keeps the pools of images";
   }
   if (job.model.classes > 0 && training.fake_labels == FakeLabels::kData &&
       job.data.module.is_python()) {
     return "labels of examples in Python are looked up by the host";
   }
   if (!job.model.library.file.empty()) {
-    return "blocks of a library may do anything";
+    return "blocks of a library may run any code";
   }
   if (training.step.is_python()) {
     return why_own_step_is_not_recorded(job);
   }
   const bool has_own = std::ranges::any_of(
       job.networks, [](const NetworkSpec& network) { return !network.module.file.empty(); });
-  return has_own ? "a network of the user's may do anything" : "";
+  return has_own ? "a network of the user may run any code" : "";
 }
 
 bool records_steps(const Job& job, const Layout& layout) {

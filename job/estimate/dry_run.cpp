@@ -132,10 +132,10 @@ std::string memory_table(const JobSpec& spec, int workers) {
     row("recorded steps", memory.recorded_bytes);
   }
   const bool on_gpu = spec.numerics.device == DeviceKind::kCuda;
-  row(on_gpu ? "context of the GPU" : "process and libraries", memory.process_bytes);
-  row(on_gpu ? "total of the GPU" : "total", memory.total_bytes());
+  row(on_gpu ? "GPU context" : "process and libraries", memory.process_bytes);
+  row(on_gpu ? "GPU total" : "total", memory.total_bytes());
   if (on_gpu) {
-    row("beside, of the host", memory.host_bytes);
+    row("host, in addition", memory.host_bytes);
   }
   if (recompute_saves(spec, layout)) {
     text += fmt::format("  (with layout.recompute, for about a third more time, {})\n",
@@ -150,7 +150,7 @@ std::string memory_table(const JobSpec& spec, int workers) {
     if (const MemoryEstimate whole = estimate_memory(uncut, workers);
         whole.total_bytes() < memory.total_bytes()) {
       text += fmt::format(
-          "  (of so many workers with whole networks {}; layout.in_flight or layout.recompute keep "
+          "  ({} on as many workers with whole networks; layout.in_flight or layout.recompute keep "
           "less)\n",
           bytes_text(whole.total_bytes()));
     }

@@ -93,7 +93,7 @@ const std::vector<ModelFamily>& families() {
        .resolutions = {28},
        .networks = adversaries<infogan_generator, infogan_discriminator>()},
       {.name = "dense",
-       .doc = "one hidden dense layer a network, for images (Kingma and Welling, 2014)",
+       .doc = "one hidden dense layer per network, for images (Kingma and Welling, 2014)",
        .is_dense = true,
        .resolutions = {28, 32, 64},
        .normalizes_by_default = false,
@@ -126,7 +126,7 @@ const std::vector<ModelFamily>& families() {
        .networks = {{"generator", gat_generator}, {"discriminator", gat_discriminator}}},
       {.name = "biggan",
        .doc = "residual blocks under spectral norm (BigGAN, Brock et al., 2019; published at 128 "
-              "pixels with width 96, latent 120 and attention 64; without labels SNGAN's)",
+              "pixels with width 96, latent 120 and attention 64; without labels as SNGAN)",
        .resolutions = {32, 64, 128, 256},
        .normalizes_by_default = false,
        .keys = {"model.attention", "model.attention_everywhere", "model.conditioning",
@@ -134,7 +134,7 @@ const std::vector<ModelFamily>& families() {
        .feature_elements = biggan_feature_elements,
        .networks = {{"generator", biggan_generator}, {"discriminator", biggan_discriminator}}},
       {.name = "unet",
-       .doc = "pictures from pictures by a U-Net (pix2pix, Isola et al., 2017)",
+       .doc = "image-to-image translation by a U-Net (pix2pix, Isola et al., 2017)",
        .resolutions = {32, 64, 128, 256},
        .takes_labels = false,
        .keys = {},
@@ -143,8 +143,8 @@ const std::vector<ModelFamily>& families() {
                     {"patch-discriminator", unet_discriminator},
                     {"pair-discriminator", unet_pair_discriminator}}},
       {.name = "cyclegan",
-       .doc = "pictures from pictures by residual blocks (CycleGAN, Zhu et al., 2017, has 9 at 256 "
-              "pixels)",
+       .doc = "image-to-image translation by residual blocks (CycleGAN, Zhu et al., 2017; 9 blocks "
+              "at 256 pixels)",
        .resolutions = {32, 64, 128, 256},
        .takes_labels = false,
        .normalizes_by_default = false,
@@ -154,8 +154,8 @@ const std::vector<ModelFamily>& families() {
                     {"patch-discriminator", residual_discriminator},
                     {"pair-discriminator", residual_pair_discriminator}}},
       {.name = "stylegan2",
-       .doc = "styles that scale the weights of convolutions (StyleGAN2, Karras et al., 2020; its "
-              "256 pixels have width 64 and latent 512)",
+       .doc = "convolutions whose weights are scaled by styles (StyleGAN2, Karras et al., 2020; "
+              "published at 256 pixels with width 64 and latent 512)",
        .resolutions = {32, 64, 128, 256, 512, 1024},
        .normalizes_by_default = false,
        .keys = {"model.mapping_layers", "model.discriminator_mapping_layers", "model.style_mixing",
@@ -167,9 +167,8 @@ const std::vector<ModelFamily>& families() {
        .networks = {{"generator", stylegan2_generator},
                     {"discriminator", stylegan2_discriminator}}},
       {.name = "johnson",
-       .doc =
-           "changes pictures, for style-transfer (Johnson et al., 2016; as published it has width "
-           "32 and 5 blocks)",
+       .doc = "image-to-image network for style-transfer (Johnson et al., 2016; published with "
+              "width 32 and 5 blocks)",
        .resolutions = {28, 32, 64, 128, 256},
        .takes_labels = false,
        .normalizes_by_default = false,
@@ -178,9 +177,8 @@ const std::vector<ModelFamily>& families() {
        .levels = kLenetLevels,
        .networks = {{"translator", johnson_translator}, {"features", lenet_features}}},
       {.name = "progressive",
-       .doc = "convolutions, joined by those of finer resolutions as training goes on (progressive "
-              "growing, Karras et al., 2018; its networks of 256 pixels have width 64 and latent "
-              "512)",
+       .doc = "convolutions; finer resolutions are added during training (progressive growing, "
+              "Karras et al., 2018; published at 256 pixels with width 64 and latent 512)",
        .resolutions = {32, 64, 128, 256},
        .normalizes_by_default = false,
        .keys = {"training.growth.from", "training.growth.kimg", "training.growth.fade_kimg"},
@@ -196,7 +194,7 @@ const ModelFamily* default_family() { return &families().front(); }
 
 const ModelFamily* own_family() {
   static const ModelFamily family{.name = kOwnFamily,
-                                  .doc = "no networks but those of model.NETWORK",
+                                  .doc = "only the networks given by model.NETWORK",
                                   .normalizes_by_default = false,
                                   .keys = {}};
   return &family;

@@ -84,7 +84,7 @@ std::string declared_inexactness(const JobSpec& spec) {
   const std::string effect =
       why == "wire" ? "what travels between hosts is rounded, so the digest depends on the layout"
       : why == "mixed_processors"
-          ? "unlike workers compute other bits, so the digest depends on who computes what"
+          ? "workers may compute different bits, so the digest depends on each worker's work"
       : why == "order" ? "NCCL chooses the order of additions, so the digest depends on the layout"
                        : "some kernels add in any order, so two runs of one layout may differ";
   for (const Key& key : key_table(*spec.training.recipe)) {

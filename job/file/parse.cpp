@@ -30,7 +30,7 @@ std::vector<std::string> notes_of(const std::vector<LeftOut>& left_out,
     if (!paths.empty()) {
       std::ranges::sort(paths);
       notes.push_back(
-          fmt::format("left out of {}, where what was chosen later has no use for it: {}",
+          fmt::format("left out of {}, because a later choice has no use for it: {}",
                       layer == Layer::kFile ? file.filename().string() : "the environment",
                       fmt::join(paths, ", ")));
     }

@@ -16,7 +16,7 @@ constexpr const char* kIntroduction = R"(# The job file
 
 <!-- Made by `gangway-job-reference --write docs/job-file.md` from job/keys/key_table.cpp and job/rules/rules.cpp: edit those. -->
 
-A job file says what is to be trained. It is YAML; every key has a default, so a file holds what differs:
+A job file says what to train. It is YAML; every key has a default, so a file holds only what differs:
 
 ```yaml
 model:      {family: dcgan, resolution: 32, width: 64, latent: 100}
@@ -27,22 +27,22 @@ discriminator: {optimizer: {adam: {lr: 2e-4, betas: [0.5, 0.999]}}, steps: 1}
 checkpoint: {every_kimg: 10, keep: 3}
 ```
 
-**Who wins.** Defaults < file < environment < command line. A key on the command line is `training.kimg=80`, in the
+**Precedence.** Defaults < file < environment < command line. A key on the command line is `training.kimg=80`, in the
 environment `GANGWAY_TRAINING_KIMG=80`: capitals, and `_` for the dot. Values are read as YAML, so
-`'generator.optimizer.adam.betas=[0, 0.9]'` works. Naming another optimiser replaces the map below it as a whole.
-`training.kimg=null`, or `~training.kimg`, takes a key, or a section, back to its default, whoever gave it before.
+`'generator.optimizer.adam.betas=[0, 0.9]'` works. Choosing another optimiser replaces the whole map below it.
+`training.kimg=null`, or `~training.kimg`, resets a key or a section to its default, wherever it was set before.
 
-**Choices are replaced whole.** Where the command line (or the environment) chooses another policy, optimiser, recipe or
-family, or switches something off, keys that the file gave for the choice before and that would say nothing now are left
-out: `training.augment.policy=none` takes the file's `training.augment.target` with it. The run's first lines, and
-`--dry-run`, name them. What one place says has to fit by itself: a `training.augment.target` without its policy in the
-file, or both on the command line, is an error.
+**Choices are replaced whole.** The command line (or the environment) may choose another policy, optimiser, recipe or
+family, or switch something off. Then keys that the file set for the earlier choice, and that no longer apply, are left
+out: `training.augment.policy=none` removes the file's `training.augment.target` too. The run's first lines, and
+`--dry-run`, name such keys. The keys of one place must fit together: `training.augment.target` without its policy in
+the file is an error, and so is `training.augment.target` beside policy none on the command line.
 
-**What changes the numbers.** Keys marked * never change a weight: two jobs that differ in those alone train to the
-same bits. All others belong to the job's fingerprint, which a checkpoint carries. `training.kimg` is marked too; only
-where a schedule ends at it does it count (docs/training.md).
+**What changes the numbers.** Keys marked * never change a weight: two jobs that differ only in those train to the
+same bits. All other keys belong to the job's fingerprint, which a checkpoint carries. `training.kimg` is marked too, but
+belongs to the fingerprint if a schedule ends at it (docs/training.md).
 
-**What is checked.** Everything, before anything starts, and all problems are listed at once with line and column.
+**What is checked.** Everything is checked before anything starts; all problems are listed at once with line and column.
 )";
 
 constexpr const char* kSchemaLimits =

@@ -188,20 +188,19 @@ void add_augmentation_keys(std::vector<Key>& keys) {
   keys.push_back(for_augmented(
       later(kinds_key(
           {"training.augment.kinds", "",
-           fmt::format("Which groups of transformations; auto: {} of ada, {} of diffaugment",
+           fmt::format("Groups of transformations in use; auto: {} for ada, {} for diffaugment",
                        list_of(usual_kinds(AugmentPolicy::kAda)),
                        list_of(usual_kinds(AugmentPolicy::kDiffAugment)))})),
       is_any, "training.augment.policy ada or diffaugment"));
-  keys.push_back(for_augmented(
-      later(strength_key(
-          {"training.augment.strength", "",
-           "Probability of each transformation of ada, or adaptive: it follows the discriminator's "
-           "overfitting"})),
-      is_ada, kWithAda));
+  keys.push_back(
+      for_augmented(later(strength_key({"training.augment.strength", "",
+                                        "Probability of each transformation of ada; adaptive: "
+                                        "adjusted to the discriminator's overfitting"})),
+                    is_ada, kWithAda));
   keys.push_back(
       for_augmented(schedule_key(
                         {"training.augment.schedule", "",
-                         "A strength that is a number on its way, as {decay: cosine, final: 0.3}"},
+                         "Schedule of a strength that is a number, as {decay: cosine, final: 0.3}"},
                         [](auto& job) -> auto& { return job.training.augment.schedule; },
                         ScheduleOf::kValue, kZeroToOne),
                     has_number, kWithANumber));
@@ -213,28 +212,28 @@ void add_augmentation_keys(std::vector<Key>& keys) {
       is_adaptive, kWithAdaptiveStrength));
   keys.push_back(for_augmented(
       later(real_key(
-          {"training.augment.kimg", kKimg, "Over which the strength can go from 0 to 1"},
+          {"training.augment.kimg", kKimg, "Images in which the strength can go from 0 to 1"},
           [](auto& job) -> auto& { return job.training.augment.kimg; }, kAboveZero)),
       is_adaptive, kWithAdaptiveStrength));
   keys.push_back(for_augmented(
       later(whole_key({"training.augment.interval", "updates",
-                       "Updates of the discriminator from one move of the strength to the next, as "
-                       "far as all of them together would go"},
+                       "Discriminator updates from one change of the strength to the next; a "
+                       "change is as large as that many single changes"},
                       [](auto& job) -> auto& { return job.training.augment.interval; },
                       {1, 1'000'000})),
       is_adaptive, kWithAdaptiveStrength));
-  keys.push_back(
-      for_augmented(later(multipliers_key(
-                        {"training.augment.multipliers", "",
-                         "Factors on the probability by kind, of those that have another than 1"})),
-                    is_ada, kWithAda));
   keys.push_back(for_augmented(
-      later(choice_key(
-          {"training.augment.penalties", "",
-           "With respect to which pictures R1 and R2 take gradients: augmented, as the "
-           "discriminator sees them; original, through the augmentation"},
-          [](auto& job) -> auto& { return job.training.augment.penalised; })),
-      is_any, "training.augment.policy ada or diffaugment"));
+      later(
+          multipliers_key({"training.augment.multipliers", "",
+                           "Factors on the probability by kind; kinds not listed have factor 1"})),
+      is_ada, kWithAda));
+  keys.push_back(
+      for_augmented(later(choice_key(
+                        {"training.augment.penalties", "",
+                         "Pictures with respect to which R1 and R2 take gradients: augmented, as "
+                         "the discriminator sees them; original, through the augmentation"},
+                        [](auto& job) -> auto& { return job.training.augment.penalised; })),
+                    is_any, "training.augment.policy ada or diffaugment"));
 }
 
 }  // namespace gangway

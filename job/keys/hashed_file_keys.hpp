@@ -25,7 +25,7 @@ void add_hashed_file_keys(std::vector<Key>& keys, KeyText text, const std::strin
   keys.push_back(std::move(file));
   Key hash = file_or_none_key(
       {fmt::format("{}_hash", path), "",
-       "XXH3-128 of that file; where it is not given, the file is as it is"},
+       "XXH3-128 that the file must have; none: the hash of the file as it is"},
       [of](auto& job) -> auto& { return of(job).hash; }, "none, or 32 hexadecimal digits");
   hash.set = [of, set_text = hash.set](const YamlNode& node, JobSpec& job) -> std::string {
     const std::string complaint = set_text(node, job);

@@ -30,112 +30,103 @@ void add_numerics(const Recipe& recipe, Keys& keys) {
                        {"numerics.memory_format", "", "Order of image tensors in memory"},
                        [](auto& job) -> auto& { return job.numerics.memory_format; }),
                    "contiguous with cuda in fp32, else channels-last"));
-  keys.push_back(wire_key(
-      {"numerics.wire", "",
-       "Number format of gradients and new weights between hosts; all but fp32 are inexact, as in "
-       "{generator: bf16, discriminator: fp32}"},
-      recipe));
-  keys.push_back(later(precision_key(
-      {"numerics.precision", "",
-       "Numbers that networks compute in while they are trained; weights stay fp32; auto: bf16 "
-       "where the machine multiplies it (docs/training.md)"},
-      recipe)));
+  keys.push_back(wire_key({"numerics.wire", "",
+                           "Number format of gradients and new weights between hosts, also as "
+                           "{generator: bf16, discriminator: fp32}; all but fp32 are inexact"},
+                          recipe));
+  keys.push_back(
+      later(precision_key({"numerics.precision", "",
+                           "Number format in which networks compute in training; weights stay "
+                           "fp32; auto: bf16 if the hardware multiplies it (docs/training.md)"},
+                          recipe)));
   keys.push_back(choice_key(
       {"numerics.device", "",
-       "Kind of device that computes; auto: GPUs where there are some, else the CPU, settled when "
-       "the run is begun"},
+       "Kind of device that computes; auto: GPUs if there are any, else the CPU, fixed when the "
+       "run begins"},
       [](auto& job) -> auto& { return job.numerics.device; }));
   keys.push_back(for_gpus(choice_key(
       {"numerics.order", "",
-       "In which order micro-batches' gradients are added: as the job's tree has them, or as NCCL "
-       "likes, which is inexact"},
+       "Order in which gradients of micro-batches are added: the job's fixed tree, or the order "
+       "that NCCL chooses, which is inexact"},
       [](auto& job) -> auto& { return job.numerics.order; })));
   keys.push_back(for_gpus(choice_key(
       {"numerics.kernels", "",
        "What a GPU computes with: deterministic kernels, or the fastest, which is inexact"},
       [](auto& job) -> auto& { return job.numerics.kernels; })));
-  keys.push_back(later(for_gpus(choice_key(
-      {"numerics.cuda_graph", "",
-       "Whether a GPU is given recorded steps where nothing speaks against it "
-       "(docs/communication.md); on: "
-       "say what does; overlap: that, and gradients leave while the rest of their step is "
-       "computed; "
-       "branches: that, and up to four micro-batches are computed at once"},
-      &LayoutChoice::cuda_graph))));
+  keys.push_back(later(for_gpus(
+      choice_key({"numerics.cuda_graph", "",
+                  "Whether GPU steps are recorded as CUDA graphs; auto: if possible; on: and "
+                  "report why not; overlap: and send gradients during the step; branches: and "
+                  "compute up to four micro-batches at once (docs/communication.md)"},
+                 &LayoutChoice::cuda_graph))));
   keys.push_back(later(choice_key(
       {"numerics.processor", "",
-       "Instruction set of which LibTorch, oneDNN and MKL take their kernels on every worker, so "
-       "that unlike processors compute alike; native: the best that each has"},
+       "Instruction set from which LibTorch, oneDNN and MKL take kernels on every worker, so that "
+       "different processors compute the same bits; native: the best of each processor"},
       [](auto& job) -> auto& { return job.numerics.processor; })));
-  keys.push_back(later(choice_key(
-      {"numerics.mixed_processors", "",
-       "Workers that compute other bits than the others, by processor or library: refused before "
-       "the first step, or allowed, which is inexact"},
-      &LayoutChoice::mixed_processors)));
+  keys.push_back(later(choice_key({"numerics.mixed_processors", "",
+                                   "Workers whose processor or library computes different bits: "
+                                   "refused before the first step, or allowed, which is inexact"},
+                                  &LayoutChoice::mixed_processors)));
 }
 
 void add_layout(Keys& keys) {
   keys.push_back(file_or_none_key(
       {"layout.plan", "",
-       "Profile by which `gangway run` chooses the layout for this machine; auto: the one beside "
-       "the job file, if there is one that fits; `layout: auto` says that too (docs/planning.md)"},
+       "Profile by which `gangway run` chooses the layout for this machine; auto: the profile "
+       "beside the job file, if it fits; `layout: auto` means the same (docs/planning.md)"},
       &LayoutChoice::plan, "none, auto or a file"));
   keys.push_back(auto_or_whole_key(
-      {"layout.data", "workers", "Workers that share the micro-batches; auto: all started"},
+      {"layout.data", "workers", "Workers that share the micro-batches; auto: all started workers"},
       &LayoutChoice::data, {1, 65'536}));
-  keys.push_back(later(choice_key(
-      {"layout.balance", "",
-       "Whether `gangway run` moves micro-batches from slow workers to fast ones, by what their "
-       "steps take; off: they stay as layout.shares has them (docs/going-on.md)"},
-      &LayoutChoice::balance)));
+  keys.push_back(later(
+      choice_key({"layout.balance", "",
+                  "Whether `gangway run` moves micro-batches from slow workers to fast ones, by "
+                  "their step times; off: layout.shares does not change (docs/going-on.md)"},
+                 &LayoutChoice::balance)));
   keys.push_back(whole_key({"layout.stages", "chunks",
                             "Chunks that each network is cut into, on different workers "
                             "(docs/pipeline-stages.md)"},
                            &LayoutChoice::stages, {1, 65'536}));
-  keys.push_back(later(choice_key(
-      {"layout.recompute", "",
-       "Whether a network's activations, or those of a chunk, are made again for backward instead "
-       "of kept (docs/memory.md)"},
-      &LayoutChoice::recompute)));
+  keys.push_back(later(choice_key({"layout.recompute", "",
+                                   "Whether backward recomputes the activations of a network, or "
+                                   "of a chunk, instead of keeping them (docs/memory.md)"},
+                                  &LayoutChoice::recompute)));
   keys.push_back(choice_key(
       {"layout.transport", "",
-       "What carries data between workers: shared memory on one host, MPI, or both by hosts; "
-       "between GPUs NCCL, by hosts (auto, hierarchical) or from each to each (nccl)"},
+       "Transport between workers: shm (shared memory, one host), mpi, or hierarchical (shm within "
+       "hosts, MPI between them); for GPUs NCCL, hierarchical (also auto) or flat (nccl)"},
       &LayoutChoice::transport));
-  keys.push_back(choice_key(
-      {"layout.overlap", "",
-       "What the exchange runs beside: nothing, the backward pass, or the other network's work "
-       "too"},
-      &LayoutChoice::overlap));
-  keys.push_back(later(auto_or_whole_key(
-      {"layout.buckets", "",
-       "Into how many pieces each network's gradients are cut, of which each leaves when its last "
-       "gradient is there: more leave sooner, fewer wait less often for the wire; auto: 8, on a "
-       "GPU fewer of a small network"},
-      &LayoutChoice::buckets, {1, 128})));
+  keys.push_back(choice_key({"layout.overlap", "",
+                             "Work that the exchange of gradients overlaps: nothing, the backward "
+                             "pass, or also the other network's work"},
+                            &LayoutChoice::overlap));
+  keys.push_back(
+      later(auto_or_whole_key({"layout.buckets", "",
+                               "Buckets of each network's gradients, each sent when its last "
+                               "gradient is computed; more start sooner, fewer wait less often for "
+                               "the wire; auto: 8, on a GPU fewer for a small network"},
+                              &LayoutChoice::buckets, {1, 128})));
   keys.push_back(later(choice_key(
       {"layout.schedule", "",
-       "Pipeline schedule of networks that are cut: fill (no flush between phases), gpipe (all "
-       "forwards of a phase, then its backwards), 1f1b (fill, with as many micro-batches in flight "
-       "as there are stages), zero-bubble (fill, with gradients of weights deferred) "
-       "(docs/pipeline-stages.md)"},
+       "Pipeline schedule of cut networks: fill (no flush between phases), gpipe (all forwards of "
+       "a phase, then its backwards), 1f1b (fill, at most one micro-batch in flight per stage), "
+       "zero-bubble (fill, weight gradients deferred) (docs/pipeline-stages.md)"},
       &LayoutChoice::schedule)));
   keys.push_back(later(whole_key(
       {"layout.in_flight", "micro-batches",
-       "Of networks that are cut: of how many a worker keeps what backward needs, at most; fewer "
-       "is less memory, and more waiting; 0: as many as the schedule does "
-       "(docs/pipeline-stages.md)"},
+       "Most micro-batches of cut networks whose activations a worker keeps for backward; fewer "
+       "take less memory and wait more; 0: as the schedule needs (docs/pipeline-stages.md)"},
       &LayoutChoice::in_flight, {0, 65'536})));
   keys.push_back(later(choice_key(
       {"layout.placement", "",
-       "Of networks that are cut: the first workers have the first chunk of each, or of the first "
-       "network alone and the last chunk of the others (docs/pipeline-stages.md)"},
+       "Chunks of cut networks on the first workers: loop, the first of each network; v, the first "
+       "of the first network and the last of the other networks (docs/pipeline-stages.md)"},
       &LayoutChoice::placement)));
   Key python = later(file_or_none_key(
       {"layout.python", "",
-       "Whose interpreter runs networks that are your Python: an environment's folder, or its "
-       "bin/python; auto: $VIRTUAL_ENV, .venv beside the job file, or Gangway's own "
-       "(docs/python.md)"},
+       "Python environment for your Python classes: its folder, or its bin/python; auto: "
+       "$VIRTUAL_ENV, .venv beside the job file, or Gangway's own (docs/python.md)"},
       &LayoutChoice::python, "auto, or a folder"));
   python.set = [set_file = python.set](const YamlNode& node, JobSpec& job) -> std::string {
     YamlNode said = node;
@@ -155,16 +146,16 @@ void add_layout(Keys& keys) {
                &LayoutChoice::timeout_seconds, {.low = 0.1, .high = 86'400.0}));
   keys.push_back(auto_or_whole_key(
       {"layout.restarts", "",
-       "Losses of a worker, a host, the coordinator or mpirun after which `gangway run` starts the "
-       "job again; auto: as long as it gets on, three times where it does not (docs/going-on.md)"},
+       "Most restarts by `gangway run` after losses of a worker, a host, the coordinator or "
+       "mpirun; auto: no limit while the job progresses, else three starts (docs/going-on.md)"},
       &LayoutChoice::restarts, {0, 1'000'000}, LayoutChoice::kAutoRestarts));
   keys.push_back(whole_key({"layout.min_workers", "workers",
-                            "Least with which the job goes on when hosts are lost and no spare "
-                            "slots take their place"},
+                            "Fewest workers with which the job continues when hosts are lost and "
+                            "no spare slots replace them"},
                            &LayoutChoice::min_workers, {1, 65'536}));
   keys.push_back(
       whole_key({"layout.check_steps", "steps",
-                 "From one comparison of the hosts' weights, by hashes, to the next; 0: never"},
+                 "Steps from one comparison of the hosts' weight hashes to the next; 0: never"},
                 &LayoutChoice::check_steps, {0, 1'000'000'000}));
   keys.push_back(choice_key(
       {"layout.audit", "",
@@ -173,19 +164,19 @@ void add_layout(Keys& keys) {
 }
 
 void add_checkpoint(Keys& keys) {
+  keys.push_back(
+      real_key({"checkpoint.every_kimg", kKimg, "Interval between checkpoints; 0: not by images"},
+               &CheckpointSpec::every_kimg, kZeroOrMore));
   keys.push_back(real_key(
-      {"checkpoint.every_kimg", kKimg, "From one checkpoint to the next; 0: not by images"},
-      &CheckpointSpec::every_kimg, kZeroOrMore));
-  keys.push_back(real_key(
-      {"checkpoint.every_seconds", "seconds", "From one checkpoint to the next; 0: not by time"},
+      {"checkpoint.every_seconds", "seconds", "Interval between checkpoints; 0: not by time"},
       &CheckpointSpec::every_seconds, kZeroOrMore));
   keys.push_back(whole_key(
-      {"checkpoint.every_steps", "steps", "From one checkpoint to the next; 0: not by steps"},
+      {"checkpoint.every_steps", "steps", "Interval between checkpoints; 0: not by steps"},
       &CheckpointSpec::every_steps, {0, 1'000'000'000}));
   keys.push_back(auto_or_whole_key(
       {"checkpoint.snapshot_steps", "steps",
-       "From one snapshot in memory to the next; auto: under 0.5 % of the time, and as often as "
-       "losses make it worth while (docs/snapshots.md); 0: none"},
+       "Interval between snapshots in memory; auto: under 0.5 % of the time, more often if losses "
+       "of processes justify it (docs/snapshots.md); 0: none"},
       &CheckpointSpec::snapshot_steps, {0, 1'000'000'000}, CheckpointSpec::kAutoSnapshots));
   keys.push_back(
       real_key({"checkpoint.snapshot_cost", "",
@@ -193,20 +184,19 @@ void add_checkpoint(Keys& keys) {
                &CheckpointSpec::snapshot_cost, {.low = 0.0001, .high = 1.0}));
   keys.push_back(whole_key({"checkpoint.keep", "", "Newest checkpoints that are kept"},
                            &CheckpointSpec::keep, {1, 1'000'000}));
-  keys.push_back(
-      real_key({"checkpoint.keep_every", kKimg,
-                "The first checkpoint of each stretch so long is kept for good; 0: none is"},
-               &CheckpointSpec::keep_every, kZeroOrMore));
+  keys.push_back(real_key(
+      {"checkpoint.keep_every", kKimg,
+       "The first checkpoint of each interval of this length is kept for good; 0: none is"},
+      &CheckpointSpec::keep_every, kZeroOrMore));
   keys.push_back(
       whole_key({"checkpoint.keep_best", "",
                  "Checkpoints with the best scores that are kept as well (docs/evaluation.md); 0: "
                  "none is"},
                 &CheckpointSpec::keep_best, {0, 1'000'000}));
-  keys.push_back(
-      whole_key({"checkpoint.early_stop.patience", "scores",
-                 "In a row without a better one, after which the run ends, with exit code 0; 0: it "
-                 "goes on"},
-                &CheckpointSpec::early_stop, {0, 1'000'000}));
+  keys.push_back(whole_key({"checkpoint.early_stop.patience", "scores",
+                            "Consecutive scores without a better one after which the run ends with "
+                            "exit code 0; 0: never"},
+                           &CheckpointSpec::early_stop, {0, 1'000'000}));
 }
 
 Key http_key(KeyText text, std::string OutputSpec::*field) {
@@ -224,40 +214,37 @@ Key http_key(KeyText text, std::string OutputSpec::*field) {
 }
 
 void add_output(Keys& keys) {
-  keys.push_back(real_key({"output.tick_kimg", kKimg, "From one line of progress to the next"},
+  keys.push_back(real_key({"output.tick_kimg", kKimg, "Interval between lines of progress"},
                           &OutputSpec::tick_kimg, kAboveZero));
   keys.push_back(real_key(
-      {"output.pictures_kimg", kKimg, "From one picture of fakes to the next; 0: only at the end"},
+      {"output.pictures_kimg", kKimg, "Interval between pictures of fakes; 0: only at the end"},
       &OutputSpec::pictures_kimg, kZeroOrMore));
   keys.push_back(whole_key({"output.grid", "pictures", "Side of a picture's grid"},
                            &OutputSpec::grid, {1, 64}));
   keys.push_back(later(real_key(
       {"output.histograms_kimg", kKimg,
-       "From one set of TensorBoard's histograms (weights, gradients, logits) to the next; 0: "
-       "none"},
+       "Interval between sets of TensorBoard histograms (weights, gradients, logits); 0: none"},
       &OutputSpec::histograms_kimg, kZeroOrMore)));
-  keys.push_back(later(http_key(
-      {"output.http", "",
-       "Where the run's live page and metrics are served; auto: to this user on the coordinator's "
-       "host, at any free port (docs/metrics.md)"},
-      &OutputSpec::http)));
-  keys.push_back(later(choice_key(
-      {"output.http_plain", "",
-       "Whether the page goes to other hosts, and its token comes from them, without TLS: where "
-       "something in between encrypts"},
-      &OutputSpec::http_plain)));
-  keys.push_back(later(text_key(
-      {"output.control", "",
-       "Where the running job is watched and steered: auto: a socket of this user's alone; off; or "
-       "an address and port (docs/control.md)"},
-      &OutputSpec::control, "auto, off or ADDRESS:PORT")));
-  keys.push_back(file_or_none_key(
-      {"output.control_certificate", "",
-       "For TLS: PEM; output.control uses it where there is one, output.http where other hosts can "
-       "reach it"},
-      &OutputSpec::control_certificate, "a file, or none"));
-  keys.push_back(file_or_none_key({"output.control_key", "", "Of output.control_certificate: PEM"},
-                                  &OutputSpec::control_key, "a file, or none"));
+  keys.push_back(
+      later(http_key({"output.http", "",
+                      "Address of the run's live page and metrics; auto: for this user alone, at a "
+                      "free port of the coordinator's host (docs/metrics.md)"},
+                     &OutputSpec::http)));
+  keys.push_back(later(choice_key({"output.http_plain", "",
+                                   "Whether the page and its token pass between hosts without TLS: "
+                                   "for a proxy or tunnel that encrypts"},
+                                  &OutputSpec::http_plain)));
+  keys.push_back(later(text_key({"output.control", "",
+                                 "Where the running job accepts control: auto, a socket for this "
+                                 "user alone; off; or an address and port (docs/control.md)"},
+                                &OutputSpec::control, "auto, off or ADDRESS:PORT")));
+  keys.push_back(file_or_none_key({"output.control_certificate", "",
+                                   "TLS certificate, PEM; output.control uses it if it is set, "
+                                   "output.http if other hosts can reach it"},
+                                  &OutputSpec::control_certificate, "a file, or none"));
+  keys.push_back(
+      file_or_none_key({"output.control_key", "", "Key of output.control_certificate, PEM"},
+                       &OutputSpec::control_key, "a file, or none"));
 }
 
 Keys make_table(const Recipe& recipe) {

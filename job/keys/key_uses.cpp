@@ -41,10 +41,9 @@ Key for_gpus(Key key) {
 }
 
 std::string refuse_beside_own_step(const JobSpec& job) {
-  return job.training.step.is_python() ? "has no meaning beside training.step, which says itself "
-                                         "what is made small; leave it "
-                                         "out"
-                                       : "";
+  return job.training.step.is_python()
+             ? "has no meaning beside training.step, which defines its own losses; leave it out"
+             : "";
 }
 
 Key for_recipes(const std::function<bool(const Recipe&)>& is_meant, Key key) {

@@ -31,110 +31,110 @@ void add_model_keys(const Recipe& recipe, std::vector<Key>& keys) {
           {"model.resolution", "pixels", "Side of the square images: " + allowed_resolutions()},
           [](auto& job) -> auto& { return job.model.resolution; }, {1, 4096}),
       default_resolutions())));
-  keys.push_back(unless_own(
-      whole_key({"model.width", "channels",
-                 fmt::format("Channels next to the image ({}); hidden units of a layer ({})",
-                             family_names(", ", [](const auto& one) { return !one.is_dense; }),
-                             family_names(", ", [](const auto& one) { return one.is_dense; }))},
-                [](auto& job) -> auto& { return job.model.width; }, {1, 4096})));
-  keys.push_back(for_families_that_take_it(
-      later(whole_key({"model.blocks", "",
-                       fmt::format("Residual blocks of each network at each size of its maps ({})",
-                                   families_that_take("model.blocks"))},
-                      [](auto& job) -> auto& { return job.model.blocks; }, {1, 64}))));
+  keys.push_back(unless_own(whole_key(
+      {"model.width", "channels",
+       fmt::format("Channels of the layer next to the image ({}); hidden units per layer ({})",
+                   family_names(", ", [](const auto& one) { return !one.is_dense; }),
+                   family_names(", ", [](const auto& one) { return one.is_dense; }))},
+      [](auto& job) -> auto& { return job.model.width; }, {1, 4096})));
+  keys.push_back(for_families_that_take_it(later(whole_key(
+      {"model.blocks", "",
+       fmt::format("Residual blocks of each network at each resolution of its feature maps ({})",
+                   families_that_take("model.blocks"))},
+      [](auto& job) -> auto& { return job.model.blocks; }, {1, 64}))));
   keys.push_back(for_families_that_take_it(
       later(whole_key({"model.patch", "pixels",
                        fmt::format("Side of the square patches that become tokens ({})",
                                    families_that_take("model.patch"))},
                       [](auto& job) -> auto& { return job.model.patch; }, {1, 64}))));
-  keys.push_back(for_families_that_take_it(
-      later(whole_key({"model.attention", "pixels",
-                       fmt::format("Side of the maps behind which each network has attention ({}); "
-                                   "0: none",
-                                   families_that_take("model.attention"))},
-                      [](auto& job) -> auto& { return job.model.attention; }, {0, 4096}))));
   keys.push_back(for_families_that_take_it(later(whole_key(
-      {"model.widest_side", "pixels",
-       fmt::format("Maps of so many pixels a side and fewer have the same channels, above half for "
-                   "each doubling ({})",
-                   families_that_take("model.widest_side"))},
-      [](auto& job) -> auto& { return job.model.widest_side; }, {4, 4096}))));
+      {"model.attention", "pixels",
+       fmt::format("Side of the feature maps after which each network has attention ({}); 0: none",
+                   families_that_take("model.attention"))},
+      [](auto& job) -> auto& { return job.model.attention; }, {0, 4096}))));
+  keys.push_back(for_families_that_take_it(
+      later(whole_key({"model.widest_side", "pixels",
+                       fmt::format("Feature maps up to this side have the same number of channels; "
+                                   "each doubling above it halves the number ({})",
+                                   families_that_take("model.widest_side"))},
+                      [](auto& job) -> auto& { return job.model.widest_side; }, {4, 4096}))));
   keys.push_back(for_families_that_take_it(later(choice_key(
       {"model.attention_everywhere", "",
-       fmt::format("Whether the discriminator has attention behind each of its blocks, as the "
-                   "author's code at 32 pixels with attention 16 ({})",
+       fmt::format("Whether the discriminator has attention after each of its blocks, as in the "
+                   "author's code for 32 pixels with attention 16 ({})",
                    families_that_take("model.attention_everywhere"))},
       [](auto& job) -> auto& { return job.model.attends_everywhere; }))));
   keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
       {"model.half_precision_sizes", "",
-       fmt::format("How many of the highest resolutions compute in 16 bits where their network "
-                   "does; auto: the four highest of stylegan2 in fp16, else all ({})",
+       fmt::format("How many of the highest resolutions compute in 16 bits if their network does; "
+                   "auto: four for stylegan2 in fp16, else all ({})",
                    families_that_take("model.half_precision_sizes"))},
       [](auto& job) -> auto& { return job.model.half_precision_sizes; }, {1, 16}))));
   keys.push_back(for_families_that_take_it(later(choice_key(
       {"model.conditioning", "",
-       fmt::format("How the generator's BatchNorms are told the label: hierarchical, by an "
-                   "embedding that all share and a piece of the noise; shared, by the embedding; "
-                   "separate, each by its own ({})",
+       fmt::format("How the generator's BatchNorms get the label: hierarchical, from a shared "
+                   "embedding and a piece of the noise; shared, from that embedding alone; "
+                   "separate, each from its own embedding ({})",
                    families_that_take("model.conditioning"))},
       [](auto& job) -> auto& { return job.model.conditioning; }))));
   keys.push_back(for_families_that_take_it(
       later(whole_key({"model.mapping_layers", "",
-                       fmt::format("Dense layers between noise, or label, and styles ({})",
+                       fmt::format("Dense layers that map noise (and label) to styles ({})",
                                    families_that_take("model.mapping_layers"))},
                       [](auto& job) -> auto& { return job.model.mapping_layers; }, {1, 64}))));
   keys.push_back(for_families_that_take_it(later(auto_or_whole_key(
       {"model.discriminator_mapping_layers", "",
-       fmt::format("The same of the label in the discriminator; auto: as many ({})",
-                   families_that_take("model.discriminator_mapping_layers"))},
+       fmt::format(
+           "Dense layers for the label in the discriminator; auto: as model.mapping_layers ({})",
+           families_that_take("model.discriminator_mapping_layers"))},
       [](auto& job) -> auto& { return job.model.discriminator_mapping_layers; }, {1, 64}))));
-  keys.push_back(for_families_that_take_it(later(whole_key(
-      {"model.deviation_group", "examples",
-       fmt::format("Examples of a micro-batch that the discriminator compares by their deviation, "
-                   "at most ({})",
-                   families_that_take("model.deviation_group"))},
-      [](auto& job) -> auto& { return job.model.deviation_group; }, {1, 4096}))));
+  keys.push_back(for_families_that_take_it(
+      later(whole_key({"model.deviation_group", "examples",
+                       fmt::format("Most examples of a micro-batch in one group of the "
+                                   "discriminator's minibatch standard deviation ({})",
+                                   families_that_take("model.deviation_group"))},
+                      [](auto& job) -> auto& { return job.model.deviation_group; }, {1, 4096}))));
   keys.push_back(for_families_that_take_it(later(choice_key(
       {"model.discriminator_residual", "",
-       fmt::format("Whether the discriminator's blocks have skips; without them it is orig of the "
-                   "authors' code ({})",
+       fmt::format("Whether the discriminator's blocks have skip connections; false: architecture "
+                   "orig of the authors' code ({})",
                    families_that_take("model.discriminator_residual"))},
       [](auto& job) -> auto& { return job.model.is_residual; }))));
   keys.push_back(for_families_that_take_it(later(real_key(
       {"model.style_mixing", "",
-       fmt::format("Share of generated examples in training that have the style of "
-                   "a second noise from some layer on ({})",
+       fmt::format("Share of generated training examples that take the style of a second noise "
+                   "vector from a random layer on ({})",
                    families_that_take("model.style_mixing"))},
       [](auto& job) -> auto& { return job.model.style_mixing; }, kZeroToOne))));
-  keys.push_back(for_style(later(
-      whole_key({"model.levels", "",
-                 "Maps of the feature network that are compared; johnson has 1 or 2, a file of "
-                 "yours any number"},
-                [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
+  keys.push_back(
+      for_style(later(whole_key({"model.levels", "",
+                                 "Feature maps of the feature network that are compared; johnson "
+                                 "has 1 or 2, a network of your own any number"},
+                                [](auto& job) -> auto& { return job.model.levels; }, {1, 64}))));
   keys.push_back(
       for_noise(whole_key({"model.latent", "", "Elements of the noise vector"},
                           [](auto& job) -> auto& { return job.model.latent; }, {1, 65536})));
-  keys.push_back(for_codes(
-      later(whole_key({"model.codes", "", "Continuous latent codes behind the noise (infogan)"},
-                      [](auto& job) -> auto& { return job.model.codes; }, {0, 4096}))));
-  keys.push_back(for_codes(later(whole_key(
-      {"model.categories", "", "Values of the categorical latent code (infogan); 0: there is none"},
-      [](auto& job) -> auto& { return job.model.categories; }, {0, 4096}))));
+  keys.push_back(for_codes(later(
+      whole_key({"model.codes", "", "Continuous latent codes, appended to the noise (infogan)"},
+                [](auto& job) -> auto& { return job.model.codes; }, {0, 4096}))));
+  keys.push_back(for_codes(later(
+      whole_key({"model.categories", "",
+                 "Number of values of the categorical latent code (infogan); 0: no such code"},
+                [](auto& job) -> auto& { return job.model.categories; }, {0, 4096}))));
   keys.push_back(for_images(with_default(
       whole_key({"model.channels", "", "Colour channels of the images: 1 is grey, 3 is RGB"},
                 [](auto& job) -> auto& { return job.model.channels; }, {1, 3}),
-      "as the pictures of images:, pairs: and unpaired: are; 3 for stacked:fashion-mnist; else "
-      "1")));
+      "as in the pictures of images:, pairs: or unpaired:; 3 for stacked:fashion-mnist; else 1")));
   keys.push_back(for_labels(with_default(
       whole_key({"model.classes", "",
                  "Labels that the networks are conditioned on; 0 trains without labels"},
                 [](auto& job) -> auto& { return job.model.classes; }, {0, 100'000}),
-      "as many as images: has, where the networks are no files of yours; else 0")));
+      "the number of labels of images:, unless a network is your own; else 0")));
   keys.push_back(for_families_that_take_it(
       with_default(choice_key(
                        {"model.normalization", "", "Normalization in discriminators and encoders"},
                        [](auto& job) -> auto& { return job.model.normalization; }),
-                   fmt::format("auto: none with a penalty or {}, else batch",
+                   fmt::format("auto: none with a penalty or family {}, else batch",
                                family_names(" or ", [](const ModelFamily& family) {
                                  return !family.normalizes_by_default;
                                })))));
@@ -158,24 +158,25 @@ constexpr RealBounds kHalfTurn{.high = 180.0};
 void add_augment_keys(std::vector<Key>& keys) {
   keys.push_back(for_images(later(real_key(
       {"data.crop", "",
-       "Side of the square of each real picture that is shown, at any place in it, as a share of "
-       "the picture's side; 1: all of it"},
+       "Side of the random square crop of each real picture, as a share of the picture's side; 1: "
+       "no crop"},
       [](auto& job) -> auto& { return job.data.augment.crop; }, kAboveZeroToOne))));
   keys.push_back(for_images(later(real_key(
       {"data.zoom", "", "Largest factor by which a real picture is magnified; 1: none"},
       [](auto& job) -> auto& { return job.data.augment.zoom; }, kZoomFactors))));
   keys.push_back(for_images(later(real_key(
       {"data.rotation", "degrees",
-       "Largest angle by which a real picture is turned to either side, its border reflected"},
+       "Largest angle of a real picture's random rotation to either side; the border is reflected"},
       [](auto& job) -> auto& { return job.data.augment.rotation; }, kHalfTurn))));
   keys.push_back(for_free_shades(later(real_key(
-      {"data.brightness", "", "Most by which the factor of a real picture's shades differs from 1"},
+      {"data.brightness", "",
+       "Largest difference from 1 of the random factor on a real picture's shades"},
       [](auto& job) -> auto& { return job.data.augment.brightness; }, kZeroToOne))));
   keys.push_back(for_free_shades(later(real_key(
-      {"data.contrast", "", "The same of the distances of its shades from their mean"},
+      {"data.contrast", "", "The same for the factor on the shades' distances from their mean"},
       [](auto& job) -> auto& { return job.data.augment.contrast; }, kZeroToOne))));
   keys.push_back(for_colours(later(real_key(
-      {"data.saturation", "", "The same of the distances of its colours from grey"},
+      {"data.saturation", "", "The same for the factor on the colours' distances from grey"},
       [](auto& job) -> auto& { return job.data.augment.saturation; }, kZeroToOne))));
 }
 
@@ -204,8 +205,8 @@ std::string size_text(std::int64_t bytes) {
 
 Key cache_key() {
   Key key = make_key({"data.cache", "",
-                      "What may be kept on the disk of pictures as they are behind decoding and "
-                      "resizing (docs/pictures.md); auto: a quarter of what is free"},
+                      "Most disk space for decoded and resized pictures (docs/pictures.md); auto: "
+                      "at most a quarter of the free space"},
                      "off, auto or a size", "off, auto, or as in 512M and 20G");
   key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
     const std::string text = node.kind == YamlNode::Kind::kScalar ? node.text : "";
@@ -229,8 +230,8 @@ Key cache_key() {
 void add_source_keys(std::vector<Key>& keys) {
   Key source = text_key(
       {"data.source", "",
-       "Where the real examples come from; pictures: docs/pictures.md; a Python class, "
-       "data.py:Faces, with arguments as a network's: docs/python.md"},
+       "Source of the real examples; pictures: see docs/pictures.md; a Python class, "
+       "data.py:Faces, with arguments as for model.generator: see docs/python.md"},
       [](auto& job) -> auto& { return job.data.source; },
       "fashion-mnist, stacked:fashion-mnist, idx:DIR, images:DIR_OR_FILE, toy:ring8, toy:grid25, "
       "pack:DIR; of two sides pairs:DIR_OR_FILE, unpaired:DIR_OR_FILE, edges:fashion-mnist, "
@@ -275,13 +276,14 @@ void add_data_keys(std::vector<Key>& keys) {
        "worker that neither compute nor carry messages"},
       [](auto& job) -> auto& { return job.data.threads; }, {1, kMostThreads})));
   keys.push_back(cache_key());
-  keys.push_back(later(whole_key(
-      {"data.limit", "examples",
-       "Examples of the source that are trained on, the first ones (of each side, where any go "
-       "together); 0: all"},
-      [](auto& job) -> auto& { return job.data.limit; }, {0, kMostExamples})));
+  keys.push_back(
+      later(whole_key({"data.limit", "examples",
+                       "Number of examples to train on, from the start of the source (of each "
+                       "side, if unpaired); 0: all"},
+                      [](auto& job) -> auto& { return job.data.limit; }, {0, kMostExamples})));
   keys.push_back(for_pairs(later(choice_key(
-      {"data.direction", "", "Which picture of a pair is made of the other one: the second is b"},
+      {"data.direction", "",
+       "Direction of the translation of a pair: a is its first picture, b its second"},
       [](auto& job) -> auto& { return job.data.direction; }))));
   add_augment_keys(keys);
 }

@@ -118,19 +118,19 @@ void add_initialization(Keys& keys, const std::string& section, Network network)
   };
   keys.push_back(later(choice_key(
       {section + ".initialization", "",
-       "What its matrices and kernels begin with: as the family has it, or normal numbers of one "
-       "deviation, of Glorot and Bengio (2010), of He et al. (2015), or orthogonal (Saxe et al., "
-       "2014)"},
+       "Initial matrices and kernels: the family's, normal with one deviation, xavier (Glorot and "
+       "Bengio, 2010), he (He et al., 2015) or orthogonal (Saxe et al., 2014)"},
       [network](auto& job) -> auto& { return network(job).initialization.kind; })));
   add_for(real_key(
-              {section + ".initialization_deviation", "", "With initialization normal"},
+              {section + ".initialization_deviation", "", "Deviation of initialization normal"},
               [network](auto& job) -> auto& { return network(job).initialization.deviation; },
               kAboveZero),
           true);
   add_for(
       real_key(
           {section + ".initialization_gain", "",
-           "With initialization xavier, he or orthogonal: factor on all; he has a root of 2"},
+           "Factor on all weights of initialization xavier, he or orthogonal; he includes a root "
+           "of 2"},
           [network](auto& job) -> auto& { return network(job).initialization.gain; }, kAboveZero),
       false);
 }
@@ -150,12 +150,13 @@ void add_network(Keys& keys, const std::string& section, NetworkId id, bool is_a
       "none, or a safetensors file as of gangway checkpoints export"));
   keys.push_back(later(whole_key(
       {section + ".lazy_interval", "steps",
-       "Its rate and betas are corrected by n / (n + 1) as beside a lazy regulariser of every n "
-       "steps; 0: if it has one (StyleGAN2-ADA's code corrects in any case)"},
+       "Corrects learning rate and betas by n / (n + 1), as for a lazy regulariser every n steps; "
+       "0: only if the network has one (StyleGAN2-ADA's code always corrects)"},
       [network](auto& job) -> auto& { return network(job).lazy_interval; }, {0, 1'000'000})));
   add_initialization(keys, section, network);
   Key frozen = choice_key(
-      {section + ".frozen", "", "Whether it stays as its weights are, and works as in evaluation"},
+      {section + ".frozen", "",
+       "Whether the network keeps its weights and runs in evaluation mode"},
       [network](auto& job) -> auto& { return network(job).is_frozen; });
   frozen.is_fingerprinted_at_default = false;
   keys.push_back(std::move(frozen));
@@ -192,8 +193,8 @@ void add_average(Keys& keys, const std::string& section, NetworkId id) {
   const auto network = [id](auto& job) -> auto& { return job.networks[id]; };
   keys.push_back(real_key(
       {section + ".ema_kimg", kKimg,
-       "Half-life of the average of the weights, once a step; 0: no average, unless schedule.ema "
-       "raises it"},
+       "Half-life of the moving average of the weights, updated once a step; 0: no average, unless "
+       "schedule.ema raises it"},
       [network](auto& job) -> auto& { return network(job).ema_kimg; }, kZeroOrMore));
   const auto for_averaged = [&](Key key) {
     key.why_refused = [network](const JobSpec& job) -> std::string {
@@ -203,11 +204,12 @@ void add_average(Keys& keys, const std::string& section, NetworkId id) {
   };
   for_averaged(ramp_up_key(
       {section + ".ema_rampup", "",
-       "What bounds the half-life at first: auto, that n updates have a decay of (1 + n) / (10 + "
-       "n) at most, 1/13 of the images so far; a share of them; or none"},
+       "Bound on the half-life at first: auto, a decay of at most (1 + n) / (10 + n) after n "
+       "updates, about 1/13 of the images so far; a number, that share of them; or none"},
       id));
   for_averaged(real_key(
-      {section + ".ema_start_kimg", kKimg, "Until then the average is the weights (BigGAN's code)"},
+      {section + ".ema_start_kimg", kKimg,
+       "Until then the average equals the weights (BigGAN's code)"},
       [network](auto& job) -> auto& { return network(job).ema_start_kimg; }, kZeroOrMore));
 }
 
@@ -249,8 +251,8 @@ void add_module(Keys& keys, const std::string& network, NetworkId id) {
   add_python_class(
       keys,
       {"model." + network, "",
-       fmt::format("The {}, where it is yours and not the family's: a Python class, nets.py:Net, "
-                   "with arguments {{python: nets.py:Net, width: 64}} (docs/python.md)",
+       fmt::format("Your own {} instead of the family's: a Python class, as nets.py:Net; with "
+                   "arguments {{python: nets.py:Net, width: 64}} (docs/python.md)",
                    network)},
       "; TorchScript files are no networks any more: load it in a Python class "
       "(examples/python/torchscript.py, docs/python.md)",
@@ -314,8 +316,8 @@ void add_step_keys(std::vector<Key>& keys) {
   add_python_class(
       own,
       {"training.step", "",
-       "Phases of a step that are yours and not the recipe's: a Python class, step.py:Step, with "
-       "arguments as a network's (docs/own-step.md)"},
+       "Your own phases of a step instead of the recipe's: a Python class, step.py:Step, with "
+       "arguments as for a network (docs/own-step.md)"},
       "", [](auto& job) -> auto& { return job.training.step; });
   for (Key& key : own) {
     keys.push_back(later(std::move(key)));
@@ -353,7 +355,7 @@ void add_network_keys(const Recipe& recipe, std::vector<Key>& keys) {
     if (row.name == recipe.counts) {
       keys.push_back(
           whole_key({section + ".steps", "",
-                     fmt::format("Updates of the {} for one of the {}", section, recipe.shown)},
+                     fmt::format("Updates of the {} per update of the {}", section, recipe.shown)},
                     [network](auto& job) -> auto& { return network(job).steps; }, {1, 1000}));
     }
     std::for_each(keys.begin() + first, keys.end(),

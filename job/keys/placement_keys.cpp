@@ -89,10 +89,10 @@ Read<std::vector<int>> read_shares(const YamlNode& node) {
 }
 
 Key shares_key() {
-  Key key = make_key({"layout.shares", "",
-                      "Micro-batches of each worker, as in [5, 5, 4, 2]; auto: evenly many "
-                      "(docs/going-on.md)"},
-                     "auto or list of whole numbers", "from 1, together training.microbatches");
+  Key key = make_key(
+      {"layout.shares", "",
+       "Micro-batches of each worker, as in [5, 5, 4, 2]; auto: an even split (docs/going-on.md)"},
+      "auto or list of whole numbers", "from 1, together training.microbatches");
   key.changes_weights = false;
   key.set = [](const YamlNode& node, JobSpec& job) -> std::string {
     Read<std::vector<int>> read = read_shares(node);
@@ -109,9 +109,8 @@ Key shares_key() {
 
 Key cuts_key(NetworkId id, const std::string& network) {
   Key key = make_key({"layout.cuts." + network, "",
-                      fmt::format("Blocks of the {} with which other workers begin, as in [2]; []: "
-                                  "it stays whole; auto: layout.stages chunks "
-                                  "(docs/pipeline-stages.md)",
+                      fmt::format("Blocks before which the {} is cut, as in [2]; []: not cut; "
+                                  "auto: layout.stages chunks (docs/pipeline-stages.md)",
                                   network)},
                      "auto or list of whole numbers", "blocks from 1, ascending");
   key.changes_weights = false;

@@ -43,15 +43,15 @@ constexpr std::array kOneCycleAlone{DecayKind::kOneCycle};
 constexpr std::array kScheduleWords{
     ScheduleWord{.name = "warmup_kimg",
                  .unit = kKimg,
-                 .description = "Learning rate rises linearly over these, from warmup_from",
+                 .description = "Images in which the learning rate rises linearly from warmup_from",
                  .field = &ScheduleSpec::warmup_kimg,
                  .is_old = true},
     ScheduleWord{.name = "warmup_from",
-                 .description = "With warmup_kimg: factor that it rises from",
+                 .description = "With warmup_kimg: factor at the start",
                  .field = &ScheduleSpec::warmup_from,
                  .bounds = kZeroToOne},
     ScheduleWord{.name = "decay",
-                 .description = "How the learning rate goes on (docs/training.md)",
+                 .description = "Form of the learning rate's decay (docs/training.md)",
                  .field = &ScheduleSpec::decay,
                  .is_old = true},
     ScheduleWord{.name = "start_kimg",
@@ -61,12 +61,12 @@ constexpr std::array kScheduleWords{
                  .decays = kWithEnd},
     ScheduleWord{.name = "end_kimg",
                  .unit = kKimg,
-                 .description = "Where the decay is over; 0: where the burn-in is",
+                 .description = "Where the decay ends; 0: at the end of the burn-in",
                  .field = &ScheduleSpec::end_kimg,
                  .decays = kWithEnd},
     ScheduleWord{.name = "step_kimg",
                  .unit = kKimg,
-                 .description = "With decay step: from one fall to the next",
+                 .description = "With decay step: images from one fall to the next",
                  .field = &ScheduleSpec::step_kimg,
                  .decays = kStepAlone,
                  .is_old = true},
@@ -78,31 +78,31 @@ constexpr std::array kScheduleWords{
                  .is_old = true},
     ScheduleWord{.name = "milestones",
                  .unit = kKimg,
-                 .description = "With decay step: where it falls, instead of every step_kimg",
+                 .description = "With decay step: where the rate falls, instead of every step_kimg",
                  .field = &ScheduleSpec::milestones,
                  .decays = kStepAlone},
     ScheduleWord{.name = "final",
-                 .description = "With other decays: factor when it is over",
+                 .description = "With other decays: factor at the end",
                  .field = &ScheduleSpec::final_value,
                  .decays = kWithEnd,
                  .is_old = true,
                  .is_number = true},
     ScheduleWord{.name = "cycles",
-                 .description = "With decay cosine: so many, each from the beginning",
+                 .description = "With decay cosine: number of cycles, each from the full rate",
                  .field = &ScheduleSpec::cycles,
                  .decays = kCosineAlone},
     ScheduleWord{.name = "initial",
-                 .description = "With decay onecycle: factor that it rises from",
+                 .description = "With decay onecycle: factor at the start",
                  .field = &ScheduleSpec::initial_value,
                  .decays = kOneCycleAlone,
                  .is_number = true},
     ScheduleWord{.name = "peak",
-                 .description = "With decay onecycle: the share of the way that goes up",
+                 .description = "With decay onecycle: share of the decay in which the rate rises",
                  .field = &ScheduleSpec::peak,
                  .decays = kOneCycleAlone,
                  .bounds = {.is_low_allowed = false, .high = 1.0, .is_high_allowed = false}},
     ScheduleWord{.name = "anneal",
-                 .description = "With decay onecycle: on what line it goes up and down",
+                 .description = "With decay onecycle: form of the rise and the fall",
                  .field = &ScheduleSpec::anneal,
                  .decays = kOneCycleAlone}};
 
@@ -309,30 +309,30 @@ void add_schedule_keys(std::vector<Key>& keys, const std::string& network, Netwo
   add_rate_keys(keys, section, id);
   Key final_beta2 = real_key(
       {section + ".final_beta2", "",
-       "Decay of the second moment when the burn-in is over; 0: as ever"},
+       "Decay of the second moment at the end of the burn-in; 0: unchanged"},
       [id](auto& job) -> auto& { return job.networks[id].final_beta2; }, kZeroToBelowOne);
   final_beta2.is_fingerprinted_at_default = false;
   final_beta2.why_refused = [id](const JobSpec& job) -> std::string {
     return has_second_beta(job.networks[id].optimizer.kind)
                ? ""
-               : "is a decay that adam and adamw have; leave it out";
+               : "has a meaning for adam and adamw alone; leave it out";
   };
   keys.push_back(std::move(final_beta2));
   keys.push_back(
       of_betas(schedule_key(
                    {section + ".beta1", "",
-                    "The first moment's decay on its way, as {decay: cosine, final: 0.9}"},
+                    "Schedule of the first moment's decay, as {decay: cosine, final: 0.9}"},
                    [id](auto& job) -> auto& { return job.networks[id].beta1_schedule; },
                    ScheduleOf::kValue, kZeroToBelowOne),
                id));
   keys.push_back(of_betas(schedule_key(
-                              {section + ".beta2", "", "The same of the second moment's"},
+                              {section + ".beta2", "", "The same for the second moment"},
                               [id](auto& job) -> auto& { return job.networks[id].beta2_schedule; },
                               ScheduleOf::kValue, kZeroToBelowOne),
                           id));
   if (is_averaged) {
     Key ema = schedule_key(
-        {section + ".ema", "", "ema_kimg on its way, as {warmup_kimg: 200}"},
+        {section + ".ema", "", "Schedule of ema_kimg, as {warmup_kimg: 200}"},
         [id](auto& job) -> auto& { return job.networks[id].ema_schedule; }, ScheduleOf::kValue,
         kZeroOrMore);
     ema.why_refused = [id](const JobSpec& job) -> std::string {

@@ -112,7 +112,7 @@ std::vector<MicrobatchRange> ranges_of(const std::vector<int>& shares) {
 void require_shares(const std::vector<int>& shares, int workers) {
   if (std::cmp_not_equal(shares.size(), workers)) {
     throw ConfigError(fmt::format(
-        "layout.shares [{}] is about {} workers, and there are {}; use -n {} or layout.shares=auto",
+        "layout.shares [{}] lists {} workers, and there are {}; use -n {} or layout.shares=auto",
         fmt::join(shares, ", "), shares.size(), workers, shares.size()));
   }
 }
@@ -245,8 +245,8 @@ Layout resolve_layout(const Job& job, const LayoutChoice& choice, int workers) {
   }
   if (choice.stages > 1 && std::ranges::none_of(layout, &NetworkGroup::is_cut)) {
     throw ConfigError(
-        "layout.stages asks for chunks of networks of which none has two blocks or more, or may be "
-        "cut (layout.cuts); use layout.stages 1");
+        "layout.stages asks for chunks, but no network has two blocks or more and may be cut "
+        "(layout.cuts); use layout.stages 1");
   }
   for (const int worker : all) {
     if (std::ranges::none_of(layout, [worker](const auto& group) { return group.has(worker); })) {

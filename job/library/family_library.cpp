@@ -78,7 +78,7 @@ void require_new_names(const std::vector<Row>& added, std::string_view kind, Our
           "{}: has a {} named {}, and so has Gangway; give it another name", file, kind, row.name));
     }
     if (std::ranges::count(added, row.name, &Row::name) > 1) {
-      throw ConfigError(fmt::format("{}: has two of the {} {}", file, kind, row.name));
+      throw ConfigError(fmt::format("{}: has the {} {} twice", file, kind, row.name));
     }
   }
 }

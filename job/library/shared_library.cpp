@@ -93,9 +93,8 @@ SharedLibrary::SharedLibrary(const fs::path& file, std::string_view torch)
   handle_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     throw ConfigError(
-        fmt::format("{}: cannot be loaded: {}; its rows may use no LibTorch, all of it what the "
-                    "installed headers declare and what it is linked with "
-                    "(docs/python.md)",
+        fmt::format("{}: cannot be loaded: {}; its rows may not use LibTorch; the library may use "
+                    "only what the installed headers declare and what it links (docs/python.md)",
                     file.string(), linker_complaint(file_)));
   }
 }

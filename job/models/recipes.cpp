@@ -32,8 +32,8 @@ const std::vector<Recipe>& recipes() {
        .is_autoencoder = true,
        .compares_values = true},
       {.name = "infogan",
-       .doc = "a GAN whose generator's latent codes can be read off its examples (InfoGAN, Chen et "
-              "al., 2016)",
+       .doc = "a GAN whose latent codes a network recovers from the generated examples (InfoGAN, "
+              "Chen et al., 2016)",
        .networks =
            {{.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
             {.name = "trunk", .role = "trunk"},
@@ -44,8 +44,8 @@ const std::vector<Recipe>& recipes() {
        .is_adversarial = true,
        .has_codes = true},
       {.name = "vae-gan",
-       .doc = "an autoencoder beyond pixels, which compares a discriminator's features (Larsen et "
-              "al., 2016)",
+       .doc = "an autoencoder whose reconstruction loss compares a discriminator's features "
+              "(Larsen et al., 2016)",
        .networks =
            {{.name = "encoder", .role = "encoder"},
             {.name = "generator", .role = "generator", .ema_kimg = 10.0, .is_averaged = true},
@@ -56,7 +56,7 @@ const std::vector<Recipe>& recipes() {
        .is_adversarial = true,
        .is_autoencoder = true},
       {.name = "pix2pix",
-       .doc = "pictures from pictures, learnt from pairs (Isola et al., 2017)",
+       .doc = "image-to-image translation, learnt from pairs (Isola et al., 2017)",
        .networks =
            {{.name = "generator", .role = "translator", .ema_kimg = 10.0, .is_averaged = true},
             {.name = "discriminator", .role = "pair-discriminator"}},
@@ -65,7 +65,8 @@ const std::vector<Recipe>& recipes() {
        .takes_pictures = true,
        .translates = true},
       {.name = "cyclegan",
-       .doc = "pictures from pictures and back, learnt without pairs (CycleGAN, Zhu et al., 2017)",
+       .doc = "image-to-image translation both ways, learnt without pairs (CycleGAN, Zhu et al., "
+              "2017)",
        .networks =
            {{.name = "generator_ab", .role = "translator", .ema_kimg = 10.0, .is_averaged = true},
             {.name = "generator_ba", .role = "translator", .ema_kimg = 10.0, .is_averaged = true},
@@ -78,8 +79,8 @@ const std::vector<Recipe>& recipes() {
        .is_cyclic = true,
        .has_pools = true},
       {.name = "style-transfer",
-       .doc = "a generator that gives pictures the style of another one, told by the features of a "
-              "frozen network (Johnson et al., 2016)",
+       .doc = "a generator that gives pictures the style of another picture, measured by the "
+              "features of a frozen network (Johnson et al., 2016)",
        .networks =
            {{.name = "generator", .role = "translator", .ema_kimg = 0.0, .is_averaged = true},
             {.name = "features", .role = "features", .is_frozen = true}},

@@ -175,16 +175,14 @@ PythonHome find_python(const std::string& chosen, const std::string& virtual_env
               "lib/python3/dist-packages/torch"});
   if (!found) {
     throw ConfigError(
-        fmt::format("{}: has no PyTorch; install the one that this computes with there "
-                    "({})",
-                    start, torch.string()));
+        fmt::format("{}: has no PyTorch; install the build that Gangway uses there ({})", start,
+                    torch.string()));
   }
   for (const char* file : {"lib/libtorch_cpu.so", "lib/libtorch_python.so"}) {
     if (!is_same_library(*found / file, torch / file)) {
       throw ConfigError(
-          fmt::format("{}: its PyTorch is another build than the one that this computes with: {} "
-                      "and {} differ; "
-                      "install the same wheel there",
+          fmt::format("{}: its PyTorch is another build than the one that Gangway uses: {} and {} "
+                      "differ; install the same wheel there",
                       start, (*found / file).string(), (torch / file).string()));
     }
   }

@@ -53,8 +53,8 @@ std::string check_adaptive_loss(const JobSpec& job) {
   return job.training.augment.is_adaptive() && loss != LossKind::kNonsaturating &&
                  loss != LossKind::kHinge
              ? fmt::format(
-                   "an adaptive strength goes by the sign of logits, which says nothing with loss "
-                   "{}; use nonsaturating or hinge, or a number as the strength",
+                   "an adaptive strength follows the sign of logits, which has no meaning with "
+                   "loss {}; use nonsaturating or hinge, or a number as the strength",
                    name_of(loss))
              : "";
 }

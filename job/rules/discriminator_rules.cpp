@@ -28,8 +28,8 @@ std::string check_labels(const JobSpec& job) {
 std::string check_lecam(const JobSpec& job) {
   const TrainingSpec& training = job.training;
   return training.lecam.is_any() && training.loss == LossKind::kRelativistic
-             ? "loss relativistic looks at differences, so what a discriminator says of one image "
-               "has no level to be drawn to; use another training.loss, or 0"
+             ? "loss relativistic uses differences of logits, so the logit of one image has no "
+               "level to be drawn to; use another training.loss, or 0"
              : "";
 }
 
@@ -43,7 +43,7 @@ std::string check_generator_reals(const JobSpec& job) {
            "leave training.reuse_fakes out, or use same";
   }
   const bool is_frozen = std::ranges::any_of(job.networks, &NetworkSpec::is_frozen);
-  return is_frozen ? "beside a frozen network one phase looks at real examples; use same" : "";
+  return is_frozen ? "with a frozen network only one phase reads real examples; use same" : "";
 }
 
 }  // namespace

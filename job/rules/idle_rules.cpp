@@ -61,8 +61,8 @@ std::vector<IdleKeys> idle_keys() {
        "model.classes above 0",
        [](const JobSpec& job) { return job.model.classes > 0; }},
       {{"training.burn_in_kimg"},
-       "a number that goes to its final value (of generator.schedule.decay and the like, "
-       "final_beta2, training.r1.final_factor)",
+       "a value that has a final value (generator.schedule.decay and the like, final_beta2, "
+       "training.r1.final_factor)",
        ends_somewhere},
       {{"training.codes_weight"},
        "model.codes above 0",
@@ -89,7 +89,7 @@ std::vector<IdleKeys> idle_keys() {
        "layout.schedule fill, 1f1b or zero-bubble",
        [](const JobSpec& job) { return job.layout.schedule != StageOrder::kByPhase; }},
       {{"evaluation.metrics", "evaluation.decides", "evaluation.features"},
-       "pictures that are made of noise, and, of stacked ones, evaluation.features",
+       "pictures made of noise, and for stacked pictures evaluation.features",
        [](const JobSpec& job) { return job.compares_pictures(); }},
       {{"evaluation.where"},
        "checkpoint.keep_best or evaluation.every_kimg above 0",
@@ -109,7 +109,7 @@ std::string idle_complaint(std::string_view path, const IdleKeys& row, const Job
   const std::vector<Key>& keys = key_table(*job.training.recipe);
   const auto key = std::ranges::find(keys, path, &Key::path);
   return key != keys.end() && is_other(*key, job) && !row.has_meaning(job)
-             ? fmt::format("says something with {} alone; leave it out", row.needs)
+             ? fmt::format("has a meaning with {} alone; leave it out", row.needs)
              : "";
 }
 
@@ -120,7 +120,7 @@ std::vector<Rule> idle_rules() {
   for (const IdleKeys& row : idle_keys()) {
     for (const std::string_view path : row.paths) {
       rules.push_back({{std::string(path)},
-                       fmt::format("`{}` is given with {} alone.", path, row.needs),
+                       fmt::format("`{}` applies only with {}.", path, row.needs),
                        [path, row](const JobSpec& job) { return idle_complaint(path, row, job); },
                        {std::string(path)}});
     }

@@ -106,8 +106,8 @@ std::string check_loss(const JobSpec& job) {
   const bool is_refused = recipe.is_adversarial && !recipe.takes_penalties &&
                           (loss == LossKind::kWasserstein || loss == LossKind::kRelativistic);
   return is_refused ? fmt::format(
-                          "recipe {} has no place for the penalties that loss {} lives by; use "
-                          "nonsaturating, least-squares or hinge",
+                          "recipe {} takes no penalties, and loss {} needs one; use nonsaturating, "
+                          "least-squares or hinge",
                           recipe.name, name_of(loss))
                     : "";
 }
@@ -137,7 +137,7 @@ std::string check_style(const JobSpec& job) {
   }
   return style.weight + style.content_weight + style.total_variation > 0.0
              ? ""
-             : "one of training.style.weight, content_weight and total_variation is above 0";
+             : "set one of training.style.weight, content_weight and total_variation above 0";
 }
 
 std::string check_levels(const JobSpec& job) {
@@ -146,7 +146,7 @@ std::string check_levels(const JobSpec& job) {
     return {};
   }
   if (job.training.style.content_level > levels) {
-    return fmt::format("there are model.levels {}, and none is number {}", levels,
+    return fmt::format("model.levels is {}, and there is no level {}", levels,
                        job.training.style.content_level);
   }
   const int most = job.model.family->levels;
@@ -204,7 +204,7 @@ std::string check_attention(const JobSpec& job) {
 std::string check_attention_everywhere(const JobSpec& job) {
   const ModelSpec& model = job.model;
   return model.attends_everywhere && (model.resolution != 32 || model.attention != 16)
-             ? "that is how 32 pixels with model.attention 16 are published; use false"
+             ? "published only for 32 pixels with model.attention 16; use false"
              : "";
 }
 
@@ -223,8 +223,8 @@ std::string check_decay(const JobSpec& job) {
   });
   return job.model.family->grows() && decays
              ? fmt::format(
-                   "weights of resolutions that are still to come would decay, and family {} has "
-                   "such; use weight_decay 0",
+                   "weights of later resolutions would decay before they are trained in family {}; "
+                   "use weight_decay 0",
                    job.model.family->name)
              : "";
 }
@@ -233,9 +233,8 @@ std::string check_interpolates(const JobSpec& job) {
   const ModelFamily& family = *job.model.family;
   return family.judges_depths && job.training.penalty.gradient_penalty > 0.0
              ? fmt::format(
-                   "family {} judges pictures of several depths, and there is none of a real one "
-                   "to "
-                   "mix with; use 0, and training.r1 and training.r2",
+                   "family {} judges pictures of several depths, which the penalty cannot mix with "
+                   "a real one; use 0, and training.r1 and training.r2",
                    family.name)
              : "";
 }
@@ -243,8 +242,9 @@ std::string check_interpolates(const JobSpec& job) {
 std::string check_path_length(const JobSpec& job) {
   const bool is_own = job.training.recipe->takes_penalties && job.training.path_length.is_any() &&
                       !job.network("generator").module.file.empty();
-  return is_own ? "path lengths are those of styles, which a generator of yours has not; use 0"
-                : "";
+  return is_own
+             ? "path lengths need the family's styles, which a generator of your own lacks; use 0"
+             : "";
 }
 
 std::string check_channels(const JobSpec& job) {
@@ -315,11 +315,11 @@ std::string check_statistics(const JobSpec& job) {
 std::vector<Rule> model_rules() {
   return {
       {{"model.family", "data.source"},
-       fmt::format("`model.family` {} goes with toy data, the others with images.",
+       fmt::format("`model.family` {} needs toy data, all other families need images.",
                    family_names(" and ", &ModelFamily::makes_points)),
        check_family_and_source},
       {{"data.source", "training.recipe"},
-       fmt::format("`data.source` has two sides with `training.recipe` {} alone.",
+       fmt::format("`data.source` has two sides only with `training.recipe` {}.",
                    recipe_names(" and ", &Recipe::translates)),
        check_sides},
       {{"training.recipe", "model.family"},
@@ -342,7 +342,8 @@ std::vector<Rule> model_rules() {
                    recipe_names(" and ", &Recipe::has_style)),
        check_style},
       {{"model.levels", "training.style.content_level", "model.family"},
-       "`training.style.content_level` is at most `model.levels`, and that what the features have.",
+       "`training.style.content_level` is at most `model.levels`, itself at most the levels of the "
+       "feature network.",
        check_levels},
       {{"checkpoint.keep_best", "evaluation.every_kimg", "training.recipe"},
        fmt::format(
@@ -360,11 +361,11 @@ std::vector<Rule> model_rules() {
        "`model.widest_side` is a power of two up to `model.resolution`.",
        check_widest},
       {{"model.attention", "model.resolution"},
-       "`model.attention` is 0, or half of `model.resolution`, or a half of that, down to 8.",
+       "`model.attention` is 0, or `model.resolution` halved at least once, down to 8.",
        check_attention},
       {{"model.attention_everywhere", "model.attention", "model.resolution"},
-       "`model.attention_everywhere` is true with `model.resolution` 32 and `model.attention` 16 "
-       "alone.",
+       "`model.attention_everywhere` is true only with `model.resolution` 32 and `model.attention` "
+       "16.",
        check_attention_everywhere},
       {{"training.growth.from", "model.resolution"},
        "`training.growth.from` is a power of two up to `model.resolution`.",

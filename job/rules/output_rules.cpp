@@ -63,7 +63,7 @@ std::string check_http(const JobSpec& job) {
   return fmt::format(
       "output.http {} can be reached from other hosts, and the page's token would go there in "
       "clear; set output.control_certificate and output.control_key (TLS), or use {} and ssh -L, "
-      "or say output.http_plain=true where something in between encrypts",
+      "or set output.http_plain=true behind a proxy or tunnel that encrypts",
       output.http, address->port == 0 ? "auto" : fmt::format("127.0.0.1:{}", address->port));
 }
 

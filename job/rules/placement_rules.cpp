@@ -51,38 +51,37 @@ std::string check_shares(const JobSpec& job) {
 
 std::string check_apart_shares(const JobSpec& job) {
   return job.layout.places_networks() && !job.layout.shares.empty()
-             ? "layout.shares is of workers that hold all networks; leave it out, or the workers "
-               "of networks, layout.cuts and layout.stages"
+             ? "layout.shares needs workers that hold all networks; leave it out, or leave out "
+               "layout.NETWORK, layout.cuts and layout.stages"
              : "";
 }
 
 std::string check_shares_order(const JobSpec& job) {
   return job.numerics.order == SumOrder::kNccl && !job.layout.shares.empty()
-             ? "with numerics.order nccl the numbers depend on who has how many micro-batches; use "
-               "tree, or layout.shares auto"
+             ? "with numerics.order nccl the numbers depend on each worker's count of "
+               "micro-batches; use tree, or layout.shares auto"
              : "";
 }
 
 std::string check_apart_order(const JobSpec& job) {
   return job.layout.places_networks() && job.numerics.order == SumOrder::kNccl
-             ? "numerics.order nccl sums over all workers, which do not all hold a network that is "
-               "apart or cut; leave the workers of networks, layout.cuts and layout.stages out, or "
-               "use tree"
+             ? "numerics.order nccl sums over all workers, which do not all hold a placed or cut "
+               "network; leave layout.NETWORK, layout.cuts and layout.stages out, or use tree"
              : "";
 }
 
 std::string check_apart_loss_scale(const JobSpec& job) {
   return job.layout.places_networks() && job.scales_losses()
-             ? "fp16 needs one loss scale of all networks, which workers that lack some do not "
-               "know; leave the workers of networks, layout.cuts and layout.stages out, or use bf16"
+             ? "fp16 needs one loss scale for all networks, unknown to workers that lack a "
+               "network; leave layout.NETWORK, layout.cuts and layout.stages out, or use bf16"
              : "";
 }
 
 std::string check_apart_pools(const JobSpec& job) {
   return job.layout.places_networks() && job.training.recipe->has_pools &&
                  job.training.translation.pool > 0
-             ? "image pools (training.pool) stay where their images are made; leave the workers of "
-               "networks, layout.cuts and layout.stages out, or use training.pool 0"
+             ? "image pools (training.pool) stay where their images are made; leave "
+               "layout.NETWORK, layout.cuts and layout.stages out, or use training.pool 0"
              : "";
 }
 
@@ -114,10 +113,9 @@ std::string check_own_step(const JobSpec& job) {
     return "training.step chooses itself what it keeps; leave layout.recompute out, and use "
            "torch.utils.checkpoint";
   }
-  return job.layout.places_networks()
-             ? "training.step calls all networks; leave the workers of networks, layout.cuts and "
-               "layout.stages out"
-             : "";
+  return job.layout.places_networks() ? "training.step calls all networks; leave layout.NETWORK, "
+                                        "layout.cuts and layout.stages out"
+                                      : "";
 }
 
 }  // namespace
@@ -136,29 +134,27 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
   };
   std::vector<Rule> rules{
       about("training.microbatches",
-            "A network's workers in `layout` are at most `training.microbatches` a chunk.",
+            "`layout.NETWORK` names at most `training.microbatches` workers per chunk.",
             check_group_sizes),
       about("numerics.order",
-            "Workers of networks in `layout`, and `layout.stages`, go with `numerics.order` tree.",
+            "`layout.NETWORK`, `layout.cuts` and `layout.stages` need `numerics.order` tree.",
             check_apart_order),
-      about("numerics.precision",
-            "Workers of networks in `layout`, and `layout.stages`, do not go with "
-            "`numerics.precision` "
-            "fp16.",
-            check_apart_loss_scale),
+      about(
+          "numerics.precision",
+          "`layout.NETWORK`, `layout.cuts` and `layout.stages` exclude `numerics.precision` fp16.",
+          check_apart_loss_scale),
       about("training.divergence.diversity",
-            "A discriminator that `layout.stages` or `layout.cuts` cuts goes with "
+            "A discriminator cut by `layout.stages` or `layout.cuts` needs "
             "`training.divergence.diversity` 0.",
             check_cut_diversity),
       about("layout.shares",
-            "`layout.shares` goes neither with workers of networks in `layout` nor with "
-            "`layout.stages`.",
+            "`layout.shares` excludes `layout.NETWORK`, `layout.cuts` and `layout.stages`.",
             check_apart_shares),
       {{"training.step", "training.recipe", "layout.stages", "layout.recompute"},
        "With `training.step` all networks are Python classes, and each worker has all of them.",
        check_own_step},
       {{"layout.shares", "training.microbatches"},
-       "`layout.shares` are `training.microbatches` together.",
+       "The sum of `layout.shares` is `training.microbatches`.",
        check_shares},
       {{"layout.shares", "numerics.order"},
        "`layout.shares` goes with `numerics.order` tree.",
@@ -166,7 +162,7 @@ std::vector<Rule> placement_rules(const Recipe& recipe) {
   if (recipe.has_pools) {
     rules.push_back(
         about("training.pool",
-              "Workers of networks in `layout`, and `layout.stages`, go with `training.pool` 0.",
+              "`layout.NETWORK`, `layout.cuts` and `layout.stages` need `training.pool` 0.",
               check_apart_pools));
   }
   return rules;

@@ -36,7 +36,7 @@ std::string check_workers(const JobSpec& job) {
 
 std::string check_audit(const JobSpec& job) {
   return job.layout.audit && job.layout.check_steps == 0
-             ? "layout.audit is as frequent as layout.check_steps says, which is 0; use 1 or more"
+             ? "layout.audit runs every layout.check_steps, which is 0; use 1 or more"
              : "";
 }
 
@@ -60,7 +60,7 @@ std::string check_device(const JobSpec& job) {
 std::string check_route(const JobSpec& job) {
   return job.numerics.order == SumOrder::kNccl &&
                  job.layout.transport == TransportKind::kHierarchical
-             ? "with numerics.order nccl NCCL chooses its ways itself; use tree, or leave "
+             ? "with numerics.order nccl NCCL chooses its own routes; use tree, or leave "
                "layout.transport out"
              : "";
 }
@@ -89,39 +89,40 @@ std::string check_order(const JobSpec& job) {
 }
 
 Rule frozen_rule(const std::string& network) {
-  return {{network + ".frozen", network + ".weights"},
-          fmt::format("`{}.frozen` needs `{}.weights`, or a file of yours.", network, network),
-          [network](const JobSpec& job) {
-            const NetworkSpec& spec = job.network(network);
-            return spec.is_frozen && spec.weights.empty() && spec.module.file.empty()
-                       ? fmt::format("a frozen network needs {}.weights, a file to stay with",
-                                     network)
-                       : "";
-          }};
+  return {
+      {network + ".frozen", network + ".weights"},
+      fmt::format("`{}.frozen` needs `{}.weights`, or a network of your own.", network, network),
+      [network](const JobSpec& job) {
+        const NetworkSpec& spec = job.network(network);
+        return spec.is_frozen && spec.weights.empty() && spec.module.file.empty()
+                   ? fmt::format("a frozen network needs {}.weights, a file to stay with", network)
+                   : "";
+      }};
 }
 
 Rule initialization_rule(const std::string& network) {
-  return {{network + ".initialization", "model.family"},
-          fmt::format("`{}.initialization` is family with a file of yours, and with `model.family` "
-                      "{}.",
-                      network, family_names(" or ", &ModelFamily::equalizes)),
-          [network](const JobSpec& job) -> std::string {
-            const NetworkSpec& spec = job.network(network);
-            if (spec.initialization.kind == InitializationKind::kFamily) {
-              return {};
-            }
-            if (!spec.module.file.empty()) {
-              return fmt::format("model.{} is a file, which says what it begins with; use family",
-                                 network);
-            }
-            return job.model.family->equalizes
-                       ? fmt::format(
-                             "family {} scales its weights where they are applied, so they "
-                             "begin as it has them; use family",
-                             job.model.family->name)
-                       : "";
-          },
-          {network + ".initialization"}};
+  return {
+      {network + ".initialization", "model.family"},
+      fmt::format(
+          "`{}.initialization` is family with a network of your own, and with `model.family` {}.",
+          network, family_names(" or ", &ModelFamily::equalizes)),
+      [network](const JobSpec& job) -> std::string {
+        const NetworkSpec& spec = job.network(network);
+        if (spec.initialization.kind == InitializationKind::kFamily) {
+          return {};
+        }
+        if (!spec.module.file.empty()) {
+          return fmt::format("model.{} is a file, which says what it begins with; use family",
+                             network);
+        }
+        return job.model.family->equalizes
+                   ? fmt::format(
+                         "family {} scales its weights where they are applied, so they "
+                         "begin as it has them; use family",
+                         job.model.family->name)
+                   : "";
+      },
+      {network + ".initialization"}};
 }
 
 Rule never_trained_rule(const std::string& network) {
@@ -139,7 +140,7 @@ Rule never_trained_rule(const std::string& network) {
 std::vector<Rule> network_rules(const Recipe& recipe) {
   Rule order{{"numerics.order", "numerics.wire", "numerics.precision",
               "training.divergence.gradient_norm"},
-             "`numerics.order` nccl goes with `numerics.wire` fp32, without clipping, "
+             "`numerics.order` nccl needs `numerics.wire` fp32, and excludes clipping, "
              "`training.divergence.gradient_norm` and `numerics.precision` fp16.",
              check_order};
   std::vector<Rule> rules;
@@ -152,7 +153,7 @@ std::vector<Rule> network_rules(const Recipe& recipe) {
     }
   }
   rules.push_back({{fmt::format("{}.frozen", recipe.networks.back().name)},
-                   "One network at least is trained.",
+                   "At least one network is trained.",
                    [](const JobSpec& job) {
                      return std::ranges::all_of(job.networks, &NetworkSpec::is_frozen)
                                 ? "all networks are frozen; leave one to be trained"
@@ -223,11 +224,11 @@ std::string check_score_place(const JobSpec& job) {
 std::vector<Rule> score_rules() {
   return {
       {{"evaluation.where", "numerics.device", "training.step"},
-       "`evaluation.where` device needs `numerics.device` cuda, and goes without `training.step`.",
+       "`evaluation.where` device needs `numerics.device` cuda, and excludes `training.step`.",
        check_score_place,
        {"evaluation.where"}},
       {{"evaluation.decides", "evaluation.metrics"},
-       "`evaluation.decides` is one of `evaluation.metrics`, of which one at least is not pr.",
+       "`evaluation.decides` is one of `evaluation.metrics`, which are not pr alone.",
        check_decides,
        {"evaluation.decides"}},
       {{"checkpoint.early_stop.patience", "training.plateau.patience", "checkpoint.keep_best"},

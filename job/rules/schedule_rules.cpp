@@ -122,7 +122,7 @@ Rule one_way_rule(const std::string& older, const std::string& newer,
   return {{newer, older},
           fmt::format("`{}` and `{}` are not both given.", older, newer),
           [older, newer, are_both = std::move(are_both)](const JobSpec& job) {
-            return are_both(job) ? fmt::format("{} says it already; keep one of them", older) : "";
+            return are_both(job) ? fmt::format("{} is given as well; keep one of them", older) : "";
           },
           {older, newer}};
 }

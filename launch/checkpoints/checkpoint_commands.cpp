@@ -145,10 +145,9 @@ int remove(const CheckpointOptions& options) {
   const auto newest =
       std::ranges::find(entries, CheckpointStatus::kComplete, &CheckpointEntry::status);
   if (!options.force && newest != entries.end() && newest->step == step) {
-    throw ConfigError(
-        fmt::format("{} is the newest, from which the run goes on: say --force to "
-                    "remove it all the same",
-                    entry.path.string()));
+    throw ConfigError(fmt::format(
+        "{} is the newest, from which the run resumes: say --force to remove it all the same",
+        entry.path.string()));
   }
   checkpoint::remove_checkpoint(entry);
   print(fmt::format("{}: removed\n", entry.path.string()));
@@ -310,31 +309,31 @@ void add_diff(CLI::App& group, CommandLine& line, const Options& options) {
            "Name the tensors that differ, in how many elements and by how much; exit code 1 when "
            "there are any",
            diff)
-      ->add_option("other", options->other, "What to compare with")
+      ->add_option("other", options->other, "Checkpoint to compare with")
       ->required()
       ->type_name("RUN[@STEP]");
 }
 
 void add_export(CLI::App& group, CommandLine& line, const Options& options) {
-  CLI::App* command = add_verb(
-      group, line, options, "export",
-      "Write the generator as safetensors (.safetensors) or TorchScript (.pt), one that is your "
-      "Python by torch.export (.pt2) or torch.onnx (.onnx)",
-      export_network);
+  CLI::App* command =
+      add_verb(group, line, options, "export",
+               "Write the generator as safetensors (.safetensors) or TorchScript (.pt); a "
+               "generator in Python by torch.export (.pt2) or torch.onnx (.onnx)",
+               export_network);
   command
       ->add_option("-o,--output", options->output,
-                   "File that does not exist yet, or a folder for one of each kind")
+                   "New file, or a folder for a file of each format")
       ->required();
   command->add_option("--network", options->network,
-                      "One of the job's: generator, discriminator; the generator otherwise");
+                      "Network of the job: generator, discriminator; default: generator");
   command->add_flag("--last", options->last,
-                    "The last weights, also where there is their average over the training");
+                    "Write the last weights even if the checkpoint has their average");
 }
 
 void add_scrub(CLI::App& group, CommandLine& line, const Options& options) {
   add_verb(group, line, options, "scrub",
-           "Verify everything, name each damaged file, tensor and chunk, and repair what can be "
-           "had elsewhere; exit code 5 when damage is left",
+           "Verify everything, name each damaged file, tensor and chunk, and repair it from other "
+           "copies; exit code 5 when damage is left",
            scrub)
       ->add_option("--from", options->other,
                    "A checkpoint of the same step, of any layout; snapshots in this host's memory "
@@ -358,7 +357,7 @@ void add_checkpoint_commands(CLI::App& app, CommandLine& line) {
   add_verb(*group, line, options, "pin", "Keep a checkpoint until it is unpinned", pin);
   add_verb(*group, line, options, "unpin", "Let a pinned checkpoint be removed again", unpin);
   add_verb(*group, line, options, "rm", "Remove a checkpoint", remove)
-      ->add_flag("--force", options->force, "Also the newest one, and one that is pinned");
+      ->add_flag("--force", options->force, "Remove it even if it is the newest or pinned");
   add_scrub(*group, line, options);
   group->footer(
       "Examples:\n"

@@ -114,7 +114,7 @@ int free_memory(const SnapshotOptions& options) {
                     : fmt::format("{}: removed {} files ({}, {:.1f} MiB); {}\n", run.string(),
                                   removed.files, step_text(removed), mebibytes(removed.bytes),
                                   gone ? "its folder is gone"
-                                       : "the run goes on from its newest checkpoint"))
+                                       : "the run resumes from its newest checkpoint"))
             << std::flush;
   return 0;
 }
@@ -124,17 +124,18 @@ int free_memory(const SnapshotOptions& options) {
 void add_snapshot_commands(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<SnapshotOptions>();
   CLI::App* group = app.add_subcommand(
-      "snapshots", "What failed runs keep in this host's memory to go on from, and freeing it");
+      "snapshots", "List or free what failed runs keep in this host's memory to resume from");
   group->require_subcommand(1);
-  CLI::App* ls = group->add_subcommand(
-      "ls",
-      "Of a run: each snapshot here, and whether it is whole; without one, by run: step, "
-      "memory, age, and the command that frees it");
+  CLI::App* ls =
+      group->add_subcommand("ls",
+                            "With RUN: each snapshot on this host, and whether it is whole; "
+                            "without RUN: each run's step, memory, age and freeing command");
   ls->add_option("run", options->reference, "Directory or name of a run")->type_name("RUN");
   ls->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
   ls->callback([options, &line] { line.action = [options] { return list_snapshots(*options); }; });
   CLI::App* rm = group->add_subcommand(
-      "rm", "Free the memory of a run that no process works at; it goes on from its checkpoint");
+      "rm",
+      "Free the snapshots of a run that no process uses; the run resumes from its checkpoint");
   rm->add_option("run", options->reference, "Directory or name of a run")
       ->required()
       ->type_name("RUN");
@@ -174,7 +175,7 @@ std::string kept_snapshots_note(const fs::path& run_directory, const fs::path& f
   }
   return fmt::format(
       "note   snapshots up to step {} stay in this host's memory ({:.1f} MiB) for {}, for the same "
-      "command to go on from; to free it: {}",
+      "command to resume from; to free it: {}",
       *run->newest_step, mebibytes(run->bytes), duration_text(checkpoint::kSnapshotsKept),
       free_command(run_directory));
 }

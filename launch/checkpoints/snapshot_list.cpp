@@ -77,10 +77,10 @@ std::string snapshot_list(const fs::path& run_directory, const fs::path& shared_
   }
   const auto job = job_in(run_directory / kJobFile);
   if (!job) {
-    throw CheckpointError(fmt::format(
-        "{}: this version cannot read it, and snapshots belong to a job: ask the gangway that has "
-        "trained there",
-        (run_directory / kJobFile).string()));
+    throw CheckpointError(
+        fmt::format("{}: this version cannot read this job, so it cannot find the snapshots: use "
+                    "the gangway version that trained there",
+                    (run_directory / kJobFile).string()));
   }
   const auto folders = checkpoint::snapshot_folders(run_directory, shared_memory);
   std::string damaged;

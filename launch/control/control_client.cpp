@@ -62,7 +62,7 @@ std::string require_token(const ControlAccess& access) {
       return *token;
     }
   }
-  throw EnvironmentError(fmt::format("{}: has no {}: the job ends, or say --token-file",
+  throw EnvironmentError(fmt::format("{}: has no {}: the job is ending, or give --token-file",
                                      run.string(), kSteerTokenFile));
 }
 
@@ -88,7 +88,7 @@ std::string way_on(const std::filesystem::path& run) {
       read_small_file(run / kCommandFile, kCommandLimitBytes).value_or(std::string());
   command.erase(command.find_last_not_of('\n') + 1);
   return command.empty() ? saved + "; the same command starts it again"
-                         : fmt::format("{}; this goes on: {}", saved, command);
+                         : fmt::format("{}; to resume: {}", saved, command);
 }
 
 /// True if the run's job has output.control off.
@@ -135,8 +135,8 @@ std::string end_of(const std::filesystem::path& run) {
     case RunTrace::kComing:
       if (is_closed(run)) {
         return fmt::format(
-            "{} cannot be asked: its job has output.control=off; pid {} works at it, and its log "
-            "is {}",
+            "{} takes no commands: its job has output.control=off; its process is pid {}, its log "
+            "{}",
             run.string(), seen.pid, (run / kLogsFolder / report::log_file_name(0)).string());
       }
       break;
@@ -144,7 +144,7 @@ std::string end_of(const std::filesystem::path& run) {
     case RunTrace::kOnOtherHost:
       break;
   }
-  return fmt::format("{} cannot be asked yet: {}", run.string(), describe(seen));
+  return fmt::format("{} takes no commands yet: {}", run.string(), describe(seen));
 }
 
 ControlClient::ControlClient(ControlAccess access)
@@ -182,29 +182,29 @@ void ControlClient::require(const grpc::Status& status) const {
     case grpc::StatusCode::FAILED_PRECONDITION:
       throw ConfigError(status.error_message());
     case grpc::StatusCode::UNIMPLEMENTED:
-      throw ConfigError(fmt::format(
-          "{}: its coordinator is of another version ({}; this is {}) and does not know "
-          "this: use its gangway, or stop the job and start it with this one",
-          access_.run.string(), coordinator_version(), GANGWAY_VERSION));
+      throw ConfigError(
+          fmt::format("{}: its coordinator is of another version ({}; this is {}) and does not "
+                      "know this command: use that version, or restart the job with this version",
+                      access_.run.string(), coordinator_version(), GANGWAY_VERSION));
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::PERMISSION_DENIED:
       throw EnvironmentError(
           fmt::format("{}: refused: {}", access_.run.string(), status.error_message()));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       throw EnvironmentError(
-          fmt::format("{}: its coordinator (host {}, pid {}) did not answer in "
-                      "{:.1f} s: is it stopped, or its disk?",
+          fmt::format("{}: its coordinator (host {}, pid {}) did not answer in {:.1f} s: is its "
+                      "process stopped, or does its disk hang?",
                       access_.run.string(), place_.host, place_.pid,
                       std::chrono::duration<double>(access_.limit).count()));
     case grpc::StatusCode::UNAVAILABLE:
       if (!place_.certificate.empty() && fails_at_tls(status.error_message())) {
         throw EnvironmentError(fmt::format(
-            "{}: who answers at {} is not trusted: its certificate must name that address, be in "
-            "date, and be signed by one in {} ({})",
+            "{}: the server at {} is not trusted: its certificate must name that address, be in "
+            "date, and be signed by a certificate in {} ({})",
             access_.run.string(), place_.address, place_.certificate, status.error_message()));
       }
       throw EnvironmentError(fmt::format(
-          "{}: nobody answers at {}: {}", access_.run.string(), place_.address,
+          "{}: no server answers at {}: {}", access_.run.string(), place_.address,
           read_control(access_.run) ? "was the coordinator killed?" : end_of(access_.run)));
     default:
       throw EnvironmentError(fmt::format("{}: {} (gRPC {})", access_.run.string(),

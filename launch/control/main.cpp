@@ -57,7 +57,7 @@ ControlAccess access_of(const Options& options) {
   const RunReference reference = parse_run_reference(options.run);
   if (reference.step) {
     throw ConfigError(
-        fmt::format("a job is asked, not a checkpoint: leave @{} out", *reference.step));
+        fmt::format("this command needs a run, not a checkpoint: leave @{} out", *reference.step));
   }
   return {.run = find_run_directory(reference, options.outdir),
           .token_file = options.token_file,
@@ -174,8 +174,8 @@ void trace(const Options& options) {
     const TraceSteps steps = parse_trace_steps(options.steps);
     if (steps.empty()) {
       throw ConfigError(
-          "say which steps are to be traced, as 100:110, or --next 10; or --top 20, for the "
-          "operators of those that were");
+          "name the steps to trace, as 100:110 or --next 10; or give --top 20 to list the "
+          "operators of traced steps");
     }
     request.set_begin(steps.begin);
     request.set_end(steps.end);
@@ -204,61 +204,62 @@ CLI::App* add_verb(CLI::App& app, Options& options, const char* name, const char
   CLI::App* verb = app.add_subcommand(name, what);
   verb->add_option("run", options.run, "Directory or name of a run")->required()->type_name("RUN");
   verb->add_option("--outdir", options.outdir, "Folder of the runs")->capture_default_str();
-  verb->add_flag("--json", options.json, "For scripts: JSON, an object a line");
-  verb->add_option("--timeout", options.limit_seconds, "Seconds that an answer may take")
+  verb->add_flag("--json", options.json, "For scripts: JSON, one object per line");
+  verb->add_option("--timeout", options.limit_seconds, "Seconds to wait for an answer")
       ->capture_default_str()
       ->check(CLI::Range(0.01, kLongestLimitSeconds));
   verb->add_option("--token-file", options.token_file,
-                   "Token to show (default: that of the run directory)");
+                   "File with the access token (default: the run directory's)");
   verb->callback([&options, action] { action(options); });
   return verb;
 }
 
 void add_verbs(CLI::App& app, Options& options) {
   app.require_subcommand(1);
-  add_verb(app, options, "status", "How a running job stands", show_status);
-  add_verb(app, options, "watch", "Its ticks and events as they come, until it ends", watch);
-  add_verb(app, options, "pause", "Train no further steps until it is resumed",
+  add_verb(app, options, "status", "State of a running job", show_status);
+  add_verb(app, options, "watch", "Ticks and events of a running job, live until it ends", watch);
+  add_verb(app, options, "pause", "Pause a running job until it is resumed",
            [](const Options& given) { command(given, &Stub::Pause, wire::PauseRequest{}); });
-  add_verb(app, options, "resume", "Train on after a pause",
+  add_verb(app, options, "resume", "Resume a paused job",
            [](const Options& given) { command(given, &Stub::Resume, wire::ResumeRequest{}); });
   CLI::App* checkpoint = add_verb(app, options, "checkpoint", "Save a checkpoint now", save);
-  checkpoint->add_flag("--pin", options.pin, "It stays until gangway checkpoints unpin");
+  checkpoint->add_flag("--pin", options.pin, "Keep it until `gangway checkpoints unpin`");
   checkpoint->add_option("--wait", options.wait_seconds, "Seconds to wait until it is on the disk");
-  CLI::App* set_verb = add_verb(
-      app, options, "set", "Change a key of the job that changes no bit of what is trained", set);
+  CLI::App* set_verb = add_verb(app, options, "set",
+                                "Change a key of a running job; results stay bitwise equal", set);
   set_verb->add_option("setting", options.setting, "As checkpoint.keep=5")
       ->required()
       ->type_name("KEY=VALUE");
-  CLI::App* trace_verb =
-      add_verb(app, options, "trace", "Trace steps to come, or show what was traced", trace);
-  trace_verb->add_option("steps", options.steps, "The first, and the one after the last: 100:110")
+  CLI::App* trace_verb = add_verb(app, options, "trace",
+                                  "Trace the next steps, or list the operators of a trace", trace);
+  trace_verb->add_option("steps", options.steps, "First step and the step after the last: 100:110")
       ->type_name("A:B");
-  trace_verb->add_option("--next", options.trace_next, "So many steps, as soon as may be");
+  trace_verb->add_option("--next", options.trace_next, "Number of steps, as soon as possible");
   CLI::Option* top = trace_verb
                          ->add_option("--top", options.top,
-                                      "So many operators of what has been traced, over all ranks")
+                                      "Number of operators to list from the trace, over all ranks")
                          ->check(CLI::PositiveNumber);
-  trace_verb->add_option("--sort", options.sort, "By their own time, or with what they called")
+  trace_verb
+      ->add_option("--sort", options.sort, "Sort by own time, or with the called operators' time")
       ->capture_default_str()
       ->check(CLI::IsMember({"self", "total"}))
       ->needs(top);
   trace_verb->add_flag("--shapes", options.detail.shapes,
-                       "Shapes of what operators take; with --top: a row for each");
+                       "Record the operators' input shapes; with --top: a row per shape");
   trace_verb->add_flag("--memory", options.detail.memory,
-                       "What operators allocate, and all of it over time");
+                       "Record what operators allocate, and total memory over time");
   trace_verb->add_flag("--kernels", options.detail.kernels,
-                       "What GPUs do; with --top: their kernels in the operators' place");
-  add_verb(app, options, "stop", "Save, and leave with exit code 75",
+                       "Record the GPUs' kernels; with --top: list kernels, not operators");
+  add_verb(app, options, "stop", "Save and end the job with exit code 75",
            [](const Options& given) { command(given, &Stub::Stop, wire::StopRequest{}); });
   CLI::App* drain_verb =
       add_verb(app, options, "drain", "Take a host or a worker out of a running job", drain);
-  drain_verb->add_option("host", options.host, "Its name, or a worker's rank")
+  drain_verb->add_option("host", options.host, "Name of the host, or a worker's rank")
       ->required()
       ->type_name("HOST|RANK");
   CLI::App* resize_verb =
-      add_verb(app, options, "resize", "Go on with another number of workers", resize);
-  resize_verb->add_option("workers", options.workers, "With which it goes on")
+      add_verb(app, options, "resize", "Continue with another number of workers", resize);
+  resize_verb->add_option("workers", options.workers, "New number of workers")
       ->required()
       ->type_name("N");
 }

@@ -35,9 +35,9 @@ std::string phase_text(const wire::StatusReply& status, const std::string& progr
     return status.waits_for().empty() ? status.phase() : start_text(status);
   }
   const auto since = static_cast<std::time_t>(status.pause().unix_seconds());
-  return fmt::format("{} since {:%Y-%m-%d %H:%M:%S}, by {}; to go on: {} resume {}", status.phase(),
-                     fmt::localtime(since), status.pause().by(), shell_word(program),
-                     shell_word(status.run_directory()));
+  return fmt::format("{} since {:%Y-%m-%d %H:%M:%S}, by {}; to resume: {} resume {}",
+                     status.phase(), fmt::localtime(since), status.pause().by(),
+                     shell_word(program), shell_word(status.run_directory()));
 }
 
 std::string progress_text(const wire::StatusReply& status) {

@@ -283,10 +283,10 @@ void add_data_bench_command(CLI::App& group, CommandLine& line) {
   command->add_option("job", words->job, "Job file")->required()->type_name("JOB.yaml");
   command->add_option("overrides", words->overrides, "Keys of the job, as data.threads=4")
       ->type_name("KEY=VALUE");
-  command->add_option("--images", words->images, "Examples of a round, the first of the source")
+  command->add_option("--images", words->images, "Examples per round, the first of the source")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--rounds", words->rounds, "Of which the medians are shown")
+  command->add_option("--rounds", words->rounds, "Rounds, whose medians are shown")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_flag("--json", words->json, "For programs");

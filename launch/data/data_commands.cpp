@@ -206,10 +206,10 @@ std::string location_of(const std::string& source) {
   const bool is_other = std::ranges::any_of(
       kOtherSources, [&](std::string_view form) { return source.starts_with(form); });
   if (is_other && !fs::exists(source, failure)) {
-    throw ConfigError(fmt::format(
-        "{}: holds no picture files; those of IDX are checked whole when a training opens them, "
-        "and this command is for a folder, ZIP or tar of pictures",
-        source));
+    throw ConfigError(
+        fmt::format("{}: holds no picture files; this command reads a folder, ZIP or tar of "
+                    "pictures; a training checks IDX files whole when it opens them",
+                    source));
   }
   return source;
 }
@@ -259,7 +259,7 @@ void add_data_commands(CLI::App& app, CommandLine& line) {
       ->required();
   command
       ->add_option("--resolution", options->resolution,
-                   "Side of the squares that mean and sheet are made of")
+                   "Side in pixels of the squares for mean and sheet")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   command->add_option("--most", options->most, "Images that are read, evenly spread. Default: all")

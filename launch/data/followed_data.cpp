@@ -57,7 +57,7 @@ FollowedData follow_data(const OpenKeys& open, const std::optional<JobSpec>& bef
   const std::optional<Found> found = found_in(open.data, before);
   if (!found) {
     followed.unseen = fmt::format(
-        "data.source: {} cannot be looked at on this host, and the job leaves {} to it; say "
+        "data.source: {} cannot be read on this host, and the job takes {} from it; set "
         "model.channels, 1 or 3, and model.classes, 0 without labels",
         open.data.source, open.channels ? "model.channels" : "model.classes");
     return followed;
@@ -76,8 +76,9 @@ FollowedData follow_data(const OpenKeys& open, const std::optional<JobSpec>& bef
     add("model.classes", found->classes, ModelSpec{}.classes);
   }
   if (!said.empty()) {
-    followed.note = fmt::format("{}: as the pictures of data.source {} are; the job says nothing",
-                                fmt::join(said, ", "), open.data.source);
+    followed.note =
+        fmt::format("{}: taken from the pictures of data.source {}; the job leaves it open",
+                    fmt::join(said, ", "), open.data.source);
   }
   return followed;
 }

@@ -78,9 +78,7 @@ void add_pack_command(CLI::App& group, CommandLine& line) {
   command->add_option("--resolution", words->resolution, "model.resolution of the jobs it is for")
       ->check(CLI::Range(1, 4096))
       ->required();
-  command
-      ->add_option("--threads", words->threads,
-                   "That decode; as many as there are cores where it is left out")
+  command->add_option("--threads", words->threads, "Decoding threads; default: one per core")
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Exit code 2 where a picture cannot be read.\n"

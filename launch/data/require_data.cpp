@@ -19,8 +19,8 @@ std::string label_note(const JobSpec& spec, int classes) {
   const std::string& source = spec.data.source;
   if (spec.model.classes > classes) {
     return fmt::format(
-        "model.classes is {}, and data.source {} has {} labels: the others are learnt from "
-        "nothing; model.classes={} has those that are there",
+        "model.classes is {}, and data.source {} has {} labels: the other classes have no "
+        "examples; model.classes={} fits the data",
         spec.model.classes, source, classes, classes);
   }
   // For other sources, such as fashion-mnist, jobs without labels are usual.
@@ -28,7 +28,7 @@ std::string label_note(const JobSpec& spec, int classes) {
                  is_looked_at(spec.data)
              ? fmt::format(
                    "model.classes is 0, and data.source {} has {} labels: they are not used; "
-                   "model.classes={} tells them to the networks",
+                   "model.classes={} gives them to the networks",
                    source, classes, classes)
              : "";
 }
@@ -49,7 +49,7 @@ std::string progress_line(const DataSpec& data, std::uint64_t bytes, std::uint64
   constexpr double kGigabyte = 1e9;
   return data.module.is_python() ? fmt::format("data   {} begins", data.source)
          : total == 0            ? "data   another process is reading the files"
-                      : fmt::format("data   read {:.0f} % of {:.1f} GB, to know the files again",
+                      : fmt::format("data   read {:.0f} % of {:.1f} GB, to fingerprint the files",
                                     100.0 * static_cast<double>(bytes) / static_cast<double>(total),
                                     static_cast<double>(total) / kGigabyte);
 }

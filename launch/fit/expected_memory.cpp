@@ -18,7 +18,7 @@ ExpectedMemory expected_memory(const JobSpec& job, const std::filesystem::path& 
   if (!memory) {
     return {.bytes = estimate_memory(job, workers).total_bytes(), .rows = {}};
   }
-  std::string rows = fmt::format("(by {}, as `gangway plan` has it)\n", profile->string());
+  std::string rows = fmt::format("(from {}, as in `gangway plan`)\n", profile->string());
   const auto row = [&](const char* what, std::int64_t bytes) {
     constexpr double kMebibyte = 1U << 20U;
     rows += fmt::format("  {:<22} {:>6.0f} MiB\n", what, static_cast<double>(bytes) / kMebibyte);

@@ -109,7 +109,7 @@ Fit fit_of(std::string_view stats, int workers, DeviceKind device) {
     fit.limit = tick.value("memory_limit", "");
   }
   if (fit.peak_gib.empty() || *std::ranges::max_element(fit.peak_gib) <= 0.0) {
-    throw EnvironmentError("the steps have told nothing of their memory: is /proc readable?");
+    throw EnvironmentError("the steps have reported no memory use: is /proc readable?");
   }
   return fit;
 }
@@ -129,7 +129,7 @@ std::string fit_text(const Fit& fit, const JobSpec& job, std::int64_t expected_b
   const std::string used = fmt::format("{:.2f} of {:.2f} GiB of the {} in use at the most",
                                        fit.most_used_gib, fit.limit_gib, fit.limit);
   return text + (fit.fits() ? fmt::format("fits: {}\n", used)
-                            : fmt::format("does not fit: {}, and a tenth is to be spared: {}\n",
+                            : fmt::format("does not fit: {}, and a tenth must stay free: {}\n",
                                           used, remedy(job, workers)));
 }
 

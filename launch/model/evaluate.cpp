@@ -326,8 +326,8 @@ void evaluate_clothes(TrainedRun& run, gan::LeNet& lenet, const EvaluateOptions&
   }
   print_heading(run);
   fmt::print(
-      "{:<8} {:7.1f} % of {} held-out pictures have become one; of the input itself {:.1f} %, "
-      "of real ones {:.1f} %\n",
+      "{:<8} {:7.1f} % of {} held-out pictures are seen as this class; of the input itself {:.1f} "
+      "%, of real ones {:.1f} %\n",
       scores.kind, 100.0 * scores.generated, scores.pictures, 100.0 * scores.given,
       100.0 * scores.real);
 }

@@ -44,7 +44,7 @@ class Following {
   void look_later(const std::string& what) const {
     if (Clock::now() - since_ > kPatience) {
       throw EnvironmentError(fmt::format(
-          "{} for an hour: nobody waits any longer; the same command follows on", what));
+          "{} for an hour: this command stops waiting; type it again to continue", what));
     }
     std::this_thread::sleep_for(kLook);
   }
@@ -114,7 +114,7 @@ void await_score(const EvaluateOptions& options) {
       return;
     }
     if (scores.upper_bound(step) != scores.end()) {
-      throw CheckpointError("a newer one was scored in its place");
+      throw CheckpointError("a newer checkpoint was scored instead");
     }
     following.look_later(fmt::format("step {} has got no score", step));
   }

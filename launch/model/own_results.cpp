@@ -69,8 +69,8 @@ void write_shown(TrainedJob& trained, const SampleOptions& options) {
   if (options.label || !options.interpolate.empty() || !options.noise.empty() ||
       !options.single.empty() || options.has_captions || options.truncation != 1.0) {
     throw ConfigError(
-        "the pictures of this run are what show() of its step makes of the first examples: of the "
-        "options of sample only -o has a meaning");
+        "show() of this run's step makes its pictures from the first examples: of the options of "
+        "sample, only -o applies");
   }
   const int columns = trained.job.output.grid;
   const std::unique_ptr<data::Dataset> dataset = data_of(trained.job);

@@ -78,10 +78,10 @@ ClassTranslationScores class_translation_scores(gan::Network& generator, const J
 TranslationScores translation_scores(gan::Network& generator, const JobSpec& job,
                                      std::int64_t most) {
   if (!job.data.has_pairs()) {
-    throw ConfigError(fmt::format(
-        "{}: nobody knows what a picture of it should become, so there is nothing to score; look "
-        "at `gangway sample`, or train on pairs: or edges:",
-        job.data.source));
+    throw ConfigError(
+        fmt::format("{}: its pictures have no known targets, so there is nothing to score; look at "
+                    "`gangway sample`, or train on pairs: or edges:",
+                    job.data.source));
   }
   const ShownPairs shown = open_shown_pairs(job);
   TranslationScores scores{.pairs = std::min(most, shown.dataset->size()),

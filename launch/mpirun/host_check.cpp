@@ -255,8 +255,8 @@ std::optional<std::string> find_twins(const std::vector<CheckedHost>& hosts) {
       }
       if (one->name == other->name) {
         return fmt::format(
-            "two hosts of the hostfile are both called {}: give each a name of its own (hostname), "
-            "or, if they are one, name it once; Open MPI would take them for one host and crash",
+            "two hosts of the hostfile are both called {}: give each its own name (hostname), or, "
+            "if it is one host, name it once; Open MPI would take them for one host and crash",
             one->name);
       }
       if (one->memory == other->memory && one->memory != "none") {

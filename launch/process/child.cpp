@@ -234,10 +234,10 @@ ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd tol
     throw SignalledError(signal);
   }
   if (insistence.has_ended_a_stopped_one()) {
-    throw EnvironmentError(fmt::format(
-        "{} was stopped (SIGSTOP) and not woken within {} s, so it was ended: run this again, and "
-        "let it be",
-        words.front(), kStoppedLimit.count()));
+    throw EnvironmentError(
+        fmt::format("{} was stopped (SIGSTOP) and not continued within {} s, so it was ended: run "
+                    "this again without stopping it",
+                    words.front(), kStoppedLimit.count()));
   }
   output.code = exit_code(status, words.front());
   return output;

@@ -40,11 +40,11 @@ void add_commands(CLI::App& app, CommandLine& line, const ProgramCommands& comma
   }
   app.footer(
       "Examples:\n"
-      "  gangway run examples/fashion-mnist.yaml -n 2        train, or go on\n"
+      "  gangway run examples/fashion-mnist.yaml -n 2        train, or resume\n"
       "  gangway digest fashion-mnist                        compare two trained states\n"
       "  gangway sample fashion-mnist --seeds 0-63 -o grid.png\n"
       "Every command has --help. With --trust it runs the code that a job names (a library, "
-      "TorchScript) though others can write to its files (SECURITY.md).");
+      "TorchScript) though other users can write to its files (SECURITY.md).");
 }
 
 /// Reports unknown commands: CLI11 would only say that a subcommand is missing.

@@ -66,7 +66,8 @@ void require_quiet_machine(bool anyway) {
   if (busy <= kMostBusy) {
     return;
   }
-  const std::string what = fmt::format("others use {:.0f} % of this machine", 100.0 * busy);
+  const std::string what =
+      fmt::format("other processes use {:.0f} % of this machine", 100.0 * busy);
   if (!anyway) {
     throw EnvironmentError(what + ": wait until it is quiet, or measure with --anyway");
   }

@@ -27,7 +27,7 @@ constexpr int kWorkersOfAHost = 2;  // they measure the link between them
 
 /// Returns the program's error, or else the first words of mpirun's message box.
 std::string complaint_in(const std::string& text) {
-  std::string first = "nothing was said";
+  std::string first = "no error text";
   std::istringstream lines(text);
   bool is_first = true;
   for (std::string line; std::getline(lines, line);) {

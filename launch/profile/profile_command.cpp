@@ -30,7 +30,7 @@ void add_profile_command(CLI::App& app, const ProfileProgram& program, int& code
       ->add_option("--hostfile", options->hostfile,
                    "Hosts, as 'node-a slots=8', whose links are measured as well, every pair")
       ->check(CLI::ExistingFile);
-  command->add_flag("--anyway", options->anyway, "Measure on a machine that does other work, too");
+  command->add_flag("--anyway", options->anyway, "Measure even if this machine does other work");
   command->footer(
       "Examples:\n"
       "  gangway profile examples/fashion-mnist.yaml\n"

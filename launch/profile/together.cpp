@@ -112,7 +112,7 @@ double step_seconds(const JobSpec& job, int count, double seconds) {
   }
   if (!is_sound) {
     throw EnvironmentError(fmt::format(
-        "{} processes that measure together: one failed; is there memory for so many?", count));
+        "one of {} processes that measure together failed; is there memory for so many?", count));
   }
   return sum / count;
 }

@@ -42,10 +42,10 @@ report::AdviceBook book_of(const fs::path& run) {
   }
   constexpr int kLeast = 3;
   if (num_ticks < kLeast) {
-    throw ConfigError(fmt::format(
-        "{}: advice needs {} ticks that tell the parts of a step, and there are {}: wait for more, "
-        "or set a smaller output.tick_kimg",
-        run.string(), kLeast, num_ticks));
+    throw ConfigError(
+        fmt::format("{}: advice needs {} ticks with the times of a step's parts, and there are {}: "
+                    "wait for more, or set a smaller output.tick_kimg",
+                    run.string(), kLeast, num_ticks));
   }
   return book;
 }
@@ -71,7 +71,7 @@ int advise(const AdviseOptions& options) {
   }
   const std::vector<report::Advice> all = book.current();
   if (all.empty()) {
-    std::cout << fmt::format("nothing found: {:.0f}% of a step computes, which is the bound\n",
+    std::cout << fmt::format("nothing found: compute takes {:.0f}% of a step and limits it\n",
                              100.0 * book.computing());
   }
   for (const report::Advice& advice : all) {
@@ -86,12 +86,12 @@ int advise(const AdviseOptions& options) {
 void add_advise_command(CLI::App& app, CommandLine& line) {
   const auto options = std::make_shared<AdviseOptions>();
   CLI::App* command =
-      app.add_subcommand("advise", "Say what would make a run faster, by what its last ticks tell");
+      app.add_subcommand("advise", "Say what would make a run faster, judged by its last ticks");
   command->add_option("run", options->reference, "Directory or name of a run")
       ->required()
       ->type_name("RUN");
   command->add_option("--outdir", options->outdir, "Folder of the runs")->capture_default_str();
-  command->add_flag("--json", options->as_json, "The same for programs");
+  command->add_flag("--json", options->as_json, "The advice as JSON");
   command->footer("docs/tuning.md has the rules.\nExample:\n  gangway advise first");
   command->callback([options, &line] { line.action = [options] { return advise(*options); }; });
 }

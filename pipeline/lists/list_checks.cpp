@@ -98,7 +98,7 @@ void ListCheck::check_messages() {
     }
   }
   if (faults_.empty() && !under_way.empty()) {
-    add(std::get<0>(*under_way.begin()), "send", "nobody receives it");
+    add(std::get<0>(*under_way.begin()), "send", "no worker receives it");
   }
 }
 
@@ -123,7 +123,7 @@ void ListCheck::check_work(std::int64_t step) {
       }
       if (at.part == BackwardPart::kInputs) {
         if (!open.contains(work_of(at)) || !halves.insert(work_of(at)).second) {
-          add(worker, at, "is done twice, or nobody asks for it");
+          add(worker, at, "is done twice, or no worker needs it");
         }
         continue;
       }
@@ -131,7 +131,7 @@ void ListCheck::check_work(std::int64_t step) {
         add(worker, at, "comes without that to inputs, or before it");
       }
       if (--open[work_of(at)].first < 0) {
-        add(worker, at, "is done twice, or nobody asks for it");
+        add(worker, at, "is done twice, or no worker needs it");
       }
     }
   }
@@ -140,7 +140,7 @@ void ListCheck::check_work(std::int64_t step) {
   }
   for (const auto& [work, left] : open) {
     if (left.first > 0) {
-      std::string line = "nobody does: ";
+      std::string line = "no worker does: ";
       faults_.push_back(line.append(line_of(left.second, names_)));
     }
   }

@@ -284,8 +284,8 @@ class ClusterReader {
       }
     }
     if (ends[0].size() * ends[1].size() > kMostExceptions) {
-      complain(from.at, fmt::format("an exception for more than {} pairs of nodes: give the others "
-                                    "the exception, or change links.between",
+      complain(from.at, fmt::format("an exception for more than {} pairs of nodes: give the other "
+                                    "pairs the exception, or change links.between",
                                     kMostExceptions));
       return;
     }

@@ -171,7 +171,7 @@ std::string profile_text(const Profile& profile, const std::vector<pipeline::Pha
   const MemoryCost& memory = profile.memory;
   return fmt::format(
       "{}, micro-batches of {} images, {} thread{}, on {} ({} x {})\n\n{}\n{}\n{}\n"
-      "step of {} micro-batches: {} ms; slower beside others: {}\n"
+      "step of {} micro-batches: {} ms; slower beside other workers: {}\n"
       "loader: {:.4f} ms an image; adding arenas: {:.2f} GB/s; waking the lane: {:.0f} us\n"
       "memory: {} MiB process, {} MiB compute at most, {} MiB other\n{}",
       profile.job, profile.images_per_microbatch, profile.threads, profile.threads == 1 ? "" : "s",

@@ -59,9 +59,8 @@ std::string guess_text(const PlanInput& input) {
   constexpr double kMicroseconds = 1e6;
   const double launch = (*launches)->launch_seconds * kMicroseconds;
   return fmt::format(
-      "guess: costs of {} ({}), divided by the speed that {} says of {}{}; nobody has measured "
-      "this "
-      "job there.{}\n",
+      "guess: costs of {} ({}), divided by the speed that {} gives for {}{}; this job has no "
+      "measurement there.{}\n",
       input.profile.host, input.profile.processor, input.cluster.name,
       nodes.size() == 1 ? nodes.front()->name
                         : fmt::format("{} and {} more", nodes.front()->name, nodes.size() - 1),
@@ -79,9 +78,9 @@ std::string idle_text(const Prediction& best, const PlanInput& input) {
     return "";
   }
   return fmt::format(
-      "{} of {} devices have nothing to do: the job has {} micro-batch{}, and no two workers share "
-      "one, but by stages or networks apart; more of them (training.microbatches, with a "
-      "training.batch that they divide) are another job, with other numbers.\n",
+      "{} of {} devices are idle: the job has {} micro-batch{}. Workers share a micro-batch only "
+      "with stages or networks on separate workers. More micro-batches (training.microbatches, "
+      "which has to divide training.batch) make another job, with other numbers.\n",
       devices - best.candidate.workers, devices, microbatches, microbatches == 1 ? "" : "es");
 }
 
@@ -145,8 +144,8 @@ std::string recompute_text(const Prediction& best) {
     return "";
   }
   return fmt::format(
-      "layout.recompute, which costs forwards: what is kept without it would need {:.0f} MiB, and "
-      "a device has {:.0f}.\n",
+      "layout.recompute, which repeats forwards: a worker without it would need {:.0f} MiB, and a "
+      "device has {:.0f}.\n",
       static_cast<double>(best.kept_memory_bytes) / kMebibyte,
       static_cast<double>(best.memory_limit) / kMebibyte);
 }
@@ -162,8 +161,8 @@ std::string stages_memory_text(const Prediction& best, const PlanInput& input) {
     return "";
   }
   return fmt::format(
-      "Stages keep what several micro-batches need for their backwards: {:.0f} MiB a worker, where "
-      "one with whole networks has {:.0f}; layout.in_flight holds less, and waits more.\n",
+      "Stages keep the activations of several micro-batches: {:.0f} MiB a worker, where a worker "
+      "with whole networks has {:.0f}; a lower layout.in_flight keeps fewer, and waits more.\n",
       static_cast<double>(staged) / kMebibyte, static_cast<double>(whole) / kMebibyte);
 }
 
@@ -176,7 +175,7 @@ std::string hostfile_text(const std::vector<HostSlots>& hosts) {
   }
   const std::size_t more = lines.size() - std::min(lines.size(), kMostNames);
   lines.resize(lines.size() - more);
-  return fmt::format("Write a file hosts, a line a host in this order: {}{}\n",
+  return fmt::format("Write a file hosts, one line per host in this order: {}{}\n",
                      fmt::join(lines, ", "), more == 0 ? "" : fmt::format(", and {} more", more));
 }
 
@@ -232,11 +231,11 @@ std::string plan_text(const Search& search, const PlanInput& input, const TypedJ
   const bool is_priced = std::ranges::any_of(
       search.ranking, [](const Prediction& one) { return one.price_per_kimg > 0.0; });
   std::string text = fmt::format(
-      "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} "
-      "slower by their computing alone{}\n\n{}\n",
+      "{} on {}: {} devices, {} micro-batches of {} images; {} layouts simulated, {} skipped as "
+      "slower by compute alone{}\n\n{}\n",
       typed.file, input.cluster.name, input.cluster.num_devices(), input.job.training.microbatches,
       input.job.images_per_microbatch(), search.simulated, search.pruned,
-      search.left_out == 0 ? "" : fmt::format(", {} not looked at", search.left_out),
+      search.left_out == 0 ? "" : fmt::format(", {} not examined", search.left_out),
       ranking_table(search, is_priced, !guessed_nodes(input.cluster).empty()));
   text += guess_text(input);
   text += idle_text(best, input);

@@ -23,10 +23,10 @@ constexpr std::int64_t kMostWork = 1 << 16;
 void require_readable(const PlanInput& input, const Candidate& candidate) {
   const std::int64_t work = std::int64_t{candidate.workers} * input.job.training.microbatches;
   if (work > kMostWork) {
-    throw ConfigError(fmt::format(
-        "--schedule: {} workers and {} micro-batches are more than anybody reads; plan for fewer "
-        "with -n, lists of a layout differ in little else",
-        candidate.workers, input.job.training.microbatches));
+    throw ConfigError(
+        fmt::format("--schedule: {} workers and {} micro-batches make the list too long to read; "
+                    "plan for fewer workers with -n, whose lists differ little",
+                    candidate.workers, input.job.training.microbatches));
   }
 }
 

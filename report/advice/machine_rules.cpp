@@ -69,15 +69,15 @@ double lost_clock(Facts facts) {
 std::string cool_or_feed(Facts facts) {
   const std::string by = facts.text("slow_gpu_slowed_by");
   if (by == "power") {
-    return "a higher power limit ('nvidia-smi -pl WATTS'), or look at what the host's supply gives";
+    return "a higher power limit ('nvidia-smi -pl WATTS'), or look at the host's power supply";
   }
   if (by == "heat") {
-    return "look at its cooling: fans, air, what runs beside it";
+    return "look at its cooling: fans, air, devices beside it";
   }
   if (by == "power and heat") {
     return "look at its cooling first, then at its power limit ('nvidia-smi -pl WATTS')";
   }
-  return "look at its supply and its cooling: 'nvidia-smi -q -d PERFORMANCE' says more";
+  return "look at its power supply and cooling: 'nvidia-smi -q -d PERFORMANCE' says more";
 }
 
 /// Returns the next step that saves memory with the same numbers, or where to find one.
@@ -98,8 +98,8 @@ constexpr std::array kMachineRules = {
          .evidence =
              [](Facts facts) {
                return fmt::format(
-                   "the thread that computes had a core for {} of what it did not wait, and lost "
-                   "one {:.1f} times a step; its process's other threads had {:.1f}",
+                   "the compute thread had a core for {} of its time outside waits, and lost it "
+                   "{:.1f} times a step; its process's other threads had {:.1f} cores",
                    percent(facts.number("core_percent") / 100.0),
                    facts.number("preemptions_per_step"), facts.number("other_cores"));
              },
@@ -107,16 +107,16 @@ constexpr std::array kMachineRules = {
              [](Facts facts) {
                return std::string(
                    has_own_rivals(facts)
-                       ? "less for those: rarer checkpoints and snapshots, data.cache, pictures "
-                         "of their final size; or fewer workers on that host"
-                       : "fewer workers on that host, or other programs off it");
+                       ? "less work for those threads: rarer checkpoints and snapshots, "
+                         "data.cache, pictures of their final size; or fewer workers on that host"
+                       : "fewer workers on that host, or no other programs there");
              }},
     Rule{.name = "swapping",
          .threshold = 1.0,
          .share = [](Facts facts) { return facts.number("major_faults_per_step"); },
          .evidence =
              [](Facts facts) {
-               return fmt::format("a disk had to bring {:.1f} pages of its memory a step",
+               return fmt::format("a disk had to reload {:.1f} pages of its memory per step",
                                   facts.number("major_faults_per_step"));
              },
          .remedy = [](Facts) { return std::string("fewer workers on that host, or more memory"); },
@@ -157,34 +157,34 @@ constexpr std::array kMachineRules = {
          .evidence =
              [](Facts facts) {
                return fmt::format(
-                   "memory grows by {:.2f} GiB an hour, and what is left of the {}, {:.2f} GiB, "
-                   "lasts for {:.1f} hours; the run has {:.1f} to go",
+                   "memory grows by {:.2f} GiB an hour, and the free part of the {}, {:.2f} GiB, "
+                   "lasts for {:.1f} hours; the run needs {:.1f} hours more",
                    facts.number(kMemoryGrowth), facts.text("memory_limit"), memory_left(facts),
                    hours_left(facts), hours_to_train(facts));
              },
          .remedy =
              [](Facts facts) {
                return fmt::format(
-                   "look for what keeps things from step to step ({}); until then 'gangway stop "
-                   "RUN' and 'gangway run' again before it is full",
-                   facts.key("model.library").empty() ? "modules of one's own"
+                   "look for code that keeps memory from step to step ({}); until then 'gangway "
+                   "stop RUN' and 'gangway run' again before memory is full",
+                   facts.key("model.library").empty() ? "your own modules"
                                                       : "the job's own library");
              },
          .is_saved = false},
-    Rule{.name = "memory-nearly-full",
-         .threshold = 0.1,
-         .share = nearness,
-         .evidence =
-             [](Facts facts) {
-               return facts.number("allocation_retries") > 0.0
-                          ? fmt::format(
-                                "its GPU's allocator had to give back what it kept {:.0f} "
-                                "times; {}",
-                                facts.number("allocation_retries"), used_text(facts))
-                          : used_text(facts);
-             },
-         .remedy = rung,
-         .is_saved = false},
+    Rule{
+        .name = "memory-nearly-full",
+        .threshold = 0.1,
+        .share = nearness,
+        .evidence =
+            [](Facts facts) {
+              return facts.number("allocation_retries") > 0.0
+                         ? fmt::format(
+                               "its GPU's allocator had to free its cached memory {:.0f} times; {}",
+                               facts.number("allocation_retries"), used_text(facts))
+                         : used_text(facts);
+            },
+        .remedy = rung,
+        .is_saved = false},
 };
 
 }  // namespace

@@ -154,7 +154,7 @@ constexpr std::array kStepRules = {
              [](Facts facts) {
                return fmt::format(
                    "waits for data {} of a step, though its loader has nothing to do for {} of its "
-                   "time: some reads take far longer than others",
+                   "time: some reads take far longer than most",
                    percent(facts.share("data")),
                    percent(facts.loader("no_room") /
                            (facts.loader("no_room") + facts.loader_work())));
@@ -170,7 +170,7 @@ constexpr std::array kStepRules = {
          .evidence =
              [](Facts facts) {
                return fmt::format(
-                   "micro-batches of {:.0f} images: what each costs, whatever its size, shows",
+                   "micro-batches of {:.0f} images: the fixed cost of a micro-batch shows",
                    images_per_microbatch(facts));
              },
          .keys = fewer_microbatches,
@@ -185,8 +185,8 @@ constexpr std::array kStepRules = {
          .evidence =
              [](Facts facts) {
                return fmt::format(
-                   "waits for exchanges {} of a step, which layout.overlap: none runs "
-                   "beside nothing",
+                   "waits for exchanges {} of a step, which layout.overlap: none keeps out of the "
+                   "compute",
                    percent(others_waits(facts)));
              },
          .keys = [](Facts) { return std::string("layout.overlap=across"); }},
@@ -196,14 +196,14 @@ constexpr std::array kStepRules = {
          .evidence =
              [](Facts facts) {
                return fmt::format(
-                   "all others wait for rank {}, {} of a step longer than it for them",
+                   "all other workers wait for rank {}, {} of a step longer than it waits for them",
                    facts.slowest_rank(), percent(lag(facts)));
              },
          .remedy =
              [](Facts) {
                return std::string(
                    "look for what else runs on its host; layout.balance=auto moves micro-batches, "
-                   "'gangway drain RUN HOST' leaves it out");
+                   "'gangway drain RUN HOST' removes the host");
              }},
     Rule{
         .name = "slow-link",
@@ -233,22 +233,23 @@ constexpr std::array kStepRules = {
                                   percent(facts.share("optimizer")));
              },
          .remedy = [](Facts) { return std::string("more workers: each updates its own share"); }},
-    Rule{.name = "exchange-bound",
-         .threshold = 0.3,
-         .share =
-             [](Facts facts) {
-               return facts.key("layout.overlap", "across") == "none" || lag(facts) > 0.2
-                          ? 0.0
-                          : facts.share({"exchange", "workers"});
-             },
-         .evidence =
-             [](Facts facts) {
-               return fmt::format(
-                   "waits {} of a step while gradients are added up on its host: its networks are "
-                   "small for so many workers, or the lane has no core",
-                   percent(facts.share({"exchange", "workers"})));
-             },
-         .remedy = [](Facts) { return std::string("fewer workers a host ('gangway plan JOB')"); }},
+    Rule{
+        .name = "exchange-bound",
+        .threshold = 0.3,
+        .share =
+            [](Facts facts) {
+              return facts.key("layout.overlap", "across") == "none" || lag(facts) > 0.2
+                         ? 0.0
+                         : facts.share({"exchange", "workers"});
+            },
+        .evidence =
+            [](Facts facts) {
+              return fmt::format(
+                  "waits {} of a step while gradients are added up on its host: its networks are "
+                  "small for so many workers, or its MPI thread has no core",
+                  percent(facts.share({"exchange", "workers"})));
+            },
+        .remedy = [](Facts) { return std::string("fewer workers per host ('gangway plan JOB')"); }},
     Rule{.name = "norm-wait",
          .threshold = 0.05,
          .share = [](Facts facts) { return facts.norm_wait(); },
@@ -258,7 +259,7 @@ constexpr std::array kStepRules = {
                    "waits {} of a step for updates that wait for the gradient's norm",
                    percent(facts.norm_wait()));
              },
-         .remedy = [](Facts) { return std::string("no clip_norm, or accept it"); },
+         .remedy = [](Facts) { return std::string("no clip_norm, or accept this wait"); },
          .changes_numbers = true},
     Rule{.name = "bubble",
          .threshold = 0.1,
@@ -272,18 +273,20 @@ constexpr std::array kStepRules = {
              [](Facts) {
                return std::string(
                    "'gangway plan JOB' finds other cuts and schedules; more training.microbatches, "
-                   "in a new job, fill it");
+                   "in a new job, fill the bubble");
              }},
     Rule{.name = "unbalanced-networks",
          .threshold = 0.15,
          .share = [](Facts facts) { return is_cut(facts) ? 0.0 : facts.mean_tensor_wait(); },
          .evidence =
              [](Facts facts) {
-               return fmt::format("workers wait {} of their steps for networks that others hold",
+               return fmt::format("workers wait {} of their steps for networks on other workers",
                                   percent(facts.mean_tensor_wait()));
              },
          .remedy =
-             [](Facts) { return std::string("'gangway plan JOB' finds who should hold which"); }},
+             [](Facts) {
+               return std::string("'gangway plan JOB' finds a worker for each network");
+             }},
     Rule{.name = "snapshots",
          .threshold = 0.02,
          .share = [](Facts facts) { return facts.share("snapshots"); },
@@ -336,7 +339,7 @@ constexpr std::array kStepRules = {
          .share = [](Facts facts) { return facts.number("device_starved_percent") / 100.0; },
          .evidence =
              [](Facts facts) {
-               return fmt::format("at {} of the looks at the GPU it had nothing left to do",
+               return fmt::format("in {} of the samples of its GPU no work was queued",
                                   percent(facts.number("device_starved_percent") / 100.0));
              },
          .keys =
@@ -348,7 +351,7 @@ constexpr std::array kStepRules = {
          .remedy =
              [](Facts facts) {
                return std::string(facts.key("numerics.cuda_graph", "auto") == "off"
-                                      ? "recorded steps launch at once"
+                                      ? "a recorded step launches at once"
                                       : "numerics.cuda_graph=branches computes micro-batches at "
                                         "once, and says why steps are not recorded; "
                                         "fewer training.microbatches launch less often");

@@ -147,8 +147,8 @@ std::optional<std::string> read_own_token(const fs::path& file) {
   if (!opened || ::fstat(opened.get(), &found) != 0 || !S_ISREG(found.st_mode) ||
       found.st_uid != ::geteuid() || (found.st_mode & 077U) != 0) {
     throw EnvironmentError(
-        fmt::format("{}: is no file that this user alone can read; of another user's run "
-                    "--token-file names the token that its owner has given you",
+        fmt::format("{}: is no file that this user alone can read; for another user's run, name "
+                    "the token file from its owner with --token-file",
                     file.string()));
   }
   return read_token(fmt::format("/proc/self/fd/{}", opened.get()));

@@ -93,14 +93,15 @@ std::string describe(const UnansweredRun& run) {
       return fmt::format("gangway run (pid {}) began it {} ago and starts its processes", run.pid,
                          since);
     case RunTrace::kComing:
-      return fmt::format("its coordinator (pid {}) has had it for {} and does not listen yet",
+      return fmt::format("its coordinator (pid {}) has run it for {} and does not listen yet",
                          run.pid, since);
     case RunTrace::kOnOtherHost:
-      return fmt::format("pid {} on host {} took it {} ago: ask there", run.pid, run.host, since);
+      return fmt::format("pid {} on host {} started it {} ago: ask on that host", run.pid, run.host,
+                         since);
     case RunTrace::kGone:
       return fmt::format(
-          "pid {}, which began it {} ago, is gone and has not said how it ended: it "
-          "was killed, or the host went down",
+          "pid {}, which began it {} ago, is gone and recorded no end: it was killed, or the host "
+          "went down",
           run.pid, since);
   }
   return {};

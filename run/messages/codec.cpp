@@ -331,13 +331,14 @@ Envelope decode(std::string_view bytes, int sender) {
     const auto name = reader.get<std::string>();
     Envelope envelope;
     envelope.epoch = reader.get<std::int64_t>();
-    require(get_kind(name, reader, envelope.message, kind), "nothing that this build knows");
+    require(get_kind(name, reader, envelope.message, kind),
+            "of a kind that this build does not know");
     require(reader.left() == 0, fmt::format("{} bytes are left", reader.left()));
     return envelope;
   } catch (const InvariantError& error) {
-    throw InvariantError(fmt::format(
-        "rank {} sent a {} of {} bytes that cannot be ({}): start all ranks from one build", sender,
-        kind, bytes.size(), error.what()));
+    throw InvariantError(
+        fmt::format("rank {} sent an invalid {} of {} bytes ({}): start all ranks from one build",
+                    sender, kind, bytes.size(), error.what()));
   }
 }
 

@@ -137,7 +137,7 @@ export function createOverview() {
       reason ? `: ${reason}` : ""),
       error?.log_file ? h("p", { class: "mono" }, `rank ${error.rank} on ${error.host}, after step ${error.step}; ` +
         error.log_file) : null,
-      error?.resume_command ? h("p", {}, "To go on: ", h("code", {}, error.resume_command)) : null].filter(Boolean));
+      error?.resume_command ? h("p", {}, "To resume: ", h("code", {}, error.resume_command)) : null].filter(Boolean));
   }
 
   return {

@@ -92,7 +92,7 @@ TEST_F(Scan, FallsBackToTheOlderOneAndSaysSoInOneLine) {
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_THAT(warnings[0],
               AllOf(HasSubstr("step-000000002/worker-0001-of-0002.safetensors: has 4200 bytes"),
-                    HasSubstr("truncated; going on from the older step-000000001")));
+                    HasSubstr("truncated; resuming from the older step-000000001")));
   EXPECT_EQ(warnings[0].find('\n'), std::string::npos);
 }
 

@@ -39,7 +39,7 @@ class Hosts(Trainings):
         for host in json.loads(said["json"])["hosts"]:  # one machine's clock
             self.assertLessEqual(abs(host["clock_seconds"]), host["clock_error_seconds"] + 1e-3, host)
         self.assertRegex(said["other"], rf"(?m)^host2 +{OTHER} !")
-        self.assertRegex(said["other"], rf"build +bad +host2 has {OTHER}, others {build_id()}: install one build")
+        self.assertRegex(said["other"], rf"build +bad +host2 has {OTHER}, other hosts {build_id()}: install one build")
         self.assertRegex(said["other"], r"/dev/shm +note +host2 has 0\.0 GiB, another")
         self.assertRegex(said["cut"], r"host +bad +host2 gave no answer \(")
         self.assertRegex(said["cut"], rf"(?m)^host1 +{build_id()}")

@@ -37,7 +37,7 @@ class Advise(Trainings):
         self.refused(2, "advise", "full@20", says=[])
         stats = self.folder_of("full") / "stats.jsonl"
         stats.write_text("".join(stats.read_text().splitlines(keepends=True)[:1]))
-        self.refused(2, "advise", "full", says=["advice needs 3 ticks that tell the parts of a step, and there are 1:"])
+        self.refused(2, "advise", "full", says=["advice needs 3 ticks with the times of a step's parts, and there are 1:"])
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class ChangedData(Trainings):
         self.assertEqual(running.end(), USAGE, running.said())
         self.assertRegex(running.said(), rf"(?m)^gangway: .*{self.pictures}/\S+: has changed since it was listed")
         again = self.start(*words, name="again", **self.cache)
-        line = r"(?m)^warn  the data have changed .*\(among others (.*)\): from here on"
+        line = r"(?m)^warn  the data have changed .*\(for example (.*)\): from here on"
         again.wait_for(line)
         named = re.search(line, again.said())
         for name in named[1].split(", "):
@@ -68,7 +68,7 @@ class ChangedData(Trainings):
         self.replace_all()
         again = self.start(*words, name="again", **self.cache)
         again.wait_for(r"^resume snapshot of step ")
-        again.wait_for(r"^warn  the data have changed since the run was started last \(among others ")
+        again.wait_for(r"^warn  the data have changed since the run last started \(for example ")
 
     def test_another_copy_on_another_host_is_refused_and_the_host_and_a_file_are_named(self):
         for copy in ("one", "other"):

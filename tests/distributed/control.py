@@ -122,7 +122,7 @@ class Verbs(Steered):
         with Control(run) as control:
             control.wait_until(lambda now: now.phase == "paused" and now.step == paused, "the pause")
             self.assertIn("is paused already", self.gangway("pause", "job"))
-            self.assertIn(f"to go on: {GANGWAY} resume ", self.gangway("status", "job"))
+            self.assertIn(f"to resume: {GANGWAY} resume ", self.gangway("status", "job"))
             self.assertIn(f"saves step {paused}, which is pinned", self.gangway("checkpoint", "job", "--pin", "--wait", 60))
             self.assertTrue((run / f"checkpoints/step-{paused:09}.pin").exists())
             self.assertEqual(control.status().step, paused)

@@ -70,7 +70,7 @@ class Upgrade(Steered):
         self.assertEqual(json.loads(self.gangway("status", run, "--json"))["version"], OLD_VERSION)
         self.assertIn("pauses after step 8", self.gangway("pause", run))
         said = self.gangway("drain", run, "2", code=2)
-        self.assertRegex(said, rf"its coordinator is of another version \({OLD_VERSION}; this is .*use its gangway, or stop")
+        self.assertRegex(said, rf"its coordinator is of another version \({OLD_VERSION}; this is .*use that version, or restart")
         self.assertEqual(said.count("\n"), 1)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Trainings that diverge: they go back with other settings, alike on any layout and after a kill, or end with exit code 4 and the
-story. Each kind of trouble by itself: tests/coordinator/trouble_test.cpp, conductor_trouble_test.cpp. Needs PyTorch.
+story. Each kind of trouble by itself: tests/coordinator/trouble_test.cpp, run_core_trouble_test.cpp. Needs PyTorch.
 
     GANGWAY_BIN=build/release/bin divergence.py [unittest arguments]
 """
@@ -191,7 +191,7 @@ class Planted(Diverging):
     def test_a_generator_of_dead_units_makes_the_same_again_and_again(self):
         err, *_ = self.plant(self.own(Stubborn, "generator"), "training.divergence.diversity=0.01",
                              "training.divergence.diversity_steps=12")
-        self.assertRegex(err, r"step 12: what the discriminator was given differed 0 times .*the same again and again")
+        self.assertRegex(err, r"step 12: the examples that the discriminator got differed 0 times .*the generator repeats the same examples")
 
 
 if __name__ == "__main__":

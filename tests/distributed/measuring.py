@@ -124,7 +124,7 @@ class Plans(Measuring):
         busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
         try:
             self.assertRegex(self.said("profile", RING, *SMALL, code=6),
-                             r"gangway: others use \d+ % of this machine: wait until it is quiet, or measure with --anyway")
+                             r"gangway: other processes use \d+ % of this machine: wait until it is quiet, or measure with --anyway")
         finally:
             for process in busy:
                 process.kill()

@@ -45,7 +45,7 @@ class Resized(Resizing):
         hosts.write_text(f"{socket.gethostname()} slots=3\n")
         self.gangway("resize", "job", 4)
         self.assertEqual(self.wait_to_train(running, run, 2), 3)
-        self.assertRegex(running.said(), r"3 workers are as many as the slots of \S+ allow, 4 were asked for")
+        self.assertRegex(running.said(), r"3 workers are as many as the slots of \S+ allow, 4 were requested")
         with Control(run) as control:
             step = control.call("Resume").step
             now = control.wait_until(lambda now: now.step > step, "a step")

@@ -51,7 +51,7 @@ class ShownFigures(Trainings):
         tick = self.ticks("one")[6]
         self.assertEqual((tick["step"], tick["generator_updates"]), (14, 13))
         self.assertEqual(set(self.ticks("one")[-1]), set(threes[-1]), "histograms are in TensorBoard alone")
-        self.assertEqual(sorted(b"goes on with 2 workers" in events for events in self.events("one")), [False, True])
+        self.assertEqual(sorted(b"continues with 2 workers" in events for events in self.events("one")), [False, True])
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ class Job(WithCertificates):
         for path in ("/", "/metrics", f"/?token={page.token}", f"/api/run.json?token={page.token}", "/api/events", "/log"):
             status, headers, body = page.get(path, headers={"Authorization": f"Bearer {page.token}"})
             self.assertEqual(status, 400, path)
-            self.assertIn(b"over TLS alone: ask https://", body)
+            self.assertIn(b"over TLS only: open https://", body)
             self.assertNotIn("Set-Cookie", headers)
 
     def test_keeps_its_descriptors_and_its_page_beside_strangers(self):

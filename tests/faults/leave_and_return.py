@@ -14,7 +14,7 @@ import unittest
 from save_faults import SAVED, SaveFaults
 
 UNASKED = ["checkpoint.every_steps=0"]  # no checkpoint but those that somebody asks for
-SAVED_AND_LEFT = r"^note   stopped on request and saved at step (\d+): the same command goes on$"
+SAVED_AND_LEFT = r"^note   stopped on request and saved at step (\d+): the same command continues$"
 
 
 class LeaveAndReturn(SaveFaults):

@@ -74,9 +74,9 @@ class Restarts(Trainings):
 
         code, out, err = self.call(GANGWAY, "run", *JOB, length(50), "-n", 2, "--run", "faulty", "checkpoint.keep=1")
         self.assertEqual(code, 0, out + err)
-        self.assertRegex(out, r"step-000000099: is a symbolic link, which is refused: name the folder itself; going on from the "
+        self.assertRegex(out, r"step-000000099: is a symbolic link, which is refused: name the folder itself; resuming from the "
                               r"older step-000000030\n")
-        self.assertRegex(out, r"step-000000040/worker-000[01]-of-0002\.safetensors: .*; going on from the older step-000000030\n")
+        self.assertRegex(out, r"step-000000040/worker-000[01]-of-0002\.safetensors: .*; resuming from the older step-000000030\n")
         self.assertIn("resume step-000000030", out)
         (self.checkpoints / "step-000000099").unlink()  # in the way of a reader, too
         self.assertEqual(self.digest("faulty"), self.digest_alone(*JOB, length(50)))

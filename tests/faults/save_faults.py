@@ -219,7 +219,7 @@ class SlowDisks(SaveFaults):
         self.hang(running, "fsync", "/worker-0000-of-0002.safetensors$")
         running.send(signal.SIGTERM)
         self.assertEqual(running.end(), 6)
-        self.assertRegex(running.said(), r"gangway: rank 1 .*: the disk of .* has taken nothing of a checkpoint for 10 s: look at it, "
+        self.assertRegex(running.said(), r"gangway: rank 1 .*: the disk of .* has taken no checkpoint data for 10 s: check it, "
                                          r"then start the same command again")
         self.order()
         self.require_last_good()

@@ -154,7 +154,7 @@ TEST(AugmentKeys, KindsAreThoseOfThePolicy) {
 TEST(AugmentKeys, AnAdaptiveStrengthGoesBySignsThatSaySomething) {
   EXPECT_THAT(problems_of("training: {loss: least-squares, augment: {policy: ada}}"),
               ElementsAre(::testing::EndsWith(
-                  "an adaptive strength goes by the sign of logits, which says nothing with loss "
+                  "an adaptive strength follows the sign of logits, which has no meaning with loss "
                   "least-squares; use nonsaturating or hinge, or a number as the strength")));
   EXPECT_THAT(problems_of("training: {loss: hinge, augment: {policy: ada}}"), ElementsAre());
   EXPECT_THAT(problems_of("training: {loss: least-squares, augment: {policy: ada, strength: 1}}"),

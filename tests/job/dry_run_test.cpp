@@ -193,7 +193,7 @@ TEST(DryRun, SaysWhereStagesNeedMoreThanWholeNetworks) {
     return describe_dry_run(
         spec_of("training: {batch: 512, microbatches: 8}\nlayout: {stages: 2}", more), 2);
   };
-  const char* const line = "(of so many workers with whole networks ";
+  const char* const line = " on as many workers with whole networks; ";
   EXPECT_NE(text({}).find(line), std::string::npos);
   EXPECT_EQ(text({"layout.in_flight=1"}).find(line), std::string::npos);
 }

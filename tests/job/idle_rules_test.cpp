@@ -87,7 +87,7 @@ TEST(IdleRules, LetAnyKeyHaveTheValueThatItHasAnyway) {
 TEST(IdleRules, NameTheMasterWhereTwoSwitchesAreOff) {
   EXPECT_THAT(problems_of("model: {resolution: 32}\ntraining:\n  divergence: {saturated_ticks: 0, "
                           "act_on_saturation: true}"),
-              ElementsAre("job.yaml:3:36: training.divergence.act_on_saturation: says something "
+              ElementsAre("job.yaml:3:36: training.divergence.act_on_saturation: has a meaning "
                           "with training.divergence.saturated_ticks above 0 alone; leave it out"));
 }
 

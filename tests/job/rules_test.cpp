@@ -87,8 +87,8 @@ TEST(Rules, AFrozenNetworkHasWeightsAndNothingToTrainThemBy) {
 TEST(Rules, ATrunkWithHeadsHasNoPenalties) {
   EXPECT_THAT(
       problems_of("training: {recipe: vae-gan, loss: wasserstein}"),
-      ElementsAre("job.yaml:1:29: training.loss: recipe vae-gan has no place for the penalties "
-                  "that loss wasserstein lives by; use nonsaturating, least-squares or hinge"));
+      ElementsAre("job.yaml:1:29: training.loss: recipe vae-gan takes no penalties, and loss "
+                  "wasserstein needs one; use nonsaturating, least-squares or hinge"));
   EXPECT_THAT(
       problems_of("training: {recipe: vae-gan, r1: {gamma: 1}}"),
       ElementsAre("job.yaml:1:34: training.r1.gamma: has no meaning for training.recipe vae-gan "
@@ -165,8 +165,8 @@ TEST(Rules, NothingDecaysBeforeItHasGrown) {
   const std::vector<std::string> decays{"generator.optimizer.adam.weight_decay=1e-4"};
   EXPECT_THAT(problems_of("", decays), ElementsAre());
   EXPECT_THAT(problems_of("model: {family: progressive}", decays),
-              ElementsAre("job.yaml:1:9: model.family: weights of resolutions that are still to "
-                          "come would decay, and family progressive has such; use weight_decay 0"));
+              ElementsAre("job.yaml:1:9: model.family: weights of later resolutions would decay "
+                          "before they are trained in family progressive; use weight_decay 0"));
 }
 
 TEST(Rules, StylesAreThoseOfAPicture) {
@@ -187,8 +187,8 @@ TEST(Rules, StylesAreThoseOfAPicture) {
                   "training.style.picture, a PNG or JPEG file"));
   EXPECT_THAT(with("training.style={weight: 0, content_weight: 0}").size(), 1U);
   EXPECT_THAT(with("training.style.content_level=3"),
-              ElementsAre("command line: training.style.content_level=3: there are model.levels 2, "
-                          "and none is number 3"));
+              ElementsAre("command line: training.style.content_level=3: model.levels is 2, "
+                          "and there is no level 3"));
   EXPECT_THAT(with("model.levels=3"),
               ElementsAre("command line: model.levels=3: the features of family johnson have 2 "
                           "levels, not 3"));
@@ -229,10 +229,11 @@ TEST(Rules, PicturesGrowTwofoldToTheResolution) {
 }
 
 TEST(Rules, PicturesOfSeveralDepthsAreNotMixed) {
-  EXPECT_THAT(problems_of("model: {family: gat}\ntraining: {gradient_penalty: 1}"),
-              ElementsAre("job.yaml:2:12: training.gradient_penalty: family gat judges pictures of "
-                          "several depths, and there is none of a real one to mix with; use 0, and "
-                          "training.r1 and training.r2"));
+  EXPECT_THAT(
+      problems_of("model: {family: gat}\ntraining: {gradient_penalty: 1}"),
+      ElementsAre("job.yaml:2:12: training.gradient_penalty: family gat judges pictures of "
+                  "several depths, which the penalty cannot mix with a real one; use 0, and "
+                  "training.r1 and training.r2"));
   EXPECT_EQ(problems_of("model: {family: gat}\ntraining: {loss: wasserstein}").size(), 1U);
   EXPECT_THAT(problems_of("model: {family: gat}\ntraining: {r1: {gamma: 1}}"), ElementsAre());
 }

@@ -44,7 +44,7 @@ TEST(CleanSnapshots, RemovesThoseOfRunsThatAreOverAndTellsOfTheOthers) {
   const checkpoint::SnapshotMemory used(place_of(folder, folder.path()), kPieces);
   { const checkpoint::SnapshotMemory left(place_of(folder, folder.path() / "gone"), kPieces); }
   EXPECT_THAT(clean_snapshots(folder.path()),
-              ElementsAre(HasSubstr("removed 2 of runs that are over"),
+              ElementsAre(HasSubstr("removed 2 of runs that have ended"),
                           AllOf(HasSubstr(folder.path().string()),
                                 HasSubstr("in use by a living process"))));
   EXPECT_EQ(folder.names().size(), 2U);

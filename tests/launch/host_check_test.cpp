@@ -37,7 +37,7 @@ TEST(HostCheck, KnowsTwoRanksOfOneHostFromTwoHosts) {
 TEST(HostCheck, RefusesTwoHostsOfOneName) {
   const auto line = find_twins({{"a/1/10", "a/24", "node"}, {"b/1/10", "b/24", "node"}});
   ASSERT_TRUE(line);
-  EXPECT_THAT(*line, ::testing::HasSubstr("both called node: give each a name of its own"));
+  EXPECT_THAT(*line, ::testing::HasSubstr("both called node: give each its own name"));
 }
 
 TEST(HostCheck, RefusesOneSharedMemoryUnderTwoNames) {

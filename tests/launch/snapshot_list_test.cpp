@@ -49,7 +49,7 @@ TEST(SnapshotList, SaysInALineThatThereAreNoneOrThatItCannotTell) {
     (void)snapshot_list(folder.path(), folder.path());
     FAIL() << "whose snapshots are these?";
   } catch (const CheckpointError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("job.yaml: this version cannot read it"));
+    EXPECT_THAT(error.what(), HasSubstr("job.yaml: this version cannot read this job"));
   }
 }
 

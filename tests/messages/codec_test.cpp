@@ -236,7 +236,7 @@ TEST(Codec, RefusesPartOfAMessageInOneLineButOfAHelloAndAStop) {
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       const std::string line = refusal(bytes.substr(0, length));
       if (!is_read_of_any_build(message) || !line.empty()) {
-        EXPECT_THAT(line, AllOf(StartsWith("rank 3 sent a "), HasSubstr(" bytes that cannot be ("),
+        EXPECT_THAT(line, AllOf(StartsWith("rank 3 sent an invalid "), HasSubstr(" bytes ("),
                                 EndsWith(": start all ranks from one build")));
         EXPECT_EQ(line.find('\n'), std::string::npos);
       }
@@ -263,10 +263,11 @@ TEST(Codec, TakesGarbledBytesForAMessageOrRefusesThem) {
 
 TEST(Codec, RefusesBytesThatAreNoMessage) {
   EXPECT_EQ(refusal("nonsense"),
-            "rank 3 sent a message of 8 bytes that cannot be (it ends too early): start all ranks "
+            "rank 3 sent an invalid message of 8 bytes (it ends too early): start all ranks "
             "from one build");
   EXPECT_THAT(refusal(""), HasSubstr("(it ends too early)"));
-  EXPECT_THAT(refusal(std::string("\5Later\0", 7)), HasSubstr("(nothing that this build knows)"));
+  EXPECT_THAT(refusal(std::string("\5Later\0", 7)),
+              HasSubstr("(of a kind that this build does not know)"));
   EXPECT_THAT(refusal(encode({.message = Goodbye{}}) + "x"), HasSubstr("(1 bytes are left)"));
 }
 

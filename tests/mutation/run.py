@@ -26,7 +26,7 @@ TREE = ROOT / "build/mutation"
 BUILD = TREE / "build/release"
 # In turn from each.
 PATHS = (["gan", "worker/step", "worker/state"],
-         ["comm/arena", "comm/reduce", "coordinator/mind", "coordinator/resume", "checkpoint/format", "checkpoint/store",
+         ["comm/arena", "comm/reduce", "coordinator/core", "coordinator/resume", "checkpoint/format", "checkpoint/store",
           "checkpoint/snapshots", "pipeline", "job/keys", "job/rules", "job/file"])
 ENOUGH = 0.95
 LIMIT = 900  # seconds for all tests on one mutant

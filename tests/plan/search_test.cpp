@@ -213,9 +213,9 @@ TEST(PlanText, SaysWhyDevicesAreLeftOver) {
     const auto planner = sample_planner(microbatches, sample_cluster(1, devices));
     return plan_text(search_layouts(planner->input(), {.rows = 1}), planner->input(), {"j.yaml"});
   };
-  EXPECT_THAT(text_on(2, 8), HasSubstr("6 of 8 devices have nothing to do: the job has 2 "
-                                       "micro-batches, and"));
-  EXPECT_THAT(text_on(8, 8), ::testing::Not(HasSubstr("nothing to do")));
+  EXPECT_THAT(text_on(2, 8), HasSubstr("6 of 8 devices are idle: the job has 2 micro-batches. "
+                                       "Workers share"));
+  EXPECT_THAT(text_on(8, 8), ::testing::Not(HasSubstr("are idle")));
 }
 
 TEST(PlanText, CallsAGuessWhatNobodyHasMeasured) {
@@ -226,8 +226,8 @@ TEST(PlanText, CallsAGuessWhatNobodyHasMeasured) {
   const std::string guessed = text_on(parse_cluster("nodes:\n  - {name: h100, speed: 400}\n", "c"));
   EXPECT_THAT(guessed, HasSubstr("step ms, guess"));
   EXPECT_THAT(guessed,
-              HasSubstr("\nguess: costs of sample (none), divided by the speed that c says "
-                        "of h100, and 4.5 us a kernel at least; nobody has measured"));
+              HasSubstr("\nguess: costs of sample (none), divided by the speed that c gives "
+                        "for h100, and 4.5 us a kernel at least; this job has no measurement"));
   EXPECT_THAT(guessed, HasSubstr("run it with numerics.device=cuda"));
   EXPECT_THAT(text_on(sample_cluster(1, 1)), ::testing::Not(HasSubstr("guess")));
 }

@@ -222,7 +222,7 @@ TEST(Advice, NamesTheNextRungWhereMemoryIsNearlyFull) {
   EXPECT_THAT(after(100, tick), IsEmpty());
   tick["allocation_retries"] = 2;
   EXPECT_THAT(advice_line(after(4, tick, keys).front()),
-              HasSubstr("had to give back what it kept 2 times"));
+              HasSubstr("had to free its cached memory 2 times"));
 }
 
 /// Ticks of a minute each, in which the workers' memory is as told, and half of the host's 16 GiB
@@ -255,9 +255,10 @@ TEST(Advice, FindsMemoryThatGrowsUntilItIsFull) {
   }
   const std::vector<Advice> found = after_memory(leaks, kForDays);
   ASSERT_THAT(rules_of(found), ElementsAre("memory-growth"));
-  EXPECT_THAT(advice_line(found.front()),
-              HasSubstr("memory grows by 0.60 GiB an hour, and what is left of the host, 6.61 GiB, "
-                        "lasts for 11.0 hours; the run has 166.0 to go"));
+  EXPECT_THAT(
+      advice_line(found.front()),
+      HasSubstr("memory grows by 0.60 GiB an hour, and the free part of the host, 6.61 GiB, "
+                "lasts for 11.0 hours; the run needs 166.0 hours more"));
   EXPECT_THAT(after_memory(leaks, 100.0), IsEmpty()) << "the run is over before it is full";
   EXPECT_THAT(after_memory(settles, kForDays), IsEmpty());
   EXPECT_THAT(after_memory(wavers, kForDays), IsEmpty());

@@ -75,7 +75,7 @@ TEST(FailureBox, SaysOfADivergenceThatNoProcessFailedAndWhatToChange) {
   const std::string box = failure_box(failure);
   EXPECT_THAT(box, HasSubstr("the training itself: no process failed"));
   EXPECT_THAT(box, Not(HasSubstr("cause unknown")));
-  EXPECT_THAT(box, Not(HasSubstr("to go on")));
+  EXPECT_THAT(box, Not(HasSubstr("to resume")));
   EXPECT_THAT(box, HasSubstr("with a change"));
   const auto object = nlohmann::json::parse(failure_json(failure));
   EXPECT_EQ(object["resume_command"], failure.resume_command + failure.change);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How the build compiles each source file, for Clang's tools: they do not know all of GCC's options."""
+"""Reads how the build compiles each source file; keeps the options that Clang's tools know."""
 import json
 import re
 import shlex
@@ -19,7 +19,7 @@ def options_of(command):
 
 
 def compilations(build):
-    """(file, the sources in it, what Clang is to be called with) of each compilation: one source, or several together."""
+    """Yields (file, its sources, Clang's options) of each compilation: one source, or several."""
     for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
         file = entry["file"]
         together = re.findall(r'#include "(/.*\.cpp)"', Path(file).read_text()) if "/Unity/" in file else []

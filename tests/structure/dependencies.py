@@ -15,9 +15,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# --- The rules: what may know what ------------------------------------------------------------------------------------
+# --- The rules: what may include what -------------------------------------------------------------
 
-# Third-party libraries: how their headers are spelled in an #include.
+# Third-party libraries: patterns of their headers in an #include.
 LIBRARIES = {
     "LibTorch": r"^(torch|ATen|c10)/",
     "Protobuf": r"^google/protobuf/|\.pb\.h$",
@@ -27,7 +27,7 @@ LIBRARIES = {
     "Python": r"^Python\.h$|^pybind11/",
     "sockets": r"^boost/asio|^sys/socket\.h$|^netinet/",
 }
-# The same by the path of the file that the compiler opened (the wheel of torch carries copies of other libraries).
+# Patterns of the paths that the compiler opened (torch's wheel carries copies of other libraries).
 OPENED = {
     "LibTorch": r"/torch/include/.*(torch|ATen|c10)/",
     "Protobuf": r"/google/protobuf/|\.pb\.h$",
@@ -39,7 +39,7 @@ OPENED = {
 
 @dataclass
 class Rule:
-    """One part of the tree. The longest `path` that a file starts with is the one that counts."""
+    """Limits a part of the tree. The longest `path` that a file's name starts with applies."""
     path: str
     modules: tuple  # project folders it may include, besides itself
     never: tuple = ()  # libraries that none of its files may reach, however indirectly
@@ -89,11 +89,11 @@ RULES = (
     Rule("bench/", ("",)),
     Rule("bench/store/", (*RUN, "checkpoint/"), COMPUTES_NOT + NO_PROCESSES),
 )
-# Libraries that must not meet in one translation unit.
+# Libraries that one translation unit must not see together.
 APART = ("LibTorch", "Protobuf")
-# Words that must not be part of an identifier: a model does not know that it is trained by many.
+# Words that must not be part of an identifier: a model does not know of other workers.
 FORBIDDEN_WORDS = {"gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
-# Programs that start in milliseconds because they do not load these libraries.
+# {program: libraries that it must not load, so that it starts in milliseconds}
 LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-tools": r"libtorch|libc10|libpython",
              "gangway-coordinator": r"libtorch|libc10|libpython",
              "gangway-worker": r"libtorch_python|libpython", "gangway-model": r"libtorch_python|libpython"}
@@ -117,7 +117,7 @@ def libraries_in(text, patterns):
 
 @dataclass
 class Tree:
-    """The project's source files and the graph of their includes; paths are relative to the root."""
+    """Holds the project's source files and their include graph; paths are relative to the root."""
     root: Path
     text: dict = field(default_factory=dict)
     project_includes: dict = field(default_factory=dict)
@@ -187,7 +187,7 @@ def check_includes(tree):
 
 
 def circles(arrows):
-    """Groups of nodes that reach one another, each sorted; `arrows` maps a node to those that it points to."""
+    """Returns sorted groups of nodes that reach one another. `arrows`: {node: its targets}."""
     reached = {}
     for node in arrows:
         seen, waiting = set(), [node]
@@ -202,7 +202,7 @@ def circles(arrows):
 
 
 def check_circles(tree):
-    """No folder and no header with its source may need what needs it."""
+    """Yields folders, and pairs of header and source, that need one another."""
     for what, key in (("folders", os.path.dirname), ("files", lambda name: os.path.splitext(name)[0])):
         arrows = {}
         for name, headers in tree.project_includes.items():
@@ -236,7 +236,7 @@ def compilations(build):
         files = opened.get(absolute(entry["directory"], made[1])) if made else None
         if files is None:
             continue
-        # GCC does not list a precompiled header, which stands for all that it holds.
+        # GCC's list lacks the files of a precompiled header.
         for header in re.findall(r"-include (\S+cmake_pch\.hxx)", entry["command"]):
             files = files | opened.get(absolute(entry["directory"], header) + ".gch", set())
         yield absolute(entry["directory"], entry["file"]), files

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each rule of dependencies.py refuses what it is for, on a small made-up tree."""
+"""Tests that each rule of dependencies.py refuses what it forbids, on small made-up trees."""
 import tempfile
 import unittest
 from pathlib import Path
@@ -9,7 +9,7 @@ import dependencies
 
 
 def tree_of(files):
-    """A Tree with the given {path: text}, as if it were the project."""
+    """Returns a Tree of the given {path: text}, as if it were the project."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             path = Path(folder) / name

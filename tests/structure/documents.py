@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that the files of the project which its documents and comments name exist: links and paths. What is not in the
-project (design.md, notes) nobody can look up. A link [`Class::function`](file.hpp) leads to a file that has that word.
+"""Checks that files named in documents and comments exist (links, paths), and that comments name no
+file outside the project. A link [`Class::function`](file.hpp) must name a file with that word.
 
     documents.py [SOURCE_DIR]
 """
@@ -19,7 +19,7 @@ ELSEWHERE = re.compile(r"\b(design|style|facts)\.md\b|\bnotes/")
 
 
 def comments(root):
-    """(file, number of the line, text) of each comment."""
+    """Yields (file, number of the line, text) of each comment."""
     for folder in FOLDERS.split("|"):
         for source in sorted((root / folder).rglob("*")):
             if source.suffix in SOURCES and source.is_file():

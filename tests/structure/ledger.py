@@ -48,7 +48,7 @@ def language_of(path, text):
 
 
 def line_counts(root):
-    """Counter of (folder, language), and {file: text} of all C++ and CUDA."""
+    """Returns Counter of lines by (folder, language), and {file: text} of all C++ and CUDA."""
     counts, code = Counter(), {}
     for folder in (*PRODUCTION, "tests"):
         for path in sorted((root / folder).rglob("*")):
@@ -101,7 +101,7 @@ def closing_brace(code, opening):
 
 
 def statements(body):
-    """The declarations of a class's body, less what is inside their braces, angle brackets and macros of guards."""
+    """Returns the declarations of a class's body, less the content of braces, <>, guard macros."""
     flat = body
     for pattern, mark in ((r"\{[^{}]*\}", "@"), (r"<[^<>;{}]*>", "")):
         previous = None
@@ -114,7 +114,7 @@ def statements(body):
 
 
 def members_of(body):
-    """How many data members a class's body declares."""
+    """Returns the number of data members that a class's body declares."""
     count = 0
     for statement in statements(body):
         declared = re.split(r"[=@]", statement)[0].strip()
@@ -132,7 +132,7 @@ def classes_of(text):
 
 
 def large_ones(texts):
-    """{row: count} of the files, functions and classes above the limits."""
+    """Returns {row: count} of the files, functions and classes above the limits."""
     large = {}
     for name, text in texts.items():
         lines = text.splitlines()
@@ -146,7 +146,7 @@ def large_ones(texts):
 
 
 def read_times(path):
-    """{test: (seconds, processors)}"""
+    """Reads {test: (seconds, processors)}; {} if there is no file."""
     if not path.is_file():
         return {}
     rows = (line.split() for line in path.read_text().splitlines() if line and not line.startswith("#"))
@@ -174,7 +174,7 @@ def counts_of(root):
 
 
 def rows_of(text):
-    """{name: limit} of the table; a raise without both of its halves is refused."""
+    """Reads the table's {name: limit}. Raises ValueError for a raise without both of its halves."""
     rows = {}
     for match in ROW.finditer(text):
         raises = match["raises"].strip()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The ledger counts what it says, refuses what grows, and takes a raise that names what it is for and what left."""
+"""Tests ledger.py: its counts, its refusal of growth, and the form of entries that raise rows."""
 import tempfile
 import unittest
 from pathlib import Path

@@ -45,20 +45,20 @@ def blocks_of(page):
 
 
 def cells_of(lines):
-    """A table row's cells; of anything else its whole text."""
+    """Returns a table row's cells, or else the whole text in a list."""
     text = " ".join(lines)
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", text)] if lines[0].lstrip().startswith("|") else [text]
 
 
 def plain(text):
-    """Without code, links' targets and marks."""
+    """Returns the text without code, links' targets and marks."""
     text = re.sub(r"`[^`]*`", "x", text)
     text = re.sub(r"\]\([^)]*\)", "]", text)
     return re.sub(r"[*_\[\]|#>]", " ", text)
 
 
 def sentences_of(page):
-    """(line, words) of each sentence of prose and tables."""
+    """Yields (line, words) of each sentence of prose and tables."""
     for number, lines in blocks_of(page):
         for cell in cells_of(lines):
             for sentence in SENTENCE_END.split(plain(cell)):
@@ -78,7 +78,7 @@ def counts_of_page(page):
 
 
 def vague_comments(folder):
-    """How often comments below it leave their subject vague."""
+    """Returns how often comments below the folder use a vague subject."""
     count = 0
     for source in (ROOT / folder).rglob("*"):
         if source.suffix in COMMENT and source.is_file():
@@ -90,7 +90,7 @@ def vague_comments(folder):
 
 
 def ledger_counts():
-    """{row: count} for tests/structure/ledger.py."""
+    """Returns {row: count} for tests/structure/ledger.py."""
     counted = [counts_of_page(page) for page in pages() if page.name not in GENERATED]
     rows = {"pages in docs/": len(list((ROOT / "docs").glob("*.md")))}
     for name in (f"sentences over {MOST_WORDS} words", f"table cells over {MOST_IN_CELL} characters",

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 NEEDED = ("gangway", "gangway-coordinator", "gangway-worker")
-# A newcomer waits for each of these without need.
+# Building these would let a newcomer wait without need.
 REFUSED = {
     "CUDA": r"\.cu\b|nvcc|/(cuda|nccl)/\w+\.cpp",
     "a test": r"/tests/\S+\.cpp|gtest|gmock",

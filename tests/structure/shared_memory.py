@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""That tests leave nothing in the memory that processes share: a list before the first of them, and a look after the last.
+"""Checks that tests leave nothing in /dev/shm: lists it before the first test and after the last.
 
     shared_memory.py before|after LIST
 
-Only what Gangway and Open MPI make there counts, and only what no living process holds or maps: other jobs may run beside.
-"""
+Counts only files of Gangway and Open MPI that no living process holds or maps, because other jobs
+may run at the same time."""
 import fcntl
 import os
 import sys
@@ -16,7 +16,7 @@ OURS = ("gangway-", "gangway.", "vader_segment.")
 
 
 def status_of(path):
-    """None, where it has gone since it was listed: others come and go beside."""
+    """Returns the file's status; None if another process has removed it since it was listed."""
     try:
         return path.lstat()
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def present():
 
 
 def is_claimed(path):
-    """Gangway's own files are locked by the processes that use them."""
+    """Returns whether a process locks the file, as Gangway's do with files that they use."""
     try:
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -48,7 +48,7 @@ def mapped():
         try:
             found |= {line.split()[4] for line in maps.read_text().splitlines() if "/dev/shm/" in line}
         except OSError:
-            pass  # it has ended, or is another user's
+            pass  # the process has ended, or is another user's
     return found
 
 

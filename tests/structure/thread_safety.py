@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Nothing that a mutex guards is touched without it (base/guarded.hpp): Clang's thread safety analysis of every source file
-that uses such a mutex. Production code has no other mutexes, and none that guards nothing.
+"""Runs Clang's thread safety analysis on every source file with a Mutex of base/guarded.hpp. Checks
+that production code has no other mutex, and no mutex that guards nothing.
 
     thread_safety.py BUILD_DIR
 
-Reads how the files are compiled from BUILD_DIR/compile_commands.json; those that this build leaves out are named and not
-checked.
+Reads the compile options from BUILD_DIR/compile_commands.json. Names the files that this build
+leaves out, and does not check them.
 """
 import re
 import subprocess
@@ -25,7 +25,7 @@ CLANG = ["clang++", "-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Wer
 
 
 def careless(sources):
-    """One line for each mutex that the analysis does not see, or that has nothing to see."""
+    """Yields a line for each mutex that the analysis does not see, or that guards nothing."""
     for name, text in sources.items():
         if name == GUARDED:
             continue
@@ -38,7 +38,7 @@ def careless(sources):
 
 
 def to_be_checked(tree, sources):
-    """The files with code under such a mutex: they, or a header beside them that they include, include the wrapper."""
+    """Returns the sources that include the wrapper, themselves or by a header in their folder."""
     headers = {name for name in sources if GUARDED in tree.project_includes[name]}
     return sorted(name for name in sources if name.endswith(".cpp") and any(
         header == GUARDED or (header in headers and PurePath(header).parent == PurePath(name).parent)
@@ -46,7 +46,7 @@ def to_be_checked(tree, sources):
 
 
 def check(names, known):
-    """Faults of the files: as one that has the options of all, and of each by itself where that fails."""
+    """Returns faults of the files: compiles all at once, and each by itself if that fails."""
     options = list(dict.fromkeys(word for name in names for word in known[str(ROOT / name)]))
     included = [word for name in names for word in ("-include", str(ROOT / name))]
     result = subprocess.run([*CLANG, *options, *included, "-x", "c++", "/dev/null"], capture_output=True, text=True)

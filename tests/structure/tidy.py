@@ -22,13 +22,13 @@ from compile_options import compilations
 ROOT = Path(__file__).parents[2].resolve()
 NOT_PRODUCTION = ("tests/", "bench/", "build/")
 UNREAD = "[clang-diagnostic-error]"
-# Of a finding; its further lines, notes among them, follow.
+# The first line of a finding; its further lines and notes follow.
 FINDING = re.compile(rf"^{ROOT}/(?P<name>[^:]*):\d+:\d+: (?:error|warning): ")
 
 
 def findings(file, sources, options, checks):
-    """(name of the source file, text) of each finding in a compilation; of its sources one by one where Clang cannot read
-    it, and then the files that it cannot read."""
+    """Returns ([(source file, text) of each finding], [files that Clang cannot read]). Where Clang
+    cannot read a compilation, checks its sources one by one."""
     words = ["clang-tidy", "--quiet", "--header-filter", rf"^{ROOT}/.*\.(hpp|cpp)$", *checks, file, "--", *options]
     done = subprocess.run(words, capture_output=True, text=True)
     found = []
@@ -72,7 +72,7 @@ def main():
         for found, not_read in pool.map(look, chosen):
             unread += not_read
             for name, text in found:
-                if text not in shown and not name.startswith("build/"):  # there files are put together
+                if text not in shown and not name.startswith("build/"):  # files that include others
                     shown.add(text)
                     print(text, flush=True)
     print(*(f"not read: {text}" for text in unread), f"{len(chosen)} compilations, {len(shown)} findings", sep="\n")

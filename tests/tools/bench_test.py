@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway bench`: what it makes of what runs tell, and what it refuses. Whole benchmarks: tests/bench, tests/distributed/measuring.py.
+"""Tests `gangway bench`. Whole benchmarks: tests/bench and tests/distributed/measuring.py.
 
     GANGWAY_BIN=build/release/bin bench_test.py [unittest arguments]
 """
@@ -130,7 +130,7 @@ class Checkpoints(unittest.TestCase):
 
 
 class Watched(unittest.TestCase):
-    """A run directory whose lines come when the test writes them."""
+    """Tests a run directory whose lines appear when the test writes them."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gangway-test-")
@@ -192,7 +192,7 @@ class Watched(unittest.TestCase):
                          "------  ------  -------------  -----  -------  ----------  -------------  ----  ------  -----------\n"
                          "worker       2           1.05   6.26     2.00        0.22           9.53  9.53    2.77        17.00\n"
                          "mpirun       1           1.05   6.26     2.00        0.22           9.53  9.53    2.77        17.00\n"
-                         "goodput: 2.000 new steps a second beside 4.000 and 4.000 undisturbed: 50.0 %\n")
+                         "goodput: 2.000 new steps a second, against 4.000 and 4.000 undisturbed: 50.0 %\n")
 
 
 def trained(steps, seconds=0.5, parts=None):
@@ -203,7 +203,7 @@ def trained(steps, seconds=0.5, parts=None):
 
 
 class Jobs(unittest.TestCase):
-    """With a `gangway run` and a `gangway digest` that answer at once."""
+    """Uses a `gangway run` and a `gangway digest` that answer at once."""
 
     TOLD = {"images_per_step": 64, "workers": 2, "places_networks": False,
             "job": {"training": {"microbatches": 4}, "numerics": {"device": "cpu"}}}
@@ -366,7 +366,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((failed.exception.code, failed.exception.line.count("\n")), (2, 0))
 
     def test_lists_the_commands_and_names_a_job_that_is_missing(self):
-        for words, code, says in ((["--help"], 0, "\n  recovery    How soon a run trains again after a kill, part by part\n"),
+        for words, code, says in ((["--help"], 0, "\n  recovery    Measure how soon a run resumes after a kill, part by part\n"),
                                   (["job", "nowhere.yaml"], 2, "gangway: nowhere.yaml: no such file")):
             done = subprocess.run([sys.executable, "-m", "gangway.tools", "bench", *words], capture_output=True, text=True,
                                   env={**os.environ, "PYTHONPATH": str(PACKAGE)})

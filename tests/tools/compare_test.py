@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway compare`: its tables, where parts of a step are slower, and its page. In a browser: tests/distributed/report_page.py.
+"""Tests `gangway compare`: tables, slower parts, page. Browser: tests/distributed/report_page.py.
 
     GANGWAY_BIN=build/release/bin compare_test.py [unittest arguments]
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway doctor`: what it says of GPUs and of several hosts, how it asks them, and that it needs no package and no program.
-Whole ones: tests/launch/doctor_gpus.py, tests/cluster/doctor_hosts.py.
+"""Tests `gangway doctor`: its text on GPUs and hosts, how it asks hosts, and that it needs neither
+package nor program. Whole ones: tests/launch/doctor_gpus.py, tests/cluster/doctor_hosts.py.
 
     GANGWAY_BIN=build/release/bin doctor_test.py [unittest arguments]
 """
@@ -69,8 +69,8 @@ class OfHosts(unittest.TestCase):
         self.assertEqual(hosts.compared([host("a"), host("b", 0.9, 0.8), host("c")]), [])
 
     def test_most_decide_and_the_first_where_as_many_have_another(self):
-        self.assertIn("Open MPI bad: b has 4.1.4, others 5.0.1: ", said(hosts.compared([host("a", mpi="5.0.1"), host("b")])))
-        self.assertIn("cores note: a has 2, others 4: ", said(hosts.compared([host(name, cores=cores) for name, cores in
+        self.assertIn("Open MPI bad: b has 4.1.4, other hosts 5.0.1: ", said(hosts.compared([host("a", mpi="5.0.1"), host("b")])))
+        self.assertIn("cores note: a has 2, other hosts 4: ", said(hosts.compared([host(name, cores=cores) for name, cores in
                                                                              zip("abcd", (2, 4, 4, 8))])))
 
     def test_facts_are_read_back_from_their_line_alone(self):
@@ -184,7 +184,7 @@ class OfGpus(unittest.TestCase):
 
     def test_nvlink_is_between_all_some_or_none(self):
         for links, peers, wanted in (
-                (LINKS, PEERS, "note: NVLink between some alone (NV18, SYS): GPU 0 and GPU 2 have SYS"),
+                (LINKS, PEERS, "note: NVLink between some GPUs only (NV18, SYS): GPU 0 and GPU 2 have SYS"),
                 (LINKS.replace("SYS", "NV18"), PEERS, "good: NVLink between all (NV18)\n"),
                 (LINKS.replace("NV18", "PHB"), PEERS, "good: no NVLink; over PCIe (PHB, SYS)\n"),
                 (LINKS.replace("NV18", "PHB"), PEERS.replace("X\tOK\tOK", "X\tOK\tCNS"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway events`: what it reads of a run directory, and what it prints."""
+"""Tests what `gangway events` reads of a run directory, and what it prints."""
 import contextlib
 import io
 import os

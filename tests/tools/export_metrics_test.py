@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway export-metrics` with planted clients: each tick is handed over once, under one id, over all starts of a run.
+"""Tests `gangway export-metrics`: it sends each tick once, under one id, over all starts of a run.
 
     GANGWAY_BIN=build/release/bin export_metrics_test.py [unittest arguments]
 """
@@ -177,7 +177,7 @@ class ExportMetrics(unittest.TestCase):
     def test_what_a_client_has_not_taken_is_sent_by_the_next_command(self):
         self.ticks(tick(1) + tick(2) + tick(3), end=0)
         said = self.export(code=6, PLANTED_FAILURE="2")
-        self.assertIn("gangway: wandb has not taken it (ConnectionError: nobody answers); the same command goes on", said)
+        self.assertIn("gangway: wandb has refused metrics (ConnectionError: nobody answers); the same command resumes", said)
         self.export()
         self.assertEqual(self.called("step"), [1, 2, 3])
 
@@ -187,7 +187,7 @@ class ExportMetrics(unittest.TestCase):
             (self.clients / "wandb.py").unlink(missing_ok=True)
             (self.clients / "mlflow/__init__.py").write_text("raise ImportError('it is not installed')\n")
             said = self.export(to=to, code=2)
-            self.assertRegex(said, rf"^gangway: {to} is not there for .*: \S+ -m pip install {to}, or name another .*\n$")
+            self.assertRegex(said, rf"^gangway: {to} is not installed for .*: \S+ -m pip install {to}, or name another .*\n$")
         self.assertFalse(list(self.run_directory.glob("export-*")))
         (self.run_directory / "export-wandb.json").write_text("{")
         (self.clients / "wandb.py").write_text(WANDB)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway find-lr`: what it concludes of a run, and the job that it trains. A whole one: tests/distributed/measuring.py.
+"""Tests `gangway find-lr`: conclusions and job. A whole one: tests/distributed/measuring.py.
 
     GANGWAY_BIN=build/release/bin find_lr_test.py [unittest arguments]
 """
@@ -65,7 +65,7 @@ class Conclusions(unittest.TestCase):
         verdict = self.verdict(usual_loss, ("first", "second"))
         self.assertEqual(verdict.diverged.network, "first")
         self.assertTrue(0.1 < verdict.diverged.rate < 0.2)
-        fall, = verdict.steepest  # the other one's is constant
+        fall, = verdict.steepest  # the other network's loss is constant
         self.assertTrue(5e-4 < fall.rate < 2.5e-3)
         self.assertEqual(verdict.suggested, fall.rate / 4)
         self.assertIn(", 1/4 of where the first's loss falls fastest; try it and lower ones: ", find_lr.verdict_text(verdict, 1))

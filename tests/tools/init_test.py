@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway init`: what it advises, and what it fills in. What comes of it: tests/launch/init_job.py and manifests.py.
+"""Tests what `gangway init` advises and fills in. Results: tests/launch/init_job.py, manifests.py.
 
     GANGWAY_BIN=build/release/bin init_test.py [unittest arguments]
 """
@@ -37,7 +37,7 @@ def own_lines(text, template, job_text=""):
 
 
 class Golden(unittest.TestCase):
-    """Line by line what the command in C++ wrote, release 0.1."""
+    """Compares line by line with what the C++ command of release 0.1 wrote."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gangway-test-")
@@ -110,14 +110,14 @@ class Advice(unittest.TestCase):
         job.set_length(advice, wishes, 100.0)
         self.assertEqual(f"{advice.kimg:g}", "5.1")
         self.assertEqual(advice.trial, "A trial here: 100 pictures a second with 1 worker and width 32; some 5.1 thousand in 1 minute.")
-        self.assertEqual(advice.notes, ["little can be seen of 64 pixels after 1 minute here: shapes can be told after some 20 minutes, or "
+        self.assertEqual(advice.notes, ["little can be seen of 64 pixels after 1 minute here: shapes appear after about 20 minutes, or "
                                         "sooner with --resolution 32"])
 
     def test_calls_its_length_a_guess_without_a_trial(self):
         wishes = job.Wishes(1.0, 32, 1, False)
         self.assertEqual(job.guess_note(job.advise(PHOTOS, wishes), wishes),
-                         "training.kimg=160 is a guess, for no trial was made: on two quiet cores it takes some 4 minutes, whatever "
-                         "--minutes says (1); without --no-trial it follows from them")
+                         "training.kimg=160 is a guess, for no trial was made: on two quiet cores it takes about 4 minutes, whatever "
+                         "--minutes says (1); without --no-trial it follows from --minutes")
 
     def test_refuses_what_it_has_no_advice_for(self):
         for wishes, says in ((HALF_AN_HOUR._replace(resolution=256), "--recipe r3gan-ffhq256"),

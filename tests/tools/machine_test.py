@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tools share: progress, tables, text of others, figures of steps, commands, cores, files."""
+"""Tests what tools share: progress, tables, foreign text, step figures, commands, cores, files."""
 import io
 import os
 import signal
@@ -107,7 +107,7 @@ class CommandsTogether(unittest.TestCase):
                 with open(self.pipe) as said:
                     self.assertEqual([said.readline(), said.readline()], ["begun\n", "begun\n"])
                     tool.send_signal(number)
-                    self.assertEqual(said.read(), "")  # it ends where no process holds the pipe any more
+                    self.assertEqual(said.read(), "")  # end of file: no process holds the pipe
                 self.assertNotEqual(tool.wait(), 0)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The page of runs as one file. In a browser: tests/distributed/report_page.py."""
+"""Tests the page of runs as one file. In a browser: tests/distributed/report_page.py."""
 import re
 import sys
 import tempfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway replay`: which stretches it trains, what it prints, and what it leaves. Whole replays: tests/distributed/replay.py.
+"""Tests `gangway replay`: stretches, output, files left. Whole ones: tests/distributed/replay.py.
 
     GANGWAY_BIN=build/release/bin replay_test.py [unittest arguments]
 """
@@ -71,7 +71,7 @@ class Stretches(unittest.TestCase):
 
 
 class RecordedRun(unittest.TestCase):
-    """A run directory, and programs that answer as those of release 0.1 did for the kept texts."""
+    """Has a run directory, and programs that answer as release 0.1's did for the kept texts."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gangway-test-")
@@ -130,7 +130,7 @@ class RecordedRun(unittest.TestCase):
 
     def test_that_differs_is_told_as_by_the_command_in_c_plus_plus(self):
         self.digests = {(False, 40): "dc354ea0aefb8f99d3b3a59b2c59fdba\n"
-                                     "note   declared inexact (inexact=wire): it may depend on who has computed what\n",
+                                     "note   declared inexact (inexact=wire): it may depend on which worker computed what\n",
                         (True, 40): "cedc3909e8e1b1f8e7c853ce929d4c0b\n"}
         self.assertEqual(self.carried_out(self.run_folder), (told("different.txt"), 1))
 
@@ -164,7 +164,7 @@ class RecordedRun(unittest.TestCase):
         (self.run_folder / "lock").touch()
         with open(self.run_folder / "lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertFalse(recorded.is_under_way(self.run_folder))  # it says how it ended
+            self.assertFalse(recorded.is_under_way(self.run_folder))  # status.json says how it ended
             (self.run_folder / "status.json").unlink()
             self.assertIn("is under way", self.carried_out(self.run_folder)[0])
         self.assertFalse(recorded.is_under_way(self.run_folder))
@@ -227,7 +227,7 @@ class ScratchFolders(unittest.TestCase):
             os.utime(own.parent, (0, 0))
             self.assertEqual({*self.parent.iterdir()}, {young, own.parent})
             with scratch_folder(str(self.parent)):
-                self.assertTrue(own.exists())  # its owner lives
+                self.assertTrue(own.exists())  # its process is alive
 
 
 if __name__ == "__main__":

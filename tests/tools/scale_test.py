@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway scale`: fits, tables, and what it makes of runs that end as they should, and of one that fails. The runs are a stand-in's;
-real ones: tests/distributed/measuring.py.
+"""Tests `gangway scale` on a stand-in's runs: fits, tables, and a run that fails. Real runs:
+tests/distributed/measuring.py.
 
     GANGWAY_BIN=build/release/bin scale_test.py [unittest arguments]
 """
@@ -25,7 +25,7 @@ from gangway.tools.scale import Row, Scaling, command, fit_of, scale_text  # noq
 RING = [str(ROOT / "examples/ring8.yaml"), "model.width=32", "training.batch=64", "training.microbatches=4"]
 SAID = Path(__file__).parent / "scale/said.txt"
 REAL = Path(os.environ.get("GANGWAY_BIN", ROOT / "build/release/bin")) / "gangway"
-# What a step of each run takes, and what is predicted, by name of the run and number of workers.
+# A `gangway` whose step times depend on the run's name; predictions, on workers and batch.
 STAND_IN = f"""#!/bin/sh
 echo "$@" >> "${{0%/*}}/commands"
 case $1 in
@@ -73,8 +73,8 @@ class Texts(unittest.TestCase):
         two = Row(2, 100, 0.65, [0.625, 0.6, 0.65], [0.6, 0.6, 0.6])
         text = scale_text(Scaling("strong", [row(1, 1), two]))
         self.assertRegex(text, r"2 +625.00 +4.0 % +160.0 +650.00 +\+4.0 % +500.00 +625.00 +80.0 % +600.00 +96.0 %\n")
-        self.assertIn("Amdahl: 25.0 % of one worker's step is serial; no number of workers is faster than 4.0 times one\n", text)
-        self.assertIn("each worker more costs 100.00 ms a step\n", scale_text(Scaling("weak", [row(1, 1), row(2, 1.1)])))
+        self.assertIn("Amdahl: 25.0 % of one worker's step is serial; the speedup over one worker is at most 4.0\n", text)
+        self.assertIn("each additional worker costs 100.00 ms a step\n", scale_text(Scaling("weak", [row(1, 1), row(2, 1.1)])))
 
 
 class Measurements(unittest.TestCase):
@@ -106,7 +106,7 @@ class Measurements(unittest.TestCase):
         runs = self.commands("run")
         self.assertEqual(len(runs), 2 * (2 + 3 + 2 + 3))
         self.assertTrue(all("--resume never" in run and "layout.restarts=0" in run for run in runs))
-        self.assertIn("no prediction: `gangway profile` has left nothing here\n", self.said("--workers", "1", "--strong"))
+        self.assertIn("no prediction: no profile is here (`gangway profile` makes it)\n", self.said("--workers", "1", "--strong"))
 
     def test_are_drawn(self):
         plot = self.folder / "s.png"

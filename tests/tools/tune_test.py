@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`gangway tune`: what it tries and takes, what it prints, and the job file that it writes. Whole ones: tests/distributed/measuring.py.
+"""Tests `gangway tune`: trials, choice, output, job file. Whole: tests/distributed/measuring.py.
 
     GANGWAY_BIN=build/release/bin tune_test.py [unittest arguments]
 """
@@ -159,7 +159,7 @@ class Texts(unittest.TestCase):
         typed, failed = trial_of([], 2.0), Trial("3", failure="no memory")
         self.assertEqual(trials.so_far_text([], typed, 64), "")
         self.assertEqual(trials.so_far_text([trial_of(["a"], 1.5), trial_of(["a", "b"], 1, 1), failed, trial_of([], 4, 4)], typed, 64),
-                         "so far: of 2 tried '2' is the fastest, 64.0 images/s beside 16.0 as typed; nothing is proved, and no file is "
+                         "so far: of 2 trials '2' is the fastest, 64.0 images/s against 16.0 as typed; nothing is proved, and no file is "
                          "written\n")
 
     def test_set_parts_beside_each_other(self):
@@ -195,7 +195,7 @@ class EditedJob(unittest.TestCase):
 
 
 class PlayedRuns(unittest.TestCase):
-    """Runs that are not started: their figures follow from their keys, as those of the runs behind the kept texts did."""
+    """Plays runs: their figures follow from their keys, as in the runs of the kept texts."""
 
     FACTORS = {"layout.buckets=16": 0.9, "layout.buckets=4": 0.95, "layout.overlap=within": 0.8}
     NOISE = (1.0, 1.003, 0.998, 1.001, 0.997)
@@ -212,7 +212,7 @@ class PlayedRuns(unittest.TestCase):
         self.told, self.count, self.out = [], 0, io.StringIO()
         for module, name, played in ((trial_runs, "run_to_its_end", self.run_to_its_end), (trial_runs, "said_by", self.said_by),
                                      (tune, "said_by", self.said_by), (tune, "require_quiet_machine", lambda anyway: None),
-                                     # All have this job.
+                                     # Every trial has this job.
                                      (tune, "prepared", lambda job, keys=(), text=None: told(tuple(keys), text))):
             patch = mock.patch.object(module, name, played)
             patch.start()
@@ -276,7 +276,7 @@ class PlayedRuns(unittest.TestCase):
     def test_leave_a_job_alone_that_nothing_makes_faster(self):
         self.factors = {"layout.buckets=16": 0.995}
         self.assertFalse(self.tuned().is_taken)
-        self.assertRegex(self.out.getvalue(), r"left alone: nothing of \d+ tried is faster\n$")
+        self.assertRegex(self.out.getvalue(), r"left alone: none of the \d+ trials is faster\n$")
 
     def test_try_keys_first_where_data_are_waited_for(self):
         with mock.patch.object(tune, "waits_most_for_data", lambda typed: True):
@@ -315,13 +315,13 @@ class PlayedRuns(unittest.TestCase):
         self.stopped_at = 17
         with self.assertRaisesRegex(Failed, "stopped by a signal"):
             self.tuned()
-        self.assertRegex(self.out.getvalue(), "\nso far: of 5 tried '2 workers, overlap within, auto' is the fastest, 3998.7 images/s "
-                                              "beside 3195.2 as typed; nothing is proved, and no file is written\n$")
+        self.assertRegex(self.out.getvalue(), "\nso far: of 5 trials '2 workers, overlap within, auto' is the fastest, 3998.7 images/s "
+                                              "against 3195.2 as typed; nothing is proved, and no file is written\n$")
 
     def test_try_other_overlaps_where_there_is_no_plan(self):
         self.plan = None
         self.tuned()
-        self.assertIn("note: no plan, whose layouts would be tried: job.profile.json: measured of another job\n", self.out.getvalue())
+        self.assertIn("note: no plan, so only overlaps are tried: job.profile.json: measured of another job\n", self.out.getvalue())
         self.assertIn("-n 2 layout.overlap=none steps=24", self.runs)
 
     def test_go_on_with_keys_where_a_plan_has_no_other_layout(self):
@@ -343,7 +343,7 @@ class PlayedRuns(unittest.TestCase):
         self.assertEqual(measured[0][1:], [str(self.job), *SMALL, "-o", made, "--seconds", "2.5", "--anyway", "--hostfile", str(hosts)])
         file.write_text('{"links": {}}')
         self.assertEqual(self.profile_of_the_plan(profile=file, hostfile=hosts), (str(file), []))
-        made, measured = self.profile_of_the_plan(profile=file)  # which is of this host alone
+        made, measured = self.profile_of_the_plan(profile=file)  # a profile of this host alone
         self.assertEqual((Path(made).name, measured), ("profile.json", []))
         self.assertNotEqual(made, str(file))
 

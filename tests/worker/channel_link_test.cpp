@@ -117,7 +117,7 @@ TEST(CoordinatorLink, RefusesWhatIsNoAnswer) {
   EXPECT_EQ(refusal(), "rank 0: rank 0 sent a message of kind Begin instead of a lease");
   coordinator.says_nonsense();
   EXPECT_EQ(refusal(),
-            "rank 0 sent a message of 8 bytes that cannot be (it ends too early): start all ranks "
+            "rank 0 sent an invalid message of 8 bytes (it ends too early): start all ranks "
             "from one build");
 }
 

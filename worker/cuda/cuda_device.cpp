@@ -263,8 +263,8 @@ void CudaDevice::require_own_kernels() const {
   if (job_.numerics.kernels == KernelChoice::kDeterministic) {
     // LibTorch's convolutions catch this error and try the next cuDNN engine.
     TORCH_CHECK_WITH(OutOfMemoryError, failed_requests(index_) == 0,
-                     "a request for the GPU's memory failed, and what made it went on, perhaps "
-                     "with a kernel of other bits");
+                     "a request for GPU memory failed and LibTorch continued, perhaps with a "
+                     "kernel of other bits");
   }
 }
 

@@ -75,7 +75,7 @@ at::Tensor drawn(const pipeline::Draw& draw, RandomKey key, const DrawnFor& whom
       return gan::keyed_uniform(keyed(RandomDraw::kMix), shape, device);
     }
   }
-  throw InvariantError("a pass draws what nobody knows; please report this");
+  throw InvariantError("a pass makes an unknown draw; please report this");
 }
 
 at::Tensor style_picture(const Job& job, at::Device device) {

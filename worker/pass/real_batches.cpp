@@ -104,8 +104,9 @@ RealBatches::RealBatches(const Job& job, const data::Dataset& dataset,
 std::size_t RealBatches::index_of(int microbatch) const {
   const auto found = std::ranges::find(microbatches_, microbatch);
   if (found == microbatches_.end()) {
-    throw InvariantError(fmt::format(
-        "micro-batch {} is looked at where nobody reads it; please report this", microbatch));
+    throw InvariantError(
+        fmt::format("this worker does not load micro-batch {}, which it needs; please report this",
+                    microbatch));
   }
   return static_cast<std::size_t>(found - microbatches_.begin());
 }

@@ -59,7 +59,7 @@ const Crossing& RemoteTensors::crossing(const Instruction& at) const {
   const auto found = std::ranges::find_if(
       crossings, [&](const Crossing& one) { return one.node == at.node && one.peer == at.peer; });
   if (found == crossings.end()) {
-    throw InvariantError("a schedule sends what nobody takes; please report this");
+    throw InvariantError("a schedule sends a tensor that no worker takes; please report this");
   }
   return *found;
 }

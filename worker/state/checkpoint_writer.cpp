@@ -42,8 +42,8 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
   }
   if (missed) {
     setup_.report({.step = step,
-                   .error = "the checkpoints before it are still being written: the disk is slower "
-                            "than checkpoints are wanted"});
+                   .error = "earlier checkpoints are still being written: the disk is too slow for "
+                            "this checkpoint interval"});
   }
 }
 

@@ -98,7 +98,7 @@ at::Tensor ImagePools::exchange(const std::string& name, const at::Tensor& image
   const at::NoGradGuard no_grad;
   const auto found = std::ranges::find(names_, name);
   if (found == names_.end()) {
-    throw InvariantError("a pass asks for the image pool " + name + ", which nobody keeps");
+    throw InvariantError("a pass asks for the image pool " + name + ", which no worker keeps");
   }
   const auto pool = static_cast<std::size_t>(found - names_.begin());
   key.block = static_cast<std::int32_t>(pool);

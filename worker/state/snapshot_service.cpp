@@ -191,8 +191,8 @@ void SnapshotService::finish_writing() {
   const std::chrono::milliseconds patience = kTimeoutsToWrite * setup_.timeout;
   if (!writer_.wait_idle(patience)) {
     throw EnvironmentError(fmt::format(
-        "the disk of {} has taken nothing of a checkpoint for {:.0f} s: look at it, then start the "
-        "same command again",
+        "the disk of {} has taken no checkpoint data for {:.0f} s: check it, then start the same "
+        "command again",
         setup_.run_directory.string(), std::chrono::duration<double>(patience).count()));
   }
 }

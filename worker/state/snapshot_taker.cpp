@@ -188,7 +188,7 @@ void SnapshotTaker::require_finite_before(std::int64_t step) const {
   if (const auto poisoned = poisoned_.get(); poisoned && *poisoned < step) {
     throw DivergedError(
         fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
-                    "(clip_norm) or add a penalty, and go on from the last checkpoint",
+                    "(clip_norm) or add a penalty, and resume from the last checkpoint",
                     *poisoned, poison_),
         *poisoned + 1);
   }

@@ -206,7 +206,7 @@ void StepGraphs::prove(Known& known, pipeline::Operations& marked) {
         if (known.was_played) {
           end_training();
         }
-        give_up("a recorded step leaves other gradients than a plain one");
+        give_up("a recorded step computes other gradients than a plain step");
       }
       begin = i;
     }
@@ -261,16 +261,16 @@ bool StepGraphs::is_proven_anew() const {
 
 void StepGraphs::end_training() const {
   if (setup_.operations.own_step() == nullptr) {
-    throw InvariantError(fmt::format(
-        "step {} as it was recorded leaves other gradients than a plain one, or earlier; please "
-        "report this, and begin anew with numerics.cuda_graph=on",
-        setup_.operations.step()));
+    throw InvariantError(
+        fmt::format("step {} or an earlier step, as recorded, computes other gradients than a "
+                    "plain step; please report this, and begin anew with numerics.cuda_graph=on",
+                    setup_.operations.step()));
   }
-  throw ConfigError(fmt::format(
-      "training.step: step {} as it was recorded leaves other gradients than its phases do now: "
-      "they depend on numbers of the host, which a recording repeats; leave capture out, or "
-      "numerics.cuda_graph=off, and begin anew",
-      setup_.operations.step()));
+  throw ConfigError(
+      fmt::format("training.step: step {} as it was recorded leaves other gradients than its "
+                  "phases do now: they depend on numbers of the host, which a recording repeats; "
+                  "remove capture or set numerics.cuda_graph=off, and begin anew",
+                  setup_.operations.step()));
 }
 
 void StepGraphs::play(const Part& part) {
@@ -318,10 +318,10 @@ void StepGraphs::give_up(const std::string& why) {
   const char* instead = "launches are plain";
   if (branches_ > 1) {
     what = "micro-batches are not computed at once";
-    instead = "a recorded step has one after another";
+    instead = "a recorded step computes them in sequence";
   } else if (overlaps_) {
-    what = "gradients do not leave while a graph is computed";
-    instead = "they leave when it is over";
+    what = "gradients are not sent while a graph runs";
+    instead = "they are sent when it ends";
   } else {
     is_off_ = true;
   }

@@ -81,8 +81,8 @@ UpdateAudit::Choice UpdateAudit::choose(std::int64_t step) const {
       }
     }
   }
-  throw InvariantError(
-      fmt::format("network {}: nobody owns element {}; please report this", setup_.network, first));
+  throw InvariantError(fmt::format("network {}: no worker owns element {}; please report this",
+                                   setup_.network, first));
 }
 
 void UpdateAudit::begin(std::int64_t step, const UpdatePlan& plan) {
@@ -212,8 +212,8 @@ void UpdateAudit::judge() {
     }
     throw InvariantError(fmt::format(
         "step {}: rank {} updated {} ({}) to other bits than rank {}, which recomputed it: bad "
-        "memory or arithmetic on one of the two, or a mistake of ours (if it happens again on "
-        "other machines, please report it); go on from the last checkpoint",
+        "memory or arithmetic on one of the two, or a bug in Gangway (if it happens again on other "
+        "machines, please report it); resume from the last checkpoint",
         step_, comm::rank_of(transport_.number_of(choice_.owner)),
         place_of(choice_.range.begin + at), changed_[i],
         comm::rank_of(transport_.number_of(choice_.auditor))));

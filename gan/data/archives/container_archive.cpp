@@ -92,9 +92,9 @@ class ContainerArchive : public ImageArchive {
     const auto has_label = [](const ArchiveEntry& entry) { return entry.label.has_value(); };
     const auto without = std::ranges::find_if_not(entries_, has_label);
     if (without != entries_.end() && std::ranges::any_of(entries_, has_label)) {
-      throw ConfigError(
-          fmt::format("{}: has no label, and others have one; give each picture one, or none",
-                      display_name(static_cast<std::size_t>(without - entries_.begin()))));
+      throw ConfigError(fmt::format(
+          "{}: has no label, and other pictures have one; give each picture one, or none",
+          display_name(static_cast<std::size_t>(without - entries_.begin()))));
     }
   }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Reads examples of a data set that is the user's Python (docs/python.md), in a process of its own: begun by
-gan/data/own/reader_process.cpp, behind python/sources.py and share/python/gangway/examples.py. Requests come on one pipe and are answered on another, a line of JSON
-each; tensors lie in memory that both have. It ends when nobody is left to ask it."""
+"""Reads examples of a user's Python data set (docs/python.md) in a process of its own. Started by
+gan/data/own/reader_process.cpp, after python/sources.py and share/python/gangway/examples.py. Lines
+of JSON on two pipes carry requests and answers; tensors lie in shared memory. Ends with input."""
 import contextlib
 import hashlib
 import json
@@ -23,7 +23,7 @@ def random_states():
 
 
 class Hashes:
-    """Hashes of examples, in a file of the run that its readers share: an example that draws nothing is the same at each reading."""
+    """Compares example hashes in a file that readers share. Raises Refused for changed ones."""
     SIZE, DRAWS = 8, b"\xff" * 8
 
     def __init__(self, path):
@@ -50,13 +50,13 @@ class Hashes:
 
 
 class Reader:
-    """@param memory  a descriptor"""
+    """Answers requests for examples of `data`. @param memory  descriptor of the shared memory"""
 
     def __init__(self, data, memory):
         self.data, self.memory, self.mapped, self.compare = data, memory, None, None
 
     def lay_down(self, batch):
-        """Puts the tensors into the common memory, one behind the other; where each is."""
+        """Copies the tensors into the shared memory in sequence. Returns the place of each."""
         places, end = [], 0
         for name, tensor in batch.items():
             size = bytes_of(tensor).nbytes
@@ -70,7 +70,7 @@ class Reader:
         return places
 
     def describe(self):
-        """How many examples there are, and of how many classes where the class says so."""
+        """Returns the number of examples, the classes (0: not said), and the fingerprint."""
         size = len(self.data)
         if size < 1:
             raise Refused("has no example: __len__ is 0")
@@ -93,7 +93,7 @@ def tell(line):
 
 
 def read_all(requests, answers, memory, parent):
-    """`requests`, `answers`: streams of bytes; `memory`: a descriptor."""
+    """Answers until requests end. `requests`, `answers`: byte streams; `memory`: a descriptor."""
     import ctypes
     import faulthandler
     import signal
@@ -102,8 +102,8 @@ def read_all(requests, answers, memory, parent):
     ctypes.CDLL(None).prctl(kill_with_parent, signal.SIGKILL)
     if os.getppid() != parent:
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the worker decides
-    faulthandler.register(signal.SIGUSR1)  # says where it stands, before it is given up
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too: the worker decides
+    faulthandler.register(signal.SIGUSR1)  # prints its stack, before the worker gives it up
     reader = None
     for line in requests:
         request = json.loads(line)

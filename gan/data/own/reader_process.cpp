@@ -237,10 +237,9 @@ Json ReaderProcess::answer(std::chrono::milliseconds deadline,
       (void)::poll(nullptr, 0, static_cast<int>(kLastWords.count()));
       (void)::kill(process_, SIGKILL);
       (void)::waitpid(std::exchange(process_, -1), nullptr, 0);
-      throw ReaderLate(line_of(
-          fmt::format("takes longer than {:g} s, and was given up; standard error has the line "
-                      "where it stood",
-                      std::chrono::duration<double>(deadline).count())));
+      throw ReaderLate(line_of(fmt::format(
+          "takes longer than {:g} s, and was ended; standard error has the line where it stood",
+          std::chrono::duration<double>(deadline).count())));
     }
     if (ready == 0 && on_wait && Clock::now() - since > kUnsaidWait) {
       on_wait();
@@ -258,7 +257,7 @@ Json ReaderProcess::answer(std::chrono::milliseconds deadline,
   Json said = Json::parse(unread_.substr(0, end), nullptr, /*allow_exceptions=*/false);
   unread_.erase(0, end + 1);
   if (!said.is_object()) {
-    refuse("its reader answers what is no JSON; who writes to its pipe?");
+    refuse("its reader's answer is no JSON; does other code write to its pipe?");
   }
   if (said.contains("error")) {
     refuse(said["error"].get<std::string>());

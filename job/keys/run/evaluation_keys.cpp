@@ -22,9 +22,9 @@ Key metrics_key() {
     names.emplace_back(choice.name);
   }
   Key key = make_key({"evaluation.metrics", "",
-                      "What generated pictures are scored by: sliced Wasserstein distance, "
-                      "Frechet and kernel distance of features, precision and recall; auto: fd of "
-                      "grey pictures and where evaluation.features is a network, else swd"},
+                      "Scores of generated pictures: sliced Wasserstein distance, Frechet and "
+                      "kernel distance of features, precision and recall; auto: fd for grey "
+                      "pictures or if evaluation.features is a network, else swd"},
                      "list", "auto, or a list of " + joined(names, ", "));
   key.changes_weights = false;
   key.set = [names](const YamlNode& node, JobSpec& job) -> std::string {
@@ -65,8 +65,8 @@ Key metrics_key() {
 Key features_key() {
   Key key = file_or_none_key(
       {"evaluation.features", "",
-       "Network whose features fd, kid and pr compare: lenet, the project's own; inception, where "
-       "that file is found; or a TorchScript file (docs/evaluation.md)"},
+       "Network whose features fd, kid and pr compare: lenet, the project's own; inception, if its "
+       "file is found; or a TorchScript file (docs/evaluation.md)"},
       &EvaluationSpec::features, "lenet, inception, or a TorchScript file");
   key.set = [set_file = key.set](const YamlNode& node, JobSpec& job) -> std::string {
     YamlNode said = node;
@@ -82,29 +82,27 @@ Key features_key() {
 }  // namespace
 
 void add_evaluation_keys(std::vector<Key>& keys) {
-  keys.push_back(real_key(
-      {"evaluation.every_kimg", kKimg,
-       "From one checkpoint that is made and scored to the next; 0: where checkpoint.keep_best is "
-       "above 0, each checkpoint is scored, else none"},
-      &EvaluationSpec::every_kimg, kZeroOrMore));
+  keys.push_back(real_key({"evaluation.every_kimg", kKimg,
+                           "Interval between checkpoints that are made and scored; 0: each "
+                           "checkpoint is scored if checkpoint.keep_best is above 0, else none"},
+                          &EvaluationSpec::every_kimg, kZeroOrMore));
   keys.push_back(metrics_key());
-  keys.push_back(choice_key(
-      {"evaluation.decides", "",
-       "Which one checkpoint.keep_best, early_stop and training.plateau go by; auto: the first "
-       "that is one number"},
-      &EvaluationSpec::decides));
+  keys.push_back(choice_key({"evaluation.decides", "",
+                             "Metric that checkpoint.keep_best, early_stop and training.plateau "
+                             "use; auto: the first metric that is a single number"},
+                            &EvaluationSpec::decides));
   keys.push_back(features_key());
-  keys.push_back(choice_key(
-      {"evaluation.resize", "",
-       "Who brings pictures to the network's size: its own code, or before it, to 299 pixels, as "
-       "pytorch-fid (bilinear) or clean-fid does (clean)"},
-      &EvaluationSpec::resize));
-  keys.push_back(whole_key({"evaluation.images", "", "Generated examples of a score"},
+  keys.push_back(
+      choice_key({"evaluation.resize", "",
+                  "What resizes pictures for the feature network: the network itself (own), or a "
+                  "resize to 299 pixels as in pytorch-fid (bilinear) or clean-fid (clean)"},
+                 &EvaluationSpec::resize));
+  keys.push_back(whole_key({"evaluation.images", "", "Generated examples per score"},
                            &EvaluationSpec::images, {100, 1'000'000}));
   keys.push_back(choice_key({"evaluation.where", "",
-                             "Who takes the scores of a run: the coordinator's host, beside the "
-                             "training, on a core or on its first GPU (device); or gangway "
-                             "evaluate RUN --follow, on a machine or GPU that is spare"},
+                             "Where a run is scored: on the coordinator's host during training, on "
+                             "a core (beside) or its first GPU (device); or by gangway evaluate "
+                             "RUN --follow, on a spare machine or GPU (spare)"},
                             &EvaluationSpec::where));
 }
 

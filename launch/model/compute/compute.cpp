@@ -79,7 +79,7 @@ void print_table(const std::vector<LayerTime>& times, const CoreLimits& limits) 
                        {"ms", Align::kRight},
                        {"GFLOP/s", Align::kRight},
                        {"GB/s", Align::kRight},
-                       {"of the core's", Align::kRight}});
+                       {"of core limit", Align::kRight}});
   for (const LayerTime& time : times) {
     const std::string rate = fmt::format("{:.1f}", rate_of(time) / kGiga);
     table.add_row({time.layer, time.what, word_of(time.precision), word_of(time.part),

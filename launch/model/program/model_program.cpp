@@ -44,9 +44,8 @@ void take_device(const ModelProgram& program, gangway::DeviceKind device) {
   }
   if (gangway::launch::num_gpus() == 0) {
     throw gangway::EnvironmentError(
-        "--device cuda: NVIDIA's driver shows no GPU on this host; leave it out, or type this "
-        "where "
-        "there is one");
+        "--device cuda: NVIDIA's driver shows no GPU on this host; leave it out, or use a host "
+        "that has a GPU");
   }
   if (program.device != device) {
     gangway::launch::become("gangway-model-cuda", program.typed);
@@ -68,7 +67,7 @@ void add_run_choice(CLI::App& command, RunChoice& choice, int& threads) {
           [&choice](const std::string& word) {
             choice.device = word == "cuda" ? gangway::DeviceKind::kCuda : gangway::DeviceKind::kCpu;
           },
-          "What the networks compute on: cpu, or cuda, which gives other last bits")
+          "Device of the networks: cpu, or cuda, whose results differ in the last bits")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->default_str("cpu");
 }
@@ -102,29 +101,29 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads,
                       "(docs/evaluation.md; default: evaluation.features of the job)");
   command
       ->add_option("--resize", options.resize,
-                   "Who brings pictures to the network's size: own, bilinear as pytorch-fid, clean "
-                   "as clean-fid (default: evaluation.resize of the job)")
+                   "How pictures get the network's size: own, bilinear as pytorch-fid, clean as "
+                   "clean-fid (default: evaluation.resize of the job)")
       ->transform(CLI::CheckedTransformer(words_of(gangway::FeatureResize{})));
   command
       ->add_option("--real", options.real,
-                   "Training images to compare with (default: test images, or half of the others, "
-                   "10,000 at most)")
+                   "Training images to compare with (default: the test images, or else half of the "
+                   "training images, 10,000 at most)")
       ->check(CLI::Range(kFewestSamples, kMostImages));
   command->add_flag_callback(
       "--json", [&options] { options.format = gangway::launch::OutputFormat::kJson; },
       "One line of JSON instead of text");
   command->add_flag_callback(
       "--record", [&options] { options.format = gangway::launch::OutputFormat::kRecord; },
-      "The scores of evaluation.metrics, kept beside the checkpoint for checkpoint.keep_best");
+      "Store the scores of evaluation.metrics beside the checkpoint, for checkpoint.keep_best");
   command
       ->add_option("--metric", options.recorded,
-                   "Which one --record keeps instead: swd, fd (FID) or kid (default: "
+                   "Score that --record stores instead: swd, fd (FID) or kid (default: "
                    "evaluation.metrics of the job)")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Metric>{
           {"swd", Metric::kSwd}, {"fd", Metric::kFd}, {"kid", Metric::kKid}}));
   auto* follow = command->add_flag(
       "--follow", options.follows,
-      "Score each checkpoint as it comes, until the run has ended (evaluation.where: spare)");
+      "Score each new checkpoint until the run has ended (evaluation.where: spare)");
   command->add_flag("--await", options.awaits, "Until another process has scored --step")
       ->group("")
       ->needs("--step");
@@ -149,7 +148,7 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options, int& threads,
 
 void add_sample(CLI::App& app, SampleOptions& options, int& threads, const ModelProgram& program) {
   CLI::App* command =
-      app.add_subcommand("sample", "Write a grid of generated pictures, one a seed");
+      app.add_subcommand("sample", "Write a grid of generated pictures, one per seed");
   command->footer(
       "Examples:\n"
       "  gangway sample fashion-mnist --seeds 0-63 -o grid.png\n"
@@ -167,13 +166,13 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads, const Model
       command->add_option("--interpolate", options.interpolate,
                           "Two seeds A,B: pictures on the way from one to the other");
   ends->excludes(seeds);
-  command->add_option("--frames", options.frames, "So many of them")
+  command->add_option("--frames", options.frames, "Number of pictures")
       ->capture_default_str()
       ->check(CLI::Range(2, 65'536))
       ->needs(ends);
   command
       ->add_option("--noise", options.noise,
-                   ".npy file with noise of your own, a row a picture (docs/evaluation.md)")
+                   ".npy file with your own noise, one row per picture (docs/evaluation.md)")
       ->check(CLI::ExistingFile)
       ->excludes(seeds)
       ->excludes(ends);
@@ -181,15 +180,15 @@ void add_sample(CLI::App& app, SampleOptions& options, int& threads, const Model
       command->add_option("-o,--output", options.picture, "PNG file")->capture_default_str();
   command
       ->add_option("--single", options.single,
-                   "Folder for a file each, 0000.png and so on, in the place of a grid")
+                   "Folder for one file per picture, 0000.png and so on, instead of a grid")
       ->excludes(grid);
   command->add_option("--label", options.label,
                       "Label of all pictures (default: seed mod number of labels)");
   command->add_flag("--captions", options.has_captions,
-                    "Write under each picture its seed, and behind a colon its label");
+                    "Write under each picture its seed, and after a colon its label");
   command
       ->add_option("--truncation", options.truncation,
-                   "Of stylegan2: psi, from 1 (all that it can draw) to 0 (the mean picture)")
+                   "Truncation psi of stylegan2, from 1 (full variety) to 0 (the mean picture)")
       ->capture_default_str()
       ->check(CLI::Range(-2.0, 2.0));
   command->callback([&] {
@@ -213,7 +212,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->footer("Example: gangway checkpoints export fashion-mnist -o generator.pt");
   command->add_option("CHECKPOINT", options.checkpoint, "Folder of a checkpoint")->required();
   command->add_option("-o,--output", options.file, "File to write; must not exist")->required();
-  command->add_option("--network", options.network, "One of the job's: generator, discriminator")
+  command->add_option("--network", options.network, "Network of the job: generator, discriminator")
       ->required();
   command->add_flag_callback(
       "--last", [&options] { options.weights = gangway::launch::WeightVersion::kLast; },
@@ -231,12 +230,12 @@ void add_networks(CLI::App& app, NetworksOptions& options) {
 
 void add_compute(CLI::App& app, ComputeOptions& options) {
   CLI::App* command =
-      app.add_subcommand("compute", "Time each layer of a job beside what a core does at most");
+      app.add_subcommand("compute", "Time each layer of a job, and compare with a core's limit");
   command->footer("Example: gangway bench compute examples/infogan.yaml numerics.precision=bf16");
   command->add_option("JOB", options.job_file, "Job file")->required();
   command->add_option("overrides", options.overrides, "Keys of the job file")
       ->type_name("key=value");
-  command->add_option("--seconds", options.seconds, "Seconds for each time")
+  command->add_option("--seconds", options.seconds, "Seconds per measured time")
       ->capture_default_str()
       ->check(gangway::launch::kPositiveNumber);
   command->add_flag_callback(

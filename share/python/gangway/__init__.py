@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Gangway's runs from Python (docs/from-python.md).
+"""Trains and reads Gangway's runs from Python (docs/from-python.md).
 
-    run = gangway.run("job.yaml", workers=2, name="first", training={"kimg": 80})    # trains, as a subprocess
-    run = gangway.open("first")                                                      # reads; executes nothing of the run's
+    run = gangway.run("job.yaml", workers=2, name="first", training={"kimg": 80})  # a subprocess
+    run = gangway.open("first")                     # reads only; executes no code of the run
     run.state_dict("generator", average=True)
 """
 import importlib
 
-# Loaded when it is asked for: gangway doctor works without NumPy and PyYAML.
+# Modules load on first use, because gangway doctor must work without NumPy and PyYAML.
 _PLACES = {"Audio": "step", "Failed": "errors", "Run": "opened", "Step": "step", "bench_checkpoint": "tools.bench.checkpoint",
            "bench_job": "tools.bench.job", "bench_node": "tools.bench.node", "bench_overlap": "tools.bench.overlap",
            "bench_recovery": "tools.bench.recovery", "compare": "tools.compare", "doctor": "tools.doctor", "events": "tools.events",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A checkpoint, read as docs/checkpoint-format.md says: every seal and hash is checked before a value is used, whatever the
-number of workers that wrote it. Nothing of it is executed."""
+"""Reads a checkpoint of any number of workers (docs/checkpoint-format.md). Checks every seal and
+hash before it returns a value; executes no code from the file."""
 import json
 import re
 import struct
@@ -14,7 +14,7 @@ from gangway.xxh3 import hash_of, hasher
 NEWEST_FORMAT = 2
 SEAL = b'"seal_xxh3_128": "'
 MOST_HEADER_BYTES = 16 << 20
-# By the name in safetensors files: bytes of an item, and torch's name.
+# {dtype in a safetensors file: (bytes of an element, torch's dtype)}
 TYPES = {"F64": (8, "float64"), "F32": (4, "float32"), "F16": (2, "float16"), "BF16": (2, "bfloat16"), "I64": (8, "int64"),
          "I32": (4, "int32"), "I16": (2, "int16"), "I8": (1, "int8"), "U64": (8, "uint64"), "U32": (4, "uint32"),
          "U16": (2, "uint16"), "U8": (1, "uint8"), "BOOL": (1, "bool")}
@@ -43,7 +43,7 @@ def _manifest_of(path: Path) -> dict:
 
 
 class _WorkerFile:
-    """A safetensors file. `entries`: of each tensor, its type, shape and bytes [begin, end) of the file."""
+    """Reads one safetensors file. `entries`: {tensor: (dtype, shape, begin, end)}, file offsets."""
 
     def __init__(self, path: Path, bytes_wanted: int):
         self.path = path
@@ -70,7 +70,7 @@ class _WorkerFile:
         return self._bytes(begin, end - begin)[1]
 
     def _bytes(self, begin: int, count: int) -> tuple[int, bytes]:
-        """→ (size of the file, so many of its bytes)"""
+        """Returns (size of the file, its `count` bytes from `begin`)."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(begin)
@@ -80,7 +80,7 @@ class _WorkerFile:
 
 
 class Checkpoint:
-    """One folder step-NNNNNNNNN. Opening it checks the manifest and the files' sizes; reading a tensor, its bytes."""
+    """Reads a folder step-NNNNNNNNN. Opening checks manifest and file sizes; reading, the bytes."""
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
@@ -101,7 +101,7 @@ class Checkpoint:
         self._tensors = {entry["name"]: entry for entry in self._entries()}
 
     def _entries(self) -> list[dict]:
-        """The manifest's tensors; those of a version 1, which lists none, as the files have them."""
+        """Returns the manifest's tensors. Format 1 lists none: takes those of the files."""
         if self.manifest["format_version"] > 1:
             return self.manifest["tensors"]
         entries = []
@@ -115,11 +115,11 @@ class Checkpoint:
 
     @property
     def names(self) -> list[str]:
-        """Of all tensors, sorted: "generator/0/weight", "generator_ema/…", "generator_optimizer/first_moment/…"."""
+        """Returns all names, sorted: "generator/0/weight", "generator_ema/…", and so on."""
         return sorted(self._tensors)
 
     def _values(self, name: str) -> np.ndarray:
-        """Row-major, as unsigned numbers of the items' size."""
+        """Returns the values row-major, as unsigned integers of the element's size."""
         if name not in self._tensors:
             raise Failed(f"{self.folder}: has no tensor '{name}': a checkpoint of another model?", 5)
         entry = self._tensors[name]
@@ -139,15 +139,15 @@ class Checkpoint:
         return np.ascontiguousarray(flat.reshape(n, h, w, c).transpose(0, 3, 1, 2))
 
     def tensor(self, name: str):
-        """A torch tensor of its own memory, row-major."""
+        """Returns a row-major torch tensor that owns its memory."""
         import torch
         values = self._values(name)
         kind = getattr(torch, TYPES[self._tensors[name]["dtype"]][1])
         return torch.from_numpy(values.reshape(-1).view(np.uint8)).view(kind).reshape(values.shape)
 
     def digest(self) -> str:
-        """What `gangway digest RUN@STEP` prints: XXH3-128 over the numerics, the step, and of each tensor, by name, its name,
-        type, shape and row-major bytes (checkpoint/tools/digest.cpp)."""
+        """Returns what `gangway digest RUN@STEP` prints (checkpoint/tools/digest.cpp): XXH3-128 of
+        numerics, step, and each tensor's name, type, shape and row-major bytes, sorted by name."""
         state = hasher()
 
         def add(*parts):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What cannot be done, in one line."""
+"""Defines the exception of a failed action: one line and an exit code."""
 
 
 class Failed(Exception):
-    """One line that names the place and the remedy, and the exit code that it has (docs/run-directory.md): 2 what was asked
-    for is not there or not possible, 5 a checkpoint cannot be used, and so on."""
+    """Carries one line, which names the place and the remedy, and an exit code: 2 if the request is
+    not possible, 5 if a checkpoint cannot be used, and so on (docs/run-directory.md)."""
 
     def __init__(self, line: str, code: int = 2):
         super().__init__(line)
@@ -13,5 +13,5 @@ class Failed(Exception):
 
 
 def complaints(said: list[str]) -> list[str]:
-    """The error lines of a gangway command, without its name."""
+    """Returns the error lines of a gangway command, without its name."""
     return [line.removeprefix("gangway: ") for line in said if line.startswith("gangway: ")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a micro-batch of a data set that is the user's Python is made of (docs/python.md). Used by the processes that read it for
-workers (gan/data/own/reader.py) and by the reference of a step. PyTorch is looked for where the user has loaded it."""
+"""Builds micro-batches of a user's Python data set (docs/python.md), for gan/data/own/reader.py and
+gangway.reference. Does not import PyTorch: uses it if the user's code has imported it."""
 import random
 import sys
 
@@ -17,7 +17,7 @@ def seed_all(seed):
 
 
 def as_tensor(name, value):
-    """A tensor of PyTorch's or NumPy's, whichever it is."""
+    """Returns a PyTorch tensor (on the CPU) or a NumPy array. Raises TypeError for other values."""
     torch = sys.modules.get("torch")
     if torch and isinstance(value, torch.Tensor):
         return value.detach().cpu().contiguous()
@@ -40,7 +40,7 @@ def text_of(tensor):
 
 
 def by_name(example):
-    """An image alone, an image with its label, or what the dictionary says."""
+    """Returns {name: tensor} of an example: an image, (image, label) or a dict."""
     if isinstance(example, (tuple, list)) and len(example) == 2:
         example = {"image": example[0], "label": example[1]}
     elif not isinstance(example, dict):
@@ -49,7 +49,7 @@ def by_name(example):
 
 
 def stacked(examples, indices):
-    """One tensor of each name, with the examples side by side."""
+    """Returns {name: tensor}, the examples stacked. Raises TypeError where their shapes differ."""
     first = examples[0]
     for index, example in zip(indices, examples):
         for name in first.keys() | example.keys():
@@ -68,8 +68,8 @@ def stacked(examples, indices):
 
 
 def batch_of(data, indices, seeds, compare=None):
-    """The tensors of the examples by name, as the class's own collate puts them together, or side by side: then each is shown to
-    `compare(index, seed, example)` as it is read."""
+    """Returns {name: tensor} of the examples, by the class's own collate() or stacked. If stacked,
+    calls `compare(index, seed, example)` for each example as it is read."""
     examples, collates = [], hasattr(data, "collate")
     for index, seed in zip(indices, seeds):
         seed_all(seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Job files as Gangway reads them: YAML 1.2's plain words, where `2e-4` is a number and `off` is a word."""
+"""Parses and writes job files by YAML 1.2's rules: `2e-4` is a number, `off` is a word."""
 import functools
 import re
 
@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$")
 
 @functools.cache
 def loader():
-    import yaml  # here: gangway doctor works without the package
+    import yaml  # imported here: gangway doctor works without it
 
     class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers: dict = {}
@@ -24,7 +24,7 @@ def loader():
 
 
 def parse(text: str, where: str) -> dict:
-    """The maps of a job file. `where` names it in errors."""
+    """Returns the maps of a job file. Raises Failed, whose line names the file by `where`."""
     import yaml
     try:
         job = yaml.load(text, loader())
@@ -41,7 +41,7 @@ def _dumper():
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data):
-            return True  # a value that is named twice is written twice
+            return True  # writes a shared value out each time
 
         def represent_undefined(self, data):
             if hasattr(data, "item") and getattr(data, "ndim", None) == 0:  # NumPy's and PyTorch's numbers
@@ -53,13 +53,13 @@ def _dumper():
 
 
 def text_of(value, **layout) -> str:
-    """As YAML."""
+    """Returns the value as YAML."""
     import yaml
     return yaml.dump(value, Dumper=_dumper(), **layout)
 
 
 def words(keys: dict, before: str = "") -> list[str]:
-    """{"training": {"kimg": 80}} as the command line takes it: ["training.kimg=80"]."""
+    """Turns {"training": {"kimg": 80}} into words of the command line: ["training.kimg=80"]."""
     found = []
     for key, value in keys.items():
         if isinstance(value, dict) and value:

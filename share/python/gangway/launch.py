@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`gangway run` as a subprocess."""
+"""Runs `gangway run` as a subprocess."""
 import os
 import re
 import shutil
@@ -15,11 +15,11 @@ from gangway.errors import Failed, complaints
 
 # Installed, this file is PREFIX/share/gangway/python/gangway/launch.py; in a checkout share/python/gangway/launch.py.
 _NEARBY = [Path(__file__).resolve().parents[up] / folder / "gangway" for up, folder in ((4, "bin"), (3, "build/release/bin"))]
-_LAST_LINES = 2.0  # seconds that they may take once the command has ended
+_LAST_LINES = 2.0  # seconds that the last lines may take after the command's end
 
 
 def program() -> str:
-    """The command gangway: that of $GANGWAY_BIN (a folder), of PATH, or beside this package."""
+    """Finds the command gangway in $GANGWAY_BIN (a folder), on PATH, or beside this package."""
     folder = os.environ.get("GANGWAY_BIN")
     candidates = [Path(folder) / "gangway"] if folder else [Path(shutil.which("gangway") or ""), *_NEARBY]
     for candidate in candidates:
@@ -29,21 +29,21 @@ def program() -> str:
 
 
 def typed_program() -> str:
-    """The command gangway as the user has typed it, for commands that are printed."""
+    """Returns the command gangway as the user typed it, for commands that are printed."""
     return os.environ.get("GANGWAY_TYPED") or program()
 
 
 def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet: bool = False, options=(), **keys) -> "Run":
-    """Trains a job and returns its run, opened. As on the command line it goes on where a run of this name has stopped.
+    """Trains a job and returns its run, opened. Resumes a run of this name that has stopped.
 
     @param job  a job file, or a dict of sections, whose paths are relative to the current folder
-    @param name  of the run; None: the job file's
-    @param quiet  whether what it says is left out
+    @param name  the run's name; None: the job file's
+    @param quiet  whether the command's output is dropped
     @param options  more words for the command line, as ["--hostfile", "hosts"]
-    @param keys  of the job, by section: training={"kimg": 80}; or **{"training.kimg": 80}
-    Raises Failed with the line that says why and the exit code (docs/run-directory.md).
+    @param keys  keys of the job, by section: training={"kimg": 80}; or **{"training.kimg": 80}
+    Raises Failed with the command's error line and exit code (docs/run-directory.md).
     """
-    from gangway.opened import open_run  # here: it loads NumPy, and gangway doctor works without
+    from gangway.opened import open_run  # imported here: it loads NumPy
     with tempfile.TemporaryDirectory(prefix="gangway-job-") as folder:
         if isinstance(job, dict):
             name, sections, job = name or "from-python", job, Path(folder) / "job.yaml"
@@ -61,8 +61,8 @@ def run(job, workers: int = 2, *, name: str | None = None, outdir="runs", quiet:
 
 
 def _carried_out(words: list[str], quiet: bool) -> tuple[int, list[str], list[str]]:
-    """→ exit code and the lines of both outputs, which are told as they come. Ctrl-C reaches the command as it does in a shell:
-    it saves and leaves; a second one does not wait for it."""
+    """Runs the command, prints its lines as they come, and returns (exit code, stdout, stderr).
+    Ctrl-C sends it SIGINT and waits until it has saved; a second Ctrl-C does not wait."""
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                errors="replace")
     kept: tuple[list[str], list[str]] = ([], [])
@@ -83,6 +83,6 @@ def _carried_out(words: list[str], quiet: bool) -> tuple[int, list[str], list[st
         process.send_signal(signal.SIGINT)
         process.wait()
         raise
-    for thread in threads:  # a rank that hangs may hold them open
+    for thread in threads:  # a hung rank may hold the pipes open
         thread.join(timeout=_LAST_LINES)
     return process.returncode, *kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run directory (docs/run-directory.md), for reading; also while the run is under way."""
+"""Reads a run directory (docs/run-directory.md), also while the run trains."""
 import json
 import re
 from functools import cached_property
@@ -11,10 +11,10 @@ from gangway.errors import Failed
 
 
 def open_run(run, outdir="runs") -> "Run":
-    """@param run  a run directory, or the name of a run in `outdir`: its newest one
-    Raises Failed where there is none."""
+    """Opens a run. Raises Failed if there is none.
+    @param run  a run directory, or a run's name in `outdir`: the newest run of that name"""
     folder = Path(run)
-    if not (folder / "job.yaml").is_file():  # but perhaps pictures, which gave a run its name
+    if not (folder / "job.yaml").is_file():  # may be the data of a run of that name
         named = [(int(found[1]), path) for path in Path(outdir).glob(f"*-{run}")
                  if path.is_dir() and (found := re.fullmatch(rf"(\d{{5,}})-{re.escape(str(run))}", path.name))]
         if named:
@@ -35,12 +35,12 @@ class Run:
 
     @cached_property
     def job(self) -> dict:
-        """The resolved job: every key that applies, in its section."""
+        """Returns the resolved job: every key that applies, in its section."""
         return job_file.parse((self.folder / "job.yaml").read_text(), str(self.folder / "job.yaml"))
 
     @property
     def stats(self) -> list[dict]:
-        """One dict a tick, as far as the run is now: "kimg", "images_per_second", "generator_loss" …"""
+        """Returns a dict for each tick so far: "kimg", "images_per_second", "generator_loss" …"""
         ticks = []
         try:
             lines = (self.folder / "stats.jsonl").read_text().splitlines(keepends=True)
@@ -57,13 +57,13 @@ class Run:
 
     @property
     def steps(self) -> list[int]:
-        """Of its checkpoints, rising."""
+        """Returns the steps of the run's checkpoints, ascending."""
         found = (re.fullmatch(r"step-(\d{9})", path.name) for path in (self.folder / "checkpoints").glob("step-*")
                  if path.is_dir())
         return sorted(int(name[1]) for name in found if name)
 
     def checkpoint(self, step: int | None = None) -> Checkpoint:
-        """Of `step`, or the newest. Raises Failed with code 5 where it is missing or damaged."""
+        """Opens that of `step`, or the newest. Raises Failed, code 5, if missing or damaged."""
         steps = self.steps
         if not steps:
             raise Failed(f"{self.folder}: has no checkpoint yet", 5)
@@ -74,17 +74,17 @@ class Run:
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
-        """All, by step. Raises Failed at the first that is damaged."""
+        """Opens all checkpoints, by step. Raises Failed at the first damaged one."""
         return [self.checkpoint(step) for step in self.steps]
 
     def networks(self, step: int | None = None) -> list[str]:
-        """Names of the networks that a checkpoint holds."""
+        """Returns the names of the networks in a checkpoint."""
         sections = {name.split("/")[0] for name in self.checkpoint(step).names}
         return sorted(one for one in sections if not one.endswith(("_ema", "_optimizer")))
 
     def state_dict(self, network: str, step: int | None = None, average: bool = False) -> dict:
-        """Torch tensors under the names that the network has: those of your own module's state_dict(), without constants; of
-        a built-in network those of `gangway checkpoints export`. @param average  of the averaged weights"""
+        """Returns {name: torch tensor}: your module's state_dict() without constants; a built-in
+        network as `gangway checkpoints export` names it. @param average  take averaged weights"""
         checkpoint = self.checkpoint(step)
         section = f"{network}_ema/" if average else f"{network}/"
         names = [name for name in checkpoint.names if name.startswith(section)]
@@ -95,11 +95,11 @@ class Run:
         state = {}
         for name in names:
             values = checkpoint.tensor(name)
-            if name.endswith("num_batches_tracked"):  # BatchNorm's whole number, kept as a mean of floats
+            if name.endswith("num_batches_tracked"):  # BatchNorm's integer, saved as a float mean
                 values = values.round().long()
             state[name.removeprefix(section).replace("/", ".")] = values
         return state
 
     def digest(self, step: int | None = None) -> str:
-        """What `gangway digest` prints: equal for equal jobs, whatever the layout."""
+        """Returns what `gangway digest` prints: equal for equal jobs under any layout."""
         return self.checkpoint(step).digest()

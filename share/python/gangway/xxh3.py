@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""XXH3-128, by which checkpoints and digests are hashed, and XXH3-64, by which pictures are: the PyPI package xxhash where it is there, else the library
-libxxhash.so.0 that Gangway's own programs load."""
+"""Computes XXH3-128 (checkpoints, digests) and XXH3-64 (pictures). Uses the PyPI package xxhash, or
+else the library libxxhash.so.0, which Gangway's own programs load."""
 import ctypes
 import functools
 
@@ -29,7 +29,7 @@ def _library():
 
 
 class _Hasher:
-    """As xxhash.xxh3_128()."""
+    """Hashes as xxhash.xxh3_128() does, by libxxhash.so.0."""
 
     def __init__(self):
         self._library = _library()

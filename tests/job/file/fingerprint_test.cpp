@@ -225,8 +225,8 @@ TEST(Fingerprint, IsTheSameWhereProcessorsMayBeMixedAndTheNumericsSayThatTheyMay
   EXPECT_EQ(job_fingerprint(mixed), job_fingerprint(plain));
   EXPECT_EQ(numerics_text(mixed), numerics_text(plain) + " inexact=processors");
   EXPECT_EQ(declared_inexactness(mixed),
-            "inexact, as declared by numerics.mixed_processors=allow: unlike workers compute other "
-            "bits, so the digest depends on who computes what");
+            "inexact, as declared by numerics.mixed_processors=allow: workers may compute "
+            "different bits, so the digest depends on each worker's work");
 }
 
 TEST(Fingerprint, IsTheSameWithAndWithoutRecordedSteps) {

@@ -199,7 +199,7 @@ TEST(Places, LeaveOutWhatALaterChoiceHasNoUseFor) {
       continue;
     }
     const std::vector<std::string> expected{
-        "left out of job.yaml, where what was chosen later has no use for it: " + pair.left_out};
+        "left out of job.yaml, because a later choice has no use for it: " + pair.left_out};
     EXPECT_EQ(load_job(sources_of(pair.file, pair.words)).notes,
               pair.left_out.empty() ? std::vector<std::string>() : expected);
   }
@@ -232,15 +232,15 @@ TEST(Places, RefuseACompanionWithoutTheChoiceThatItIsAbout) {
 }
 
 TEST(Places, AreTheFileTheEnvironmentAndTheCommandLine) {
-  EXPECT_EQ(load_job(sources_of(kAda, {}, {{"GANGWAY_TRAINING_AUGMENT_POLICY", "none"}})).notes,
-            std::vector<std::string>{
-                "left out of job.yaml, where what was chosen later has no use for it: "
-                "training.augment.kimg, training.augment.target"});
+  EXPECT_EQ(
+      load_job(sources_of(kAda, {}, {{"GANGWAY_TRAINING_AUGMENT_POLICY", "none"}})).notes,
+      std::vector<std::string>{"left out of job.yaml, because a later choice has no use for it: "
+                               "training.augment.kimg, training.augment.target"});
   const std::map<std::string, std::string> environment{{"GANGWAY_TRAINING_AUGMENT_POLICY", "ada"},
                                                        {"GANGWAY_TRAINING_AUGMENT_TARGET", "0.5"}};
   EXPECT_EQ(load_job(sources_of("", {"~training.augment.policy"}, environment)).notes,
             std::vector<std::string>{
-                "left out of the environment, where what was chosen later has no use for it: "
+                "left out of the environment, because a later choice has no use for it: "
                 "training.augment.target"});
   EXPECT_THAT(problems_of("", {}, {{"GANGWAY_TRAINING_AUGMENT_TARGET", "0.5"}}),
               ElementsAre(HasSubstr("environment: GANGWAY_TRAINING_AUGMENT_TARGET=0.5")));

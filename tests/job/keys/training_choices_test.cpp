@@ -56,7 +56,7 @@ TEST(OptimizerKeys, RefuseAFinalBetaWhereThereIsNone) {
   for (const std::string kind : {"rmsprop", "sgd", "lion"}) {
     EXPECT_THAT(problems_of("", {key, "generator.optimizer." + kind + ".lr=1e-3"}),
                 ElementsAre("command line: " + key +
-                            ": is a decay that adam and adamw have; leave it out"));
+                            ": has a meaning for adam and adamw alone; leave it out"));
   }
 }
 

@@ -47,7 +47,7 @@ TEST(NetworkGroups, HaveTheSharesThatAreNamed) {
                 ElementsAre(MicrobatchRange{0, 3}, MicrobatchRange{3, 4}, MicrobatchRange{4, 6}));
   }
   EXPECT_EQ(refusal(job, 2),
-            "layout.shares [3, 1, 2] is about 3 workers, and there are 2; use -n 3 or "
+            "layout.shares [3, 1, 2] lists 3 workers, and there are 2; use -n 3 or "
             "layout.shares=auto");
 }
 

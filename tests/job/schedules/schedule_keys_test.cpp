@@ -143,10 +143,10 @@ TEST(ScheduleRules, WantAStartBeforeTheEnd) {
 TEST(ScheduleRules, WantOneWayToSayIt) {
   EXPECT_THAT(
       complaint_about({schedule_with("final_beta2=0.9"), schedule_with("beta2={warmup_kimg: 3}")}),
-      HasSubstr("generator.schedule.final_beta2 says it already; keep one of them"));
+      HasSubstr("generator.schedule.final_beta2 is given as well; keep one of them"));
   EXPECT_THAT(complaint_about({"training.r1.gamma=1", "training.r1.final_factor=0.5",
                                "training.r1.schedule={warmup_kimg: 3}"}),
-              HasSubstr("training.r1.final_factor says it already; keep one of them"));
+              HasSubstr("training.r1.final_factor is given as well; keep one of them"));
 }
 
 std::string fingerprint_of(const std::vector<std::string>& words) {

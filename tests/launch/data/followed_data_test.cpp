@@ -84,7 +84,7 @@ TEST_F(FollowedDataTest, KeepsWhatARunWasBegunWith) {
 
 TEST_F(FollowedDataTest, SaysWhatIsMissingWhereNobodyCanLook) {
   EXPECT_THAT(follow(sources()).unseen,
-              AllOf(HasSubstr("cannot be looked at on this host"), HasSubstr("model.channels")));
+              AllOf(HasSubstr("cannot be read on this host"), HasSubstr("model.channels")));
   EXPECT_THAT(follow(sources({"model.channels=3", "model.classes=0"})).unseen, IsEmpty());
 }
 

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/mind/tick_accounting.hpp"
+#include "coordinator/core/tick_accounting.hpp"
 #include "report/advice/advice.hpp"
 #include "report/tick.hpp"
 #include "worker/gauges/gpu_gauges.hpp"

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""One step of a run, replayed in PyTorch alone and compared bit by bit (docs/reference-step.md). To be read from step.py on:
-there is what a step does; passes.py has what networks learn from, update.py how they change, data.py and philox.py what is
-drawn."""
+"""Replays one step of a run in PyTorch alone, and compares it bit by bit (docs/reference-step.md).
+Start reading at step.py, which runs a step. passes.py has the losses and gradients, update.py the
+optimisers, data.py the examples, philox.py the random numbers."""

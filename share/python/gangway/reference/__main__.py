@@ -9,7 +9,7 @@ from gangway.errors import Failed
 from gangway.job_file import parse
 from gangway.opened import open_run
 
-# As worker/arithmetic/hold_processor.cpp; read by the libraries when they are loaded.
+# The same values as worker/arithmetic/hold_processor.cpp. The libraries read them when they load.
 PROCESSORS = {"avx512": ("avx512", "AVX512_CORE", "AVX512"), "avx2": ("avx2", "AVX2", "AVX2"), "sse4": ("default", "SSE41", "SSE4_2")}
 
 
@@ -20,7 +20,7 @@ def hold_processor(job: dict) -> None:
 
 
 def difference(name: str, made, recorded) -> str | None:
-    """Where two tensors first differ, with both values; None: in no bit."""
+    """Returns where two tensors first differ, with both values; None if every bit is equal."""
     import torch
     if made.shape != recorded.shape or made.dtype != recorded.dtype:
         return f"{name}: {list(made.shape)} {made.dtype} here, {list(recorded.shape)} {recorded.dtype} in the checkpoint"
@@ -36,7 +36,7 @@ def difference(name: str, made, recorded) -> str | None:
 
 
 def compare(made: dict, recorded) -> bool:
-    """Prints a line a group of tensors. Whether all are equal."""
+    """Prints a line for each group of tensors. Returns whether all are equal."""
     groups: dict[str, list[str]] = {}
     for name in recorded.names:
         groups.setdefault(name.partition("/")[0], []).append(name)
@@ -51,7 +51,7 @@ def compare(made: dict, recorded) -> bool:
 
 
 def notes(software: dict):
-    """What of this machine is not as it was where the run was trained: other kernels have other bits."""
+    """Yields how this machine differs from the run's, because other kernels compute other bits."""
     import torch
     here = {"libtorch": torch.__version__.partition("+")[0], "arithmetic.instructions": torch.backends.cpu.get_cpu_capability()}
     for name, value in here.items():
@@ -70,7 +70,7 @@ def replay(options) -> bool:
                          + (f"STEP may be {', '.join(map(str, pairs))}" if pairs else
                             f"there are {', '.join(map(str, run.steps)) or 'none'}"))
     after = run.checkpoint(step + 1)
-    is_beginning = step not in run.steps  # nothing is saved before the first step: what it begins with follows from the job
+    is_beginning = step not in run.steps  # step 0 has no checkpoint: its state follows from the job
     before = after if is_beginning else run.checkpoint(step)
     job = parse(after.manifest["job_yaml"], f"{after.folder}: its job")
     hold_processor(job)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The real examples of a micro-batch: which ones, by a keyed permutation of each data pass, and what they are."""
+"""Reads a micro-batch's real examples, which a keyed permutation of each data pass chooses."""
 import gzip
 import json
 import struct
@@ -20,8 +20,8 @@ ROUNDS = 6
 
 
 def permuted(places: np.ndarray, seed: int, data_pass: int, size: int) -> np.ndarray:
-    """Of each place in a data pass, which example of `size` it has: a balanced Feistel network with Philox as its round
-    function (Luby and Rackoff, 1988), restricted to [0, size) by cycle walking (Black and Rogaway, 2002)."""
+    """Returns the example of each place in a data pass: a balanced Feistel network, with Philox as
+    round function (Luby, Rackoff, 1988), cycle-walked into [0, size) (Black, Rogaway, 2002)."""
     random = Keyed(seed, step=data_pass, phase=philox.DATA, draw=philox.PERMUTATION)
     half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
     mask = (np.uint64(1) << half) - np.uint64(1)
@@ -39,7 +39,7 @@ def permuted(places: np.ndarray, seed: int, data_pass: int, size: int) -> np.nda
 
 
 class Toy:
-    """Points of the plane around centres (Metz et al., 2017; Gulrajani et al., 2017), drawn by their number."""
+    """Draws points around centres, by index (Metz et al., 2017; Gulrajani et al., 2017)."""
 
     size = 1_000_000  # points of a data pass
 
@@ -60,7 +60,7 @@ class Toy:
 
 
 def _read_idx(path: Path, axes: int) -> np.ndarray:
-    """A file of LeCun's format: bytes 0, 0, 8 (unsigned bytes), the number of axes, their sizes, big-endian."""
+    """Reads LeCun's format: bytes 0, 0, 8 (uint8), the number of axes, their sizes, big-endian."""
     content = (gzip.open if path.suffix == ".gz" else open)(path, "rb").read()
     if content[:4] != bytes([0, 0, 8, axes]):
         raise Failed(f"{path}: is no IDX file of bytes with {axes} axes")
@@ -73,7 +73,7 @@ def _plain_or_compressed(path: Path) -> Path | None:
 
 
 class Idx:
-    """Grey images as they are, or with a black border up to the next power of two."""
+    """Reads grey images as they are, or with a black border up to the next power of two."""
 
     def __init__(self, location: Path, side: int, channels: int):
         images = location
@@ -100,7 +100,7 @@ class Idx:
 
 
 class Pack:
-    """Pictures that `gangway data pack` has decoded and resized; the numbers are those of the pictures that it was made of."""
+    """Reads pictures that `gangway data pack` decoded and resized, by their original numbers."""
 
     def __init__(self, folder: Path, side: int, channels: int):
         try:
@@ -126,7 +126,7 @@ class Pack:
 
 
 class Own:
-    """Examples that are the user's Python (docs/python.md), read here and not by processes. As gan/data/own/."""
+    """Reads examples of the user's Python (docs/python.md) in this process. As gan/data/own/."""
 
     def __init__(self, run: Path, job: dict, trusts: bool):
         call, find, arguments = load.class_of(run, job["data"]["source"], job["data"]["source_hash"], trusts)
@@ -141,7 +141,7 @@ class Own:
         self.size = len(self._data)
 
     def read(self, index: np.ndarray, cursor: np.ndarray | None = None):
-        """Pictures and labels; or a dict of tensors, and None. @param cursor  of each in the training; None: asked for by index"""
+        """Returns (pictures, labels) or (tensors by name, None). `cursor` None: seeds by index."""
         random = Keyed(self._seed, step=index if cursor is None else cursor, phase=philox.DATA, block=int(cursor is None),
                        draw=philox.EXAMPLE)
         seeds = [int(one) for one in random.bits(0)]
@@ -158,13 +158,13 @@ class Own:
 
 
 def own_of(run: Path, job: dict, trusts: bool) -> Own | None:
-    """None: the job's examples are no Python."""
+    """Returns the job's Python data; None if its source is not Python."""
     source = job["data"]["source"]
     return Own(run, job, trusts) if isinstance(source, dict) or ".py:" in source else None
 
 
 def _to_unit(pixels: np.ndarray) -> np.ndarray:
-    """From 0 … 255 to [-1, 1]."""
+    """Maps 0 … 255 to float32 in [-1, 1]."""
     return pixels.astype(np.float32) / np.float32(127.5) - np.float32(1)
 
 
@@ -182,7 +182,7 @@ def _source(job: dict, pack):
 
 
 class Reals:
-    """Of a job. @param pack  a folder with the pictures of the job's data.source, decoded @param own  of data in Python"""
+    """Reads a job's examples. @param pack  folder of decoded pictures @param own  Python data"""
 
     def __init__(self, job: dict, pack=None, own: Own | None = None):
         self._source = own or _source(job, pack)
@@ -198,7 +198,7 @@ class Reals:
         return self._size
 
     def read(self, batch: int, microbatch: int):
-        """Of batch number `batch` of the whole training. → (examples float32 [N, …], labels int64 [N]), or what Own reads"""
+        """Returns the training's batch `batch`: (float32 [N, …], labels int64 [N]), or Own's."""
         cursor = batch * self._batch + microbatch * self._count + np.arange(self._count)
         index = np.concatenate([permuted(cursor[cursor // self._size == one] % self._size, self._seed, int(one), self._size)
                                 for one in np.unique(cursor // self._size)])

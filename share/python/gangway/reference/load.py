@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The networks of a run with the state that a checkpoint has, and what of a job is not replayed."""
+"""Loads a run's networks with a checkpoint's state, and refuses jobs that cannot be replayed."""
 import functools
 import grp
 import importlib
@@ -16,23 +16,23 @@ from gangway.errors import Failed
 from gangway.reference import philox, update
 from gangway.reference.networks import Dense, Module, Network, seed_all
 
-OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics that are no part of a network's own module
+OF_A_TRAINING = {"lecam_real", "lecam_fake"}  # statistics outside a network's own module
 
 
 def network_names(job: dict) -> list[str]:
-    """In the order of their numbers: a job with a step of its own may name them itself."""
+    """Returns the networks in the order of their numbers. A job with its own step may name them."""
     recipe = job["training"].get("recipe")
     return recipe if isinstance(recipe, list) else ["generator", "discriminator"]
 
 
 def updates_of(job: dict) -> int:
-    """Of the network that counts: so many batches of real examples count as shown in a step."""
+    """Returns the batches of real examples that a step counts: updates of the second network."""
     names = network_names(job)
     return job[names[1]]["steps"] if len(names) > 1 else 1
 
 
 def require_replayed(job: dict, numerics: str) -> None:
-    """Raises Failed, in a line, for the first thing of a job that is not replayed."""
+    """Raises Failed for the first key of a job that is not replayed."""
     def keys(section, **wanted):
         return [(f"{section}.{name}", _at(job, section).get(name, value), value) for name, value in wanted.items()]
 
@@ -55,7 +55,7 @@ def _at(job: dict, section: str) -> dict:
 
 
 def _is_own_group(number: int) -> bool:
-    """The caller's private group, as many systems give one to each user."""
+    """Returns whether it is the caller's private group, which many systems give to each user."""
     try:
         user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
     except KeyError:
@@ -64,7 +64,7 @@ def _is_own_group(number: int) -> bool:
 
 
 def require_trusted(path: Path) -> None:
-    """Code is run only where nobody else could have written it, by the rule of base/system/trusted_code.cpp (SECURITY.md)."""
+    """Raises Failed if others can write the code (base/system/trusted_code.cpp, SECURITY.md)."""
     for place in {one: None for real in (path.absolute(), path.resolve()) for one in (real, *real.parents)}:
         status = place.lstat()
         is_shared = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
@@ -82,8 +82,8 @@ def require_trusted(path: Path) -> None:
 
 
 def class_of(run: Path, named, wanted_hash: str, trusts: bool):
-    """A class of the user's files, as the run keeps them. → (its name in the job, how it is found, arguments)
-    @param named  as the job has it: nets.py:Net, or that and arguments"""
+    """Returns (name in the job, function that imports the class, arguments), from the run's copy.
+    @param named  the job's value: nets.py:Net, or a map of `python: nets.py:Net` and arguments"""
     call, arguments = (named["python"], {**named}) if isinstance(named, dict) else (named, {})
     arguments.pop("python", None)
     file, _, class_name = call.rpartition(":")
@@ -93,19 +93,19 @@ def class_of(run: Path, named, wanted_hash: str, trusts: bool):
         raise Failed(f"{folder / Path(file).name}: is not there: the run keeps a copy of each of your networks' files")
     for source in sources if not trusts else ():
         require_trusted(source)
-    sys.dont_write_bytecode = True  # in the run
+    sys.dont_write_bytecode = True  # no __pycache__ in the run
     sys.path.insert(0, str(folder))
     return call, lambda: functools.reduce(getattr, class_name.split("."), importlib.import_module(Path(file).stem)), arguments
 
 
 def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> Module:
-    """It is made as for training, under the job's seed: its constants are in no checkpoint."""
+    """Makes a user's network under the job's seed, because no checkpoint holds its constants."""
     call, find, arguments = class_of(run, job["model"][name], job["model"][f"{name}_hash"], trusts)
     seed = job["training"]["seed"]
     seed_all(seed)
     try:
         found = find()
-        seed_all(seed)  # importing may have drawn
+        seed_all(seed)  # the import may have drawn numbers
         network = found(**arguments).train()
         _take_shapes(network, job, name, seed, _own_examples(run, job, trusts).get(name))
         return Module(network, statistics)
@@ -114,13 +114,13 @@ def _python(run: Path, job: dict, name: str, statistics: list, trusts: bool) -> 
 
 
 def _own_examples(run: Path, job: dict, trusts: bool) -> dict:
-    """What `takes` of the job's own step says, if it has one."""
+    """Returns `takes` of the job's own step; {} if it has none."""
     named = job["training"].get("step", "none")
     return {} if named == "none" else class_of(run, named, job["training"]["step_hash"], trusts)[1]().takes
 
 
 def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int, examples) -> None:
-    """Lazy parts come into being by two examples, after which buffers are as they were."""
+    """Initialises lazy modules by a forward pass over two examples, then restores the buffers."""
     model = job["model"]
     if examples is None:
         of_noise, of_pictures = (model["latent"],), (model["channels"], model["resolution"], model["resolution"])
@@ -140,7 +140,7 @@ def _take_shapes(network: torch.nn.Module, job: dict, name: str, seed: int, exam
 
 
 def _built_in(job: dict, name: str, shapes: dict) -> Dense:
-    """Families whose layers are PyTorch's own operators in the same order; others have kernels of Gangway's, with other bits."""
+    """Builds a family of PyTorch's operators. Raises Failed for one that has Gangway's kernels."""
     model = job["model"]
     has_norm = any("norm." in one for one in shapes)
     if model["family"] not in ("mlp", "dense") or has_norm or model.get("classes", 0) > 0:
@@ -161,7 +161,7 @@ def _built_in(job: dict, name: str, shapes: dict) -> Dense:
 
 
 def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, statistics: list, trusts: bool):
-    """A network of the user's, or the family's."""
+    """Returns the user's network, or else the family's."""
     named = job["model"].get(name, "none")
     if isinstance(named, dict) or ".py:" in named:
         return _python(run, job, name, statistics, trusts)
@@ -171,8 +171,8 @@ def _module_of(run: Path, job: dict, name: str, checkpoint, parameters: set, sta
 
 
 def networks_of(run: Path, job: dict, checkpoint, is_beginning: bool = False, trusts: bool = False) -> dict[str, Network]:
-    """@param is_beginning  whether they are as before the first step; the checkpoint then only says which tensors there are
-    @param trusts  whether a network's file is run whoever could have written it"""
+    """Loads the networks of a run. @param trusts  whether to run code that other users could write
+    @param is_beginning  state before the first step: the checkpoint only names the tensors"""
     found = {}
     for number, name in enumerate(network_names(job)):
         tensors = [one.partition("/")[2] for one in checkpoint.names if one.startswith(f"{name}/")]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A network, and the flat memory that its tensors lie in.
+"""Defines a network and the flat memory of its tensors.
 
-Weights, moments, averages and gradients of a network have one layout: tensor after tensor, each at a multiple of 64 elements,
-since vectorised kernels round bodies and tails differently; blocks of the network at multiples of 4,096, of which norms are
-sums. Parameters come first, then statistics: what is a mean over micro-batches and not trained (BatchNorm's running mean).
+A network's weights, moments, averages and gradients share one layout. Tensors begin at multiples
+of 64 elements, because vectorised kernels round body and tail differently; blocks, which norms
+are sums of, at multiples of 4,096. Parameters come first, then statistics (BatchNorm's means).
 """
 import functools
 import math
@@ -19,7 +19,7 @@ from gangway.reference import philox
 from gangway.reference.philox import Keyed
 
 TENSOR, BLOCK = 64, 4096
-STATISTIC_MOMENTUM = 0.1  # that of BatchNorm, by which all statistics move
+STATISTIC_MOMENTUM = 0.1  # BatchNorm's; all statistics move by it
 
 
 def _up(offset: int, multiple: int) -> int:
@@ -27,7 +27,7 @@ def _up(offset: int, multiple: int) -> int:
 
 
 class Layout:
-    """Where tensors lie. @param parameters, statistics  (name, shape, block of the network) in the network's order"""
+    """Places tensors in flat memory. @param parameters, statistics  (name, shape, block) of each"""
 
     def __init__(self, parameters, statistics, is_channels_last: bool):
         self._places = {}
@@ -45,7 +45,7 @@ class Layout:
         return _up(offset, BLOCK)
 
     def view(self, flat: torch.Tensor, name: str) -> torch.Tensor:
-        """Four axes lie in the job's memory format."""
+        """Returns the tensor's part of `flat`; four axes have the job's memory format."""
         offset, shape = self._places[name]
         part = flat[offset:offset + math.prod(shape)]
         if self._is_channels_last and len(shape) == 4:
@@ -55,15 +55,15 @@ class Layout:
 
 
 def seed_all(seed: int) -> None:
-    """All that a module may draw from."""
+    """Seeds every generator that a module may draw from."""
     torch.default_generator.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)
 
 
 class Module:
-    """A network of the user's. It is called in training mode, with its statistics as the step began with them and generators
-    seeded by the key, so that it draws the same wherever it runs."""
+    """Wraps a user's network. Each call is in training mode, with the statistics of the step's
+    start, and generators seeded by the key, so that every process draws the same."""
 
     def __init__(self, network: torch.nn.Module, statistics: list[str]):
         self._network = network.train()
@@ -73,14 +73,14 @@ class Module:
         for name in (one for one in statistics if one not in self.parameters):
             owner, _, attribute = name.rpartition(".")
             self._statistics[name] = (functools.reduce(getattr, owner.split(".") if owner else [], network), attribute)
-        # A buffer may hold whole numbers; its statistic is a mean of them, in float32.
+        # A buffer may hold integers; its statistic is their mean, in float32.
         self._types = {name: getattr(*place).dtype for name, place in self._statistics.items()}
         self.statistics = {name: getattr(*place).shape for name, place in self._statistics.items()}
         self._given = {name: values.detach().clone() for name, values in
                        [*self.parameters.items(), *((name, getattr(*place)) for name, place in self._statistics.items())]}
 
     def initial(self, seed: int, number: int) -> dict:
-        """What training begins with: what is in the file."""
+        """Returns the weights and statistics that the user's module was made with."""
         return self._given
 
     def freeze(self) -> None:
@@ -91,7 +91,7 @@ class Module:
         return self._network
 
     def prepare(self, running: dict) -> None:
-        """Its statistics are what they are given to be, in copies that it may write to."""
+        """Sets the module's statistics to copies of `running`, which forward() may overwrite."""
         for name, place in self._statistics.items():
             kind = self._types[name]
             values = running[name]
@@ -99,11 +99,11 @@ class Module:
                     else values.round().to(kind))
 
     def seen(self) -> dict:
-        """{statistic: its value now}"""
+        """Returns {statistic: its value now}."""
         return {name: getattr(*place).detach().to(torch.float32) for name, place in self._statistics.items()}
 
     def forward(self, inputs, key: dict, running: dict):
-        """→ (what it makes, {statistic: its value after this call})"""
+        """Returns (output, {statistic: value after it}). Raises Failed if the network raises."""
         self.prepare(running)
         seed_all(int(Keyed(**key, draw=philox.DROPOUT).bits(0)[0]))
         try:
@@ -116,8 +116,8 @@ class Module:
 
 
 class Dense:
-    """The built-in families mlp and dense without BatchNorm and labels: linear maps, of which each but the last is followed by
-    its activation (job/families/mlp.cpp, job/families/dense.cpp)."""
+    """Computes the families mlp and dense without BatchNorm and labels: linear layers, each with an
+    activation (`last` in the last). As job/families/mlp.cpp and job/families/dense.cpp."""
 
     statistics: dict = {}
 
@@ -131,7 +131,7 @@ class Dense:
             raise Failed("a dense layer of 2^20 weights or more has a kernel of Gangway's own, which is not replayed")
 
     def initial(self, seed: int, number: int) -> dict:
-        """He et al. (2015), eq. 10, before a rectifier; before none half of that variance in dense."""
+        """Draws weights of variance 2 / inputs (He et al., 2015, eq. 10); last_gain in the last."""
         found = {}
         for position, (name, values) in enumerate(self.parameters.items()):
             is_last = name == self._layers[-1]
@@ -165,10 +165,10 @@ def _activated(x, name: str):
 
 
 class Network:
-    """Its module, its flat memories as a checkpoint has them, and the leaf that gradients are added to now.
+    """Holds a module, its flat memories from a checkpoint, and the leaf that collects gradients.
 
-    @param kept_means  further statistics, of one number each: their momentum by name. Those of the module have 1: what a step's
-      micro-batches make of them, in the mean, is the next value.
+    @param kept_means  {scalar statistic outside the module: momentum}. Those of the module have 1:
+      the mean over a step's micro-batches is the next value.
     """
 
     def __init__(self, name: str, module, checkpoint, moments: list[str], kept_means: dict, is_channels_last: bool):
@@ -193,7 +193,7 @@ class Network:
 
     @torch.no_grad()
     def begin(self, initial: dict) -> None:
-        """As before the first step. @param initial  by tensor; others are zero"""
+        """Resets to the state before the first step. @param initial  by tensor; others are zero"""
         for section, flat in self.flat.items():
             flat.zero_()
             if not section.startswith(f"{self.name}_optimizer/"):
@@ -214,7 +214,7 @@ class Network:
         return {one: self.layout.view(self.weights, one) for one in self._momenta}
 
     def open_leaf(self) -> torch.Tensor:
-        """What passes over one micro-batch add to from now on: gradients, and beside them statistics."""
+        """Returns a new leaf, which collects a micro-batch's gradients and statistics."""
         leaf = torch.zeros(self.layout.size)
         for one, values in self.module.parameters.items():
             values.grad = self.layout.view(leaf, one)
@@ -224,7 +224,7 @@ class Network:
 
     @torch.no_grad()
     def harvest(self, seen: dict) -> None:
-        """All statistics move with one momentum: one of another's is scaled beforehand."""
+        """Adds statistics to the leaf, scaled because the update moves all by one momentum."""
         for one, values in seen.items():
             begin = self.layout.view(self.weights, one)
             self._sums[one].add_(begin + (values - begin) * (self._momenta[one] / STATISTIC_MOMENTUM))
@@ -232,7 +232,7 @@ class Network:
 
     @torch.no_grad()
     def close_leaf(self, harvests: int) -> None:
-        """Makes each statistic a sum of so many values, which is what the update divides by."""
+        """Scales each statistic to a sum of `harvests` values: the update divides by that."""
         for one, count in self._seen.items():
             if count == 0 and harvests > 0:
                 self._sums[one].copy_(self.layout.view(self.weights, one) * harvests)
@@ -240,7 +240,7 @@ class Network:
                 self._sums[one].mul_(harvests / count)
 
     def tensors(self) -> dict:
-        """All, as a checkpoint names them."""
+        """Returns all tensors under their names in a checkpoint."""
         found = {f"{section}/{one}": self.layout.view(self.flat[section], one)
                  for section, tensors in self.sections.items() for one in tensors}
         found[f"{self.name}_optimizer/updates"] = torch.tensor([self.updates])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A step of the user's own (docs/own-step.md): its phases, and what a method does with a micro-batch. As python/own_step.cpp."""
+"""Runs the phases of a user's step on micro-batches (docs/own-step.md). As python/own_step.cpp."""
 import functools
 
 import torch
@@ -13,7 +13,7 @@ from gangway.reference.philox import Keyed
 
 
 def of(run, job: dict, networks: dict, trusts: bool):
-    """None: the job has none."""
+    """Returns the job's own step; None if it has none."""
     named = job["training"].get("step", "none")
     return None if named == "none" else OwnStep(run, job, networks, named, trusts)
 
@@ -40,7 +40,7 @@ class OwnStep:
         return phases
 
     def learn(self, method: str, is_captured: bool, at: Pass) -> None:
-        """Gradients go to the networks that the phase trains, statistics as the call leaves them, too."""
+        """Runs a phase, and adds gradients and statistics to the leaves of its trained networks."""
         batch = at.batch()
         for network in self.networks.values():
             network.module.prepare(network.running)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the networks of a GAN learn from: the phases of a step, each with its passes over a micro-batch.
+"""Defines the phases of a GAN's step, and the passes of each phase over a micro-batch.
 
-A pass draws, applies networks, and ends in losses or a penalty; its gradients are added to the micro-batch's leaf of the network
-that its phase trains. The other network is left alone. As gan/recipes/adversarial.cpp.
+A pass draws, applies networks, and ends in losses or a penalty. Its gradients go only to the leaf
+of the network that its phase trains, for this micro-batch. As gan/recipes/adversarial.cpp.
 """
 import math
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ LOSSES = {
     # Arjovsky et al., 2017, eq. 3
     "wasserstein": {"real": lambda x: -x.mean(), "fake": lambda x: x.mean(), "generator": lambda x: -x.mean()},
 }
-NORM_FLOOR = 1e-12  # of a root, whose derivative is infinite at 0
+NORM_FLOOR = 1e-12  # added below a root, whose derivative is infinite at 0
 
 
 def _beside(targets, logits):
@@ -35,40 +35,40 @@ def _beside(targets, logits):
 
 
 def relativistic(x, y):
-    """x is to be judged above y (Jolicoeur-Martineau, 2019)."""
+    """Returns the loss that pushes logits x above y (Jolicoeur-Martineau, 2019)."""
     return softplus(y - x).mean()
 
 
 def r1(gradient, weight: float):
-    """Mescheder et al., 2018, eq. 9; gradient [N, …] of the logits with respect to the examples."""
+    """Returns eq. 9 of Mescheder et al., 2018, of the gradient [N, …] of logits by examples."""
     return gradient.flatten(1).square().sum(1).mean() * (weight / 2.0)
 
 
 def gradient_penalty(gradient, weight: float):
-    """Gulrajani et al., 2017, eq. 3."""
+    """Returns the penalty of Gulrajani et al., 2017, eq. 3."""
     return ((gradient.flatten(1).square().sum(1) + NORM_FLOOR).sqrt() - 1.0).square().mean() * weight
 
 
 @dataclass
 class Phase:
-    trains: tuple  # networks
+    trains: tuple  # names of networks
     passes: list = field(default_factory=list)  # functions of a Pass, in the order in which their gradients are added
     repeats: int = 1
-    interval: int = 1  # is run in every step divisible by it
-    first_reals: int | None = None  # which of the step's batches of real examples its first repeat reads; None: the last read
-    harvests: int = 0  # how often a micro-batch's statistics of its network are seen
+    interval: int = 1  # runs in each step whose number it divides
+    first_reals: int | None = None  # the step's batch of reals for repeat 0; None: the last read
+    harvests: int = 0  # forward passes a micro-batch whose statistics count
 
 
 class Pass:
-    """One pass over one micro-batch. @param place  phase, repeat, pass_ and microbatch, as keys have them"""
+    """Runs a pass over a micro-batch. @param place  phase, repeat, pass_ and microbatch of keys"""
 
     def __init__(self, step, phase: Phase, place: dict):
         self.step, self.phase, self.place = step, phase, place
         self.job, self.training = step.job, step.job["training"]
         self.count = self.training["batch"] // self.training["microbatches"]
-        self._applied = []  # (network, its inputs, what it made, that as a tensor of its own)
+        self._applied = []  # (whether trained, inputs, output, its detached copy)
 
-    # What is drawn, and what is read.
+    # Draws numbers and reads examples.
 
     def _drawn(self, draw: int) -> Keyed:
         return Keyed(**self._key, draw=draw)
@@ -82,7 +82,7 @@ class Pass:
         return philox.shaped(self._drawn(philox.NOISE).normal(math.prod(shape)), shape)
 
     def labels(self) -> tuple:
-        """Of generated examples; none where the job has none."""
+        """Returns (labels of generated examples,), or () if the job has no labels."""
         classes = self.job["model"].get("classes", 0)
         if classes == 0:
             return ()
@@ -94,31 +94,31 @@ class Pass:
         return (philox.shaped(drawn, drawn.shape),)
 
     def reals(self) -> tuple:
-        """(examples, labels), or (examples,) where the job has no labels."""
+        """Returns (examples, labels), or (examples,) if the job has no labels."""
         examples, labels = self.step.read(self.phase, self.place)
         return (examples, labels) if self.job["model"].get("classes", 0) > 0 else (examples,)
 
     def batch(self) -> dict:
-        """What a step of the user's own gets of them, by name."""
+        """Returns {name: tensor} of the real examples, for a user's own step."""
         found, labels = self.step.read(self.phase, self.place)
         if labels is None:
             return found
         return {"image": found.detach(), **({"label": labels} if self.job["model"].get("classes", 0) > 0 else {})}
 
     def targets(self):
-        """For the logits of real examples (Salimans et al., 2016, section 3.4)."""
+        """Draws targets for the logits of real examples (Salimans et al., 2016, section 3.4)."""
         uniform = philox.shaped(self._drawn(philox.LABEL_FLIP).uniform(self.count), (self.count,))
         return (1.0 - self.training["label_smoothing"]) * (uniform >= self.training["label_noise"]).float()
 
     def shares(self, like):
-        """One number in [0, 1) an example."""
+        """Draws a number in [0, 1) for each example, shaped to multiply `like`."""
         return philox.shaped(self._drawn(philox.MIX).uniform(self.count), (self.count, *[1] * (like.dim() - 1)))
 
-    # What networks do.
+    # Applies networks and propagates gradients.
 
     def apply(self, name: str, inputs: tuple, stream: int = 0, statistic: str | None = None):
-        """A network's forward. What it makes is cut off: gradients go back application by application (learn).
-        @param stream  tells two applications of one pass apart @param statistic  is given the mean of what is made"""
+        """Runs a network's forward, and detaches its output: learn() carries gradients across.
+        @param stream  numbers a pass's applications @param statistic  receives the output's mean"""
         network, is_trained = self.step.networks[name], name in self.phase.trains
         has_gradient = is_trained or any(one.requires_grad for one in inputs)
         with torch.set_grad_enabled(has_gradient):
@@ -128,7 +128,7 @@ class Pass:
         return self.take(name, inputs, made, seen)
 
     def take(self, name: str, inputs: tuple, made, seen: dict):
-        """What a network has made of `inputs` becomes this pass's own."""
+        """Detaches a network's output for `inputs`, and records the cut for learn()."""
         network, is_trained = self.step.networks[name], name in self.phase.trains
         if is_trained:
             network.harvest(seen)
@@ -148,8 +148,8 @@ class Pass:
         return self.apply("discriminator", inputs, stream, statistic)
 
     def learn(self, *losses) -> None:
-        """Backward: from the last loss to the first, then from the last application to the first. Parameters of a network that
-        is not trained get no gradient."""
+        """Runs backward from the last loss to the first, then from the last application to the
+        first. Parameters of a network that is not trained get no gradient."""
         for loss in reversed(losses):
             loss.backward()
         for is_trained, inputs, made, cut in reversed(self._applied):
@@ -158,8 +158,8 @@ class Pass:
                 torch.autograd.backward(made, cut.grad, inputs=towards)
 
     def penalise(self, function, weight: float, inputs: tuple) -> None:
-        """A penalty on the gradient of the discriminator's logits with respect to its first input: a second derivative. It is
-        one forward too many for statistics, which it does not see."""
+        """Adds gradients of a penalty on the discriminator's gradient by its first input: a second
+        derivative. Leaves statistics alone, because its forward pass is an extra one."""
         network = self.step.networks["discriminator"]
         parameters = list(network.module.parameters.values())
         image = inputs[0].detach().requires_grad_()
@@ -170,7 +170,7 @@ class Pass:
         of_penalty, = torch.autograd.grad(function(looked_at, weight), looked_at)
         found = torch.autograd.grad(gradient, [ones, image, *parameters], of_penalty, allow_unused=True)[2:]
         for parameter, addend in zip(parameters, found):
-            if addend is not None:  # the last bias has no part in it
+            if addend is not None:  # None for the last bias
                 parameter.grad.add_(addend)
 
 
@@ -196,7 +196,7 @@ def fake(of: Pass) -> None:
 
 
 def _lecam(of: Pass, logits, other) -> list:
-    """Tseng et al., 2021, eq. 3: drawn to the running mean of what is said of the other kind."""
+    """Returns eq. 3 of Tseng et al., 2021: pulls logits to the running mean of the other kind's."""
     return [] if other is None else [(logits - other).square().mean() * of.training["lecam"]["weight"]]
 
 
@@ -240,7 +240,7 @@ def on_fakes(of: Pass) -> None:
 
 
 def _gamma(of: Pass, name: str) -> float:
-    """As often as it is left out, as strong it is (StyleGAN2, appendix B)."""
+    """Returns gamma times the interval, to make up for skipped steps (StyleGAN2, appendix B)."""
     r1_keys = of.training["r1"]
     course = r1_keys.get("schedule")
     if r1_keys.get("final_factor", 1) != 1:
@@ -249,7 +249,7 @@ def _gamma(of: Pass, name: str) -> float:
 
 
 def phases_of(job: dict) -> list[Phase]:
-    """Of the recipe adversarial, in the order in which a step runs them. A lazy regulariser is a phase of its own."""
+    """Returns the recipe adversarial's phases in order. A lazy regulariser is its own phase."""
     training, updates = job["training"], job["discriminator"]["steps"]
     couples = training["loss"] == "relativistic"
     discriminator = Phase(("discriminator",), [pair] if couples else [real, fake], repeats=updates, first_reals=0, harvests=2)

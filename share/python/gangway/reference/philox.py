@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Random numbers that follow from a key: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11).
+"""Draws random numbers from a key by Philox4x32-10 (Salmon et al., SC'11).
 
-There is no stream. Each number is a function of (seed, step, phase, repeat, pass, micro-batch, block, draw) and of its index,
-so whoever computes a micro-batch draws the same. The same numbers as gan/random.hpp.
+A number depends on (seed, step, phase, repeat, pass, micro-batch, block, draw) and its index alone:
+every worker draws the same for a micro-batch. As gan/random.hpp.
 """
 import numpy as np
 
-# Of a key's `phase`, outside of training.
+# Values of a key's `phase` outside of training.
 INITIALISATION, DATA = -1, -2
-# Of its `draw`: what the number is for.
+# Values of a key's `draw`: the purpose of the number.
 NOISE, LABEL, MIX, DROPOUT, MIRROR, WEIGHT, PERMUTATION, TOY, STACK, LABEL_FLIP, EXAMPLE = 0, 1, 2, 3, 4, 5, 6, 7, 14, 30, 70
 
 
 def _u64(value) -> np.ndarray:
-    """As unsigned 64 bits; negative numbers in two's complement. Arrays, because NumPy warns of scalars that wrap."""
+    """Returns a uint64 array (two's complement): NumPy would warn of scalars that wrap."""
     if isinstance(value, np.ndarray):
         return np.atleast_1d(value).astype(np.uint64)
     return np.array([value & 0xFFFFFFFFFFFFFFFF], np.uint64)
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
+    """Applies the finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
     x = x + _u64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * _u64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * _u64(0x94D049BB133111EB)
@@ -28,7 +28,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 
 def _philox(key: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Ten rounds. [n] each, of 64 bits → [n, 4] words of 32."""
+    """Runs ten rounds: three arrays [n] of 64 bits → [n, 4] words of 32 bits."""
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     k0, k1 = key & mask, key >> half
     x = [low & mask, low >> half, high & mask, high >> half]
@@ -40,7 +40,7 @@ def _philox(key: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 class Keyed:
-    """The numbers of one key; of many, where `step` is an array, each of its own."""
+    """Draws the numbers of one key, or of a key for each element if `step` is an array."""
 
     def __init__(self, seed, step=0, phase=0, repeat=0, pass_=0, microbatch=0, block=0, draw=0):
         def pair(a, b):
@@ -53,7 +53,7 @@ class Keyed:
         self._high = _mixed(key ^ _u64(0x6A09E667F3BCC908))
 
     def bits(self, index) -> np.ndarray:
-        """32 bits at each index."""
+        """Returns 32 bits at each index."""
         index = _u64(index)
         blocks = _philox(self._key, index >> np.uint64(2), self._high)
         return np.take_along_axis(blocks, (index & np.uint64(3))[:, None].astype(np.int64), 1)[:, 0]
@@ -62,25 +62,25 @@ class Keyed:
         return _philox(self._key, np.arange((count + 3) // 4, dtype=np.uint64), self._high)
 
     def uniform(self, count: int) -> np.ndarray:
-        """In [0, 1), by 24 bits."""
+        """Returns float32 in [0, 1), of 24 bits each."""
         return (self._first(count).reshape(-1)[:count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
 
     def below(self, index, bound: int) -> np.ndarray:
-        """Whole numbers in [0, bound)."""
+        """Returns whole numbers in [0, bound)."""
         return (self.bits(index) * _u64(bound)) >> np.uint64(32)
 
     def normal(self, count: int) -> np.ndarray:
-        """Standard normals (Box and Muller, 1958), two of each two words."""
+        """Returns standard normals (Box and Muller, 1958), two from each pair of words."""
         return normals_of(self._first(count)).reshape(-1)[:count]
 
     def normals_of_block(self, block: int) -> np.ndarray:
-        """[keys, 4]: those of one block of four words."""
+        """Returns normals [keys, 4] from one block of four words."""
         return normals_of(_philox(self._key, _u64(block), self._high))
 
 
 def normals_of(words: np.ndarray) -> np.ndarray:
-    """[n, 4] words → [n, 4] normals. In double precision, by + - * / and roots alone, each rounded by itself: libraries'
-    logarithms and sines differ in their last bits."""
+    """Maps [n, 4] words to [n, 4] normals, in double precision. Uses only + - * / and roots, each
+    rounded, because logarithms and sines of libraries differ in their last bits."""
     words = words.astype(np.float64)
     normals = np.empty(words.shape, np.float32)
     for first in (0, 2):
@@ -91,7 +91,7 @@ def normals_of(words: np.ndarray) -> np.ndarray:
 
 
 def _log_of_unit(x: np.ndarray) -> np.ndarray:
-    """Of (0, 1]: the series of 2 atanh, without the exponent."""
+    """Returns the logarithm of x in (0, 1]: 2 atanh's series of the mantissa, plus the exponent."""
     x, exponent = np.frexp(x)  # in [0.5, 1)
     is_low = x < 0.70710678118654752440
     x, exponent = np.where(is_low, x * 2.0, x), exponent - is_low
@@ -104,7 +104,7 @@ def _log_of_unit(x: np.ndarray) -> np.ndarray:
 
 
 def sincos_of_turn(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sine and cosine of 2 pi t, t in [0, 1): Taylor's series on an eighth of a turn."""
+    """Returns sine and cosine of 2 pi t, t in [0, 1), by Taylor's series on an eighth of a turn."""
     quarter = (t * 4.0 + 0.5).astype(np.int64)
     r = (t - quarter * 0.25) * 6.28318530717958647693
     z = r * r
@@ -118,6 +118,6 @@ def sincos_of_turn(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shaped(numbers: np.ndarray, shape):
-    """As a torch tensor."""
+    """Returns the numbers as a torch tensor of `shape`."""
     import torch
     return torch.from_numpy(np.ascontiguousarray(numbers)).reshape(shape)

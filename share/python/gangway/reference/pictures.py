@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is done by chance to a real picture before networks see it (docs/pictures.md): flipped, cut out, magnified, turned, its shades
-changed. Drawn by the number of the sample, so that it is the same whoever reads it; in float32, each operation rounded by itself."""
+"""Augments real pictures (docs/pictures.md): flip, crop, zoom, rotation, shades. Draws by the
+sample's number, so that every reader makes the same. Float32; each operation rounds."""
 import numpy as np
 
 from gangway.reference import philox
@@ -11,18 +11,18 @@ f32 = np.float32
 
 
 class Chance:
-    """@param data  the job's section"""
+    """Augments pictures at random. @param data  the job's section `data`"""
 
     def __init__(self, data: dict, seed: int):
         self._data, self._seed = data, seed
 
     def _drawn(self, cursor, draw: int, index: int = 0) -> np.ndarray:
-        """In [0, 1), by sample."""
+        """Draws a number in [0, 1) for each sample."""
         bits = Keyed(self._seed, step=cursor, phase=philox.DATA, draw=draw).bits(np.full_like(cursor, index))
         return ((bits >> np.uint64(8)).astype(f32) * f32(2.0**-24)).astype(np.float64)
 
     def applied(self, examples: np.ndarray, cursor: np.ndarray) -> np.ndarray:
-        """[N, C, H, W] in [-1, 1] → the same. @param cursor  the samples' numbers"""
+        """Returns [N, C, H, W] in [-1, 1], augmented. @param cursor  the samples' numbers"""
         data = self._data
         if data.get("mirror"):
             is_flipped = Keyed(self._seed, step=cursor, phase=philox.DATA, draw=philox.MIRROR).bits(np.zeros_like(cursor)) & np.uint64(1)
@@ -34,7 +34,7 @@ class Chance:
         return examples
 
     def _moved(self, examples, cursor):
-        """Each pixel is looked up by a bicubic kernel where it comes from."""
+        """Crops, zooms and rotates: reads each pixel at its source by a bicubic kernel."""
         data = self._data
         crop, (height, width) = data.get("crop", 1), examples.shape[2:]
         turn = data.get("rotation", 0) / 360.0 * (2.0 * self._drawn(cursor, ROTATION) - 1.0)
@@ -79,7 +79,7 @@ def _held(shades):
 
 
 def _luma(shades):
-    """[N, 1, H, W], by the weights of ITU-R BT.601."""
+    """Returns the luma [N, 1, H, W], by the weights of ITU-R BT.601."""
     if shades.shape[1] == 1:
         return shades
     red, green, blue = (shades[:, one:one + 1] for one in range(3))
@@ -87,7 +87,7 @@ def _luma(shades):
 
 
 def _taps(at: np.ndarray, size: int):
-    """Of Keys' cubic (1981) with a = -1/2: four places, reflected at the ends of [0, size), and their weights."""
+    """Returns four places, reflected into [0, size), and their weights by Keys' cubic, a = -1/2."""
     floor = np.floor(at)
     t = at - floor
     places = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of the job that change while it is trained, as functions of the real images shown (docs/training.md)."""
+"""Computes a job's scheduled numbers from the real images shown so far (docs/training.md)."""
 import math
 
 
@@ -22,13 +22,13 @@ def _final(schedule: dict) -> float:
 
 
 def warmed_up(schedule: dict, images: float) -> float:
-    """The factor of the warm-up."""
+    """Returns the factor of the warm-up."""
     warmup, start = schedule.get("warmup_kimg", 0) * 1000.0, schedule.get("warmup_from", 0.0)
     return start + (1.0 - start) * (min(1.0, images / warmup) if warmup > 0 else 1.0)
 
 
 def decayed(base: float, schedule: dict, images: float, burn_in: float) -> float:
-    """What becomes of `base`, without the warm-up."""
+    """Returns `base` after its decay, without the warm-up."""
     decay = schedule.get("decay", "none")
     if decay == "linear":
         return _on_a_line(base, _final(schedule), _progress(schedule, images, burn_in))
@@ -56,6 +56,6 @@ def decayed(base: float, schedule: dict, images: float, burn_in: float) -> float
 
 
 def scheduled(base: float, schedule, images: float, burn_in: float) -> float:
-    """`schedule`: a map of the job file, or "none"."""
+    """Returns `base` after decay and warm-up. `schedule`: a map of the job file, or "none"."""
     schedule = schedule if isinstance(schedule, dict) else {}
     return decayed(base, schedule, images, burn_in) * warmed_up(schedule, images)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""One step of a run: every phase, every micro-batch in turn, in one process (docs/reference-step.md).
+"""Replays a step: each phase and micro-batch in turn, in one process (docs/reference-step.md).
 
-The job decides the numbers. How many workers the run had, and what each of them did, is nowhere to be seen here.
+The job decides the numbers; the run's number of workers, and their layout, have no influence.
 """
 import json
 
@@ -12,9 +12,9 @@ from gangway.reference.passes import Pass, Phase
 
 
 class Step:
-    """@param number  steps done before it @param networks  by name; are changed to what they are after it
-    @param events  the run's decisions, of the later checkpoint @param pack  as data.Reals takes it
-    @param own  the run's own step (own_step.py); None: its recipe's is replayed @param source  the run's own data (data.Own)"""
+    """Replays the step after `number` steps. @param networks  by name; replay() updates them
+    @param events  decisions of the run, in the later checkpoint @param pack  as data.Reals takes it
+    @param own  the user's step (own_step.py); None: the recipe's @param source  the user's data"""
 
     def __init__(self, job: dict, networks: dict, number: int, events: list, pack=None, own=None, source=None):
         self.job, self.networks, self.number = job, networks, number
@@ -23,7 +23,7 @@ class Step:
         training = job["training"]
         self._is_channels_last = job["numerics"]["memory_format"] == "channels-last"
         self._images_per_step = training["batch"] * load.updates_of(job)
-        # Counted up to the end of the step, so that a warm-up does not begin with a rate of zero.
+        # Images at the end of the step, so that a warm-up does not begin with a rate of zero.
         self._images = float((number + 1) * self._images_per_step)
         self._burn_in = 1000.0 * (training.get("burn_in_kimg") or training["kimg"])
         self._latest, self._kept = {}, {}
@@ -48,7 +48,7 @@ class Step:
                 update.update(network, leaves[network.name], self._plan(phase, network, is_last))
 
     def _plan(self, phase: Phase, network, is_last: bool) -> dict:
-        """Of an update. The average is taken once a step, at the network's last."""
+        """Returns an update's settings. The average moves once a step, at the last update."""
         spec = self.job[network.name]
         kind, numbers = update.settings_at(spec, self._images, self._burn_in, self._laziness(network.name))
         numbers["lr"] *= self.lr_factor
@@ -59,7 +59,7 @@ class Step:
                 "average_decay": decay}
 
     def _laziness(self, name: str) -> float:
-        """n / (n + 1) for a network that has a lazy regulariser after every n updates (StyleGAN2, appendix B)."""
+        """Returns n / (n + 1) for a lazy regulariser every n updates (StyleGAN2, appendix B)."""
         own = [phase for phase in self._phases if name in phase.trains]
         updates = sum(phase.repeats for phase in own if phase.interval == 1)
         factor = 1.0
@@ -69,13 +69,13 @@ class Step:
                 factor *= between / (between + 1.0)
         return factor
 
-    # What passes ask for.
+    # Called by passes.
 
     def scheduled(self, base: float, course) -> float:
         return schedule.scheduled(base, course, self._images, self._burn_in)
 
     def read(self, phase: Phase, place: dict):
-        """The micro-batch's real examples: new ones, or those that were read last."""
+        """Returns the micro-batch's real examples: new ones, or the last that were read."""
         microbatch = place["microbatch"]
         if phase.first_reals is not None:
             is_new = self.job["training"].get("generator_reals") == "new"
@@ -88,30 +88,30 @@ class Step:
         return self._latest[microbatch][1:]
 
     def statistic(self, name: str) -> str | None:
-        """Of the discriminator, as it calls it: a built-in one has it in its last block. None: the job has no such mean."""
+        """Returns the discriminator's full name of a statistic; None if the job has none."""
         return next((one for one in self.networks["discriminator"].running if one.rpartition("/")[2] == name), None)
 
     def running(self, name: str):
-        """As it was before this update."""
+        """Returns a copy of a statistic from before this update; None if there is none."""
         found = self.statistic(name)
         return None if found is None else self.networks["discriminator"].running[found].clone()
 
     def keep(self, of: Pass, inputs: tuple):
-        """Generates examples for the discriminator that the generator learns from too (training.reuse_fakes)."""
+        """Generates examples for discriminator and generator alike (training.reuse_fakes)."""
         generator = self.networks["generator"]
         made, seen = generator.module.forward(inputs, of._network_key(0), generator.running)
         self._kept[of.place["microbatch"]] = (inputs, made, seen)
         return made.detach()
 
     def take_kept(self, of: Pass):
-        """→ (examples, their labels)"""
+        """Returns (kept examples, their labels)."""
         inputs, made, seen = self._kept.pop(of.place["microbatch"])
         return of.take("generator", inputs, made, seen), inputs[1:]
 
 
 def settings_of(seed: int, events: list, step: int) -> tuple[float, int]:
-    """The factor on learning rates, and the seed of what is drawn, that follow from what the run has decided (docs/divergence.md);
-    the order of the data keeps the job's."""
+    """Returns (factor on learning rates, seed of draws) after the run's decisions
+    (docs/divergence.md). The order of the data keeps the job's seed."""
     factor, retry = 1.0, 0
     for event in events:
         if event["kind"] in ("rollback", "plateau") and event["step"] <= step:

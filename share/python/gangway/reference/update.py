@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of a network's leaves: their mean by one fixed tree, the optimiser over flat memory, statistics, the average."""
+"""Updates a network from its leaves: mean by a fixed tree, optimiser, statistics, average."""
 import math
 
 import numpy as np
@@ -14,7 +14,7 @@ MOMENTS = {"adam": ["first_moment", "second_moment"], "adamw": ["first_moment", 
 
 
 def tree_sum(leaves: list[torch.Tensor]) -> torch.Tensor:
-    """[0, M) is split at the middle, recursively: for 6 leaves ((0 + (1 + 2)) + (3 + (4 + 5)))."""
+    """Sums leaves by halving [0, M) recursively: for 6, ((0 + (1 + 2)) + (3 + (4 + 5)))."""
     if len(leaves) == 1:
         return leaves[0]
     middle = len(leaves) // 2
@@ -29,7 +29,7 @@ def _pairwise(values):
 
 
 def norm_of(gradient: torch.Tensor) -> float:
-    """In double precision, by blocks of 4,096 elements: eight sums in each, then a tree over all."""
+    """Returns the norm in double precision: eight sums a block of 4,096 elements, then a tree."""
     lanes = gradient.view(-1, networks.BLOCK // 8, 8).double().square()
     total = torch.zeros(lanes.shape[0], 8, dtype=torch.float64)
     for row in range(lanes.shape[1]):
@@ -38,7 +38,7 @@ def norm_of(gradient: torch.Tensor) -> float:
 
 
 def clipped(mean: torch.Tensor, parameters_end: int, clip_norm: float) -> None:
-    """Scaled down, in place, to the norm that the job allows (Pascanu et al., 2013)."""
+    """Clips `mean` in place to the job's norm (Pascanu et al., 2013). Raises Failed on inf, nan."""
     norm = norm_of(mean[:parameters_end])
     if not math.isfinite(norm):
         raise Failed("the step's gradient is not finite: its update was skipped, and there is nothing to replay", 2)
@@ -48,7 +48,7 @@ def clipped(mean: torch.Tensor, parameters_end: int, clip_norm: float) -> None:
 
 
 def settings_at(spec: dict, images: float, burn_in: float, laziness: float) -> tuple[str, dict]:
-    """The optimiser's numbers, schedules applied. @param spec  the network's section of the job"""
+    """Returns (optimiser, its scheduled numbers). @param spec  the network's section of the job"""
     kind, numbers = next(iter(spec["optimizer"].items()))
     numbers = {name: list(value) if isinstance(value, list) else value for name, value in numbers.items()}
     courses = spec.get("schedule", {})
@@ -71,14 +71,14 @@ def settings_at(spec: dict, images: float, burn_in: float, laziness: float) -> t
 
 
 def optimise(kind: str, numbers: dict, update: int, weights, gradient, moments) -> None:
-    """In place, over whole flat memories: what elements are sliced by changes no bit where slices are whole blocks."""
+    """Updates whole flat memories in place. Slices of whole blocks would give the same bits."""
     if kind in ("adam", "adamw"):  # Kingma and Ba, 2015; Loshchilov and Hutter, 2019
         fused = torch._fused_adam_ if kind == "adam" else torch._fused_adamw_
         fused([weights], [gradient], [moments[0]], [moments[1]], [], [torch.tensor(float(update))], lr=numbers["lr"],
               beta1=numbers["betas"][0], beta2=numbers["betas"][1], weight_decay=numbers["weight_decay"], eps=numbers["eps"],
               amsgrad=False, maximize=False)
         return
-    # One operation a rounding: scalars are float32, as the weights are.
+    # Each operation rounds once: scalars are float32, like the weights.
     lr, decay = _float(numbers["lr"]), _float(numbers["weight_decay"])
     if kind == "sgd":  # Sutskever et al., 2013
         moments[0].copy_(moments[0] * _float(numbers["momentum"]) + (gradient + decay * weights))
@@ -87,7 +87,7 @@ def optimise(kind: str, numbers: dict, update: int, weights, gradient, moments) 
         gradient = gradient + decay * weights
         share = _float(1.0 - numbers["alpha"])
         moments[1].copy_(moments[1] * _float(numbers["alpha"]) + share * gradient * gradient)
-        root = torch.from_numpy(np.sqrt(moments[1].numpy()))  # torch's own is MKL's, which may be off by one in the last place
+        root = torch.from_numpy(np.sqrt(moments[1].numpy()))  # torch's, by MKL, may be 1 ulp off
         moments[0].copy_(moments[0] * _float(numbers["momentum"]) + gradient / (root + _float(numbers["eps"])))
         weights.copy_(weights - lr * moments[0])
     else:  # lion: Chen et al., 2023, algorithm 2
@@ -102,7 +102,7 @@ def _float(number: float) -> torch.Tensor:
 
 
 def average_decay(spec: dict, images: float, images_per_step: float, updates: int, burn_in: float) -> float:
-    """Of the average of the weights, with a half-life in images (Karras et al., 2018), bounded while there is little history."""
+    """Returns the average's decay: half-life in images (Karras et al., 2018), bounded at first."""
     courses = spec.get("schedule", {})
     half_life = schedule.scheduled(spec["ema_kimg"], courses.get("ema"), images, burn_in) * 1000.0
     ramp_up = spec.get("ema_rampup", "auto")
@@ -116,7 +116,7 @@ def average_decay(spec: dict, images: float, images_per_step: float, updates: in
 
 @torch.no_grad()
 def update(network: Network, leaves: list[torch.Tensor], plan: dict) -> None:
-    """@param plan  optimiser (kind, numbers), clip_norm, harvests a micro-batch, average_decay or None: not now"""
+    """Updates a network. @param plan  what Step._plan() returns; average_decay None: not now"""
     end = network.layout.parameters_end
     mean = tree_sum(leaves) * torch.tensor(1.0 / len(leaves), dtype=torch.float32)
     if plan["clip_norm"] > 0:

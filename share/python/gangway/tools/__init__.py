@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The commands of `gangway` that are written in Python. Each is a function that returns figures, and what prints them."""
+"""The `gangway` commands in Python: each module has a function for results, and command()."""

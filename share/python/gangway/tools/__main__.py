@@ -27,8 +27,8 @@ def carry_out(name: str, words: list[str]) -> None:
 
 def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # outside noted_requests() Ctrl-C ends it without a traceback
-    sys.stdout.reconfigure(errors="surrogateescape")  # names of files are bytes
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C outside noted_requests() prints no traceback
+    sys.stdout.reconfigure(errors="surrogateescape")  # file names are bytes
     try:
         carry_out(sys.argv[1], sys.argv[2:])
     except Failed as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Command lines of tools: `--help` as all of Gangway's, and one line for what is wrong."""
+"""Parses the tools' command lines: `--help` in Gangway's form, one line for each error."""
 import argparse
 import math
 import os
@@ -14,7 +14,7 @@ ENVIRONMENT = 6  # exit code
 
 
 class Parser(argparse.ArgumentParser):
-    """@param name  of the command; examples: printed below its options"""
+    """Parses one command's line. @param name  the command's; examples: printed below the options"""
 
     def __init__(self, name: str, what: str, examples: str):
         super().__init__(f"gangway {name}", description=what, epilog=examples, allow_abbrev=False,
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
         raise Failed(f"{message}: see '{self.prog} --help'")
 
     def add_run(self, number: str | None = None):
-        """@param number  as argparse's nargs; None: one"""
+        """Adds RUN and --outdir. @param number  argparse's nargs; None: exactly one run"""
         self.add_argument("run", metavar="RUN", nargs=number, help="directory or name of a run")
         self.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
 
@@ -32,11 +32,11 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("keys", metavar="key=value", nargs="*", help="keys of the job, as training.batch=64")
 
     def add_count(self, *names: str, default: int, what: str, least: int = 1, most: int = 10**9):
-        """An option that is a whole number."""
+        """Adds an option that takes a whole number."""
         self.add_argument(*names, type=whole_number(least, most), default=default, metavar="N", help=f"{what} (%(default)s)")
 
     def add_job(self, workers: str | None = "workers; default: as many as gangway run takes"):
-        """@param workers  what -n says; None: there is none"""
+        """Adds JOB, its keys and -n. @param workers  help text of -n; None: no -n"""
         self.add_argument("job", metavar="JOB.yaml", help="job file")
         self.add_keys()
         if workers:
@@ -53,7 +53,7 @@ def whole_number(least: int, most: int = 10**9):
 
 
 def require_place(file: Path) -> None:
-    """Raises Failed where a file that -o names cannot be made."""
+    """Raises Failed if the file that -o names cannot be created."""
     if file.is_dir():
         raise Failed(f"-o {file}: that is a folder; name a file in it")
     if not file.parent.is_dir():
@@ -61,10 +61,10 @@ def require_place(file: Path) -> None:
 
 
 def require_plot(file: Path | None) -> None:
-    """Raises Failed where a plot cannot be written, before anything is trained for it."""
+    """Raises Failed if the plot cannot be written. Call it before the training starts."""
     if file:
         require_place(file)
-        import matplotlib  # noqa: F401  (what lacks is said)
+        import matplotlib  # noqa: F401  (raises if it is missing)
 
 
 def number(least: float, most: float = math.inf):
@@ -77,7 +77,7 @@ def number(least: float, most: float = math.inf):
 
 
 def write_whole(file: Path, text: str) -> None:
-    """The file is there as a whole, or as it was. Raises Failed where it cannot be written."""
+    """Replaces a file atomically. Raises Failed if it cannot be written."""
     if file.exists() and not file.is_file():
         raise Failed(f"{file}: is no regular file; name a file to be written", ENVIRONMENT)
     beside = file.with_name(file.name + ".tmp")
@@ -98,23 +98,23 @@ def write_whole(file: Path, text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Of a run or a job file, for a terminal: "?" takes the place of characters that it obeys, but for ends of lines and tabs,
-    and of bytes that were no text."""
+    """Returns text of a run or job file, safe for a terminal: "?" replaces control characters,
+    except newlines and tabs, and bytes that were not text."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]", "?", text)
 
 
 def counted(number: float, what: str) -> str:
-    """As "1 worker", "0.5 minutes"."""
+    """Returns, for example, "1 worker" or "0.5 minutes"."""
     return f"{number:g} {what}{'' if number == 1 else 's'}"
 
 
 def typed(*words: str) -> str:
-    """A command line of gangway's for a shell, as the user has typed the command."""
+    """Returns a shell command line that begins with the program name that the user typed."""
     return shlex.join([typed_program(), *words])
 
 
 def say(line: str) -> None:
-    """For functions that take what says how far a measurement has come."""
+    """Prints a progress line. Measuring functions take it as their `say`."""
     print(plain(line), flush=True)
 
 
@@ -127,13 +127,13 @@ def one_of(*words: str):
 
 
 def listed(kind):
-    """Values that commas separate. @param kind  of each"""
+    """Returns a parser of comma-separated values. @param kind  parses one value"""
     return lambda text: [kind(word) for word in text.split(",")]
 
 
 def table(titles: list[str], rows: list[list[str]], left: int | set[int] = 0) -> str:
-    """Columns two spaces apart, a rule below the titles. Cells stand to the right, but for those of the first `left` columns, or of
-    the columns in the set `left`."""
+    """Returns columns two spaces apart, with a rule below the titles. Cells align right, except
+    in the first `left` columns, or in the columns of the set `left`."""
     to_left = range(left) if isinstance(left, int) else left
     widths = [max(map(len, column)) for column in zip(titles, *rows)]
     lines = [titles, ["-" * width for width in widths], *rows]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs beside one another: what came of them, the keys in which their jobs differ, and where the time of their steps went."""
+"""Compares runs: their results, the keys in which their jobs differ, and the parts of a step."""
 import math
 import sys
 import time
@@ -13,19 +13,19 @@ from gangway.tools.page import static_page
 from gangway.tools.recorded import whole_run
 from gangway.tools.run_view import PICTURE_BYTES, run_document
 
-MOST_RUNS = 8  # as many colours as a chart has
+MOST_RUNS = 8  # a chart has 8 colours
 WHOLE = "step"
 FORMATS = {"state": "", "kimg": ".1f", "steps": ".0f", "workers": "", "images/s, mean": ".1f", "waits for communication, %": ".1f",
-           "waits for data, %": ".1f"}  # of other results .4g
+           "waits for data, %": ".1f"}  # other results: .4g
 
 
 class Comparison(NamedTuple):
-    """A value a run, in their order. None: the run has none."""
+    """Holds one value per run, in the order of `names`. None: the run has no such value."""
     names: list[str]
-    results: dict[str, list]            # by what it is, "images/s, mean"
-    differences: dict[str, list]        # values of the jobs' keys that are not all the same, as text
-    parts: list[dict[str, float]]       # milliseconds a step of the slowest worker by part; "step": all of them
-    device_parts: list[dict[str, float]]  # the same of its GPU
+    results: dict[str, list]            # by title, as "images/s, mean"
+    differences: dict[str, list]        # by key that differs between the jobs: its values as text
+    parts: list[dict[str, float]]       # ms per step, slowest worker, by part; "step": the sum
+    device_parts: list[dict[str, float]]  # the same on its GPU
 
 
 def _mean(column) -> float | None:
@@ -34,8 +34,8 @@ def _mean(column) -> float | None:
 
 
 def part_means(ticks: dict, whose: str) -> dict[str, float]:
-    """Means over the ticks that tell parts. The first of these, in which libraries warm up, counts where there is no other.
-    @param ticks  by column; whose: begins the names of columns"""
+    """Returns ms per part, averaged over ticks that have parts. Skips the first such tick (warm-up)
+    unless it is the only one. @param ticks  by column; whose: prefix of the columns"""
     columns = {name.removeprefix(whose): ticks[name] for name in sorted(ticks) if name.startswith(whose)}
     telling = [tick for tick in zip(*columns.values()) if any(value is not None for value in tick)]
     means = {part: 1e3 * sum(value or 0.0 for value in values) / len(values) for part, values in zip(columns, zip(*telling[1:] or telling))}
@@ -65,7 +65,7 @@ def _results(runs: list[dict], parts) -> dict[str, list]:
 
 
 def _compared(runs: list[dict]) -> Comparison:
-    """@param runs  documents"""
+    """Returns the comparison. @param runs  documents as run_document() returns them"""
     jobs = [run["job"]["keys"] for run in runs]
     values = {key: [job.get(key) for job in jobs] for key in sorted({key for job in jobs for key in job})}
     hosts, devices = ([part_means(run["ticks"], whose) for run in runs] for whose in ("parts.", "device_parts."))
@@ -82,7 +82,7 @@ def _documents(runs, outdir) -> list[dict]:
 
 
 def compare(*runs, outdir="runs") -> Comparison:
-    """@param runs  run directories, or names of runs in `outdir`. Raises Failed where one is not there."""
+    """Compares run directories, or runs named in `outdir`. Raises Failed if a run is missing."""
     return _compared(_documents(runs, outdir))
 
 
@@ -101,7 +101,7 @@ def _told(found: Comparison) -> str:
 
 
 def _parts_table(title: str, names, means: list[dict]) -> str:
-    """The largest part first."""
+    """Returns a table of the parts, the largest first."""
     most = {part: max(run.get(part, 0.0) for run in means) for part in sorted({part for run in means for part in run})}
     rows = [[part, *(f"{run.get(part, 0.0):.3f}  {_percent(run.get(part, 0.0), run[WHOLE]):5.1f}%" if run else "-" for run in means)]
             for part in sorted(most, key=most.get, reverse=True)]
@@ -117,7 +117,7 @@ def _parts_told(found: Comparison) -> str:
 
 
 def _slower(found: Comparison, most_percent: float) -> list[str]:
-    """Of which parts take longer than the first run's by more than so much of its step; of GPUs where both have some."""
+    """Names parts slower than the first run's by over `most_percent` of its step, CPU and GPU."""
     lines = []
     for run in range(1, len(found.names)):
         for whose, (first, *others) in (("", found.parts), ("the GPU's ", found.device_parts)):
@@ -143,10 +143,10 @@ def command(words: list[str]) -> None:
                     "Examples:\n  gangway compare first second\n  gangway compare before after --parts --fail-above 3%\n"
                     "  gangway compare runs/00003-first runs/00007-second --output both.html")
     parser.add_run("+")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write them as one HTML file")
-    parser.add_argument("--parts", action="store_true", help="show where the time of their steps went")
-    parser.add_argument("--fail-above", type=_percentage, metavar="PERCENT", help="exit code 1 where a part takes longer than in the "
-                        "first run by more than so much of the first one's step")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the comparison as one HTML file")
+    parser.add_argument("--parts", action="store_true", help="show the time of each part of a step")
+    parser.add_argument("--fail-above", type=_percentage, metavar="PERCENT", help="exit with code 1 if a part takes longer than in the "
+                        "first run by more than PERCENT of that run's step")
     line = parser.parse_intermixed_args(words)
     runs = _documents(line.run, line.outdir)
     found, slower = _compared(runs), []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What this machine has and lacks, or in what several hosts differ. Needs no package beside Python's own, so that it works where nothing
-is built: PYTHONPATH=share/python python3 -m gangway.tools doctor. Main thread."""
+"""Checks this machine, or compares hosts. Imports only the standard library, so it runs before any
+build: PYTHONPATH=share/python python3 -m gangway.tools doctor. Main thread."""
 import os
 import shlex
 from pathlib import Path
@@ -15,7 +15,7 @@ from gangway.tools.hosts import (CHECKOUT, GIB, NONE, asked_hosts, build_facts, 
 from gangway.tools.measured import output_of
 
 LEAST_DISK_GIB = 1.0
-LEAST_SHARED_MEMORY_GIB = 0.0625  # Open MPI's segments: 4 MiB a rank
+LEAST_SHARED_MEMORY_GIB = 0.0625  # Open MPI's segments: 4 MiB per rank
 PROGRAMS = ("gangway-coordinator", "gangway-worker", "gangway-worker-cuda", "gangway-model", "gangway-model-cuda")
 FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 ENVIRONMENT = 6  # exit code
@@ -54,7 +54,7 @@ def run_two_ranks(words: list[str]) -> Finding:
 def find_cuda_toolkit(version: str) -> Finding:
     if version:
         return Finding("CUDA toolkit", GOOD, f"{version} (at build time)")
-    return Finding("CUDA toolkit", NOTE, "built without; ./launch/build adds what computes on GPUs")
+    return Finding("CUDA toolkit", NOTE, "built without; ./launch/build adds the GPU programs")
 
 
 def of_build(build: dict) -> list[Finding]:
@@ -64,13 +64,13 @@ def of_build(build: dict) -> list[Finding]:
 
 
 def to_be_built(why: str) -> list[Finding]:
-    """What is missing to build the programs of a checkout. @param why  there are none"""
+    """Returns what a build of the checkout still needs. @param why  why there are no programs"""
     findings = [Finding("programs", BAD, why)]
     if (setup := CHECKOUT / "launch/setup").exists():
         done = output_of(["timeout", "60", "bash", str(setup), "missing"], dict(os.environ))
         told = dict(line.split(": ", 1) for line in done.text.splitlines() if ": " in line)
         findings += [Finding(item, BAD, f"missing: {told[item]}: run ./launch/setup") if item in told else
-                     Finding(item, GOOD, "what a build needs is there")
+                     Finding(item, GOOD, "all that a build needs")
                      for item in ("Debian packages", "Python packages") if done.code == 0]
     return [*findings, find_mpi()]
 
@@ -88,7 +88,7 @@ def find_memory() -> Finding:
 def of_shared_memory(build: dict) -> list[Finding]:
     removed, item = build["segments_removed"], "shared memory"
     left = (Finding(item, NOTE, f"removed {removed} that killed workers or launchers left in /dev/shm") if removed else
-            Finding(item, GOOD, "no killed worker left any"))
+            Finding(item, GOOD, "no leftovers of killed workers"))
     return [left, *([Finding("snapshots", NOTE, line) for line in build["snapshots"]] or [Finding("snapshots", GOOD, "none were left")])]
 
 
@@ -121,18 +121,18 @@ def find_network() -> Finding:
 
 
 def find_gpu_binding(environment: dict) -> list[Finding]:
-    """Where Slurm has bound each task of this allocation to GPUs of its own: NCCL finds links among those alone that a process sees
-    (NVIDIA/nccl#1066)."""
+    """Warns if Slurm binds each task to its own GPUs: NCCL finds links only among the GPUs that a
+    process sees (NVIDIA/nccl#1066)."""
     for name in ("SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND"):
         if environment.get(name) and environment.get("SLURM_GPU_BIND") != "none":
-            return [Finding("GPUs of a task", NOTE, f"{name}={environment[name]}: a rank that sees its own GPU alone has no NVLink to "
-                                                    "others of its node (NVIDIA/nccl#1066); ask for --gpus-per-node, with --gpu-bind=none")]
+            return [Finding("GPUs of a task", NOTE, f"{name}={environment[name]}: a rank that sees only its own GPU has no NVLink to other "
+                                                    "GPUs of its node (NVIDIA/nccl#1066); ask for --gpus-per-node, with --gpu-bind=none")]
     return []
 
 
 def examined() -> list[Finding]:
-    """Looks; starts two ranks under mpirun for a moment, and a worker a GPU where there are several, and removes the shared memory that
-    killed workers left, and snapshots that no run goes on from. Changes nothing else."""
+    """Checks this machine. Starts two ranks under mpirun and, with several GPUs, a worker per GPU.
+    Removes only shared memory of killed workers and snapshots that no run resumes from."""
     try:
         build = build_facts("--clean")
     except Failed as error:
@@ -144,20 +144,20 @@ def examined() -> list[Finding]:
 
 
 def doctor(hosts=(), hostfile=None) -> list[Finding]:
-    """Of this machine, or in what these hosts differ, which are reached as a job would reach them. Raises Failed: the hostfile"""
+    """Checks this machine, or compares hosts, reached like a job's. Raises Failed: the hostfile."""
     if not hosts and hostfile is None:
         return examined()
     return compared(asked_hosts(*hosts_of_line(hosts, hostfile)))
 
 
 def hosts_of_line(hosts, hostfile) -> tuple[list[str], list[str]]:
-    """Names, and the variables that a job's ranks there would get."""
+    """Returns the host names, and the variables that a job's ranks there would get."""
     try:
         build = build_facts(*(["--hostfile", str(hostfile)] if hostfile else []))
     except Failed:
         if hostfile:
             raise
-        build = {"forwarded": []}  # none is built here
+        build = {"forwarded": []}  # no programs are built here
     return [*hosts, *build.get("hosts", [])], build["forwarded"]
 
 
@@ -167,9 +167,9 @@ def command(words: list[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     several = parser.add_mutually_exclusive_group()
     several.add_argument("--hosts", metavar="A,B,...", type=lambda text: text.split(","),
-                         help="hosts to set beside one another, reached as a job would reach them")
+                         help="hosts to compare, reached as a job would reach them")
     several.add_argument("--hostfile", help="the same, from a file for Open MPI")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name the environment variables that ranks on other hosts get too")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list the environment variables that ranks on other hosts get")
     line = parser.parse_args(words)
     if line.hosts or line.hostfile:
         names, forwarded = hosts_of_line(line.hosts or (), line.hostfile)
@@ -184,4 +184,4 @@ def command(words: list[str]) -> None:
         text = findings_text(findings)
     print(findings_json(findings, **more) if line.json else text, end="")
     if not is_healthy(findings):
-        raise Failed("", ENVIRONMENT)  # the table has said why
+        raise Failed("", ENVIRONMENT)  # the table says why

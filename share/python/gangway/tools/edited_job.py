@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The text of a job file with other values, all else as its author wrote it."""
+"""Edits values in a job file's text and leaves all else as its author wrote it."""
 import yaml
 
 from gangway.errors import Failed
@@ -7,9 +7,9 @@ from gangway.job_file import loader
 
 
 def edited(text: str, keys: list[str]) -> str:
-    """The text of a job file with keys set, all else as its author wrote it. A value takes the place of the one that is there, or stands
-    beside the keys of its section. An unusual form may come out wrong: read the result. @param keys  as "layout.buckets=4"
-    Raises Failed where it is no YAML."""
+    """Returns a job file's text with keys set. Replaces an existing value, or adds the key to its
+    section. Unusual YAML may come out wrong: check the result. @param keys  as "layout.buckets=4"
+    Raises Failed if the text is not YAML."""
     try:
         for key in keys:
             path, _, value = key.partition("=")
@@ -41,11 +41,11 @@ def _with_key(text: str, rest: list[str], value: str) -> str:
 
 def _replaced(text: str, node: yaml.Node, value: str) -> str:
     begin, end = node.start_mark.index, node.end_mark.index
-    return f"{text[:begin]}{'' if begin < end else ' '}{value}{text[end:]}"  # "data:", which has no value yet
+    return f"{text[:begin]}{'' if begin < end else ' '}{value}{text[end:]}"  # a space after "data:" without value
 
 
 def _in_lines(path: list[str], value: str, depth: int) -> str:
-    """A line a level, the first one behind `depth` spaces."""
+    """Returns one line per level; the first is indented by `depth` spaces."""
     sections = "".join(f"{' ' * (depth + 2 * level)}{name}:\n" for level, name in enumerate(path[:-1]))
     return f"{sections}{' ' * (depth + 2 * (len(path) - 1))}{path[-1]}: {value}\n"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was decided while a run was trained, what it lost, and what people asked of it."""
+"""Prints a run's decisions, its lost processes and hosts, and the commands that it got."""
 import json
 import time
 from pathlib import Path
@@ -11,21 +11,21 @@ from gangway.tools.recorded import whole_run
 
 CHECKPOINT, ENVIRONMENT = 5, 6  # exit codes
 NUMBER = (int, float)
-# Keys that each line of a file has.
+# Keys that every line of a file must have.
 DECISION = {"step": int, "kind": str, "lr_factor": NUMBER, "reseed": int, "seen": int, "why": str}
 RESTART = {"time": NUMBER, "start": int, "ran_seconds": NUMBER, "why": str}
 REQUEST = {"time": NUMBER, "command": str}
 
 
 class Events(NamedTuple):
-    """A dict a line of decisions.jsonl, restarts.jsonl and steering.jsonl (docs/run-directory.md)."""
+    """Dicts per line: decisions.jsonl, restarts.jsonl, steering.jsonl (docs/run-directory.md)."""
     decisions: list[dict]
     restarts: list[dict]
     requests: list[dict]
 
 
 def _read(file: Path, keys: dict) -> list[dict | None]:
-    """By line. None: it is damaged."""
+    """Returns a dict per line; None for a damaged line."""
     try:
         lines = file.read_bytes().removesuffix(b"\n").split(b"\n") if file.is_file() and file.stat().st_size else []
     except OSError as error:
@@ -41,8 +41,8 @@ def _read(file: Path, keys: dict) -> list[dict | None]:
 
 
 def events(run, outdir="runs") -> Events:
-    """In the order in which they came. @param run  a run directory, or the name of a run in `outdir`
-    Raises Failed where there is no such run, or a decision is damaged."""
+    """Returns events in order. @param run  a run directory, or the name of a run in `outdir`
+    Raises Failed if the run is missing, or a decision is damaged."""
     folder = whole_run(run, outdir, "events are a run's, not a checkpoint's: leave @{} out")
     file = folder / "decisions.jsonl"
     decisions = _read(file, DECISION)
@@ -50,7 +50,7 @@ def events(run, outdir="runs") -> Events:
         raise Failed(f"{file}, line {decisions.index(None) + 1}: is no decision: damaged, or of a newer gangway; remove the file to go by "
                      "those that the newest checkpoint has", CHECKPOINT)
     restarts, requests = _read(folder / "restarts.jsonl", RESTART), _read(folder / "steering.jsonl", REQUEST)
-    return Events(decisions, [*filter(None, restarts)], [*filter(None, requests)])  # a crash may cut a line of these
+    return Events(decisions, [*filter(None, restarts)], [*filter(None, requests)])  # a crash may truncate a line of these two
 
 
 def _when(event: dict) -> str:
@@ -79,7 +79,7 @@ def _told(found: Events) -> str:
         text += "\nlost processes and hosts:\n" + table(["when", "start", "begun at", "ran", "lost", "answer"], rows, {0, 4, 5})
     if found.requests:
         rows = [[str(one.get("step", 0)), _when(one), *cells(one, "command", "who", "answer")] for one in found.requests]
-        text += "\nasked for, or done by gangway itself:\n" + table(["after step", "asked", "command", "who", "answer"], rows, {1, 2, 3, 4})
+        text += "\ncommands by users and by gangway:\n" + table(["after step", "asked", "command", "who", "answer"], rows, {1, 2, 3, 4})
     return text
 
 
@@ -87,7 +87,7 @@ def command(words: list[str]) -> None:
     parser = Parser("events", "What was decided while a run was trained (rollbacks, lower rates, its early end), what it lost and how it "
                     "went on, and what people asked of it",
                     "Example:\n  gangway events fashion-mnist\n"
-                    "They lie in RUN/decisions.jsonl, RUN/restarts.jsonl and RUN/steering.jsonl.")
+                    "Files: RUN/decisions.jsonl, RUN/restarts.jsonl and RUN/steering.jsonl.")
     parser.add_run()
     line = parser.parse_args(words)
     print(_told(events(line.run, line.outdir)), end="")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Follows a run's stats.jsonl and hands each tick to Weights & Biases or MLflow, once (docs/metrics.md). It needs the client's own
-package. What was sent, and under which id, stands in RUN/export-wandb.json or RUN/export-mlflow.json: a run that goes on goes on
-there, too."""
+"""Follows a run's stats.jsonl and sends each tick once to Weights & Biases or MLflow
+(docs/metrics.md). Needs the client's package. RUN/export-wandb.json or RUN/export-mlflow.json
+records the remote id and the last step sent, so a resumed run continues the same remote run."""
 import fcntl
 import importlib
 import json
@@ -24,14 +24,14 @@ AXES = ("step", "unix_seconds")  # of a tick, beside its metrics
 
 
 def flat(value, name=""):
-    """Numbers of a tick by name, "exposed/generator/seconds"; what is null or no number is left out."""
+    """Returns a tick's numbers by name, as "exposed/generator/seconds". Skips other values."""
     if isinstance(value, dict):
         return {key: number for part, inner in value.items() for key, number in flat(inner, f"{name}/{part}".lstrip("/")).items()}
     return {name: value} if isinstance(value, (int, float)) and not isinstance(value, bool) else {}
 
 
 def settings(job, name=""):
-    """The job's keys by their whole names, for the client's table."""
+    """Returns the job's values by full key name, for the tracker's table."""
     if isinstance(job, dict) and job:
         return {key: inner for part, one in job.items() for key, inner in settings(one, f"{name}.{part}".lstrip(".")).items()}
     return {name: job} if name else {}
@@ -43,7 +43,7 @@ class Wandb:
         self.run = client.init(project=project, id=self.id, resume="allow", name=run.name, dir=str(run), config=settings(job))
 
     def send(self, tick, newest):
-        """W&B's steps never go back: scores, which come behind the training, stand at the newest tick's, with their own."""
+        """Sends a tick. W&B's steps never decrease: late scores go to the newest, with theirs."""
         metrics = flat({key: value for key, value in tick.items() if key not in AXES})
         if "scores" in tick:
             metrics = {**{key: value for key, value in metrics.items() if key != "kimg"}, "scores/step": tick["step"]}
@@ -54,7 +54,7 @@ class Wandb:
 
 
 class Mlflow:
-    MOST = 1000  # metrics of a call; MLflow's own limit
+    MOST = 1000  # metrics per call; MLflow's limit
 
     def __init__(self, client, run, project, remote_id, job):
         self.entities = importlib.import_module("mlflow.entities")
@@ -83,7 +83,7 @@ class Mlflow:
 
 
 class Sent:
-    """What was handed over, on the disk before it is: a tick is lost at worst, and never there twice."""
+    """Records each tick on disk before it is sent: a crash loses it at worst, never repeats it."""
 
     def __init__(self, run, to):
         self.path = run / f"export-{to}.json"
@@ -114,14 +114,14 @@ class Sent:
 
 
 class Ticks:
-    """Of stats.jsonl, which a start of the run cuts off behind the step that it goes on from."""
+    """Reads stats.jsonl, which a start of the run truncates at the step that it resumes from."""
 
     def __init__(self, run):
         self.path = run / "stats.jsonl"
         self.offset, self.last = 0, b""
 
     def new(self):
-        """Whole lines that were added since; all of them where the file is not what it was."""
+        """Returns ticks of lines added since the last call; all ticks if the file was truncated."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(max(0, self.offset - len(self.last)))
@@ -139,7 +139,7 @@ class Ticks:
 
 
 def exit_code_of(run):
-    """How the newest start has ended; None: it has not."""
+    """Returns the newest start's exit code; None: it still runs."""
     try:
         return json.loads((run / "status.json").read_text())["exit_code"]
     except (FileNotFoundError, ValueError, KeyError):
@@ -150,17 +150,17 @@ def client_of(to):
     try:
         return importlib.import_module(to)
     except ImportError as error:
-        raise Failed(f"{to} is not there for {sys.executable} ({error}): {sys.executable} -m pip install {to}, or name "
+        raise Failed(f"{to} is not installed for {sys.executable} ({error}): {sys.executable} -m pip install {to}, or name "
                      "another interpreter in GANGWAY_PYTHON") from None
 
 
 def asked(to, call, *arguments):
-    """What the client answers; whatever it raises is a line."""
+    """Returns the client's answer. Turns any exception into a Failed of one line."""
     try:
         return call(*arguments)
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise Failed(f"{to} has not taken it ({words}); the same command goes on", ENVIRONMENT) from None
+        raise Failed(f"{to} has refused metrics ({words}); the same command resumes", ENVIRONMENT) from None
 
 
 def hand_over(to, remote, sent, tick):
@@ -187,10 +187,10 @@ def export(run, options, stop):
     remote = asked(options.to, {"wandb": Wandb, "mlflow": Mlflow}[options.to], client, run, options.project, sent.id,
                    job_file.parse(job.read_text(), str(job)) if job.exists() else {})
     sent.write(remote.id, sent.step, sent.scored)
-    print(plain(f"{run} to {options.to}, id {remote.id}, behind step {sent.step}"), flush=True)
+    print(plain(f"{run} to {options.to}, id {remote.id}, after step {sent.step}"), flush=True)
     number, code = 0, None
     while True:
-        code = exit_code_of(run)  # before the ticks: those that are there behind it are the last
+        code = exit_code_of(run)  # read before the ticks, so that no later tick is missed
         for tick in ticks.new():
             if not sent.has(tick):
                 hand_over(options.to, remote, sent, tick)
@@ -205,11 +205,11 @@ def command(words: list[str]) -> None:
     parser = Parser("export-metrics", "Hand a run's metrics to Weights & Biases or MLflow, as they come",
                     "Example:\n  gangway export-metrics fashion-mnist --to wandb\n"
                     "It follows the run to its end, needs the tracker's own package, and sends nothing twice.\n"
-                    "docs/metrics.md says more.")
+                    "docs/metrics.md explains it.")
     parser.add_run()
-    parser.add_argument("--to", choices=TRACKERS, required=True, help="tracker of experiments")
+    parser.add_argument("--to", choices=TRACKERS, required=True, help="experiment tracker")
     parser.add_argument("--project", default="gangway", metavar="NAME", help="project of W&B, experiment of MLflow (%(default)s)")
-    parser.add_argument("--once", action="store_true", help="send what is there, and leave")
+    parser.add_argument("--once", action="store_true", help="send the present metrics, then exit")
     line = parser.parse_args(words)
     run = whole_run(line.run, line.outdir, "metrics are of a run, not of a checkpoint: leave @{} out").resolve()
     stop, signals = threading.Event(), []

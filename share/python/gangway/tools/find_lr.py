@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The learning rate range test (Smith, 2017, section 3.3), by a short training whose rate rises by equal factors from step to step."""
+"""Runs the learning rate range test (Smith, 2017, section 3.3): the rate grows exponentially."""
 import json
 import math
 from pathlib import Path
@@ -9,39 +9,39 @@ from gangway.errors import Failed
 from gangway.tools.command_line import Parser, require_plot, table, whole_number
 from gangway.tools.measured import measured_run, prepared
 
-BELOW_STEEPEST, BELOW_DIVERGENCE = 4, 10  # a rate where a loss falls fastest, or diverges, over the one that is suggested
-SUFFERS = 4     # how often its best a loss may rise above it where another falls
-EXPLODED = 10   # and before it is said to explode: adversaries' losses rise a few times over while all is well
-WINDOWS = 30    # of a test's steps that a mean is over: 0.2 of the six decades that are usual
-LEAST_FALL = 0.01  # of the loss, within a window: below it is chance
+BELOW_STEEPEST, BELOW_DIVERGENCE = 4, 10  # divisors of the rate at that point: the suggested rate
+SUFFERS = 4     # a suggestion needs every loss within 4 times its size of its best
+EXPLODED = 10   # a loss explodes beyond 10 times: healthy adversarial losses rise a few times
+WINDOWS = 30    # per test, each one smoothing window: 0.2 of the usual six decades
+LEAST_FALL = 0.01  # share of the loss, within a window; smaller falls are noise
 TABLE_ROWS = 24
 LARGEST_FACTOR = 1e9
-COLOURS = {"blue": "#1f77b4", "orange": "#ff7f0e", "gray": "#7f7f7f"}  # of networks; more of them begin again
+COLOURS = {"blue": "#1f77b4", "orange": "#ff7f0e", "gray": "#7f7f7f"}  # of networks, cyclically
 ENVIRONMENT = 6
 
 
 class Point(NamedTuple):
     network: str  # "": a loss or a weight is not finite
-    step: int     # from 0; the number of steps where the run ended there
+    step: int     # from 0; the number of steps if the run ended there
     rate: float
 
 
 class Curve(NamedTuple):
     rates: list[float]              # by step
-    losses: dict[str, list[float]]  # by network that has one, by step, smoothed
-    window: int                     # steps that a smoothed loss is a mean over, about
+    losses: dict[str, list[float]]  # by network with a loss, by step, smoothed
+    window: int                     # approximate length of the smoothing, in steps
 
 
 class Verdict(NamedTuple):
-    diverged: Point | None   # from where on a loss explodes, or the run diverged
+    diverged: Point | None   # where a loss explodes, or the run diverges
     steepest: list[Point]    # where a network's loss falls fastest, if it falls
     suggested: float | None
-    bound: Point | None      # of `steepest`, from which that follows
-    suffers: Point | None    # the other network's loss there, why none is suggested
+    bound: Point | None      # the point of `steepest` that sets `suggested`
+    suffers: Point | None    # where another network's loss rises, so that nothing is suggested
 
 
 def smoothed(losses, window):
-    """A fading mean, without the pull of the zero that it begins with (Kingma and Ba, 2015, section 3)."""
+    """Returns an exponential moving average, bias-corrected (Kingma and Ba, 2015, section 3)."""
     kept, means, total, weight = 1 - 1 / window, [], 0.0, 0.0
     for loss in losses:
         total, weight = kept * total + (1 - kept) * loss, kept * weight + (1 - kept)
@@ -50,7 +50,7 @@ def smoothed(losses, window):
 
 
 def curve_of(stats: str, networks, rates) -> Curve:
-    """@param stats  stats.jsonl of a run whose ticks are its steps; rates: of the whole test"""
+    """Parses stats.jsonl of a run with a tick per step. @param rates  of the whole test"""
     losses, steps = {name: [] for name in networks}, 0
     for steps, line in enumerate(stats.splitlines(), 1):
         try:
@@ -67,7 +67,7 @@ def curve_of(stats: str, networks, rates) -> Curve:
 
 
 def step_above_best(losses, times):
-    """The first step at which a loss is above its best by so many times its size; None: none is."""
+    """Returns the first step whose loss exceeds its best by `times` its size; None: no step."""
     best = math.inf
     for step, loss in enumerate(losses):
         best = min(best, loss)
@@ -79,12 +79,12 @@ def step_above_best(losses, times):
 def points_above_best(curve, times):
     found = [Point(name, step, curve.rates[step]) for name, losses in curve.losses.items()
              if (step := step_above_best(losses, times)) is not None]
-    return sorted(found, key=lambda point: point.step)  # the networks' order where they are equal
+    return sorted(found, key=lambda point: point.step)  # ties keep the networks' order
 
 
 def steepest_fall(curve, name, end):
-    """Where a loss falls fastest by the logarithm of the rate, before step `end`. Rates rise by equal factors, so steps are as long as
-    one another. Before the mean is one, and over fewer steps than it remembers, a fall is chance."""
+    """Returns where a loss falls fastest against log(rate), before step `end`. All steps have
+    equal length in log(rate). Skips two windows and compares over one: shorter falls are noise."""
     losses, window, found = curve.losses[name], curve.window, None
     steepest = -LEAST_FALL * abs(losses[0]) if losses else 0.0
     for step in range(2 * window, end):
@@ -94,7 +94,7 @@ def steepest_fall(curve, name, end):
 
 
 def verdict_of(curve: Curve, tested, diverged_rate: float | None = None) -> Verdict:
-    """@param tested  networks whose rate rises; diverged_rate: of the step that had a loss that is not finite"""
+    """Judges a curve. @param tested  networks with rising rate; diverged_rate: of a failed step"""
     diverged = next(iter(points_above_best(curve, EXPLODED)), None)
     if diverged is None and diverged_rate is not None:
         diverged = Point("", len(curve.rates), diverged_rate)
@@ -111,7 +111,7 @@ def verdict_of(curve: Curve, tested, diverged_rate: float | None = None) -> Verd
 
 
 def curve_text(curve: Curve, rows: int = TABLE_ROWS) -> str:
-    """About `rows` steps, equally far apart."""
+    """Returns a table of about `rows` evenly spaced steps."""
     steps = range(0, len(curve.rates), max(1, len(curve.rates) // rows))
     return table(["lr", "step", *(f"{name} loss" for name in curve.losses)],
                  [[f"{curve.rates[step]:.2e}", str(step + 1), *(f"{losses[step]:.4g}" for losses in curve.losses.values())] for step in steps])
@@ -127,7 +127,7 @@ def verdict_text(verdict: Verdict, last_rate: float) -> str:
     lines += [f"the {fall.network}'s loss falls fastest at lr {fall.rate:.2g} (step {fall.step + 1})" for fall in verdict.steepest]
     if suffers:
         lines.append(f"suggested lr: none, from lr {suffers.rate:.2g} on (step {suffers.step + 1}) the {suffers.network}'s loss is {SUFFERS} "
-                     "times its size above its best; find each network's alone, with --network")
+                     "times its size above its best; test each network alone, with --network")
     elif not verdict.suggested:
         lines.append("suggested lr: none, no loss falls; use more --steps or a larger --to")
     else:
@@ -138,7 +138,7 @@ def verdict_text(verdict: Verdict, last_rate: float) -> str:
 
 
 def tested_networks(told: dict, network: str | None) -> list[str]:
-    """Those whose rate rises. @param told  by prepared()"""
+    """Returns the networks whose rate rises. @param told  by prepared()"""
     frozen = {one["name"]: one["frozen"] for one in told["networks"]}
     if network is None:
         return [name for name, is_frozen in frozen.items() if not is_frozen]
@@ -150,16 +150,16 @@ def tested_networks(told: dict, network: str | None) -> list[str]:
 
 
 def range_job(told: dict, tested, first: float, last: float, steps: int) -> dict:
-    """The job that is run: the rates of `tested` rise, it ends behind them, each step is a tick, and nothing else is written.
-    Its other schedules are where they would be after as many images."""
+    """Returns the test's job: rates of `tested` rise, each step is a tick, no other output.
+    Other schedules advance with images as in the original job."""
     job, kimg_of_step = dict(told["job"]), told["images_per_step"] / 1000
     for name in tested:
         (kind, optimizer), = job[name]["optimizer"].items()
         job[name] = {**job[name], "optimizer": {kind: {**optimizer, "lr": first}},
                      "schedule": {"decay": "exponential", "end_kimg": kimg_of_step * steps, "final_factor": last / first}}
     training = {key: value for key, value in job["training"].items() if key != "plateau"}
-    # Half a step less: rounded up, it is as many steps whatever kimg_of_step has been rounded to.
-    training |= {"kimg": kimg_of_step * (steps - 0.5), "divergence": {"loss_bound": 0}}  # where it explodes is looked for
+    # Half a step less: the run rounds up, so rounding of kimg_of_step cannot add a step.
+    training |= {"kimg": kimg_of_step * (steps - 0.5), "divergence": {"loss_bound": 0}}  # the test looks for divergence
     if "burn_in_kimg" in training:
         training["burn_in_kimg"] = told["burn_in_images"] / 1000
     return {**job, "training": training, "output": {**job["output"], "tick_kimg": kimg_of_step, "pictures_kimg": 0},
@@ -167,7 +167,7 @@ def range_job(told: dict, tested, first: float, last: float, steps: int) -> dict
 
 
 def draw(file: Path, curve: Curve, verdict: Verdict) -> str:
-    """The losses as long as they are not beyond what can be seen beside the others. What each colour is."""
+    """Plots the losses up to the divergence into a PNG file. Returns the legend of colours."""
     from matplotlib.figure import Figure
     axes = (figure := Figure(figsize=(6.4, 4), layout="tight")).add_subplot(xscale="log", xlabel="lr", ylabel="loss")
     end = verdict.diverged.step if verdict.diverged else len(curve.rates)
@@ -184,8 +184,8 @@ def draw(file: Path, curve: Curve, verdict: Verdict) -> str:
 
 def find_lr(job, keys=(), *, network: str | None = None, first: float = 1e-6, last: float = 1.0, steps: int = 300,
             workers: int | None = None, say=lambda line: None) -> tuple[Curve, Verdict]:
-    """Runs the test in a temporary folder, and removes that. @param say  takes a line that says what will be done
-    Raises Failed: the job, or with the last words of a run that failed."""
+    """Runs the test in a temporary folder and removes it. @param say  gets a line on the plan
+    Raises Failed for the job, or with the last words of a failed run."""
     told = prepared(job, keys)
     most = told["job"]["training"]["microbatches"]
     if workers and workers > most:
@@ -202,7 +202,7 @@ def command(words: list[str]) -> None:
     parser = Parser("find-lr", "Find a learning rate: a short training in which it rises until a loss explodes",
                     "Examples:\n  gangway find-lr examples/ring8.yaml\n"
                     "  gangway find-lr examples/fashion-mnist.yaml --network discriminator -o lr.png\n"
-                    "It trains in a temporary folder and leaves nothing of that. docs/training.md says how to read what it prints.")
+                    "It trains in a temporary folder and removes it. docs/training.md explains the output.")
     parser.add_job()
     parser.add_argument("--network", help="network whose rate rises, while the others keep theirs; default: all rise together")
     parser.add_argument("--from", type=float, default=1e-6, dest="first", metavar="LR", help="rate of the first steps (%(default)s)")

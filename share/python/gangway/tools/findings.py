@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `gangway doctor` has found, of this machine or of several, as a table or as JSON."""
+"""Formats the findings of `gangway doctor` as a table or as JSON."""
 import json
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ GOOD, NOTE, BAD = "good", "note", "bad"
 class Finding(NamedTuple):
     item: str
     health: str  # GOOD, NOTE or BAD
-    detail: str  # what is there; for NOTE and BAD also the remedy
+    detail: str  # the fact; for NOTE and BAD also the remedy
 
 
 def is_healthy(findings: list[Finding]) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The GPUs of this host, as nvidia-smi tells of them, and what is amiss with them. Loads no library of CUDA but the driver's own."""
+"""Reads this host's GPUs from nvidia-smi and judges them. Loads only the driver's library."""
 import ctypes
 import itertools
 import os
@@ -14,13 +14,13 @@ from gangway.tools.findings import BAD, GOOD, NOTE, Finding, is_healthy
 from gangway.tools.measured import output_of
 
 QUERY = "name,memory.total,driver_version,compute_cap,ecc.mode.current,ecc.errors.uncorrected.volatile.total"
-# Of an all-reduce of 64 MiB: a fifth of what four links of the first NVLink carry (80 GB/s), and more than PCIe 3 does.
+# GB/s of a 64 MiB all-reduce: a fifth of four first-generation NVLinks (80 GB/s), above PCIe 3.
 LEAST_OVER_NVLINK = 16.0
-# The oldest driver that runs programs of a CUDA, by its first number: NVIDIA, CUDA release notes, "minimum required driver version
-# for minor version compatibility".
+# Oldest driver for each CUDA major version: NVIDIA, CUDA release notes, "minimum required driver
+# version for minor version compatibility".
 LEAST_DRIVER = {11: 450, 12: 525, 13: 580}
 LEAST_CAPABILITY = 8  # CMAKE_CUDA_ARCHITECTURES in CMakeLists.txt
-PATIENCE = "20"       # seconds: a driver whose GPU has fallen off the bus keeps nvidia-smi waiting
+PATIENCE = "20"       # seconds: nvidia-smi hangs if a GPU has fallen off the bus
 
 
 class Gpu(NamedTuple):
@@ -28,12 +28,12 @@ class Gpu(NamedTuple):
     memory_gib: float
     driver: str      # its version: "580.65.06"
     capability: str  # "9.0"
-    ecc: str         # "Enabled", "Disabled"; else it has none
-    memory_faults: int | None  # that ECC could not mend since the driver's start
+    ecc: str         # "Enabled" or "Disabled"; other text: no ECC
+    memory_faults: int | None  # uncorrected ECC errors since the driver's start
 
 
 def num_gpus() -> int:
-    """That this process may use, as NVIDIA's driver counts them: CUDA_VISIBLE_DEVICES, control groups and MIG decide."""
+    """Returns the GPUs that the driver shows this process (CUDA_VISIBLE_DEVICES, cgroups, MIG)."""
     try:
         driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
         return count.value if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 else 0
@@ -42,17 +42,17 @@ def num_gpus() -> int:
 
 
 def number_in(text: str) -> int | None:
-    """None for "[N/A]" and the like."""
+    """Returns the number; None for "[N/A]" and other text."""
     return int(text) if re.fullmatch("-?[0-9]{1,19}", text) else None
 
 
 def major_of(version: str) -> int:
-    """The number that a version begins with; 0: none."""
+    """Returns a version's leading number; 0: none."""
     return int(re.match("[0-9]{0,9}", version)[0] or 0)
 
 
 def parsed_gpus(text: str) -> list[Gpu]:
-    """By their order on the host. @param text  what nvidia-smi answers to QUERY. Lines that are none of a GPU are passed over."""
+    """Returns the GPUs in host order; skips other lines. @param text  nvidia-smi's QUERY reply"""
     rows = ([word.lstrip() for word in line.split(",")] for line in text.splitlines())
     return [Gpu(row[0], number_in(row[1]) / 1024, *row[2:5], number_in(row[5]))
             for row in rows if len(row) == len(Gpu._fields) and number_in(row[1]) is not None]
@@ -63,17 +63,17 @@ def smi(*words: str) -> str:
 
 
 def read_gpus() -> list[Gpu]:
-    """None: there are none, or nvidia-smi does not answer."""
+    """Returns the GPUs; empty: the host has none, or nvidia-smi does not answer."""
     return parsed_gpus(smi(f"--query-gpu={QUERY}", "--format=csv,noheader,nounits"))
 
 
 def parsed_pairs(text: str) -> dict[tuple[int, int], str]:
-    """@param text  a table of `nvidia-smi topo` (-m, or -p2p r). What connects two GPUs: "NV18", "SYS", "OK". Rows without all
-    columns are left out."""
+    """Returns the connection of each GPU pair: "NV18", "SYS", "OK". Skips incomplete rows.
+    @param text  a table of `nvidia-smi topo` (-m, or -p2p r)"""
     def is_gpu(word):
         return re.fullmatch("GPU[0-9]+", word)
 
-    rows = [line.split() for line in re.sub("\x1b\\[[0-9;]*m", "", text).splitlines()]  # the head is underlined
+    rows = [line.split() for line in re.sub("\x1b\\[[0-9;]*m", "", text).splitlines()]  # without the header's underline
     rows = [row[1:] for row in rows if len(row) > 1 and is_gpu(row[0]) and not is_gpu(row[1])]
     rows = [row for row in rows if len(row) >= len(rows)]
     return {(i, j): rows[i][j] for i, j in itertools.combinations(range(len(rows)), 2)}
@@ -94,40 +94,40 @@ def judged_driver(gpu: Gpu, toolkit: str) -> Finding:
 
 
 def judged_gpus(gpus: list[Gpu], toolkit: str) -> list[Finding]:
-    """@param toolkit  the CUDA that the programs were built with, "13.0.88"; empty: none"""
+    """Judges kinds, driver and ECC. @param toolkit  CUDA of the build, "13.0.88"; empty: none"""
     first, item = gpus[0], "memory of GPUs"
     if other := next((gpu for gpu in gpus if gpu.name != first.name), None):
-        findings = [Finding("GPUs", NOTE, f"{first.name} and {other.name} compute other bits: a job on both is refused; name those of one "
-                                          "kind in CUDA_VISIBLE_DEVICES")]
+        findings = [Finding("GPUs", NOTE, f"{first.name} and {other.name} compute different bits: a job on both is refused; list GPUs of "
+                                          "one kind in CUDA_VISIBLE_DEVICES")]
     else:
         findings = [Finding("GPUs", GOOD, f"{len(gpus)} x {first.name}, {first.memory_gib:.0f} GiB")]
     findings.append(judged_driver(first, toolkit))
     for place, gpu in enumerate(gpus):
         if (gpu.memory_faults or 0) > 0:
-            findings.append(Finding(item, BAD, f"GPU {place} had {gpu.memory_faults} errors that ECC could not mend: reset it (nvidia-smi "
-                                               f"-i {place} -r) or start the host anew; if they come again, have it replaced"))
+            findings.append(Finding(item, BAD, f"GPU {place} had {gpu.memory_faults} errors that ECC could not correct: reset it "
+                                               f"(nvidia-smi -i {place} -r) or start the host anew; if they come again, have it replaced"))
         elif gpu.ecc == "Disabled":
-            findings.append(Finding(item, NOTE, f"GPU {place} has ECC turned off: a bit that flips changes a training in silence; turn it "
+            findings.append(Finding(item, NOTE, f"GPU {place} has ECC turned off: a flipped bit changes a training silently; turn it "
                                                 f"on (nvidia-smi -i {place} -e 1, then start the host anew)"))
     return findings
 
 
 def judged_links(links: dict, peers: dict) -> list[Finding]:
-    """One finding; of a single GPU none. @param links, peers  parsed_pairs() of -m and -p2p r"""
+    """Judges the GPU links; empty for one GPU. @param links, peers  parsed_pairs() of -m, -p2p r"""
     if not links:
         return []
     item, kinds = "GPU links", ", ".join(sorted(set(links.values())))
     for (one, other), what in peers.items():
         if what != "OK":
-            return [Finding(item, NOTE, f"GPU {one} and GPU {other} cannot reach each other's memory ({what}), so that exchanges go "
-                                        "through the host's: turn off ACS and IOMMU in the BIOS, or in a virtual machine ask for GPUs with "
-                                        "peer access")]
+            return [Finding(item, NOTE, f"GPU {one} and GPU {other} cannot reach each other's memory ({what}), so exchanges go "
+                                        "through host memory: turn off ACS and IOMMU in the BIOS, or in a virtual machine ask for GPUs "
+                                        "with peer access")]
     if has_nvlink(links):
         return [Finding(item, GOOD, f"NVLink between all ({kinds})")]
     (one, other), slow = next((pair, link) for pair, link in links.items() if not link.startswith("NV"))
     if any(link.startswith("NV") for link in links.values()):
-        return [Finding(item, NOTE, f"NVLink between some alone ({kinds}): GPU {one} and GPU {other} have {slow}, and all wait for "
-                                    "the slowest; where fewer workers will do, name their GPUs in CUDA_VISIBLE_DEVICES")]
+        return [Finding(item, NOTE, f"NVLink between some GPUs only ({kinds}): GPU {one} and GPU {other} have {slow}, and all wait for "
+                                    "the slowest; if fewer workers suffice, list their GPUs in CUDA_VISIBLE_DEVICES")]
     return [Finding(item, GOOD, f"no NVLink; over PCIe ({kinds})")]
 
 
@@ -145,15 +145,15 @@ def measured_over_nccl(gpus: int, over_nvlink: bool) -> Finding:
     try:
         most = max(row["bytes_per_second"] for row in figures_of(NCCL_PROGRAM, gpus)["rows"])
     except Failed as error:
-        return Finding("NCCL", BAD, f"{error.line}: NCCL_DEBUG=INFO in front of that command tells more")
+        return Finding("NCCL", BAD, f"{error.line}: run that command with NCCL_DEBUG=INFO for details")
     return judged_nccl(gpus, most * 1e-9, over_nvlink)
 
 
 def examined_gpus(toolkit: str) -> list[Finding]:
-    """Of this host, with a short all-reduce over NCCL where there are several GPUs. Empty: it has none."""
+    """Judges this host's GPUs; runs a short NCCL all-reduce if there are several. Empty: none."""
     gpus = read_gpus()
     if not gpus:
-        return [Finding("GPUs", NOTE, f"the driver has {count}, but nvidia-smi tells of none: put it on the PATH; in a container set "
+        return [Finding("GPUs", NOTE, f"the driver has {count}, but nvidia-smi lists none: put it on the PATH; in a container set "
                                       "NVIDIA_DRIVER_CAPABILITIES=compute,utility")] if (count := num_gpus()) else []
     findings = judged_gpus(gpus, toolkit)
     if len(gpus) > 1:

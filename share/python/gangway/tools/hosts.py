@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What hosts of one job should have alike. `gangway host-facts` tells it on each host; `gangway doctor --hosts` starts that there, each
-time by an mpirun of its own, so that a host that does not answer is named, and sets the hosts beside one another."""
+"""Compares the hosts of a job. `gangway doctor --hosts` starts `gangway host-facts` on each host by
+its own mpirun, so that it can name a host that does not answer."""
 import contextlib
 import ctypes
 import fcntl
@@ -28,30 +28,30 @@ from gangway.tools.measured import PR_SET_PDEATHSIG, output_of
 CHECKOUT = Path(__file__).resolve().parents[4]
 NONE = "none"
 GIB = 2**30
-# What host-facts says, a line each: first FACTS and the facts; then, for each line that it is sent, CLOCK and its clock in nanoseconds.
+# host-facts prints FACTS and the facts; then, per line of input, CLOCK and its time in ns.
 FACTS, CLOCK = "gangway-facts ", "gangway-clock "
-MOST_BYTES = 65536   # of a line
-CLOCK_ROUNDS = 8     # the quickest counts
+MOST_BYTES = 65536   # per line
+CLOCK_ROUNDS = 8     # the round with the shortest round trip counts
 LIMIT = 30           # seconds: a host behind a firewall never answers
 PATIENCE = 3         # seconds: mpirun takes two after a SIGTERM
-MOST_SECONDS = 0.5   # a clock that is further off makes logs and curves hard to lay beside one another
-LEAST_SHARE = 0.5    # of the most that a host of the job has: with less it is the one that runs out first
+MOST_SECONDS = 0.5   # a larger clock offset makes logs and curves hard to compare
+LEAST_SHARE = 0.5    # of the best host's value; a host with less runs out first
 SIOCGIFCONF, SIOCGIFFLAGS = 0x8912, 0x8913  # netdevice(7)
 IFREQ_BYTES, MOST_ADDRESSES = 40, 256
 IFF_UP, IFF_LOOPBACK = 1, 8
 ENVIRONMENT = 6
-# By numerics.processor: flags beside those of the levels below, as base/processor.cpp has them.
+# By numerics.processor: flags in addition to lower levels, as in base/processor.cpp.
 LEVELS = {"sse4": "sse4_1 sse4_2", "avx2": "avx avx2 fma", "avx512": "avx512f avx512bw avx512cd avx512dq avx512vl"}
 
 
 class Facts(NamedTuple):
-    build: str  # versions; NONE where there is none
+    build: str  # versions; NONE if missing
     mpi: str
     libtorch: str
     nccl: str
     processor: str  # maker and highest level: "AuthenticAMD avx512"
     driver: str     # NVIDIA's
-    interface: str  # by which packets for the asking host leave
+    interface: str  # that routes to the asking host
     gpus: int
     cores: int
     memory_gib: float         # available
@@ -59,15 +59,15 @@ class Facts(NamedTuple):
 
 
 class Clock(NamedTuple):
-    ahead: float  # seconds, of the asking host's
+    ahead: float  # seconds ahead of the asking host's clock
     error: float  # half of the quickest round trip
 
 
 class Host(NamedTuple):
-    name: str            # as it was asked for
+    name: str            # as the user named it
     facts: Facts | None
     clock: Clock | None
-    complaint: str = ""  # where there are no facts: what it or mpirun said first
+    complaint: str = ""  # without facts: the first line of the host or of mpirun
 
 
 def content_of(path) -> str:
@@ -84,7 +84,7 @@ def found_in(text: str, pattern: str) -> str:
 
 
 def own_addresses() -> list[tuple[str, str]]:
-    """Interface and IPv4 address, of the interfaces that are up, loopback left out."""
+    """Returns (interface, IPv4 address) of each interface that is up, except loopback."""
     room, found = ctypes.create_string_buffer(IFREQ_BYTES * MOST_ADDRESSES), []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         told = fcntl.ioctl(asked, SIOCGIFCONF, struct.pack("iP", len(room), ctypes.addressof(room)))
@@ -97,7 +97,7 @@ def own_addresses() -> list[tuple[str, str]]:
 
 
 def chosen_interface(asking: list[str]) -> str:
-    """As the kernel would choose it for the first of these addresses that it has a way to; nothing is sent."""
+    """Returns the interface of the kernel's route to the first routable address; sends nothing."""
     for address in asking:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as towards, contextlib.suppress(OSError):
             towards.connect((address, 1))
@@ -108,7 +108,7 @@ def chosen_interface(asking: list[str]) -> str:
 
 
 def processor_text(cpuinfo: str) -> str:
-    """MKL looks at the maker too."""
+    """Returns maker and level: MKL's kernels depend on the maker too."""
     fields = dict(re.findall(r"(\S[^\t:\n]*?)[ \t]*: *([^\n]*)", cpuinfo.partition("\n\n")[0]))
     flags, best = set(fields.get("flags", fields.get("Features", "")).split()), ""
     for level, wanted in LEVELS.items():
@@ -119,9 +119,9 @@ def processor_text(cpuinfo: str) -> str:
 
 
 def quota_of(group: Path) -> float:
-    """Cores that one control group allows; 0: any number."""
+    """Returns the cores that one control group allows; 0: no limit."""
     with contextlib.suppress(ValueError, ZeroDivisionError):  # "max" is no number
-        if words := content_of(group / "cpu.max").split():  # version 2
+        if words := content_of(group / "cpu.max").split():  # cgroup v2
             return float(words[0]) / float(words[1])
         quota, period = (float(content_of(group / f"cpu.cfs_{name}_us")) for name in ("quota", "period"))
         return max(0.0, quota / period)
@@ -129,11 +129,11 @@ def quota_of(group: Path) -> float:
 
 
 def usable_cores(root=Path("/sys/fs/cgroup"), groups: str | None = None) -> int:
-    """That the affinity mask and the quotas of control groups allow. @param groups  None: what /proc/self/cgroup says"""
+    """Returns the cores that affinity and quotas allow. @param groups  None: /proc/self/cgroup"""
     quotas = []
     for line in (content_of("/proc/self/cgroup") if groups is None else groups).splitlines():
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
-        if not controllers or controllers.split(",")[0] == "cpu":  # version 1 names what a hierarchy controls
+        if not controllers or controllers.split(",")[0] == "cpu":  # cgroup v1 names the controllers
             group = root / controllers.partition(",")[0] / path.lstrip("/")
             quotas += [quota for one in (group, *group.parents) if one.is_relative_to(root) and (quota := quota_of(one)) > 0]
     cores = len(os.sched_getaffinity(0))
@@ -141,7 +141,7 @@ def usable_cores(root=Path("/sys/fs/cgroup"), groups: str | None = None) -> int:
 
 
 def free_gib(folder) -> float | None:
-    """None: it cannot be examined."""
+    """Returns the free space of its file system; None: it cannot be read."""
     try:
         status = os.statvfs(folder)
     except OSError:
@@ -150,12 +150,12 @@ def free_gib(folder) -> float | None:
 
 
 def libtorch_version(root: str) -> str:
-    """From a file of its wheel: to load it takes seconds."""
+    """Reads the version from a file of the wheel, because loading LibTorch takes seconds."""
     return found_in(content_of(Path(root) / "version.py"), "__version__ *= *'([^']+)'")
 
 
 def build_facts(*words: str) -> dict:
-    """What the programs tell of their build, and of this environment (launch/doctor_facts.hpp). Raises Failed where there are none."""
+    """Returns facts of the build and host (launch/doctor_facts.hpp). Raises Failed if not built."""
     done = subprocess.run([program(), "doctor-facts", *words], capture_output=True, text=True)
     if done.returncode != 0:
         raise Failed("\n".join(complaints(done.stderr.splitlines())) or f"gangway doctor-facts ended with {done.returncode}",
@@ -164,19 +164,19 @@ def build_facts(*words: str) -> dict:
 
 
 def mpi_version() -> str:
-    """The first line of what mpirun says of itself; empty: it was not found."""
+    """Returns the first line of `mpirun --version`; empty: mpirun was not found."""
     told = output_of(["timeout", "20", "mpirun", "--version"], dict(os.environ))
     return told.text.partition("\n")[0] if told.code == 0 else ""
 
 
 def read_facts(asking: list[str]) -> Facts:
-    """Of this host. @param asking  numeric addresses of the host that asks, the best first"""
+    """Reads this host's facts. @param asking  numeric addresses of the asking host, best first"""
     try:
         build = build_facts()
-    except Failed:  # none is built here
+    except Failed:  # no programs are built here
         build = {"build": NONE, "libtorch_root": next(map(str, CHECKOUT.glob(".venv/lib/python3*/site-packages/torch")), "/")}
     torch = Path(build["libtorch_root"])
-    wheels = " ".join(path.name for path in torch.parent.glob("nvidia_nccl_cu*.dist-info"))  # by the name that pip gave
+    wheels = " ".join(path.name for path in torch.parent.glob("nvidia_nccl_cu*.dist-info"))  # named by pip
     kib = found_in(content_of("/proc/meminfo"), "MemAvailable: +([0-9]+) kB")
     return Facts(build["build"], found_in(mpi_version(), r"Open MPI\) (\S+)"), libtorch_version(torch),
                  found_in(wheels, "nvidia_nccl_cu[0-9]+-([0-9.]+)[.]dist-info"), processor_text(content_of("/proc/cpuinfo")),
@@ -185,7 +185,7 @@ def read_facts(asking: list[str]) -> Facts:
 
 
 def parsed_facts(text: str) -> Facts | None:
-    """None: it is no host's facts."""
+    """Parses a host's facts; None: the text is no facts."""
     try:
         told = json.loads(text)
         return Facts(*(kind(told[name]) for name, kind in Facts.__annotations__.items()))
@@ -194,7 +194,7 @@ def parsed_facts(text: str) -> Facts | None:
 
 
 class _Talk:
-    """An mpirun with one rank on one host, and what is said to and by it."""
+    """Runs one mpirun with one rank on one host, and talks to that rank."""
 
     def __init__(self, name: str, words: list[str], environment: dict):
         self.name, self.facts, self.clock, self.said, self.is_over = name, None, None, "", False
@@ -204,7 +204,7 @@ class _Talk:
             preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM))
 
     def read(self) -> None:
-        """What has come."""
+        """Reads the available output."""
         said = os.read(self.process.stdout.fileno(), MOST_BYTES)
         *lines, self._rest = (self._rest + said).split(b"\n")
         self.is_over = not said or len(self._rest) > MOST_BYTES
@@ -218,13 +218,13 @@ class _Talk:
         elif line.startswith(CLOCK):
             self._take_clock(line.removeprefix(CLOCK))
         elif not self.said and line.strip(" -\t\r"):
-            self.said = line  # of several lines the first says most
+            self.said = line  # the first line of an error tells most
 
     def _ask_for_clock(self) -> None:
         self._asked, self._asked_at = time.monotonic_ns(), time.time_ns()
         try:
             self.process.stdin.write(b"\n")
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             self.is_over = True
 
     def _take_clock(self, text: str) -> None:
@@ -244,7 +244,7 @@ class _Talk:
 
 
 def ended(talks: list[_Talk]) -> None:
-    """Each ends with its input; where that does not help, in another way."""
+    """Ends each mpirun: closes its input, sends SIGTERM if it never answered, kills it at last."""
     for talk in talks:
         talk.process.stdin.close()
         if talk.clock is None:
@@ -260,17 +260,17 @@ def ended(talks: list[_Talk]) -> None:
 
 
 def mpirun_environment() -> dict:
-    """mpirun refuses root unless two variables say otherwise; no other user needs them."""
+    """Returns the environment for mpirun, with the two variables that let root run it."""
     root = {} if os.geteuid() else {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {**root, **os.environ}
 
 
 def asked_hosts(names: list[str], forwarded: list[str]) -> list[Host]:
-    """Asks all at once for their facts and clocks. @param forwarded  names of variables that a job's ranks there would get"""
+    """Asks all hosts at once for facts and clocks. @param forwarded  variables of a job's ranks"""
     addresses = ",".join(address for _, address in own_addresses()) or "127.0.0.1"
     try:
         words = [str(Path(program()).resolve())]
-    except Failed:  # none is built here, nor perhaps there
+    except Failed:  # no programs here, and perhaps none on the hosts
         words = ["env", f"PYTHONPATH={Path(__file__).resolve().parents[2]}", "python3", "-m", "gangway.tools"]
     exports = [word for name in forwarded for word in ("-x", name)]
     talks, missing = [], "mpirun was not found: install openmpi-bin"
@@ -296,22 +296,22 @@ def asked_hosts(names: list[str], forwarded: list[str]) -> list[Host]:
     return [talk.result() for talk in talks]
 
 
-# Of facts that all hosts should have alike: its title, its field, how bad it is when one differs, and the remedy.
+# Facts that should be equal on all hosts: title, field, health if a host differs, remedy.
 ALIKE = (("build", "build", BAD, "install one build on all hosts"),
          ("Open MPI", "mpi", BAD, "install one version on all hosts"),
-         ("LibTorch", "libtorch", BAD, "run ./launch/setup of one checkout on all: another version gives other numbers"),
-         ("NCCL", "nccl", BAD, "run ./launch/setup of one checkout on all"),
-         ("processor", "processor", NOTE, "workers that compute on them have other bits and are refused, unless numerics.processor names "
-                                          "what all have (avx2, say) or numerics.mixed_processors=allow declares the run inexact"),
-         ("driver", "driver", NOTE, "jobs run with either as long as it is new enough for CUDA"),
-         ("GPUs", "gpus", NOTE, "name as many slots for each in the hostfile"),
-         ("cores", "cores", NOTE, "name as many slots for each in the hostfile"))
-ROOMS = (("memory", "memory_gib"), ("/dev/shm", "shared_memory_gib"))  # each host should have its share of them
+         ("LibTorch", "libtorch", BAD, "run ./launch/setup of one checkout on all hosts: another version gives other numbers"),
+         ("NCCL", "nccl", BAD, "run ./launch/setup of one checkout on all hosts"),
+         ("processor", "processor", NOTE, "workers on both compute different bits and are refused, unless numerics.processor names "
+                                          "a common level (such as avx2) or numerics.mixed_processors=allow declares the run inexact"),
+         ("driver", "driver", NOTE, "jobs run with both if both are new enough for CUDA"),
+         ("GPUs", "gpus", NOTE, "give each host its own number of slots in the hostfile"),
+         ("cores", "cores", NOTE, "give each host its own number of slots in the hostfile"))
+ROOMS = (("memory", "memory_gib"), ("/dev/shm", "shared_memory_gib"))  # compared by LEAST_SHARE
 MARKS = {GOOD: "", NOTE: " *", BAD: " !"}
 
 
 def usual(hosts: list[Host], field: str) -> str:
-    """What most hosts have; the first host's where as many have another."""
+    """Returns the most frequent value; the first host's if it is among the most frequent."""
     values = [str(getattr(host.facts, field)) for host in hosts if host.facts]
     return max(sorted(set(values)), key=lambda value: (values.count(value), value == values[0]), default="")
 
@@ -325,8 +325,8 @@ def is_off(clock: Clock) -> bool:
 
 
 def hosts_text(hosts: list[Host]) -> str:
-    """A line a host. What differs from most of the others bears a mark: "!" where a job would be refused or fail, "*" where it would
-    only be odd."""
+    """Returns a table with a line per host. Marks deviating values: "!" if a job would be refused
+    or fail, "*" if it would only be odd."""
     rows = []
     for name, facts, clock, _ in hosts:
         cells = [name]
@@ -344,17 +344,17 @@ def hosts_text(hosts: list[Host]) -> str:
 
 
 def compared(hosts: list[Host]) -> list[Finding]:
-    """A finding for each thing in which hosts differ, and for each host that did not answer."""
+    """Returns a finding for each difference between hosts, and for each host without an answer."""
     findings = [Finding("host", BAD, f"{host.name} gave no answer ({host.complaint}): is it up, is ssh allowed without a password, has it "
                                      "Open MPI and this program at the same place?") for host in hosts if not host.facts]
     told = [host for host in hosts if host.facts]
     for title, field, odd, remedy in ALIKE:
         most = usual(hosts, field)
-        findings += [Finding(title, odd, f"{host.name} has {value}, others {most}: {remedy}")
+        findings += [Finding(title, odd, f"{host.name} has {value}, other hosts {most}: {remedy}")
                      for host in told if (value := str(getattr(host.facts, field))) != most]
     for title, field in ROOMS:
         most = most_gib(hosts, field)
-        findings += [Finding(title, NOTE, f"{host.name} has {gib:.1f} GiB, another {most:.1f}: free some, or give it fewer slots")
+        findings += [Finding(title, NOTE, f"{host.name} has {gib:.1f} GiB, another host {most:.1f}: free some, or give it fewer slots")
                      for host in told if (gib := getattr(host.facts, field)) < LEAST_SHARE * most]
     return findings + [Finding("clock", NOTE, f"{host.name} is {host.clock.ahead:+.1f} s from this host: let NTP set both")
                        for host in hosts if host.clock and is_off(host.clock)]
@@ -366,8 +366,8 @@ def hosts_of_json(hosts: list[Host]) -> list[dict]:
 
 
 def command(words: list[str]) -> None:
-    """`gangway host-facts ADDRESSES`, hidden; ends with its standard input."""
-    parser = Parser("host-facts", "What `gangway doctor --hosts` starts on each host", "")
+    """Runs the hidden `gangway host-facts ADDRESSES`; ends at the end of standard input."""
+    parser = Parser("host-facts", "Prints facts of this host for `gangway doctor --hosts`", "")
     parser.add_argument("asking", help="numeric addresses of the host that asks")
     facts = read_facts(parser.parse_args(words).asking.split(","))
     print(FACTS + json.dumps(facts._asdict()), flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether this machine is quiet enough to be measured on, and how far a measurement has come."""
+"""Checks that this machine is quiet enough to measure, and shows a measurement's progress."""
 import contextlib
 import math
 import sys
@@ -8,20 +8,20 @@ from pathlib import Path
 
 from gangway.errors import Failed
 
-MOST_BUSY = 0.10      # share of all cores' time, used by others, above which a figure is worthless
+MOST_BUSY = 0.10      # share of all cores' time; if other processes use more, a figure is worthless
 LOOK = 2.0            # seconds
-BETWEEN_LINES = 0.1   # of the whole: the share of work between two lines of a log
+BETWEEN_LINES = 0.1   # share of the work between two lines of a log
 ENVIRONMENT = 6
 
 
 def _core_times() -> tuple[int, int]:
-    """Ticks of all cores since boot, and those of them that were idle: the first line of /proc/stat, proc(5)."""
+    """Returns total and idle ticks of all cores since boot: first line of /proc/stat, proc(5)."""
     fields = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]  # guests are counted under user
     return sum(fields), fields[3] + fields[4]
 
 
 def busy_share(seconds: float) -> float:
-    """The share of all cores' time that anyone used, or the host took, over the next seconds. Sleeps so long."""
+    """Sleeps for `seconds`. Returns the share of all cores' time that was busy, steal included."""
     before, idle_before = _core_times()
     time.sleep(seconds)
     after, idle = _core_times()
@@ -29,13 +29,13 @@ def busy_share(seconds: float) -> float:
 
 
 def work_of_others() -> str:
-    """As "others use 31 % of this machine", watched for two seconds; empty: it is quiet."""
+    """Returns "others use 31 % of this machine", measured for LOOK seconds; empty: it is quiet."""
     busy = busy_share(LOOK)
     return f"others use {100 * busy:.0f} % of this machine" if busy > MOST_BUSY else ""
 
 
 def require_quiet_machine(anyway: bool) -> None:
-    """Raises Failed where other processes use this machine. @param anyway  says it on standard error instead"""
+    """Raises Failed if the machine is busy. @param anyway  prints that to standard error instead"""
     what = work_of_others()
     if what and not anyway:
         raise Failed(f"{what}: wait until it is quiet, or measure with --anyway", ENVIRONMENT)
@@ -44,7 +44,7 @@ def require_quiet_machine(anyway: bool) -> None:
 
 
 def duration_text(seconds: float) -> str:
-    """As "1m 05s"."""
+    """Returns, for example, "1m 05s"."""
     minutes, left = divmod(int(seconds + 0.5) if math.isfinite(seconds) and seconds > 0 else 0, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -56,12 +56,12 @@ def duration_text(seconds: float) -> str:
 
 
 class Progress:
-    """How far a measurement of minutes has come: a bar at the bottom of a terminal, else a line at each tenth.
+    """Shows progress: a bar at the bottom of a terminal; without one, a line per tenth.
 
         with Progress(total) as progress:
             progress.advance(0, "round 1 of 3")
 
-    @param total  units of work that take about the same time each; clock: monotonic seconds"""
+    @param total  units of work of about equal time; clock: monotonic seconds"""
 
     def __init__(self, total: float, out=None, clock=time.monotonic):
         self._out, self._clock, self._total = out or sys.stdout, clock, total
@@ -84,11 +84,11 @@ class Progress:
             self._bar.stop()
 
     def advance(self, units: float, what: str) -> None:
-        """@param units  that are done since the last call; what: what is measured now"""
+        """Adds units done since the last call. @param what  what is measured now"""
         self.advance_to(self._done + units, what)
 
     def advance_to(self, units: float, what: str) -> None:
-        """@param units  that are done in all"""
+        """Shows the progress. @param units  done in total"""
         self._done = max(self._done, units)
         share = min(1.0, self._done / self._total) if self._total > 0 else 1.0
         left = f", {duration_text((self._clock() - self._begin) * (1 / share - 1))} left" if share > 0 else ""

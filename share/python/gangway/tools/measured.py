@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job as the programs resolve it, and runs that are measured: silent, in a folder that goes, and ended with the tool. Main thread."""
+"""Resolves jobs, and runs commands whose runs are measured and end with the tool. Main thread."""
 import contextlib
 import ctypes
 import fcntl
@@ -22,23 +22,23 @@ from gangway.errors import Failed, complaints
 from gangway.launch import program
 
 ENVIRONMENT, DIVERGED = 6, 4  # exit codes
-LAST_CHARACTERS = 2000        # of a run that fails
-TOLD_AGAIN = 0.2              # seconds: a run that is only measured has nothing to save
-STOPPED_LIMIT = 3             # seconds for which a command may be stopped: what it measures is worth nothing by then
-LAST_LIMIT = 10               # seconds that it takes at most to end when it is told to
+LAST_CHARACTERS = 2000        # of the output of a failed run
+TOLD_AGAIN = 0.2              # seconds between repeated signals to a run that has nothing to save
+STOPPED_LIMIT = 3             # seconds of SIGSTOP after which a measurement is worthless
+LAST_LIMIT = 10               # seconds after a signal until a command is killed
 PR_SET_PDEATHSIG = 1
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SCRATCH = "gangway-scratch-"  # begins the names of temporary folders, also of those of launch/process/temporary_folder.cpp
-YOUNG = 60                    # seconds: a folder is made before its owner locks it
-# Whatever the job says: scores would take the time of a core that is measured, and so would another start.
+SCRATCH = "gangway-scratch-"  # prefix of folders, as in launch/process/temporary_folder.cpp
+YOUNG = 60                    # seconds: a younger folder may not be locked yet
+# Overrides the job: scores and new starts would take time of the measured cores.
 PLAIN = ["checkpoint.keep_best=0", "evaluation.every_kimg=0", "layout.balance=off", "layout.restarts=0"]
 
 
 def prepared(job, keys=(), environment: dict | None = None, text: str | None = None, workers: int | None = None) -> dict:
-    """What `gangway job JOB KEYS --json` tells: "job", the resolved one by section, its "yaml", and what follows from it.
-    @param job  a job file, or the folder of a checkpoint, which holds a job; environment: None: this process's
-    @param text  takes the place of what the job file holds; workers: whose memory it tells, too
-    Raises Failed with its line."""
+    """Returns `gangway job JOB KEYS --json`: resolved "job" by section, its "yaml", derived values.
+    @param job  a job file, or a checkpoint's folder; environment: None: this process's
+    @param text  replaces the job file's content; workers: adds the memory of so many workers
+    Raises Failed with the command's error."""
     words = [program(), "job", str(job), *keys, "--json", *(["--stdin"] if text is not None else []),
              *(["-n", str(workers)] if workers else [])]
     done = subprocess.run(words, input=text or "", capture_output=True, text=True, env=environment)
@@ -48,11 +48,11 @@ def prepared(job, keys=(), environment: dict | None = None, text: str | None = N
     return {**told, "yaml": told["job"], "job": job_file.parse(told["job"], str(job))}
 
 
-_noted: list[int] = []  # signals that asked this process to end, and that no Failed has told of
+_noted: list[int] = []  # termination signals that no Failed has reported yet
 
 
 def heed() -> None:
-    """Raises Failed if a signal asked this process to end."""
+    """Raises Failed if a termination signal came."""
     if _noted:
         came = _noted[0]
         _noted.clear()
@@ -61,7 +61,7 @@ def heed() -> None:
 
 @contextlib.contextmanager
 def noted_requests():
-    """Notes SIGINT, SIGTERM and SIGHUP, where they are not ignored. heed(), output_of() and the end of the block raise Failed then."""
+    """Notes SIGINT, SIGTERM, SIGHUP unless ignored; heed(), output_of(), the exit raise Failed."""
     before = {number: signal.signal(number, lambda number, frame: _noted.append(number))
               for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     try:
@@ -73,7 +73,7 @@ def noted_requests():
 
 
 class OutOfTime(Failed):
-    """The time of time_limit() is over."""
+    """Raised when the time of time_limit() is over."""
 
 
 class TimeLimit(NamedTuple):
@@ -94,7 +94,7 @@ _limit = TimeLimit(-math.inf, math.inf)
 
 @contextlib.contextmanager
 def time_limit(seconds: float):
-    """The time that the commands of output_of() in the block have together: when it is over they are ended, and raise OutOfTime."""
+    """Limits the time of the block's commands: ends them when it is over, raising OutOfTime."""
     global _limit
     before, now = _limit, time.monotonic()
     _limit = TimeLimit(now, now + seconds)
@@ -110,7 +110,7 @@ class Output(NamedTuple):
 
 
 def _is_stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"  # no other process has waited for it yet
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"  # not reaped yet
 
 
 def _require_time() -> None:
@@ -124,17 +124,17 @@ def output_of(words: list[str], environment: dict, insists: bool = True) -> Outp
 
 
 def outputs_of(commands: list[list[str]], environment: dict, insists: bool = True) -> list[Output]:
-    """Runs commands at the same time, each in a session of its own. SIGINT, SIGTERM and SIGHUP, where they are not ignored, are passed
-    on to them; their ends are waited for. They get SIGTERM when this process dies. Raises Failed where a signal came, or a command stays
-    stopped, OutOfTime as time_limit() says.
-    @param insists  whether a signal is repeated, and they are killed at last: runs that are only measured have nothing to save"""
+    """Runs commands at the same time, each in its own session, and waits for their ends. Passes on
+    SIGINT, SIGTERM and SIGHUP unless ignored. Commands get SIGTERM when this process dies. Raises
+    Failed after a signal or if a command stays stopped; OutOfTime after time_limit().
+    @param insists  repeats the signal and kills at last; for runs with nothing to save"""
     ending = {number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
     before, parent = signal.pthread_sigmask(signal.SIG_BLOCK, {*ending, signal.SIGCHLD}), os.getpid()
 
     def in_child():
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:
-            os._exit(ENVIRONMENT)  # it has died before
+            os._exit(ENVIRONMENT)  # the parent died before prctl()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     try:
@@ -143,11 +143,11 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
             said = [files.enter_context(tempfile.TemporaryFile()) for _ in commands]
             processes = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env=environment,
                                           start_new_session=True, preexec_fn=in_child) for words, file in zip(commands, said)]
-            told, stopped = 0, set()  # that stay so
-            awake = {process: time.monotonic() for process in processes}  # when it was last not stopped
-            free = time.monotonic()                                        # when they were last not told to end
+            told, stopped = 0, set()  # requests passed on; processes that stay stopped
+            awake = {process: time.monotonic() for process in processes}  # when each last ran
+            free = time.monotonic()                                        # last time without a request to end
             while left := [process for process in processes if process.poll() is None]:
-                # The limit: another thread of a library may take a signal, which only its handler tells then.
+                # The timeout: a library's thread may take the signal; only the handler notes it.
                 info = signal.sigtimedwait({*ending, signal.SIGCHLD}, TOLD_AGAIN)
                 if info and info.si_signo in ending:
                     _noted.append(info.si_signo)
@@ -176,7 +176,7 @@ def outputs_of(commands: list[list[str]], environment: dict, insists: bool = Tru
 
 
 def _locked(folder) -> int | None:
-    """A descriptor that locks the folder; None: another process locks it, or it is gone."""
+    """Returns a descriptor that locks the folder; None: it is locked elsewhere, or gone."""
     try:
         held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -190,7 +190,7 @@ def _locked(folder) -> int | None:
 
 
 def _remove(folder: Path) -> None:
-    """Removes a folder and the snapshots that its runs keep in shared memory."""
+    """Removes a folder and its runs' snapshots in shared memory."""
     if any(Path("/dev/shm").glob("gangway.snap-*")):
         for placement in folder.rglob("placement.json"):
             subprocess.run([program(), "snapshots", "rm", str(placement.parent)], capture_output=True)
@@ -210,14 +210,14 @@ def _sweep(parent: str) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(parent: str | None = None):
-    """A temporary folder, which is removed at the end of the block, also where a signal asks this process to end.
-    It is locked, because other tools remove folders without an owner. @param parent  None: the system's for temporary files"""
+    """Yields a temporary folder and removes it after the block, also after a termination signal.
+    Locks it, because other tools remove unlocked ones. @param parent  None: the system's"""
     with noted_requests():
         _sweep(parent or tempfile.gettempdir())
         folder = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
         held = _locked(folder)
         try:
-            files = folder / "files"  # the programs lock folders, too
+            files = folder / "files"  # the programs lock their folder, so they get another
             files.mkdir()
             yield files
         finally:
@@ -228,7 +228,7 @@ def scratch_folder(parent: str | None = None):
 
 @contextlib.contextmanager
 def kept_folder(named: str | None):
-    """The folder that the user named, made if it is missing, which stays; None: a scratch folder."""
+    """Yields the named folder, created if missing, and keeps it; None: a scratch folder."""
     if named is None:
         with scratch_folder() as folder:
             yield folder
@@ -260,9 +260,9 @@ def run_to_its_end(words: list, outdir: Path, name: str, may_diverge: bool = Fal
 
 def runs_to_their_ends(words: list, outdir: Path, names: list[str], may_diverge: bool = False,
                        environment: dict | None = None) -> list[MeasuredRun]:
-    """Runs `gangway run` as runs of these names below `outdir`, at the same time.
+    """Runs `gangway run` once per name, at the same time, below `outdir`.
     @param words  job file, keys and options; environment: None: this process's
-    Raises Failed with the command and its last words of a run that failed or left nothing."""
+    Raises Failed with command and last words if a run fails or leaves no files."""
     commands = [[program(), "run", *map(str, words), "--outdir", str(outdir), "--run", name, "--resume", "never", "--progress", "lines",
                  *PLAIN] for name in names]
     measured = []
@@ -270,7 +270,7 @@ def runs_to_their_ends(words: list, outdir: Path, names: list[str], may_diverge:
         has_diverged = done.code == DIVERGED
         if done.code != 0 and not (has_diverged and may_diverge):
             raise Failed(f"'{shlex.join(words)}' failed: {done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
-        left = sorted(outdir.glob(f"[0-9]*-{name}/stats.jsonl"))  # of runs that were kept before, too
+        left = sorted(outdir.glob(f"[0-9]*-{name}/stats.jsonl"))  # may include earlier kept runs
         if not left:
             raise Failed(f"'{shlex.join(words)}' left nothing in {outdir}: is it shared by all hosts?", ENVIRONMENT)
         measured.append(MeasuredRun(left[-1].read_text(), has_diverged, left[-1].parent))
@@ -282,8 +282,8 @@ def measured_run(job: dict, name: str, workers: int | None = None, may_diverge: 
 
 
 def measured_runs(job: dict, names: list[str], workers: int | None = None, may_diverge: bool = False, outdir=None) -> list[MeasuredRun]:
-    """Runs a resolved job to its end, once for each name, at the same time. Variables of the environment say nothing about its keys any
-    more. @param outdir  folder that keeps the runs; None: they are removed. Raises Failed as runs_to_their_ends()."""
+    """Runs a resolved job once per name, at the same time, without GANGWAY_ variables of its keys.
+    @param outdir  keeps the runs; None: removed. Raises Failed as runs_to_their_ends()."""
     variables = {"GANGWAY_" + path.upper().replace(".", "_") for path in _paths(job)}
     environment = {name: value for name, value in os.environ.items() if name not in variables}
     with scratch_folder() as folder:
@@ -294,14 +294,14 @@ def measured_runs(job: dict, names: list[str], workers: int | None = None, may_d
 
 
 class StepFigures(NamedTuple):
-    """Of one step of a run."""
+    """Figures of one step of a run."""
     seconds: float          # median over the ticks
-    exposed_seconds: float  # communication that the longest waiting worker waited for
+    exposed_seconds: float  # communication wait of the worker that waits longest
     sent_bytes: float       # by all workers
 
 
 def step_figures(stats: str, warmup_steps: int) -> StepFigures:
-    """@param stats  stats.jsonl; ticks that begin before so many steps are left out. Raises Failed where none is left."""
+    """Parses stats.jsonl without ticks of the warm-up. Raises Failed if no tick is left."""
     seconds, exposed, sent, steps, before = [], 0.0, 0.0, 0, 0
     for line in stats.splitlines():
         try:

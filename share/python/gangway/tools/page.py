@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Pages of HTML, one file each: that of runs (docs/control.md), and what other pages need."""
+"""Builds the run page (docs/control.md) as one HTML file, and escapes text for other pages."""
 import json
 import re
 from pathlib import Path
 
-FILES = Path(__file__).resolve().parents[3] / "page"  # share/page of a checkout, share/gangway/page of what is installed
-# What is inside the file, and nothing from elsewhere.
+FILES = Path(__file__).resolve().parents[3] / "page"  # installed: share/gangway/page
+# The page may load only what the file holds.
 POLICY = ("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
           "style-src 'unsafe-inline'; img-src data:; media-src data:\">")
 
 
 def html_text(text: str) -> str:
-    """`text` between the tags of a page."""
+    """Returns `text` escaped for use between tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def joined_modules(name: str, files: Path = FILES, joined: set[str] | None = None) -> str:
-    """A module and those that it imports, before it, as one script: without `import` lines and the word `export`."""
+    """Returns a module, after its imported modules, as one script without import or export."""
     joined = {name} if joined is None else joined
     before, own = "", ""
     for line in (files / name).read_text("utf-8").splitlines(keepends=True):
@@ -29,11 +29,11 @@ def joined_modules(name: str, files: Path = FILES, joined: set[str] | None = Non
 
 
 def static_page(document: dict, title: str) -> str:
-    """The page of runs with its files inside, which needs no server.
-    @param document  of a run, or a comparison of runs; title: of the window"""
+    """Returns the run page with its files inlined, so that it needs no server.
+    @param document  a run's document, or a comparison's; title: the window's"""
     page = (FILES / "index.html").read_text("utf-8")
     style = "".join((FILES / name).read_text("utf-8") for name in re.findall('rel="stylesheet" href="(.+?)"', page))
-    # A string of the document may hold anything: no "<" in it may end the element.
+    # A string of the document may hold "</script>", so "<" is escaped.
     content = json.dumps(document, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"<title>.*?</title>": f"<title>{html_text(title)}</title>",
              "<!-- style -->.*?<!-- end -->": f"{POLICY}\n<style>\n{style}</style>",

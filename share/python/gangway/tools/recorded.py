@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run that has ended, as tools read it."""
+"""Finds run directories and reads what ended runs recorded."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ class Reference(NamedTuple):
 
 
 def reference_of(text: str) -> Reference:
-    """Of "NAME", "NAME@120", "runs/00003-NAME". Raises Failed when the step is no number."""
+    """Parses "NAME", "NAME@120" or "runs/00003-NAME". Raises Failed if the step is no number."""
     run, at, step = text.rpartition("@")
     if not at or os.path.isdir(text):
         return Reference(text, None)
@@ -30,8 +30,8 @@ def reference_of(text: str) -> Reference:
 
 
 def run_folder(run: str, outdir: str = "runs") -> str:
-    """Absolute path of a run directory. A name means this user's newest run of that name. Raises Failed where there is none."""
-    if not any((Path(run) / name).exists() for name in ("job.yaml", "lock", "checkpoints")):  # a folder of pictures may name a run
+    """Returns a run's absolute path. A name means this user's newest run. Raises Failed if none."""
+    if not any((Path(run) / name).exists() for name in ("job.yaml", "lock", "checkpoints")):  # a folder of pictures may bear a run's name
         named = [(path.stat().st_uid == os.geteuid(), int(found[1]), path) for path in Path(outdir).glob("*-*")
                  if (found := re.fullmatch(r"([0-9]{5,})-(.*)", path.name)) and run in (path.name, found[2]) and path.is_dir()]
         if named:
@@ -42,7 +42,7 @@ def run_folder(run: str, outdir: str = "runs") -> str:
 
 
 def whole_run(run, outdir, refusal: str) -> Path:
-    """Its directory. @param refusal  of a checkpoint of the run, with {} for its step. Raises Failed where there is none."""
+    """Returns the directory. Raises Failed if missing; `refusal` (step in {}) for NAME@STEP."""
     reference = reference_of(str(run))
     if reference.step is not None:
         raise Failed(refusal.format(reference.step))
@@ -50,7 +50,7 @@ def whole_run(run, outdir, refusal: str) -> Path:
 
 
 def is_under_way(run: Path) -> bool:
-    """Whether a process of this host trains it. The lock itself is not taken: that could keep a job from starting."""
+    """Returns whether a process here trains it. Taking the lock could block a starting job."""
     try:
         status = json.loads((run / "status.json").read_text())
         if isinstance(status, dict) and type(status.get("exit_code")) is int:
@@ -65,7 +65,7 @@ def is_under_way(run: Path) -> bool:
 
 
 def said_by(*words, may_differ: bool = False) -> str:
-    """What a gangway command prints. Raises Failed with its lines where it fails. @param may_differ  whether exit code 1 is a result"""
+    """Returns a command's output. Raises Failed if it fails. @param may_differ  accepts code 1"""
     done = output_of([program(), *map(str, words)], dict(os.environ))
     if done.code != 0 and not (may_differ and done.code == 1):
         raise Failed("\n".join(complaints(done.text.splitlines())) or f"gangway {words[0]} ended with {done.code}", done.code)
@@ -73,12 +73,12 @@ def said_by(*words, may_differ: bool = False) -> str:
 
 
 class Checkpoints(NamedTuple):
-    sound: list[int]         # steps, rising
-    damaged: dict[int, str]  # by step, rising: what is wrong
+    sound: list[int]         # steps, ascending
+    damaged: dict[int, str]  # by step, ascending: the damage
 
 
 def checkpoints_of(run: Path) -> Checkpoints:
-    """By their manifests and the sizes of their files, as `gangway checkpoints ls` lists them."""
+    """Lists checkpoints with `gangway checkpoints ls`, which checks manifests and file sizes."""
     heading, *rows = said_by("checkpoints", "ls", run).splitlines()
     found = Checkpoints([], {})
     if heading.split()[:1] != ["step"]:

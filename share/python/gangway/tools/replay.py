@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Trains stretches of a run again, each by a `gangway run` of its own in a temporary folder, and compares the digests of their
-checkpoints with the recorded ones. Each stretch goes from one checkpoint to the next, so that all of them together prove all steps
-between the first and the last. The recorded run is only read. Main thread."""
+"""Trains stretches of a run again, each by its own `gangway run` in a temporary folder. Compares
+each last checkpoint's digest with the recorded one. A stretch joins neighbouring checkpoints, so
+all stretches together prove all steps between. Only reads the recorded run. Main thread."""
 import json
 import os
 import time
@@ -18,7 +18,7 @@ DIFFERENT, ENVIRONMENT = 1, 6  # exit codes
 RUN = "replay"                 # name of the runs that train again
 NOTE = "note   "
 WORD = 2**64 - 1
-# Keys that change no bit, whatever the recorded job says of them.
+# Keys that change no bit; they override the recorded job.
 PLAIN = ["layout.plan=none", "layout.balance=off", "checkpoint.snapshot_steps=0", "output.control=off", "output.http=off",
          "output.pictures_kimg=0", "output.histograms_kimg=0"]
 
@@ -30,10 +30,10 @@ class Stretch(NamedTuple):
 
 class Proof(NamedTuple):
     stretch: Stretch
-    recorded: str     # digest of its last checkpoint
+    recorded: str     # digest of the stretch's last checkpoint
     replayed: str
     seconds: float
-    differences: str  # by tensor, a line each, and notes; empty where the digests are equal
+    differences: str  # a line per tensor, then notes; empty if the digests are equal
 
     @property
     def is_same(self) -> bool:
@@ -42,7 +42,7 @@ class Proof(NamedTuple):
 
 class Replay(NamedTuple):
     run: str              # its directory
-    proofs: list[Proof]   # by stretch; the first that differs is the last
+    proofs: list[Proof]   # by stretch; ends with the first that differs
 
     @property
     def is_proven(self) -> bool:
@@ -50,13 +50,13 @@ class Replay(NamedTuple):
 
 
 def stretches_between(steps: list[int], first: int | None = None, last: int | None = None) -> list[Stretch]:
-    """@param steps  of the run's checkpoints, rising; first: None: the oldest one's, 0 needs none; last: None: the newest one's
-    Raises Failed where there is nothing to replay."""
+    """Returns the stretches to replay. @param steps  of the checkpoints, ascending; first: None:
+    oldest; 0: the job's start; last: None: the newest. Raises Failed if nothing can be replayed."""
     if not steps:
-        raise Failed("the run has no sound checkpoint, and nothing to set a replay beside: train it with checkpoint.every_kimg, and a "
+        raise Failed("the run has no sound checkpoint to compare a replay with: train it with checkpoint.every_kimg, and a "
                      "checkpoint.keep that leaves them")
     if len(steps) == 1 and first is None:
-        raise Failed(f"the run has one checkpoint alone, of step {steps[0]}: --from 0 replays all of it; a larger checkpoint.keep "
+        raise Failed(f"the run has only one checkpoint, of step {steps[0]}: --from 0 replays all of it; a larger checkpoint.keep "
                      "leaves more")
     first, last = steps[0] if first is None else first, steps[-1] if last is None else last
     for option, step in (("--from", first), ("--to", last)):
@@ -69,7 +69,7 @@ def stretches_between(steps: list[int], first: int | None = None, last: int | No
 
 
 def mt19937_64(seed: int):
-    """The 64-bit Mersenne Twister (Nishimura, 2000, "Tables of 64-bit Mersenne Twisters"), as std::mt19937_64 of C++."""
+    """Yields std::mt19937_64's words (Nishimura, 2000, "Tables of 64-bit Mersenne Twisters")."""
     state = [seed]
     for place in range(1, 312):
         state.append((6364136223846793005 * (state[-1] ^ state[-1] >> 62) + place) & WORD)
@@ -84,7 +84,7 @@ def mt19937_64(seed: int):
 
 
 def drawn_stretches(stretches: list[Stretch], count: int, seed: int) -> list[Stretch]:
-    """`count` of them, or all, by chance; in their order. The same of one seed."""
+    """Returns `count` random stretches, or all, in their order. A seed always draws the same."""
     kept, random = list(stretches), mt19937_64(seed)
     while len(kept) > count:
         del kept[next(random) % len(kept)]  # the bias is negligible
@@ -109,7 +109,7 @@ def _manifest_in(checkpoint: Path) -> dict:
 
 
 def _keys_for(checkpoint: Path, keys, on_one_group: bool) -> list[str]:
-    """The keys of the second training. Raises Failed where keys or variables of the environment change the job's numbers."""
+    """Returns the replay's keys. Raises Failed if keys or GANGWAY_ variables change the numbers."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("GANGWAY_") or name == "GANGWAY_TRUST"}
     recorded = prepared(checkpoint, environment=plain)
     group = []
@@ -118,23 +118,23 @@ def _keys_for(checkpoint: Path, keys, on_one_group: bool) -> list[str]:
         group = ["layout.data=auto", "layout.stages=1", *removed, "layout.shares=auto"]
     asked = [*group, *PLAIN, *keys]
     if prepared(checkpoint, asked)["fingerprint"] != recorded["fingerprint"]:
-        raise Failed("a replay trains the recorded job: of keys, and of GANGWAY_ variables, it takes those alone that change no bit, as "
+        raise Failed("a replay trains the recorded job: it takes only keys and GANGWAY_ variables that change no bit, as "
                      "layout.stages=2")
     return asked
 
 
 def _train_again(recorded: _Recorded, stretch: Stretch, folder: Path, keys, workers, hostfile) -> Path:
-    """Trains one stretch in `folder`. The run that it leaves."""
+    """Trains one stretch in `folder`. Returns the run directory."""
     end = recorded.folder(stretch.last)
     job = folder / "job.yaml"
     job.write_text(recorded.manifest(stretch.last)["job_yaml"])
-    for kept in ("networks", "python"):  # the user's files, which the run keeps
+    for kept in ("networks", "python"):  # copies of the user's files
         if (recorded.run / kept).is_dir():
             (folder / kept).symlink_to(recorded.run / kept)
     words = [program(), "run", str(job), *_keys_for(end, keys, bool(workers or hostfile)), "--outdir", f"{folder}/runs", "--run", RUN,
              "--replay", str(end), "--resume", str(recorded.folder(stretch.first)) if stretch.first else "never",
              *(["-n", str(workers)] if workers else []), *(["--hostfile", os.path.abspath(hostfile)] if hostfile else [])]
-    done = output_of(words, dict(os.environ), insists=False)  # told once, it ends in order and frees its shared memory
+    done = output_of(words, dict(os.environ), insists=False)  # after one signal it frees its shared memory
     if done.code != 0:
         why = (complaints(done.text.splitlines()) or ["it said nothing"])[-1]
         raise Failed(f"steps {stretch.first} to {stretch.last} could not be trained again: {why}", done.code)
@@ -144,7 +144,7 @@ def _train_again(recorded: _Recorded, stretch: Stretch, folder: Path, keys, work
 
 
 def _notes(recorded: _Recorded, stretch: Stretch, replayed: Path):
-    """Why the states may differ though all went well."""
+    """Yields notes on legitimate reasons why the states differ."""
     before, now = recorded.manifest(stretch.last), _manifest_in(replayed)
     arithmetic = before["software"].get("arithmetic", "")
     if arithmetic and arithmetic != now["software"].get("arithmetic", ""):
@@ -156,7 +156,7 @@ def _notes(recorded: _Recorded, stretch: Stretch, replayed: Path):
 
 
 def _prove(recorded: _Recorded, stretch: Stretch, keys, workers, hostfile) -> Proof:
-    # Other hosts see the runs, not this host's temporary files.
+    # Other hosts see the runs' folder, but not this host's temporary folder.
     with scratch_folder(str(recorded.run.parent) if hostfile else None) as folder:
         begin = time.monotonic()
         run = _train_again(recorded, stretch, folder, keys, workers, hostfile)
@@ -180,13 +180,13 @@ def _told(proof: Proof) -> str:
 
 def replay(run, keys=(), *, first: int | None = None, last: int | None = None, audit: int | None = None, seed: int = 0,
            workers: int | None = None, hostfile=None, outdir="runs", say=lambda text: None) -> Replay:
-    """Ends at the first stretch that differs. Nothing is left of what it trains.
-    @param run  a run directory, or the name of a run in `outdir`; keys: those that change no bit, as layout.stages=2
-    @param first, last  steps of checkpoints; None: the oldest and the newest; first 0: the job's beginning
-    @param audit  stretches that are drawn by `seed`; None: all
-    @param workers  None, without a hostfile: the layout that the run had
-    @param say  is told what `gangway replay` prints of checkpoints and stretches, as it comes
-    Raises Failed: there is nothing to replay, or a stretch could not be trained again."""
+    """Replays a run up to the first stretch that differs, and removes the runs that it trains.
+    @param run  run directory, or name of a run in `outdir`; keys: change no bit, as layout.stages=2
+    @param first, last  steps of checkpoints; None: the oldest and newest; first 0: the job's start
+    @param audit  number of stretches that `seed` draws; None: all
+    @param workers  None, without a hostfile: the recorded run's layout
+    @param say  gets each line that `gangway replay` prints of checkpoints and stretches
+    Raises Failed if there is nothing to replay, or a stretch cannot be trained again."""
     with noted_requests():
         folder = whole_run(run, outdir, "a replay has two ends: leave @{} out, and say --from and --to")
         if is_under_way(folder):
@@ -217,8 +217,8 @@ def command(words: list[str]) -> None:
     parser.add_argument("--from", type=int, dest="first", metavar="STEP", help="step of a checkpoint, or 0; default: the oldest checkpoint's")
     parser.add_argument("--to", type=int, dest="last", metavar="STEP", help="step of a checkpoint; default: the newest one's")
     parser.add_argument("--audit", type=whole_number(1), metavar="K",
-                        help="so many stretches between neighbouring checkpoints, drawn by chance")
-    parser.add_argument("--seed", type=whole_number(0, WORD), default=0, help="of what --audit draws (%(default)s)")
+                        help="replay K stretches between neighbouring checkpoints, drawn at random")
+    parser.add_argument("--seed", type=whole_number(0, WORD), default=0, help="seed of the draws of --audit (%(default)s)")
     parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N",
                         help="workers, each with all networks unless layout keys say otherwise; default: the layout that the run had")
     parser.add_argument("--hostfile", metavar="FILE", help="hosts, as 'node-a slots=8', for Open MPI")

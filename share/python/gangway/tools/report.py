@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run's page as one HTML file."""
+"""Writes a run's page as one HTML file."""
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,13 +11,13 @@ from gangway.tools.run_view import run_document
 
 class Report(NamedTuple):
     file: Path
-    pictures: int  # that are in it
+    pictures: int  # in the file
     left_out: int
 
 
 def report(run, output=None, outdir="runs") -> Report:
-    """@param run  a run directory, or the name of a run in `outdir`; output: the file; None: report.html in the run directory
-    Raises Failed where there is no such run, or the file cannot be written."""
+    """Writes the report. @param run  a run directory, or the name of a run in `outdir`; output: the
+    file; None: RUN/report.html. Raises Failed if the run is missing or the write fails."""
     folder = whole_run(run, outdir, "a report is of a run, not of a checkpoint: leave @{} out")
     document = run_document(folder)
     file = Path(output or folder / "report.html")
@@ -28,7 +28,7 @@ def report(run, output=None, outdir="runs") -> Report:
 def command(words: list[str]) -> None:
     parser = Parser("report", "Write a run's page as one HTML file, for any browser",
                     "Example:\n  gangway report fashion-mnist --output clothes.html\n"
-                    "It needs no server, and nothing of it is fetched from elsewhere.")
+                    "The file needs no server and loads nothing from elsewhere.")
     parser.add_run()
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write (RUN/report.html)")
     line = parser.parse_args(words)

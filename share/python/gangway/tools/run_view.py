@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A run directory as one document (docs/control.md), as pages without a server carry it. Main thread."""
+"""Reads a run directory into one document (docs/control.md) for static pages. Main thread."""
 import base64
 import json
 import time
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from gangway.tools.recorded import said_by
 
-PICTURE_BYTES = 12 * 2**20  # in one page: as much as a mail takes, or a browser opens at once
+PICTURE_BYTES = 12 * 2**20  # in one page: fits a mail, and a browser opens it at once
 
 
 def _data_uri(file: Path, kind: str, most_bytes: int) -> str | None:
-    """None: the file cannot be read, or has more bytes."""
+    """Returns a file as a data URI. None: it cannot be read, or is larger than `most_bytes`."""
     try:
         if file.is_file() and file.stat().st_size <= most_bytes:
             return f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
@@ -21,7 +21,7 @@ def _data_uri(file: Path, kind: str, most_bytes: int) -> str | None:
 
 
 def chosen(pictures: list[dict], most_bytes: int) -> list[dict]:
-    """As many as have surely no more bytes: real examples, the first, the last and others that are evenly spaced."""
+    """Returns pictures that surely fit: real ones, the first, the last, and evenly spaced fakes."""
     largest = max((picture["bytes"] + picture.get("sound_bytes", 0) for picture in pictures), default=1)
     most = max(2, most_bytes // max(1, largest))
     if len(pictures) <= most:
@@ -33,7 +33,7 @@ def chosen(pictures: list[dict], most_bytes: int) -> list[dict]:
 
 
 def run_document(run: Path, picture_bytes: int = PICTURE_BYTES) -> dict:
-    """With pictures inside, as far as they have no more bytes; "pictures_left_out" counts the others."""
+    """Returns the document with pictures within `picture_bytes`; "pictures_left_out": the rest."""
     document = json.loads(said_by("run-view", run))
     taken = chosen(document["pictures"], picture_bytes)
     for picture in taken:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Strong and weak scaling of a job, by short runs in turns, beside the prediction, a fit, and runs that exchange nothing. Main thread."""
+"""Measures strong and weak scaling by short runs, against prediction and fit. Main thread."""
 import functools
 import io
 import json
@@ -13,18 +13,18 @@ from gangway.tools.machine import Progress, require_quiet_machine
 from gangway.tools.measured import measured_runs, noted_requests, prepared, step_figures
 from gangway.tools.recorded import said_by
 
-STRONG, WEAK = KINDS = ("strong", "weak")  # one job for all numbers of workers; as many micro-batches more as workers
+STRONG, WEAK = KINDS = ("strong", "weak")  # one job for all; micro-batches grow with workers
 TICK_STEPS = 3
-WARMUP = 4  # the first 1/4 of a run's steps
-LEAST_SHARE = 1e-3  # of a step that is serial, by which what is possible is told
+WARMUP = 4  # the first 1/WARMUP of a run's steps
+LEAST_SHARE = 1e-3  # serial share of a step, below which the speedup limit is capped
 
 
 class Row(NamedTuple):
     workers: int
     images_per_step: int
-    predicted: float | None  # seconds of a step; None: there is no profile
-    steps: list[float]       # seconds of a step, one a round
-    apart: list[float]       # the same of as many runs of one worker's share at the same time; empty: no equal shares
+    predicted: float | None  # seconds per step; None: no profile
+    steps: list[float]       # seconds per step, one value per round
+    apart: list[float]       # the same for independent runs of one share each; empty: no equal
 
     @property
     def seconds(self) -> float:
@@ -32,12 +32,12 @@ class Row(NamedTuple):
 
     @property
     def scatter(self) -> float:
-        """Half the largest difference of rounds, of their median."""
+        """Returns half the range of the rounds, relative to their median."""
         return (max(self.steps) - min(self.steps)) / 2 / self.seconds
 
 
 class Fit(NamedTuple):
-    """seconds = fixed + varying / workers (strong: Amdahl, 1967), or fixed + varying * (workers - 1) (weak)."""
+    """seconds = fixed + varying / workers (strong: Amdahl, 1967), or * (workers - 1) (weak)."""
     fixed: float
     varying: float
 
@@ -46,7 +46,7 @@ class Fit(NamedTuple):
 
     @property
     def serial_share(self) -> float:
-        """Share of one worker's step that more workers do not make shorter."""
+        """Returns the share of one worker's step that more workers do not shorten."""
         return self.fixed / (self.fixed + self.varying) if self.fixed + self.varying > 0 else 1.0
 
 
@@ -59,7 +59,7 @@ class Scaling(NamedTuple):
         return fit_of(self.kind, self.rows)
 
     def ideal(self, row: Row) -> float:
-        """Seconds of a step, were nothing lost."""
+        """Returns seconds per step at perfect scaling."""
         first = self.rows[0]
         return first.seconds if self.kind == WEAK else first.seconds * first.workers / row.workers
 
@@ -69,7 +69,7 @@ def _regressor(kind, workers):
 
 
 def fit_of(kind: str, rows: list[Row]) -> Fit:
-    """With the smallest squares of relative errors, by the weighted normal equations. Of one row all is fixed."""
+    """Fits by least squares of relative errors (weighted normal equations). One row: all fixed."""
     w = wx = wxx = wy = wxy = 0.0
     for row in rows:
         x, y = _regressor(kind, row.workers), row.seconds
@@ -79,7 +79,7 @@ def fit_of(kind: str, rows: list[Row]) -> Fit:
     if len(rows) < 2 or not abs(determinant) > 1e-12 * w * wxx:
         return Fit(wy / w, 0.0)
     fit = Fit((wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant)
-    # More than proportionally faster: caches. Nothing is serial then.
+    # A superlinear speedup (caches) gives fixed < 0: then nothing is serial.
     return Fit(0.0, wxy / wxx) if kind == STRONG and fit.fixed < 0 else fit
 
 
@@ -92,7 +92,7 @@ def _percent(share):
 
 
 def scale_text(scaling: Scaling) -> str:
-    """A row a number of workers, and the fit below."""
+    """Returns a table with a row per number of workers, and the fit below."""
     fit, cells = scaling.fit, []
     for row in scaling.rows:
         ideal, apart = scaling.ideal(row), statistics.median(row.apart) if row.apart else None
@@ -101,17 +101,17 @@ def scale_text(scaling: Scaling) -> str:
                       _ms(ideal), _ms(fit.seconds(scaling.kind, row.workers)), _percent(ideal / row.seconds),
                       _ms(apart), "-" if apart is None else _percent(apart / row.seconds)])
     if scaling.kind == STRONG:
-        conclusion = (f"Amdahl: {_percent(fit.serial_share)} of one worker's step is serial; no number of workers is faster than "
-                      f"{1 / max(fit.serial_share, LEAST_SHARE):.1f} times one")
+        conclusion = (f"Amdahl: {_percent(fit.serial_share)} of one worker's step is serial; the speedup over one worker is at "
+                      f"most {1 / max(fit.serial_share, LEAST_SHARE):.1f}")
     else:
-        conclusion = f"each worker more costs {fit.varying * 1e3:.2f} ms a step"
-    titles = ["workers", "step ms", "rounds +-", "images/s", "predicted ms", "error", "ideal ms", "fit ms", "efficiency", "apart ms",
-              "of apart"]
+        conclusion = f"each additional worker costs {fit.varying * 1e3:.2f} ms a step"
+    titles = ["workers", "step ms", "rounds +-", "images/s", "predicted ms", "error", "ideal ms", "fit ms", "efficiency", "split ms",
+              "of split"]
     return f"{scaling.kind} scaling\n\n{table(titles, cells)}\n{conclusion}\n"
 
 
 class _Bench:
-    """Runs of one job, with the sizes that rows need."""
+    """Runs one job at the sizes that the rows need."""
 
     def __init__(self, job, keys, profile, steps, outdir):
         self._job, self._keys, self._profile, self._steps, self._outdir = job, list(keys), profile, steps, outdir
@@ -120,7 +120,7 @@ class _Bench:
         self._batch, self.microbatches = training["batch"], training["microbatches"]
 
     def _sized(self, times, parts=1):
-        """Keys for as many images and micro-batches as `times`, divided by `parts`."""
+        """Returns keys that scale the job's images and micro-batches by `times` / `parts`."""
         return [*self._keys, f"training.batch={self._batch * times // parts}",
                 f"training.microbatches={self.microbatches * times // parts}"]
 
@@ -133,17 +133,17 @@ class _Bench:
         return Row(workers, self._prepared(*keys)["images_per_step"], predicted, [], [])
 
     def measure(self, kind, row, round_) -> None:
-        """Adds a round to a row."""
+        """Measures one round and adds it to the row."""
         name, parts = f"{kind}-{row.workers}-{round_}", 1 if kind == WEAK else row.workers
         row.steps.append(self._seconds(self._sized(row.workers if kind == WEAK else 1), [name], row.workers))
         if self.microbatches % parts == 0:
             row.apart.append(self._seconds(self._sized(1, parts), [f"{name}-apart{number}" for number in range(row.workers)], 1))
 
     def _seconds(self, keys, names, workers):
-        """Of a step, the mean over runs at the same time."""
+        """Returns seconds per step, the mean over runs at the same time."""
         told = self._prepared(*keys)
         job, kimg_of_step = told["job"], told["images_per_step"] / 1000
-        # Half a step less: rounded up, it is as many steps whatever kimg_of_step has been rounded to.
+        # Half a step less: the run rounds up, so rounding of kimg_of_step cannot add a step.
         job = {**job, "training": {**job["training"], "kimg": kimg_of_step * (self._steps - 0.5)},
                "output": {**job["output"], "tick_kimg": kimg_of_step * TICK_STEPS, "pictures_kimg": 0},
                "checkpoint": {**job["checkpoint"], "every_kimg": 0, "snapshot_steps": 0}}
@@ -153,12 +153,12 @@ class _Bench:
 
 def scale(job, keys=(), *, workers=(1, 2), kinds=KINDS, profile=None, outdir=None, rounds: int = 3, steps: int = 60, anyway: bool = False,
           shows: bool = False) -> list[Scaling]:
-    """@param workers  numbers that rise; kinds: "strong", "weak" or both
-    @param profile  None: JOB.profile.json in the current folder, if it is there
+    """Measures scaling. @param workers  ascending numbers; kinds: "strong", "weak" or both
+    @param profile  None: JOB.profile.json in the current folder, if present
     @param outdir  folder that keeps the runs; None: they are removed
-    @param rounds  in which each row has its turn; steps: of a run, the first quarter as warm-up
-    @param anyway  whether a machine that does other work is measured, too; shows: whether the progress is printed
-    Raises Failed: before anything is trained, or with the last words of a run that failed."""
+    @param rounds  each measures every row; steps: of a run; the first quarter is warm-up
+    @param anyway  measures a busy machine too; shows: prints the progress
+    Raises Failed before the training, or with the last words of a failed run."""
     if not workers or min(workers) < 1 or any(more <= fewer for fewer, more in zip(workers, workers[1:])):
         raise Failed(f"--workers {','.join(map(str, workers))}: expected numbers from 1 that rise, as 1,2,4")
     usual = Path(f"{Path(job).stem}.profile.json")
@@ -181,13 +181,13 @@ def scale(job, keys=(), *, workers=(1, 2), kinds=KINDS, profile=None, outdir=Non
 
 
 def draw(file: Path, scaling: Scaling) -> str:
-    """Images/s by workers. What each colour is."""
+    """Plots images/s by workers into a PNG file. Returns the legend of colours."""
     from matplotlib.figure import Figure
     axes = (figure := Figure(figsize=(6.4, 4), layout="tight")).add_subplot(xlabel="workers", ylabel="images/s")
     fit, lines = scaling.fit, {"measured": "blue", "predicted": "orange", "fit": "green", "ideal": "gray"}
     seconds = {"measured": lambda row: row.seconds, "predicted": lambda row: row.predicted, "ideal": scaling.ideal,
                "fit": lambda row: fit.seconds(scaling.kind, row.workers)}
-    for name, colour in reversed(lines.items()):  # what is measured is above the others
+    for name, colour in reversed(lines.items()):  # the measured line on top
         rates = {row.workers: row.images_per_step / seconds[name](row) for row in scaling.rows if seconds[name](row)}
         axes.plot(rates.keys(), rates.values(), color=f"tab:{colour}", marker="o", label=name)
     axes.set(xticks=[row.workers for row in scaling.rows], ylim=(0, None))
@@ -204,18 +204,18 @@ def command(words: list[str]) -> None:
     parser = Parser("scale", "Measure how a job scales, beside what was predicted and what is possible",
                     "Examples:\n  gangway scale examples/fashion-mnist.yaml --workers 1,2 -o scaling.png\n"
                     "  gangway scale examples/fashion-mnist.yaml --workers 1,2 --weak\n"
-                    "docs/planning.md says how to read what it prints.")
+                    "docs/planning.md explains the output.")
     parser.add_job(workers=None)
     parser.add_argument("--workers", type=_numbers, default=[1, 2], metavar="N,N", help="numbers of workers, as 1,2,4 (1,2)")
     kinds = parser.add_mutually_exclusive_group()
-    kinds.add_argument("--strong", action="store_const", dest="kinds", const=[STRONG], default=KINDS, help="the same job for all, alone")
+    kinds.add_argument("--strong", action="store_const", dest="kinds", const=[STRONG], default=KINDS, help="strong scaling only")
     kinds.add_argument("--weak", action="store_const", dest="kinds", const=[WEAK], default=KINDS,
-                       help="as many micro-batches more as workers, alone")
-    parser.add_argument("--profile", metavar="FILE", help="for the prediction; default: JOB.profile.json here, if it is there")
+                       help="weak scaling only: micro-batches grow with workers")
+    parser.add_argument("--profile", metavar="FILE", help="profile for the prediction; default: JOB.profile.json here, if present")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="PNG file for images/s by workers, of the first table")
     parser.add_argument("--outdir", metavar="FOLDER", help="folder that keeps the runs; default: they are removed")
     parser.add_argument("--rounds", type=whole_number(1), default=3, metavar="N",
-                        help="rounds in which each row has its turn (%(default)s)")
+                        help="rounds, each of which measures every row (%(default)s)")
     parser.add_argument("--steps", type=whole_number(12, 10**6), default=60, metavar="N", help="steps of a run (%(default)s)")
     parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
     line = parser.parse_intermixed_args(words)
@@ -224,9 +224,9 @@ def command(words: list[str]) -> None:
                      rounds=line.rounds, steps=line.steps, anyway=line.anyway, shows=True)
     for scaling in scalings:
         print(f"\n{scale_text(scaling)}", end="")
-    print(f"\n{line.steps} steps a run, medians of {line.rounds} rounds in turns; apart: as many processes that know nothing of one "
-          "another, each with one worker's share")
+    print(f"\n{line.steps} steps a run, medians of {line.rounds} alternating rounds; split: as many independent processes at "
+          "the same time, each with one worker's share")
     if scalings[0].rows[0].predicted is None:
-        print("no prediction: `gangway profile` has left nothing here")
+        print("no prediction: no profile is here (`gangway profile` makes it)")
     if line.output:
         print(f"{line.output}: images/s by workers, {scalings[0].kind} scaling: {draw(line.output, scalings[0])}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs of a job in ways that change no bit, each by a `gangway run` of its own. All must have one digest after as many steps."""
+"""Runs trials of a job by `gangway run`. Trials with equal steps must have equal digests."""
 import json
 import shutil
 from pathlib import Path
@@ -10,11 +10,11 @@ from gangway.tools.recorded import said_by
 from gangway.tools.trials import Trial, trial_run
 
 LEAST_STEPS, TICKS = 12, 12     # of a run
-DIFFERENT, SIGNALLED = 1, 128  # exit codes; above the last: the signal
+DIFFERENT, SIGNALLED = 1, 128  # exit codes; 128 + the signal number
 
 
 def reason_in(words: str) -> str:
-    """The last line that a failed command has said of itself; the first one where it has said none."""
+    """Returns the line after the last "gangway: " of a failed command, or else its first line."""
     return words.rpartition("gangway: ")[2].partition("\n")[0]
 
 
@@ -23,7 +23,7 @@ def _workers_of(run: Path) -> int:
 
 
 class TrialRuns:
-    """@param folder  of the runs, which are removed, or kept if keeps_runs; options: more of `gangway run`"""
+    """Runs trials in `folder`; removes runs unless keeps_runs. @param options  of `gangway run`"""
 
     def __init__(self, job, keys, options: list, folder: Path, images_per_step: int, keeps_runs: bool = False):
         self.digest, self.last_run, self.images_per_step = "", None, images_per_step
@@ -31,7 +31,7 @@ class TrialRuns:
         self._number, self._digests, self._step_seconds = 0, {}, 0.0  # _digests: by number of steps
 
     def run_steps(self, trial: Trial, steps: int) -> int:
-        """Runs it once. How many workers it had. Raises Failed where it fails, or has another digest than other trials."""
+        """Runs a trial once. Returns its workers. Raises Failed if it fails or digests differ."""
         kimg, name = self.images_per_step / 1000, f"trial{self._number}"
         self._number += 1
         run = run_to_its_end([*self._words, *trial.keys, f"training.kimg={kimg * steps}",
@@ -46,18 +46,18 @@ class TrialRuns:
         return workers
 
     def begin(self, trial: Trial) -> int:
-        """The first run, which tells how long a step takes. How many workers it had."""
+        """Makes the first run, which measures the length of a step. Returns its workers."""
         workers = self.run_steps(trial, 2 * LEAST_STEPS)
         self._step_seconds = trial.seconds
         return workers
 
     def run(self, trial: Trial, seconds: float) -> None:
-        """Runs it for about so long as the first one would take. Where it fails, its `failure` says why.
-        Raises Failed where its digest is another one, or a signal came."""
+        """Runs a trial for about `seconds` at the first run's pace. Sets `failure` if it fails.
+        Raises Failed if digests differ, or a signal came."""
         steps = max(LEAST_STEPS, int(seconds / self._step_seconds) // TICKS * TICKS)
         try:
             if trial.fills_cache and not trial.runs:
-                self.run_steps(trial, steps)  # whose pictures the next one finds
+                self.run_steps(trial, steps)  # fills the cache for the next run
                 trial.runs.clear()
             self.run_steps(trial, steps)
         except Failed as error:

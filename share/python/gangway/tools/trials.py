@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ways to run a job, what their runs came to, and which of them `gangway tune` tries. A job is a dict of sections, as prepared() has it."""
+"""Chooses and judges trials of `gangway tune`. A job is prepared()'s dict of sections."""
 import dataclasses
 import json
 import math
@@ -10,28 +10,28 @@ from gangway.errors import Failed
 from gangway.tools.command_line import table
 
 ROUNDS = 3              # of successive halving
-RUNS_OF_ROUND = 2       # there and back
+RUNS_OF_ROUND = 2       # forwards and backwards
 PROOF_ROUNDS = 5
 MOST_FINALISTS = 3
-WORTH_IT = 1.01         # how many times as fast as another a trial has to be: what is less is not worth a key
-WORTH_A_TRIAL = 0.01    # of a step: what takes less is not worth a trial
-# Of Student's distribution: 95 % of it are below, with 1, 2 and more degrees of freedom. No trial has more runs.
+WORTH_IT = 1.01         # speedup that a trial needs to be worth a key
+WORTH_A_TRIAL = 0.01    # share of a step that a part needs to be worth a trial
+# 95 % quantiles of Student's distribution, from 1 degree of freedom on; enough for all rounds.
 QUANTILES = (6.313751514675041, 2.919985580353726, 2.353363434801823, 2.131846786326649, 2.015048373333022)
-TWO_SIDED = ("pairs:", "unpaired:", "edges:", "classes:")  # sources whose examples are two pictures
+TWO_SIDED = ("pairs:", "unpaired:", "edges:", "classes:")  # sources with two pictures per example
 ENVIRONMENT = 6
 
 
 class TrialRun(NamedTuple):
-    """Of a run's steps behind the warm-up."""
+    """Figures of a run's steps after the warm-up."""
     steps: int               # of the whole run
-    seconds: float           # of a step, mean
-    parts: dict[str, float]  # of it, of the slowest worker, or of its GPU (docs/tuning.md)
-    numbers: dict[str, float] = {}  # means of all that ticks tell
+    seconds: float           # mean per step
+    parts: dict[str, float]  # mean per step, of the slowest worker or its GPU (docs/tuning.md)
+    numbers: dict[str, float] = {}  # means of all numbers in the ticks
 
 
 def trial_run(stats: str, steps: int) -> TrialRun:
-    """@param stats  a run's stats.jsonl. Raises Failed where it tells too little"""
-    whose = "device_parts" if '"device_parts"' in stats else "parts"  # a GPU's own; not each tick tells those
+    """Parses a run's stats.jsonl. Raises Failed if no tick after the warm-up has parts."""
+    whose = "device_parts" if '"device_parts"' in stats else "parts"  # a GPU's; not in every tick
     seconds, counted, telling, before, parts, numbers = 0.0, 0, 0, 0, {}, {}
     for line in stats.splitlines():
         try:
@@ -53,7 +53,7 @@ def trial_run(stats: str, steps: int) -> TrialRun:
                     numbers[name] = numbers.get(name, 0.0) + value * in_tick
         before = step
     if not counted:
-        raise Failed("a run told nothing of its steps: are all programs of one build?", ENVIRONMENT)
+        raise Failed("a run reported no steps: are all programs of one build?", ENVIRONMENT)
     return TrialRun(steps, seconds / counted, {name: parts[name] / telling for name in sorted(parts)},
                     {name: total / counted for name, total in numbers.items()})
 
@@ -62,19 +62,19 @@ def trial_run(stats: str, steps: int) -> TrialRun:
 class Trial:
     name: str
     workers: int = 0           # 0: as many as the job says
-    keys: list[str] = dataclasses.field(default_factory=list)  # besides what was typed
+    keys: list[str] = dataclasses.field(default_factory=list)  # in addition to typed keys
     changes_numbers: bool = False
-    fills_cache: bool = False  # it is faster from its second look at a picture on
+    fills_cache: bool = False  # faster only from the second reading of a picture
     runs: list[TrialRun] = dataclasses.field(default_factory=list)
     failure: str = ""          # why it cannot be run
 
     @property
     def seconds(self) -> float:
-        """Of a step, geometric mean of its runs: what a turn had the machine do besides meets all trials of that turn alike."""
+        """Returns the geometric mean of seconds per step; slow rounds scale all trials equally."""
         return math.exp(sum(math.log(run.seconds) for run in self.runs) / len(self.runs))
 
     def share(self, *parts: str) -> float:
-        """Of a step of its last run, that these parts are."""
+        """Returns the share of these parts in a step of the last run."""
         of = self.runs[-1].parts
         return sum(of.get(part, 0.0) for part in parts) / total if (total := sum(of.values())) > 0 else 0.0
 
@@ -86,19 +86,19 @@ class Trial:
 
 
 def joined(best: Trial, more: Trial) -> Trial:
-    """`best` with the keys of `more` as well."""
+    """Returns `best` with the keys of `more` added."""
     return Trial(f"{best.name}, {more.name}", more.workers, best.keys + more.keys, best.changes_numbers or more.changes_numbers,
                  best.fills_cache or more.fills_cache)
 
 
 class Speedup(NamedTuple):
-    """How many times as fast one is as the other."""
+    """Holds the ratio of two trials' speeds."""
     gain: float = 1.0   # geometric mean of the rounds
     least: float = 1.0  # with a confidence of 95 %
 
 
 def speedup_of(before: list[float], after: list[float]) -> Speedup:
-    """By the rounds' logarithms. @param before, after  seconds of a step in each round, of which there are at least two"""
+    """Compares by logarithms. @param before, after  seconds per step in each round, 2 at least"""
     logs = [math.log(first / second) for first, second in zip(before, after)]
     mean = sum(logs) / len(logs)
     error = math.sqrt(sum((value - mean) ** 2 for value in logs) / (len(logs) - 1) / len(logs))
@@ -106,15 +106,15 @@ def speedup_of(before: list[float], after: list[float]) -> Speedup:
 
 
 def simplest_of_fastest(trials: list[Trial]) -> Trial:
-    """The trial with the fewest keys of those that the fastest does not beat by WORTH_IT beyond doubt.
-    @param trials  at least one; they have run in turns, at least twice"""
+    """Returns the trial with the fewest keys that the fastest does not surely beat by WORTH_IT.
+    @param trials  at least one; all ran in the same rounds, at least two"""
     best = [run.seconds for run in min(trials, key=lambda trial: trial.seconds).runs]
     return min(trials, key=lambda trial: (speedup_of([run.seconds for run in trial.runs], best).least > WORTH_IT, len(trial.keys),
                                           trial.seconds))
 
 
 def _runs_of(trials: int, rounds: int) -> int:
-    """Of successive halving."""
+    """Returns the number of runs of successive halving."""
     runs = 0
     for _ in range(rounds):
         runs, trials = runs + RUNS_OF_ROUND * trials, (trials + 1) // 2
@@ -122,9 +122,9 @@ def _runs_of(trials: int, rounds: int) -> int:
 
 
 def length_text(layouts: int, keys: int, start_seconds: float, seconds: float) -> str:
-    """How many runs there will be at most, and about how long they take.
-    @param layouts, keys  that may be tried; start_seconds: of a run, beside the `seconds` that it trains"""
-    # Each group also runs the job as typed; the key finals run all finalists together, too.
+    """Returns a line on the largest number of runs and their estimated time. @param layouts, keys
+    numbers of candidates; start_seconds: of a run, in addition to its `seconds` of training"""
+    # Each group also runs the job as typed; the key finals also run the combined keys.
     of_keys = RUNS_OF_ROUND * (keys + 1) + _runs_of(MOST_FINALISTS + 2, ROUNDS - 1) if keys else 0
     tried, proofs = _runs_of(layouts + 1, ROUNDS) + of_keys, 4 * PROOF_ROUNDS
     minutes = math.ceil((tried * (start_seconds + seconds) + proofs * (start_seconds + 2 * seconds)) / 60)
@@ -133,7 +133,7 @@ def length_text(layouts: int, keys: int, start_seconds: float, seconds: float) -
 
 
 def parts_table(before: Trial, after: Trial) -> str:
-    """Milliseconds a step of each part, the largest first."""
+    """Returns a table of each part's milliseconds per step, the largest first."""
     first, second = before.runs[-1].parts, after.runs[-1].parts
     names = sorted(sorted({*first, *second}), key=lambda name: -max(first.get(name, 0.0), second.get(name, 0.0)))
     return table(["ms a step, slowest worker", "as typed", "tuned"],
@@ -141,31 +141,31 @@ def parts_table(before: Trial, after: Trial) -> str:
 
 
 def so_far_text(tried: list[Trial], typed: Trial, images_per_step: int) -> str:
-    """One line on the fastest trial so far; empty where only `typed` has run."""
+    """Returns a line on the fastest trial so far; empty if only `typed` has run."""
     have_run = [trial for trial in tried if trial.runs and not trial.failure]
     typed = next((trial for trial in have_run if trial.name == typed.name), typed)
     others = [trial for trial in have_run if trial.name != typed.name]
     if not others:
         return ""
     best = min(others, key=lambda trial: trial.seconds)
-    return (f"so far: of {len(others)} tried '{best.name}' is the fastest, {images_per_step / best.seconds:.1f} images/s beside "
+    return (f"so far: of {len(others)} trials '{best.name}' is the fastest, {images_per_step / best.seconds:.1f} images/s against "
             f"{images_per_step / typed.seconds:.1f} as typed; nothing is proved, and no file is written\n")
 
 
 def waits_most_for_data(typed: Trial) -> bool:
-    """Whether waits for data are the longest part of a step."""
+    """Returns whether the wait for data is the longest part of a step."""
     parts = typed.runs[-1].parts
     return bool(parts) and max(parts, key=parts.get) == "data"
 
 
 def layout_trials(ranking: list[dict], job: dict, typed: Trial, slots: float, most: int) -> list[Trial]:
-    """The layouts that a plan ranks first and that fit, but for the one that `typed` has: `most` of them, on so many slots.
+    """Returns the plan's first `most` layouts that fit memory and `slots`, except the typed one.
     @param ranking  of `gangway plan --json`"""
     trials = []
     for one in ranking:
         keys, transport = one["arguments"].split()[2:], one["transport"]
         if job["layout"]["transport"] == "auto" and transport == "shm":
-            keys, transport = [key for key in keys if key != "layout.transport=shm"], "auto"  # which measures both, and is no key
+            keys, transport = [key for key in keys if key != "layout.transport=shm"], "auto"  # auto measures both
         name = re.sub(r"(, overlap [a-z]+), [a-z]+", rf"\1, {transport}", one["layout"])
         is_typed = one["workers"] == typed.workers and not keys
         if one["fits"] and not is_typed and one["workers"] <= slots:
@@ -178,7 +178,7 @@ def _variant(best: Trial, *keys: str, **more) -> Trial:
 
 
 def overlap_trials(job: dict, typed: Trial) -> list[Trial]:
-    """The other ways of overlapping, where nothing is known of other layouts."""
+    """Returns the other overlaps, for use without a plan."""
     return [_variant(typed, f"layout.overlap={overlap}") for overlap in ("across", "within", "none") if overlap != job["layout"]["overlap"]]
 
 
@@ -188,7 +188,7 @@ def _data_trials(data: dict, best: Trial, cores: int):
         if now < threads <= 2 * cores:
             yield _variant(best, f"data.threads={threads}", f"data.prefetch={max(data['prefetch'], 2 * threads)}")
     yield _variant(best, f"data.prefetch={4 * data['prefetch']}")
-    if str(data["source"]).startswith(("images:", *TWO_SIDED)) and data.get("cache") == "off":  # else it is there as it is
+    if str(data["source"]).startswith(("images:", *TWO_SIDED)) and data.get("cache") == "off":  # others need no decoding
         yield _variant(best, "data.cache=auto", fills_cache=True)
 
 
@@ -202,7 +202,7 @@ def _recording_trials(job: dict, best: Trial):
 
 
 def key_trials(job: dict, best: Trial, cores: int) -> list[Trial]:
-    """`best` with one key more that changes no bit: of what its last run waited for. @param job  as `best` has it; cores: of this host"""
+    """Returns `best` plus one bit-neutral key, for its waits. @param job  `best`'s; cores: here"""
     trials = []
     if best.share("exchange", "optimizer", "workers", "messages", "device") >= WORTH_A_TRIAL:
         trials += [_variant(best, f"layout.buckets={buckets}") for buckets in (2, 4, 16, 32) if buckets != job["layout"]["buckets"]]
@@ -218,8 +218,8 @@ def key_trials(job: dict, best: Trial, cores: int) -> list[Trial]:
 
 
 def finalists(best: str, trials: list[Trial]) -> list[Trial]:
-    """Of trials that have run in turns, the fastest first: the first three, those together that are faster than the one called `best` by
-    as much as is worth a key, and that one. @param trials  each has the keys of `best`, and more"""
+    """Returns the first three trials, all that beat `best` by WORTH_IT combined, and `best`.
+    @param trials  of the same rounds, the fastest first; each has the keys of `best`, and more"""
     chosen = trials[:MOST_FINALISTS]
     known = next((trial for trial in trials if trial.name == best), None)
     if known is None:
@@ -235,8 +235,8 @@ def finalists(best: str, trials: list[Trial]) -> list[Trial]:
 
 
 def number_trials(job: dict, best: Trial, most_workers: int) -> list[Trial]:
-    """`best` with other numbers: micro-batches, memory format, precision, kernels.
-    @param most_workers  as many as the user wants, or as this host has cores or devices for"""
+    """Returns `best` with other micro-batches, memory format, precision or kernels.
+    @param most_workers  the user's number, or this host's cores or GPUs"""
     trials, batch, now = [], job["training"]["batch"], job["training"]["microbatches"]
     for microbatches in (now // 4, now // 2, 2 * now, 4 * now):
         if microbatches > 0 and batch % microbatches == 0 and microbatches * 2 <= batch:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tries what may change of a job without a bit changing, by short runs in turns, and finds what is faster beyond doubt. Main thread."""
+"""Finds changes that make a job faster and keep every bit, by short runs. Main thread."""
 import dataclasses
 import io
 import json
@@ -27,33 +27,33 @@ from gangway.tools.trials import (PROOF_ROUNDS, ROUNDS, RUNS_OF_ROUND, WORTH_IT,
                                   speedup_of, waits_most_for_data)
 
 LAYOUTS = 8
-ROWS = 64           # of the plan: it knows the cores of hosts, and not how many slots of them are this user's
+ROWS = 64           # of the plan, which knows the hosts' cores but not this user's slots
 ENVIRONMENT = 6     # exit code
 
 
 class Tuned(NamedTuple):
-    tried: list[Trial]   # as far as each came
+    tried: list[Trial]   # each with the runs that it completed
     typed: Trial
     best: Trial
-    speedup: Speedup     # of `best` over `typed`, as the proof found it
-    is_taken: bool       # whether that is beyond doubt
+    speedup: Speedup     # of `best` over `typed`, measured by the proof
+    is_taken: bool       # whether the proof confirms the speedup
     images_per_step: int
     digest: str          # of the last run
-    text: str            # of the job file with what was found; empty where nothing is taken
+    text: str            # the tuned job file; empty if nothing is taken
     run_options: str     # of `gangway run`, for that file: "-n 2"
 
     def rate(self, trial: Trial) -> float:
-        """Images a second."""
+        """Returns images per second."""
         return self.images_per_step / trial.seconds
 
 
 def _copied(trial: Trial) -> Trial:
-    """With runs of its own."""
+    """Returns a copy with its own list of runs."""
     return dataclasses.replace(trial, runs=[*trial.runs])
 
 
 def slots_in(hostfile) -> int:
-    """Workers that a hostfile of Open MPI has places for. What else is wrong with it `gangway run` says."""
+    """Returns the slots of an Open MPI hostfile. `gangway run` reports its other errors."""
     try:
         lines = [line.partition("#")[0] for line in Path(hostfile).read_text().splitlines()]
     except OSError:
@@ -62,7 +62,7 @@ def slots_in(hostfile) -> int:
 
 
 def leaves_of(yaml: str) -> dict[str, str]:
-    """The values of a resolved job as they are written, by their paths: a line has one of them, or a section's name."""
+    """Returns a resolved job's values as text, by path. Each line has a value or section name."""
     found, sections = {}, []
     for line in yaml.splitlines():
         name, _, value = line.strip().partition(":")
@@ -85,11 +85,11 @@ class _Tuner:
         workers, took = self._runs.begin(typed), time.monotonic() - begin
         if job["layout"]["plan"] == "none":
             typed.workers = workers
-        trained = typed.seconds * typed.runs[-1].steps  # at most twice as long as a trial does
+        trained = typed.seconds * typed.runs[-1].steps  # seconds; at most twice a trial's
         had = f"{typed.workers} worker{'' if typed.workers == 1 else 's'}" if typed.workers else "the workers of its plan"
         self._say(f"as typed: {self._rate(typed):.1f} images/s with {had}\n" +
                   length_text(LAYOUTS, len(self._keys_of(typed)), max(0.0, took - trained), max(self._seconds, trained / 2)))
-        # Layouts are equal while all workers wait for data: mend the data first.
+        # While all workers wait for data, layouts are equally fast: speed up the data first.
         best = self._with_keys(typed) if waits_most_for_data(typed) else typed
         best = self._with_keys(self._fastest("layouts", self._layouts(best)))
         if new_job:
@@ -99,8 +99,8 @@ class _Tuner:
         speedup = self._proved(best) if is_better else Speedup()
         is_taken = is_better and speedup.least > WORTH_IT
         if not is_taken:
-            self._say(f"left alone: '{best.name}' is {speedup.gain:.3f} times as fast, {speedup.least:.3f} at the least (95 %), where "
-                      f"{WORTH_IT} is asked for\n" if is_better else f"left alone: nothing of {len(self._tried)} tried is faster\n")
+            self._say(f"left alone: '{best.name}' is {speedup.gain:.3f} times as fast, {speedup.least:.3f} at the least (95 %), below the "
+                      f"required {WORTH_IT}\n" if is_better else f"left alone: none of the {len(self._tried)} trials is faster\n")
         options = shlex.join([*(["-n", str(best.workers)] if best.workers else []), *self._hosts])
         what = "Other numbers, another digest" if best.changes_numbers else "The same digest"
         heading = (f"# gangway tune: {speedup.gain:.2f} times as fast as {Path(self._job).name} here, {speedup.least:.2f} at the least "
@@ -109,7 +109,7 @@ class _Tuner:
                      heading + self._tuned_text(best) if is_taken else "", options)
 
     def _told(self, trial: Trial, *more: str) -> dict:
-        """The job as this trial has it."""
+        """Returns the resolved job with this trial's keys, as prepared() does."""
         return prepared(self._job, [*self._keys, *trial.keys, *more])
 
     def tell_so_far(self) -> None:
@@ -128,24 +128,24 @@ class _Tuner:
         return self._fastest("keys", self._and_joined(best, self._keys_of(best)))
 
     def _fitting_profile(self) -> Path:
-        """Measured for this, unless there is one. It has the links of hosts where, and only where, trials run on several."""
+        """Returns the job's profile, measured if missing; with links only for a hostfile."""
         usual, made = Path(self._profile or f"{Path(self._job).stem}.profile.json"), self._folder / "profile.json"
         if self._profile or usual.exists():
             try:
                 profile = json.loads(usual.read_text())
             except (OSError, ValueError):
-                return usual  # the plan says what is wrong with it
+                return usual  # the plan reports its error
             if ("links" in profile) == bool(self._hosts):
                 return usual
             if not self._hosts:
                 made.write_text(json.dumps({name: value for name, value in profile.items() if name != "links"}))
                 return made
-        self._say("profile: none of this job is here; measuring one\n")
+        self._say("profile: this job has none here; measuring one\n")
         said_by("profile", self._job, *self._keys, "-o", made, "--seconds", 5 * self._seconds, "--anyway", *self._hosts)
         return made
 
     def _layouts(self, best: Trial) -> list[Trial]:
-        """`best`, and with its keys what a plan ranks first; where there can be no plan, other overlaps, and a note says why."""
+        """Returns `best` and, with its keys, the plan's first layouts; else other overlaps."""
         job, best = self._job_as_typed, _copied(best)
         try:
             plan = said_by("plan", self._job, *self._keys, "--profile", self._fitting_profile(), "--rows", ROWS, "--json",
@@ -155,18 +155,18 @@ class _Tuner:
         except Failed as error:
             if error.code > SIGNALLED:
                 raise
-            self._say(f"note: no plan, whose layouts would be tried: {error.line.splitlines()[-1]}\n")
+            self._say(f"note: no plan, so only overlaps are tried: {error.line.splitlines()[-1]}\n")
             return [best, *overlap_trials(job, best)]
 
     def _and_joined(self, best: Trial, more: list[Trial]) -> list[Trial]:
-        """`best`, the fastest of `more`, each with one change, and those together that are faster."""
+        """Returns `best`, the fastest of `more` (one change each), and faster ones combined."""
         if not more:
             return [best]
         return finalists(best.name, self._measure("one change each", [dataclasses.replace(best, runs=[]), *more]))
 
     def _measure(self, what: str, trials: list[Trial]) -> list[Trial]:
-        """There and back, so that what changes on the machine meanwhile meets all alike. The fastest first. Those that cannot be run are
-        told, and left out."""
+        """Runs the trials forwards, then backwards, so that machine drift affects all equally.
+        Returns them, the fastest first. Prints and leaves out trials that fail."""
         with Progress(2.0 * len(trials), self._out) as progress:
             for trial in [*trials, *reversed(trials)]:
                 progress.advance(0, f"{what}, {self._seconds:g} s each: {trial.name}")
@@ -184,11 +184,11 @@ class _Tuner:
         return ran
 
     def _fastest(self, what: str, trials: list[Trial]) -> Trial:
-        """Successive halving (Karnin, Koren, Somekh, 2013): the faster half runs again, and is judged by all its runs. The simplest that
-        may be as fast stays."""
+        """Returns the simplest of the fastest trials, by successive halving (Karnin, Koren, Somekh,
+        2013): the faster half runs again and is judged by all its runs."""
         if len(trials) == 1:
             return trials[0]
-        # Of trials that have run in turns those runs are the first round.
+        # If the trials have already run alternately, those runs are the first round.
         have_run = all(len(trial.runs) == RUNS_OF_ROUND for trial in trials)
         if not have_run:
             for trial in trials:
@@ -205,11 +205,11 @@ class _Tuner:
         return simplest_of_fastest(trials)
 
     def _remember(self, trial: Trial) -> None:
-        """For the record, in the place of what is known of it."""
+        """Records the trial in place of its earlier record."""
         self._tried[:] = [known for known in self._tried if known.name != trial.name] + [_copied(trial)]
 
     def _proved(self, best: Trial) -> Speedup:
-        """Both in turns, as ABBA, so that what changes on the machine meanwhile meets both alike."""
+        """Measures both in ABBA order, so that drift of the machine affects both equally."""
         before, after = [0.0] * PROOF_ROUNDS, [0.0] * PROOF_ROUNDS
         with Progress(4 * PROOF_ROUNDS, self._out) as progress:
             for turn in range(PROOF_ROUNDS):
@@ -222,35 +222,35 @@ class _Tuner:
         return speedup_of(before, after)
 
     def _tuned_text(self, best: Trial) -> str:
-        """The job file with what was typed and found; as its author wrote it where that can be."""
+        """Returns the job file with typed and found keys, in its author's form where possible."""
         tuned = self._told(best)
         layout = tuned["job"]["layout"]
         placed = layout["stages"] > 1 or any(layout.get(network["name"], "auto") != "auto" for network in tuned["networks"])
         if best.workers and not placed:
             tuned = self._told(best, f"layout.data={best.workers}")
         try:
-            text = Path(self._job).read_bytes().decode()  # ends of lines as they are
+            text = Path(self._job).read_bytes().decode()  # keeps line ends
             before = leaves_of(prepared(self._job)["yaml"])
             text = edited(text, [f"{path}={value.replace(' ', '') if value.startswith('[') else value}"
                                           for path, value in leaves_of(tuned["yaml"]).items() if before.get(path) != value])
             if prepared(self._job, text=text)["job"] == tuned["job"]:
                 return text
-        except Failed:  # such as a job that is none without what was typed
+        except Failed:  # for example, the file is valid only with the typed keys
             pass
         return tuned["yaml"]
 
 
 def tune(job, keys=(), *, workers: int | None = None, profile=None, hostfile=None, new_job: bool = False, seconds: float = 2.0,
          anyway: bool = False, out=None) -> Tuned:
-    """Writes no file; what its runs leave is removed. @param keys  of the job, as training.batch=64
-    @param workers  None: any number; profile: for the plan, None: JOB.profile.json here, else one is measured
-    @param hostfile  of all trials, which run in the job's folder then; new_job: whether numbers may change
-    @param seconds  of a run; of those that prove what is found, twice as long; anyway: also on a machine that does other work
-    @param out  a stream that is told what `gangway tune` prints, as it comes
-    Raises Failed, with the last words of the job as it was typed where that fails."""
+    """Tunes a job. Writes no file; removes its runs. @param keys  the job's, as training.batch=64
+    @param workers  None: any number; profile: the plan's; None: JOB.profile.json, else measured
+    @param hostfile  hosts of all trials, which run in the job's folder; new_job: numbers may change
+    @param seconds  of a run; a proof run takes twice as long; anyway: also on a busy machine
+    @param out  stream that gets the lines that `gangway tune` prints
+    Raises Failed; if the job as typed fails, with its last words."""
     out, tuner, keys, told = out or io.StringIO(), None, [*keys], prepared(job, keys)
     try:
-        # Hosts share the job's folder, and hardly the system's for temporary files.
+        # Hosts share the job's folder, but hardly the system's temporary folder.
         with scratch_folder(os.path.dirname(os.path.abspath(job)) if hostfile else None) as folder:
             tuner = _Tuner(job, keys, workers, profile, hostfile, seconds, out, folder, told)
             require_quiet_machine(anyway)
@@ -271,15 +271,15 @@ def _record(found: Tuned, line) -> str:
 def command(words: list[str]) -> None:
     parser = Parser("tune", "Find what makes a job faster here without changing a bit, and prove it",
                     "Examples:\n  gangway tune examples/fashion-mnist.yaml\n  gangway tune job.yaml -n 2 --new-job\n"
-                    "docs/tuning.md says what is tried, and when it is believed.")
-    parser.add_job("with so many alone; default: any number")
-    parser.add_argument("--profile", metavar="FILE", help="for the plan; default: JOB.profile.json here, else one is measured")
+                    "docs/tuning.md says what is tried, and what counts as proof.")
+    parser.add_job("number of workers to use; default: any number")
+    parser.add_argument("--profile", metavar="FILE", help="profile for the plan; default: JOB.profile.json here, else measured")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="job file to write; default: JOB.tuned.yaml beside the job")
     parser.add_argument("--hostfile", metavar="FILE", help="run all trials on these hosts, which share the job's folder")
     parser.add_argument("--new-job", action="store_true",
-                        help="try what changes the numbers as well: micro-batches, memory format, precision")
+                        help="also try keys that change the numbers: micro-batches, memory format, precision")
     parser.add_argument("--seconds", type=number(0.1, 600), default=2.0, metavar="S",
-                        help="of each run; of those that prove what is found, twice as long (%(default)s)")
+                        help="seconds of each run; a proof run takes twice as long (%(default)s)")
     parser.add_argument("--anyway", action="store_true", help="measure on a machine that does other work, too")
     line = parser.parse_intermixed_args(words)
     if line.output:
@@ -289,9 +289,9 @@ def command(words: list[str]) -> None:
                  seconds=line.seconds, anyway=line.anyway, out=sys.stdout)
     if found.is_taken:
         write_whole(output, found.text)
-        how = "the numbers are others: give its run another name" if found.best.changes_numbers else f"the same digest, {found.digest}"
+        how = "the numbers change: give its run another name" if found.best.changes_numbers else f"the same digest, {found.digest}"
         print(f"\n{parts_table(found.typed, found.best)}\ntuned: {found.speedup.gain:.3f} times as fast, {found.speedup.least:.3f} at "
               f"the least (95 %); {how}\n{output}: {shlex.join([typed_program(), 'run', str(output)])} {found.run_options}")
     record = output.with_suffix(".json")
     write_whole(record, _record(found, line))
-    print(f"{record}: all that was tried")
+    print(f"{record}: all trials")

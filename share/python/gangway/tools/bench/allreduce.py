@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every transport's all-reduce beside MPI_Allreduce and what the machine allows. gangway-bench-allreduce measures and prints."""
+"""Compares all-reduces with MPI_Allreduce and the machine's limits, by gangway-bench-allreduce."""
 import argparse
 import json
 import os
@@ -13,12 +13,12 @@ from gangway.tools.machine import require_quiet_machine
 from gangway.tools.measured import output_of
 
 PROGRAM, NCCL_PROGRAM = "gangway-bench-allreduce", "gangway-bench-nccl"
-PATIENCE = "120"  # seconds: NCCL has hung where links were broken
+PATIENCE = "120"  # seconds: NCCL hangs on broken links
 ENVIRONMENT = 6
 
 
 def figures_of(name: str, workers: int, *words) -> dict:
-    """What a measuring program that prints JSON tells of so many workers on this host. Raises Failed with its last words."""
+    """Returns the JSON of a measuring program on this host. Raises Failed with its last words."""
     command = ["timeout", PATIENCE, program(), "ranks", name, "-n", str(workers), "--", *map(str, words)]
     done = output_of(command, dict(os.environ))
     *before, last = done.text.rstrip("\n").split("\n")
@@ -33,16 +33,16 @@ def figures_of(name: str, workers: int, *words) -> dict:
 def command(words: list[str]) -> None:
     parser = parser_of("allreduce", "allreduce\nallreduce -n 4 --sizes 1M,64M\nallreduce -n 2 --hostfile hosts --line-rate 1gbit")
     parser.add_argument("-n", "--workers", type=listed(whole_number(2, 64)), default=[2, 4], metavar="N",
-                        help="workers; several for several tables (2,4)")
+                        help="workers; a table for each number (2,4)")
     parser.add_argument("--hostfile", help="hosts, as 'node-a slots=8', for Open MPI")
     parser.add_argument("--sizes", default="1M,4M,16M,64M", help="sizes, multiples of 16K (%(default)s)")
     parser.add_argument("--transports", help="shm, mpi, hierarchical; default: all that fit the hosts")
     parser.add_argument("--line-rate", metavar="RATE", help="rate of a host's link, as 1gbit, for the floor between hosts")
     parser.add_count("--buckets", default=8, what="buckets that a block is cut into")
-    parser.add_count("--rounds", default=7, what="rounds in which each row has its turn")
-    parser.add_argument("--seconds", type=number(1e-9), default=2, help="seconds for a row at one size, over all rounds (%(default)s)")
+    parser.add_count("--rounds", default=7, what="rounds, each of which measures every row")
+    parser.add_argument("--seconds", type=number(1e-9), default=2, help="seconds for each row and size, over all rounds (%(default)s)")
     parser.add_count("--sleep", least=0, most=10_000, default=0,
-                     what="microseconds that a worker sleeps between polls, as a lane does that owns no core; 0: polls")
+                     what="microseconds that a worker sleeps between polls, like a lane without its own core; 0: none")
     parser.add_argument("--corrupt-round", type=whole_number(1), help=argparse.SUPPRESS)
     line = parser.parse_args(words)
     require_quiet_machine(line.anyway)
@@ -51,4 +51,4 @@ def command(words: list[str]) -> None:
     hosts = ["--hostfile", line.hostfile] if line.hostfile else []
     arguments = [word for name, value in given for word in (f"--{name.replace('_', '-')}", str(value))]
     os.execve(program(), [program(), "ranks", PROGRAM, "-n", ",".join(map(str, line.workers)), *hosts, "--", *arguments],
-              {name: value for name, value in os.environ.items() if name != "GANGWAY_BIN"})  # the ranks would get it, too
+              {name: value for name, value in os.environ.items() if name != "GANGWAY_BIN"})  # ranks would inherit it

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What snapshots and checkpoints cost a training, and the store beside the disk. Trainings with and without checkpoints take turns, by the
-real `gangway run`. `gangway store-times` measures the store alone."""
+"""Measures what snapshots and checkpoints cost, and compares the store with the disk. Runs with
+and without checkpoints alternate; `gangway store-times` measures the store."""
 import json
 import os
 import shlex
@@ -17,35 +17,35 @@ from gangway.tools.machine import require_quiet_machine
 from gangway.tools.measured import kept_folder, output_of, prepared, run_to_its_end
 from gangway.tools.recorded import said_by
 
-LEAST_WARMUP_STEPS = 10  # that do not count, and as many after the last checkpoint, for what it costs later
+LEAST_WARMUP_STEPS = 10  # excluded; as many follow the last checkpoint, for its later costs
 ENVIRONMENT = 6
 
 
 class Stalls(NamedTuple):
-    """Seconds, one for each checkpoint."""
-    held: list[float]    # updates waited for the copy, the worker that waited most
-    waited: list[float]  # compute waited more for the lane than in other steps
-    longer: list[float]  # the steps around it took longer than others, for any reason
-    copied: list[float]  # the lane of the slowest worker copied, beside the training
+    """Holds seconds, one value per checkpoint."""
+    held: list[float]    # updates waited for the copy, slowest worker
+    waited: list[float]  # extra wait of compute for the lane, compared with other steps
+    longer: list[float]  # extra time of the steps around it, for any reason
+    copied: list[float]  # copy time of the slowest worker's lane, concurrent with training
 
 
 class TrainedRun(NamedTuple):
-    """But for its first steps."""
+    """Figures of a run after its warm-up steps."""
     steps: int
     seconds: float             # of all of them
-    step_seconds: float        # median of those without a snapshot
+    step_seconds: float        # median of steps without a snapshot
     stalls: Stalls
-    saves: list[tuple[float, float]]  # behind the training: seconds from the whole snapshot to the committed manifest, and bytes
+    saves: list[tuple[float, float]]  # (seconds from full snapshot to committed manifest, bytes)
 
 
 class Costs(NamedTuple):
-    """Of one size of the state."""
+    """Figures for one size of the state."""
     state_bytes: int
     width: int
     every: int
     runs: list[TrainedRun]     # with checkpoints
-    without: list[TrainedRun]  # a round each
-    times: list[dict]          # a line of `gangway store-times` a turn
+    without: list[TrainedRun]  # one per round
+    times: list[dict]          # a line of `gangway store-times` per turn
     rivals: dict[str, list[float]]  # seconds of stalls, by row
 
 
@@ -71,8 +71,8 @@ def _tick(line: str) -> _Tick:
 
 
 def trained_run(stats: str, warmup_steps: int) -> TrainedRun:
-    """@param stats  stats.jsonl, a tick a step. A snapshot is reported by the step during which it became whole, or the one after it: so
-    the two steps that end with the report are looked at. Raises Failed where no step is left, or a line is none of a tick"""
+    """Parses stats.jsonl, a tick per step. The step that completes a snapshot, or the next one,
+    reports it, so its cost counts two steps. Raises Failed if no step is left, or on a bad line."""
     ticks = [tick for tick in map(_tick, stats.splitlines()) if tick.step > warmup_steps]
     usual = [tick for tick, after in zip(ticks, [*ticks[1:], None]) if not tick.snapshots and not (after and after.snapshots)]
     if not usual:
@@ -85,7 +85,7 @@ def trained_run(stats: str, warmup_steps: int) -> TrainedRun:
 
 
 def stall_table(costs: Costs) -> str:
-    """Stalls with their percentiles and their share of the time, beside the copies in memory and the rivals."""
+    """Returns a table of stalls (percentiles, share of time), plain memory copies and rivals."""
     wall, rows = sum(run.seconds for run in costs.runs), []
     stalls = Stalls(*([one for run in costs.runs for one in getattr(run.stalls, name)] for name in Stalls._fields))
     for name, seconds, share in (("updates waited for the copy", stalls.held, True), ("compute waited more", stalls.waited, True),
@@ -99,7 +99,7 @@ def stall_table(costs: Costs) -> str:
 
 
 def speed_line(costs: Costs) -> str:
-    """Steps a second with and without checkpoints, and the ratio of the rounds."""
+    """Returns a line on steps per second with and without checkpoints, and the rounds' ratio."""
     speeds, without = ([run.steps / run.seconds for run in runs] for runs in (costs.runs, costs.without))
     ratios = [one / other for one, other in zip(speeds, without)]
     return (f"steps/s {percentile(speeds, 50):.3f} with a checkpoint every {costs.every} steps, {percentile(without, 50):.3f} without: "
@@ -111,7 +111,7 @@ def _spread(values: list[float], unit: str = "") -> str:
 
 
 def store_table(costs: Costs) -> str:
-    """The store beside the disk: MB/s, and shares of the plain figure of the same turn."""
+    """Returns a table of store and disk: MB/s, and shares of the plain rate of the same turn."""
     megabytes, rows = costs.state_bytes / MEGABYTE, []
     rates = {name: [megabytes / one[name] for one in costs.times] for name in ("plain_write", "save", "plain_read", "load")}
     for title, name, limit in (("plain direct writes, synced", "plain_write", None), ("save, no training", "save", "plain_write"),
@@ -125,7 +125,7 @@ def store_table(costs: Costs) -> str:
 
 
 def add_rivals(lines: str, rivals: dict[str, list[float]]) -> None:
-    """Adds the JSON lines {"row": name, "stalls": [seconds, ...]} of a rival to the rows so far. Raises Failed with a line that is none."""
+    """Adds JSON lines {"row": name, "stalls": [seconds, ...]} to `rivals`. Raises Failed."""
     for line in lines.splitlines():
         try:
             row = json.loads(line)
@@ -133,23 +133,23 @@ def add_rivals(lines: str, rivals: dict[str, list[float]]) -> None:
             if not isinstance(name, str) or not isinstance(stalls, list):
                 raise TypeError
         except (ValueError, LookupError, TypeError):
-            raise Failed(f"'{line[:200]}' is no row of a benchmark: look at what it says when it is started by hand", ENVIRONMENT) from None
+            raise Failed(f"'{line[:200]}' is no row of a benchmark: start the command by hand to see its output", ENVIRONMENT) from None
         rivals.setdefault(name, []).extend(float(one) if isinstance(one, (int, float)) else 0.0 for one in stalls)
 
 
 class _Bench:
-    """Of one size. Raises Failed where the keys fit no job."""
+    """Measures one size of the state. Raises Failed if the keys fit no job."""
 
     def __init__(self, folder: Path, megabytes: int, keys, workers: int, every: int, checkpoints: int):
         self.folder, self.megabytes, self.keys, self.workers, self.every = folder, megabytes, list(keys), workers, every
         self.job = folder / f"{megabytes}-mb.yaml"
         self.job.write_text(job_text(megabytes, workers, checkpoint={"snapshot_steps": 0}))
         self.kimg = prepared(self.job, keys)["images_per_step"] / 1000
-        # The warm-up ends midway between two checkpoints. On a slow disk the log tells of a checkpoint some steps late; one of the
-        # warm-up would be counted otherwise.
+        # The warm-up ends midway between two checkpoints: on a slow disk the log reports a
+        # checkpoint some steps late, and one of the warm-up must not count.
         self.warmup_steps = max(LEAST_WARMUP_STEPS, LEAST_WARMUP_STEPS // every * every + every // 2)
         self.steps = every * checkpoints + self.warmup_steps
-        self.saved, self.tensors = None, []  # the checkpoint that the store is measured with
+        self.saved, self.tensors = None, []  # the checkpoint for measuring the store
         self.costs = Costs(0, model_of(megabytes).width, every, [], [], [], {})
 
     def round(self, number: int, turns: int, rival: str | None) -> None:
@@ -170,7 +170,7 @@ class _Bench:
         return self.costs
 
     def _train(self, number: int, saves: bool) -> None:
-        """What a run leaves on the disk goes, but for the newest checkpoint of the first that has some."""
+        """Trains one run. Removes its checkpoints, except those of the first run that saves."""
         name = f"{self.megabytes}-mb-{'with' if saves else 'without'}-{number + 1}"
         run = run_to_its_end([self.job, *self.keys, f"training.kimg={self.kimg * self.steps}", f"output.tick_kimg={self.kimg}",
                               f"checkpoint.every_steps={self.every if saves else 0}", "--workers", self.workers], self.folder, name)
@@ -183,7 +183,7 @@ class _Bench:
             shutil.rmtree(run.folder / "checkpoints", ignore_errors=True)
 
     def _tensor_list(self) -> Path:
-        """For the rival: a line a tensor, its sizes."""
+        """Writes the rival's file: a line per tensor with name and sizes."""
         file = self.folder / f"{self.megabytes}-mb-tensors.txt"
         file.write_text("".join(f"{one['name']} {' '.join(map(str, one['shape']))}\n" for one in self.tensors if one["dtype"] == "F32"))
         return file
@@ -192,9 +192,9 @@ class _Bench:
 def bench_checkpoint(keys=(), *, sizes=(50, 500), workers: int = 2, outdir: str | None = None, every: int = 50, checkpoints: int = 4,
                      rounds: int = 3, turns: int = 5, rival: str | None = None, anyway: bool = False,
                      say=lambda line: None, tell=lambda costs: None) -> list[Costs]:
-    """@param sizes  MB of the state; outdir: folder on the disk in question, which keeps the runs, None: a temporary one; every: steps from
-    one checkpoint to the next; turns: of memory, disk and store in a round; rival: command that is measured in turns, as
-    docs/benchmarks.md says; say: takes a line after each round; tell: takes what a size costs, when it is known"""
+    """Measures all sizes. @param sizes  MB of state; outdir: on the disk to measure, keeps runs;
+    None: temporary; every: steps between checkpoints; turns: of memory, disk and store per round;
+    rival: command (docs/benchmarks.md); say: gets a line per round; tell: gets Costs per size"""
     with kept_folder(outdir) as folder:
         benches = [_Bench(folder, size, keys, workers, every, checkpoints) for size in sizes]
         require_quiet_machine(anyway)
@@ -219,19 +219,19 @@ def command(words: list[str]) -> None:
     parser.add_argument("--size", type=listed(whole_number(1, 100_000)), default=[50, 500], dest="sizes", metavar="MB",
                         help="sizes of the state (50,500)")
     parser.add_count("-n", "--workers", default=2, what="workers")
-    parser.add_argument("--outdir", help="folder on the disk in question, which keeps the runs; default: a temporary one")
+    parser.add_argument("--outdir", help="folder for the runs, on the disk to measure; default: a temporary folder")
     parser.add_count("--every", least=4, most=10**6, default=50, what="steps from one checkpoint to the next")
     parser.add_count("--checkpoints", default=4, what="checkpoints of a run")
-    parser.add_count("--rounds", default=3, what="rounds in which each row has its turn")
+    parser.add_count("--rounds", default=3, what="rounds, each of which measures every row")
     parser.add_count("--turns", default=5, what="turns of memory, disk and store in a round")
-    parser.add_argument("--rival", metavar="COMMAND", help="command that is measured in turns with the same tensors, as '.venv/bin/python "
-                        "bench/torch_async_save.py'")
+    parser.add_argument("--rival", metavar="COMMAND", help="command to measure in the same rounds, on the same tensors, as "
+                        "'.venv/bin/python bench/torch_async_save.py'")
     line = parser.parse_intermixed_args(words)
 
     def tell(costs):
         step = percentile([run.step_seconds for run in costs.runs], 50)
         print(f"\n{costs.state_bytes / MEGABYTE:.1f} MB of state: mlp of width {costs.width}, {line.workers} workers on this host, a step "
-              f"of {1e3 * step:.0f} ms; {line.rounds} rounds of {line.checkpoints} checkpoints, one every {line.every} steps\n\n"
+              f"of {1e3 * step:.0f} ms; {line.rounds} rounds of {line.checkpoints} checkpoints, one per {line.every} steps\n\n"
               f"{stall_table(costs)}\n{speed_line(costs)}\n\n{store_table(costs)}", flush=True)
 
     bench_checkpoint(**vars(line), say=say, tell=tell)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each layer of a job's networks beside what a core does at most. gangway-model measures and prints."""
+"""Compares each layer of a job with a core's peak rate. gangway-model measures and prints."""
 import os
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def command(words: list[str]) -> None:
                        "compute examples/infogan.yaml numerics.precision=bf16")
     parser.add_argument("job", metavar="JOB.yaml", help="job file")
     parser.add_keys()
-    parser.add_argument("--seconds", default="0.2", help="seconds for each time (%(default)s)")
+    parser.add_argument("--seconds", default="0.2", help="seconds for each measurement (%(default)s)")
     parser.add_argument("--json", action="store_const", const=["--json"], default=[], help="one line of JSON instead of a table")
     line = parser.parse_intermixed_args(words)
     require_quiet_machine(line.anyway)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One report of what a job does on this machine: rates, parts of a step, use of cores, bandwidth, scaling, recovery, score."""
+"""Reports a job on this machine: rates, parts, cores, bandwidth, scaling, recovery, score."""
 import contextlib
 import json
 import os
@@ -19,9 +19,9 @@ from gangway.tools.measured import OutOfTime, TimeLimit, output_of, prepared, sc
 from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, TrialRuns, reason_in
 from gangway.tools.trials import Trial
 
-FOR_TRAININGS = 0.5        # of what a time limit leaves: the rest is for the recovery and for what comes behind this job
-MOST_SECONDS_OF_RUN = 20.0  # at the pace of the first trial: longer runs would tell no more
-STEPS_OF_RECOVERY = 60     # in a start of a run that is killed once, each start anew counted
+FOR_TRAININGS = 0.5        # of the time left; the rest is for the recovery and later measurements
+MOST_SECONDS_OF_RUN = 20.0  # at the first trial's pace; longer runs add no information
+STEPS_OF_RECOVERY = 60     # of a run that is killed once, all its starts included
 
 
 def processor() -> str:
@@ -34,7 +34,7 @@ def today() -> str:
 
 
 def row_of(trial: Trial, told: dict) -> dict:
-    """@param told  by prepared()"""
+    """Returns the report's row of a trial. @param told  by prepared()"""
     images, last = told["images_per_step"], trial.runs[-1]
     seconds = [run.seconds for run in trial.runs]
     step, whole = statistics.median(seconds), sum(last.parts.values())
@@ -50,8 +50,8 @@ def row_of(trial: Trial, told: dict) -> dict:
 
 
 class JobBench:
-    """@param folder  of its runs; limit: that it keeps: steps follow from it, rounds are left out that would be too long, and what cannot
-    be measured is told in "failures" instead of raised. Raises Failed: the job, or more workers than it can have"""
+    """Measures a job. @param folder  of its runs; limit: sets the steps, skips rounds that take too
+    long, and turns errors into "failures". Raises Failed for the job, or for too many workers."""
 
     def __init__(self, job, keys, folder: Path, *, workers=None, rounds: int = 3, steps: int = 60, losses: int = 2, is_scored: bool = True,
                  limit: TimeLimit | None = None):
@@ -85,7 +85,7 @@ class JobBench:
         return report
 
     def _guarded(self, measure):
-        """Under a limit, what cannot be measured is one thing less in the report."""
+        """Calls `measure`. Under a limit, records its errors as failures and returns None."""
         if not self.limit:
             return measure()
         try:
@@ -111,7 +111,7 @@ class JobBench:
         self._rounds_done = self.rounds
 
     def _train_within(self) -> None:
-        """A first run tells how long the others may be."""
+        """Trains within the limit; a first run sets the length of the others."""
         budget, begin, first = FOR_TRAININGS * self.limit.seconds_left, self.limit.seconds_taken, self.rows[0]
         with Progress(1) as progress:
             progress.advance(0, f"a first run, {first.name}")
@@ -135,7 +135,7 @@ class JobBench:
                 self._rounds_done = done + 1
 
     def _score(self) -> dict | None:
-        """What `gangway evaluate` says of the last run; None where its job cannot be scored."""
+        """Returns the last run's scores by `gangway evaluate`; None: the job cannot be scored."""
         say("measures the score")
         text = output_of([program(), "evaluate", str(self.trials.last_run), "--json", "--samples", "1000"], dict(os.environ)).text
         for line in text.splitlines():
@@ -146,7 +146,7 @@ class JobBench:
         return None
 
     def _recovery(self) -> dict | None:
-        # Under a limit: two starts, and what a run saves at its end.
+        # Under a limit, it needs time for two starts and the save at the end.
         needed = 3 * self._start_seconds + STEPS_OF_RECOVERY * self._step_seconds
         if self.losses and not (self.limit and (self._failures or self.limit.seconds_left <= needed)):
             return self._guarded(self._measured_recovery)
@@ -164,13 +164,13 @@ class JobBench:
 
 
 def write(output: str, report: dict, html: str) -> None:
-    """OUTPUT.json and OUTPUT.html."""
+    """Writes OUTPUT.json and OUTPUT.html."""
     write_whole(Path(f"{output}.json"), json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     write_whole(Path(f"{output}.html"), html)
 
 
 def bench_job(job, keys=(), *, anyway: bool = False, **options) -> dict:
-    """What JOB.bench.json holds. It says how far it has come. @param options  workers, rounds, steps, losses, is_scored"""
+    """Returns the content of JOB.bench.json; prints progress. @param options  of JobBench"""
     with scratch_folder() as folder:
         bench = JobBench(job, keys, folder / "runs", **options)
         require_quiet_machine(anyway)
@@ -182,8 +182,8 @@ def command(words: list[str]) -> None:
     parser.add_argument("job", metavar="JOB.yaml", help="job file")
     parser.add_keys()
     parser.add_argument("--workers", type=listed(whole_number(1)),
-                        help="numbers of workers, as 1,2,4; default: one, and as many as there are cores")
-    parser.add_count("--rounds", default=3, what="rounds in which each number has its turn")
+                        help="numbers of workers, as 1,2,4; default: one, and one per core")
+    parser.add_count("--rounds", default=3, what="rounds, each of which measures every number")
     parser.add_count("--steps", least=12, most=10**6, default=60, what="steps of a run")
     parser.add_count("--losses", least=0, default=2, what="workers that are killed; 0: none")
     parser.add_argument("--no-score", action="store_false", dest="is_scored", help="leave the score out")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One report of this machine, to be sent to others: what it is and lacks, how fast its workers exchange, and a small job of this package's
-own on one worker and more, whose digests must be equal. It keeps a time limit."""
+"""Reports on this machine within a time limit: hardware, `gangway doctor`, exchange rates, and a
+small built-in job on one worker and more, whose digests must be equal."""
 import os
 import socket
 import struct
@@ -24,19 +24,19 @@ from gangway.tools.trial_runs import DIFFERENT, SIGNALLED, reason_in
 
 USAGE, ENVIRONMENT = 2, 6  # exit codes
 MOST_WORKERS = 64  # as `gangway bench allreduce`
-SECONDS_TO_END, PART_TO_END = 15.0, 0.4  # that a run which is told to end may take; a short limit has a part of itself
-# What is trained: a DCGAN (Radford et al., 2016) on pictures made up here, so that it needs nothing that a machine may lack. A GPU gets
-# one that keeps it busy.
-SIDE = {"cpu": 32, "cuda": 64}  # of its pictures, and the width of its networks
+SECONDS_TO_END, PART_TO_END = 15.0, 0.4  # for a run to end after a signal; or a share of the limit
+# The job is a DCGAN (Radford et al., 2016) on generated pictures, so that no data are needed. The
+# GPU's job is larger, to keep it busy.
+SIDE = {"cpu": 32, "cuda": 64}  # side of the pictures, and width of the networks
 IMAGES_OF_MICROBATCH = {"cpu": 8, "cuda": 64}
 KEPT = ("name", "memory_gib", "driver", "capability")  # of a GPU
 LEAST_BATCH, PICTURES = 64, 4096
-FEW_SECONDS = 30.0  # left: where cores are shared, large blocks take long
-LEAST_SECONDS, MOST_SECONDS, PART = 0.1, 1.0, 0.4 / 12  # of a row at a size of the exchange, and of the time that is left
+FEW_SECONDS = 30.0  # left; below, large blocks are left out
+LEAST_SECONDS, MOST_SECONDS, PART = 0.1, 1.0, 0.4 / 12  # per row and size; share of the time left
 
 
 def device_of(wanted: str) -> str:
-    """@param wanted  "auto": GPUs where there are some"""
+    """Returns "cpu" or "cuda". @param wanted  "auto": GPUs if present. Raises Failed if no GPU."""
     gpus = num_gpus()
     if wanted == "auto":
         return "cuda" if gpus and (Path(program()).parent / "gangway-worker-cuda").exists() else "cpu"
@@ -46,20 +46,20 @@ def device_of(wanted: str) -> str:
 
 
 def default_numbers(device: str) -> list[int]:
-    """One worker, and twice as many each time; two at least: their digests are to be compared."""
+    """Returns 1, 2, 4 and so on; at least 1 and 2, because digests must be compared."""
     most = min(max(num_gpus() if device == "cuda" else usable_cores(), 2), MOST_WORKERS)
     return [1 << power for power in range(most.bit_length())]
 
 
 def write_pictures(file: Path, side: int) -> None:
-    """Gray ramps, each with another slope, as one file of raw bytes that workers keep in memory: the format of MNIST's files."""
+    """Writes grey ramps of different slopes as an MNIST file, which workers keep in memory."""
     number, y, x = np.ogrid[:PICTURES, :side, :side]
     bytes_ = ((x * (number % 7) + y * (number % 11) + number) % 256).astype(np.uint8)
     file.write_bytes(struct.pack(">4B3I", 0, 0, 8, 3, PICTURES, side, side) + bytes_.tobytes())
 
 
 def job_text(device: str, workers: int, pictures) -> str:
-    """@param workers  the largest number: each can have a micro-batch"""
+    """Returns the job file. @param workers  the largest number; sets the micro-batches"""
     microbatches, side = 1 << (max(workers, 2) - 1).bit_length(), SIDE[device]
     return (f"model: {{family: dcgan, resolution: {side}, width: {side}, latent: 100}}\n"
             f"data: {{source: 'idx:{pictures}'}}\n"
@@ -81,7 +81,7 @@ def exchange(workers: int, seconds_left: float) -> dict:
 
 
 def bench_node(keys=(), *, minutes: float = 10, workers=None, device: str = "auto") -> dict:
-    """What node.bench.json holds. It says how far it has come. @param minutes  it has ended by then; workers: None: 1, 2, 4 and so on"""
+    """Returns node.bench.json's content. @param minutes  limit; workers: None: 1, 2, 4 and so on"""
     with scratch_folder() as folder, time_limit(60 * minutes - min(SECONDS_TO_END, PART_TO_END * 60 * minutes)) as limit:
         device = device_of(device)
         numbers, failures = workers or default_numbers(device), []
@@ -122,10 +122,10 @@ def bench_node(keys=(), *, minutes: float = 10, workers=None, device: str = "aut
 def command(words: list[str]) -> None:
     parser = parser_of("node", "node", has_anyway=False)
     parser.add_keys()
-    parser.add_argument("--minutes", type=number(0.5, 120), default=10, help="it has ended by then (%(default)s)")
+    parser.add_argument("--minutes", type=number(0.5, 120), default=10, help="limit of the whole command (%(default)s)")
     parser.add_argument("--workers", type=listed(whole_number(1)), help="numbers of workers; default: 1,2,4 and so on, up to GPUs or cores")
     parser.add_argument("--device", type=one_of("auto", "cpu", "cuda"), default="auto",
-                        help="what workers compute on; auto: GPUs where there are some (%(default)s)")
+                        help="device of the workers; auto: GPUs if present (%(default)s)")
     parser.add_argument("-o", "--output", default="node.bench", help="files to write, without their ending (%(default)s)")
     line = parser.parse_intermixed_args(words)
     folder = Path(line.output).absolute().parent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps of a job with its communication exposed, and hidden in each way, in turns, by the real `gangway run`."""
+"""Times a job's steps for each overlap of communication, in alternating `gangway run`s."""
 import itertools
 import os
 import re
@@ -27,13 +27,13 @@ class Row(NamedTuple):
 
 class Overlap(NamedTuple):
     rows: list[Row]
-    compute_seconds: float | None  # of one worker's share of the batch, alone, in the best round; None: no whole micro-batches
-    line_rate: float               # bytes a second of a host's link, each way; 0: not known, the wire then counts nothing
+    compute_seconds: float | None  # of one worker's share alone, best round; None: no whole share
+    line_rate: float               # bytes per second of a host's link, each way; 0: unknown
     hosts: int
 
 
 def rate_of(text: str) -> float:
-    """Bytes a second of "1gbit", "100mbit", "64kbit"."""
+    """Returns bytes per second of "1gbit", "100mbit" or "64kbit". Raises Failed."""
     found = re.fullmatch("([0-9]+)([kmg]bit)", text)
     if not found or not 0 < int(found[1]) < 2**32:
         raise Failed(f"--line-rate: '{text}' is no rate: write 1gbit, 100mbit or 64kbit")
@@ -41,7 +41,7 @@ def rate_of(text: str) -> float:
 
 
 def used_hosts(hostfile: str, workers: int) -> int:
-    """Hosts that the workers fill, one after the other."""
+    """Returns the number of hosts that the workers fill in order. Raises Failed."""
     try:
         text = Path(hostfile).read_text()
     except OSError:
@@ -58,7 +58,7 @@ def _median(row: Row, figure: str) -> float:
 
 
 def _hidden(row: Row, rows: list[Row]) -> str:
-    """Of what the same transport exposes without overlap."""
+    """Returns the hidden share of what the same transport exposes without overlap."""
     blocking = next((other for other in rows if (other.transport, other.overlap) == (row.transport, "none")), None)
     if row.overlap == "none" or not blocking or not (exposed := _median(blocking, "exposed_seconds")):
         return "-"
@@ -66,7 +66,7 @@ def _hidden(row: Row, rows: list[Row]) -> str:
 
 
 def text_of(overlap: Overlap) -> str:
-    """Medians and minima of the rounds. Wire: what a host sends at the link's rate."""
+    """Returns a table of medians and minima. Wire: a host's bytes at the link's rate."""
     compute, cells = overlap.compute_seconds or 0, []
     for row in overlap.rows:
         step = _median(row, "seconds")
@@ -82,7 +82,7 @@ def text_of(overlap: Overlap) -> str:
 def bench_overlap(job=JOB, keys=(), *, workers: int = 2, hostfile: str | None = None, outdir: str | None = None,
                   modes=MODES, transports=("auto",), line_rate: str | None = None, rounds: int = 5, steps: int = 60, anyway: bool = False,
                   say=lambda line: None) -> Overlap:
-    """@param outdir  folder that keeps the runs; None: a temporary one. @param say  takes a line after each round"""
+    """Measures all rows. @param outdir  keeps runs; None: temporary; say: gets a line per round"""
     told, bytes_a_second, hosts = prepared(job, keys), rate_of(line_rate) if line_rate else 0.0, used_hosts(hostfile, workers) if hostfile else 1
     training, images = told["job"]["training"], told["images_per_step"]
     on_hosts = ["--hostfile", os.path.abspath(hostfile)] if hostfile else []
@@ -111,19 +111,19 @@ def command(words: list[str]) -> None:
     parser = parser_of("overlap", "overlap\noverlap --job examples/infogan.yaml --rounds 7\n"
                        "overlap -n 2 --hostfile hosts --line-rate 1gbit --outdir /shared/bench")
     parser.add_keys()
-    parser.add_argument("--job", default=JOB, metavar="JOB.yaml", help="job file; it is run for --steps only (%(default)s)")
+    parser.add_argument("--job", default=JOB, metavar="JOB.yaml", help="job file; each run takes only --steps (%(default)s)")
     parser.add_count("-n", "--workers", default=2, what="workers")
     parser.add_argument("--hostfile", help="hosts, as 'node-a slots=8', for Open MPI")
-    parser.add_argument("--outdir", help="folder that keeps the runs, on several hosts one that all see; default: a temporary one")
+    parser.add_argument("--outdir", help="folder that keeps the runs, shared by all hosts; default: a temporary folder")
     parser.add_argument("--modes", type=listed(one_of(*MODES)), default=MODES, help="layout.overlap (none,within,across)")
     parser.add_argument("--transport", type=listed(str), default=("auto",), dest="transports", help="layout.transport (auto)")
     parser.add_argument("--line-rate", metavar="RATE", help="rate of a host's link, as 1gbit, for the bound")
-    parser.add_count("--rounds", default=5, what="rounds in which each way has its turn")
+    parser.add_count("--rounds", default=5, what="rounds, each of which measures every overlap")
     parser.add_count("--steps", default=60, least=8, most=10**6, what="steps of a run; the first quarter does not count")
     line = parser.parse_intermixed_args(words)
     overlap = bench_overlap(**vars(line), say=say)
-    print(f"\n{line.job}, {line.workers} workers on {overlap.hosts} host{'s' * (overlap.hosts != 1)}, {line.rounds} rounds of {line.steps} "
-          f"steps in turns\n\n{text_of(overlap)}")
+    print(f"\n{line.job}, {line.workers} workers on {overlap.hosts} host{'s' * (overlap.hosts != 1)}, {line.rounds} alternating rounds of "
+          f"{line.steps} steps\n\n{text_of(overlap)}")
     print("compute: unknown, the workers do not divide the micro-batches" if overlap.compute_seconds is None else
-          "compute: one worker's share of the batch, alone (its whole optimiser included), the best round")
+          "compute: one worker alone with its share of the batch and the whole optimiser, best round")
     print("wire: what a host sends in a step, at the line rate; bound: the larger of both")

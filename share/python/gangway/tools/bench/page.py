@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reports of `gangway bench job` and `gangway bench node` as people read them: a text, and one HTML file, which loads nothing."""
+"""Formats reports of `gangway bench job` and `bench node` as text and as one HTML file."""
 import html
 
 from gangway.tools.command_line import plain, table
@@ -26,7 +26,7 @@ def _escaped(text: str) -> str:
 
 
 class Table:
-    """Words, the titles first."""
+    """Formats a table as text or HTML."""
 
     def __init__(self, titles: list[str], rows: list[list[str]], is_words: bool = False):
         self.titles, self.rows, self.is_words = titles, rows, is_words
@@ -35,7 +35,7 @@ class Table:
         return table(self.titles, self.rows, left=len(self.titles) if self.is_words else 0)
 
     def html(self, label: str) -> str:
-        """@param label  for those who hear the page"""
+        """Returns the table in HTML. @param label  for screen readers"""
         lines = ["".join(f'<th scope="col">{_escaped(title)}</th>' for title in self.titles)]
         for first, *cells in self.rows:
             lines.append(f'<th scope="row">{_escaped(first)}</th>' + "".join(f"<td>{_escaped(cell)}</td>" for cell in cells))
@@ -49,7 +49,7 @@ def _workers(row: dict) -> str:
 
 
 def _figures(report: dict) -> Table:
-    """Figures that no row has are left out."""
+    """Returns a row of figures per number of workers. Leaves out figures that no row has."""
     shown = [one for one in FIGURES if any(one[0] in row for row in report["rows"])]
     return Table(["workers", *(title for _, title, *_ in shown)],
                  [[str(row["workers"]), *(f"{row[key] * factor:.{digits}f}" if key in row else "-" for key, _, digits, factor in shown)]
@@ -57,12 +57,12 @@ def _figures(report: dict) -> Table:
 
 
 def _lines(report: dict) -> list[str]:
-    """What is no table."""
+    """Returns the lines on recovery, score and digest."""
     lines = []
     if recovery := report["recovery"]:
         often = "once" if recovery["losses"] == 1 else f"{recovery['losses']} times"
-        lines.append(f"recovery: of {recovery['workers']} workers one killed, {often}: {recovery['median_seconds']:.2f} s until they "
-                     f"trained again, {recovery['longest_seconds']:.2f} at the most")
+        lines.append(f"recovery: {recovery['workers']} workers, one worker killed {often}: {recovery['median_seconds']:.2f} s until "
+                     f"training resumes, {recovery['longest_seconds']:.2f} at most")
     if (score := report["score"]) is not None:
         figures = [f"{score.get('metric', '')} {score['score']:.4g}"] if "score" in score else []
         figures += [f"{name} {score[name]:.4g}" for name in SCORES if isinstance(score.get(name), (int, float))]
@@ -71,7 +71,7 @@ def _lines(report: dict) -> list[str]:
 
 
 def _parts(report: dict) -> list[str]:
-    """The largest of all rows first."""
+    """Returns names of parts, by their largest share over all rows, descending."""
     most = {}
     for row in report["rows"]:
         for name, share in row["parts"].items():
@@ -85,7 +85,7 @@ def _legend_entry(colour: str, text: str) -> str:
 
 
 def _bars(report: dict) -> str:
-    """A bar a row. The smallest parts, for which there are no more colours, share one."""
+    """Returns a bar per row. The smallest parts, beyond the colours, share one."""
     names, text = _parts(report), ""
     for row in report["rows"]:
         rects, x = "", 0.0
@@ -110,7 +110,7 @@ def _paragraphs(lines: list[str]) -> str:
 
 
 def _job_sections(report: dict) -> str:
-    """Of a job, below its heading."""
+    """Returns a job's sections below its heading."""
     return (_figures(report).html("Figures") + "<h2>Parts of a step, slowest worker</h2>\n" + _bars(report)
             + _part_table(report).html("Parts") + "<h2>Recovery, score, digest</h2>\n" + _paragraphs(_lines(report)))
 
@@ -123,11 +123,11 @@ def _whole(title: str, command: str, body: str) -> str:
 
 
 def _heading(report: dict) -> str:
-    return f"{report['steps']} steps, medians of {report['rounds']} rounds in turns"
+    return f"{report['steps']} steps, medians of {report['rounds']} alternating rounds"
 
 
 def job_text(report: dict) -> str:
-    """@param report  as bench_job() returns it"""
+    """Returns the text of a report. @param report  as bench_job() returns it"""
     return _figures(report).text() + plain("".join(f"{line}\n" for line in _lines(report)))
 
 
@@ -150,7 +150,7 @@ def _findings(report: dict) -> Table:
 
 
 def _transports(report: dict) -> Table:
-    """Over memory of the host and by messages, and over NCCL where there are several GPUs."""
+    """Returns the all-reduce times over shared memory and MPI, and over NCCL for several GPUs."""
     measured = [report[of] for of in ("transports", "nccl") if report.get(of)]
     return Table(["all-reduce", "workers", "MiB", "median ms", "busbw GB/s"],
                  [[row["row"], str(of["workers"]), str(row["bytes"] >> 20), f"{1e3 * row['median_seconds']:.3f}",
@@ -158,7 +158,7 @@ def _transports(report: dict) -> Table:
 
 
 def _verdicts(report: dict) -> list[str]:
-    """What the reader is to know before any figure."""
+    """Returns the warnings and verdicts that precede the figures."""
     lines, job = [f"NOT QUIET: {report['busy']}, so these rates are too low"] if report["busy"] else [], report["job"]
     if job and job["rows"]:
         if job["unequal_digests"]:
@@ -166,12 +166,12 @@ def _verdicts(report: dict) -> list[str]:
         elif len(job["rows"]) > 1:
             lines.append(f"all {job['runs']} runs have one digest, whatever the number of workers")
         else:
-            lines.append("one number of workers was measured: nothing says that digests are equal")
+            lines.append("only one number of workers was measured: equal digests are not proved")
     return lines + [f"not measured: {failure}" for failure in report["failures"]]
 
 
 def node_text(report: dict) -> str:
-    """@param report  as bench_node() returns it; parts may be None"""
+    """Returns the text of a report. @param report  of bench_node(); entries may be None"""
     tables = [_machine(report), *(one for one in (_findings(report), _transports(report)) if one.rows)]
     job = job_text(report["job"]) if report["job"] and report["job"]["rows"] else ""
     return "".join(f"{one.text()}\n" for one in tables) + job + plain("\n".join(_verdicts(report))) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How soon a run trains again after a kill, part by part: what its log and files show from outside while it is written."""
+"""Measures how soon a run resumes after a kill, part by part, from its log and files."""
 import concurrent.futures
 import contextlib
 import json
@@ -22,22 +22,22 @@ from gangway.tools.measured import kept_folder, output_of
 
 KINDS = ("worker", "coordinator", "mpirun")
 LOOK = 0.002        # seconds
-PATIENCE = 120.0    # seconds; then it hangs
-LEAST_STEPS = 12    # from a recovery to the next loss: snapshots are taken, so that it counts as progress
+PATIENCE = 120.0    # seconds; a longer silence is a hang
+LEAST_STEPS = 12    # from a recovery to the next kill, so that snapshots count as progress
 MORE_STEPS = 8
-LEVEL = "info: "    # in a line of the log, behind time, rank and thread
+LEVEL = "info: "    # in a log line, after time, rank and thread
 LAST_CHARACTERS = 3000
 PREEMPTED, ENVIRONMENT = 75, 6  # exit codes
 
 
 class Recovery(NamedTuple):
-    """Seconds, part after part."""
-    kind: str          # of process that was killed
-    fence: float       # from the kill until all that was left of the start had ended
-    start: float       # until the new coordinator speaks: mpirun, MPI
+    """Holds the seconds of each part of a recovery, in order."""
+    kind: str          # of the killed process
+    fence: float       # from the kill until all processes of the start ended
+    start: float       # until the new coordinator logs: mpirun, MPI
     restore: float     # until all workers have their state
-    first_step: float  # until the first step, which was trained before, is done again
-    replay: float      # until the first step that is new is done
+    first_step: float  # until the first step, trained before, is repeated
+    replay: float      # until the first new step is done
     redone: int        # steps trained twice
 
     @property
@@ -47,23 +47,23 @@ class Recovery(NamedTuple):
 
 class Recoveries(NamedTuple):
     recoveries: list[Recovery]
-    rate: float               # new steps a second of the run that was disturbed
-    undisturbed: list[float]  # the same of runs before and after; empty: there were none
+    rate: float               # new steps per second of the disturbed run
+    undisturbed: list[float]  # of undisturbed runs before and after; empty: none
 
 
 class Over(Exception):
-    """The run has ended, or hangs."""
+    """Raised when the run has ended, or hangs."""
 
 
 class Watch:
-    """@param run  its directory; ended: set where the run has ended"""
+    """Follows a run's log. @param run  its directory; ended: set when the run has ended"""
 
     def __init__(self, run: Path, ended: threading.Event):
         self.run, self.ended, self.step = run, ended, 0
         self._offset, self._rest = 0, b""
 
     def next_line(self) -> str | None:
-        """Of the log, without what stands before its words; None: there is none yet."""
+        """Returns the next log line without its prefix; None: no line yet."""
         if b"\n" not in self._rest and (log := self.run / "logs/rank-0000.log").exists():
             with open(log, "rb") as file:
                 file.seek(self._offset)
@@ -75,12 +75,12 @@ class Watch:
         line, self._rest = self._rest.split(b"\n", 1)
         words = line.decode(errors="replace")
         words = words.partition(LEVEL)[2] or words
-        if words.startswith("tick "):  # one a step
+        if words.startswith("tick "):  # one per step
             self.step = int(words.split()[1])
         return words
 
     def _wait_until(self, is_so) -> float:
-        """@return  when it was so, in monotonic seconds. Raises Over"""
+        """Waits until `is_so()`. Returns the time in monotonic seconds. Raises Over."""
         end = time.monotonic() + PATIENCE
         while not is_so():
             if self.ended.wait(LOOK) or time.monotonic() > end:
@@ -88,7 +88,7 @@ class Watch:
         return time.monotonic()
 
     def _wait_for_line(self, begin: str) -> float:
-        """Until the log has a line that begins so."""
+        """Waits for a log line that begins with `begin`. Returns its time."""
         def has_come():
             while (line := self.next_line()) is not None:
                 if line.startswith(begin):
@@ -97,22 +97,22 @@ class Watch:
         return self._wait_until(has_come)
 
     def wait_for_steps(self, steps: int) -> None:
-        """Until so many more are done."""
+        """Waits until `steps` more steps are done."""
         last = self.step + steps
         while self.step < last:
             self._wait_for_line("tick ")
 
     def wait_until_time(self, end: float) -> None:
-        """@param end  monotonic seconds"""
+        """Waits step by step until `end`, in monotonic seconds."""
         while time.monotonic() < end:
             self.wait_for_steps(1)
 
     def process_of(self, kind: str, rank: int = 0) -> int:
-        """The process of the coordinator, of mpirun, or of a worker, by its rank. Raises Over where it is not there."""
+        """Returns the pid of coordinator, mpirun or a worker by rank. Raises Over if missing."""
         try:
             ranks = json.loads((self.run / "placement.json").read_text())["ranks"]
             if kind == "worker":
-                return ranks[1 + (rank - 1) % (len(ranks) - 1)]["pid"]  # a host that was lost twice is left out, with its workers
+                return ranks[1 + (rank - 1) % (len(ranks) - 1)]["pid"]  # lost hosts are left out
             pid = ranks[0]["pid"]
             if kind == "coordinator":
                 return pid
@@ -136,7 +136,7 @@ class Watch:
     def kill_and_watch(self, kind: str, rank: int) -> Recovery:
         """Kills a process and waits until a new step is done."""
         pid, losses = self.process_of(kind, rank), self._losses()
-        self._read_all()  # what was done before the kill
+        self._read_all()  # steps before the kill
         times = [time.monotonic()]
         os.kill(pid, signal.SIGKILL)
         times.append(self._wait_until(lambda: self._losses() > losses))
@@ -150,8 +150,8 @@ class Watch:
 
 
 def with_run(words: list, outdir: Path, name: str, act) -> None:
-    """A run that lasts as long as act(Watch) takes, which then saves and leaves. @param words  job file, keys and options of `gangway run`
-    Raises Failed where the run ends in another way."""
+    """Runs a job while act(Watch) lasts, then lets it save and leave. @param words  job file, keys
+    and options of `gangway run`. Raises Failed if the run ends in another way."""
     ended = threading.Event()
 
     def watch():
@@ -165,7 +165,7 @@ def with_run(words: list, outdir: Path, name: str, act) -> None:
         finally:
             with contextlib.suppress(Over, ProcessLookupError):
                 coordinator = seen.process_of("coordinator")
-                if not ended.is_set():  # else the number may be another process's by now
+                if not ended.is_set():  # otherwise the pid may be reused
                     os.kill(coordinator, signal.SIGUSR1)
 
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -177,12 +177,12 @@ def with_run(words: list, outdir: Path, name: str, act) -> None:
             ended.set()
         watching.result()
     if done.code != PREEMPTED:
-        raise Failed(f"a run that was to go on by itself ended with code {done.code}:\n{done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
+        raise Failed(f"a run that should restart itself ended with code {done.code}:\n{done.text[-LAST_CHARACTERS:]}", ENVIRONMENT)
 
 
 def recoveries_of(words: list, outdir: Path, *, workers: int, kinds, losses: int, every: float = 0, seed: int = 1,
                   say=lambda line: None) -> Recoveries:
-    """Kills processes of a run. @param words  as of with_run(); say: takes a line after each loss"""
+    """Kills processes of a run. @param words  as in with_run(); say: gets a line after each loss"""
     chance, recoveries, rates = random.Random(seed), [], {}
 
     def timed(watch, name, act):
@@ -197,7 +197,7 @@ def recoveries_of(words: list, outdir: Path, *, workers: int, kinds, losses: int
             watch.wait_for_steps(LEAST_STEPS + chance.randint(0, MORE_STEPS))
             watch.wait_until_time(begin + every * (loss + 1))
             recoveries.append(one := watch.kill_and_watch(kind, chance.randint(1, workers)))
-            say(f"loss {loss + 1} of {losses}: {kind}, {one.before_replay:.2f} s and {one.replay:.2f} s for {one.redone} steps again")
+            say(f"loss {loss + 1} of {losses}: {kind}, {one.before_replay:.2f} s, then {one.replay:.2f} s to repeat {one.redone} steps")
         watch.wait_until_time(begin + every * (losses + 1))
 
     for name in ("before", "disturbed", "after") if every else ("disturbed",):
@@ -219,18 +219,18 @@ def text_of(found: Recoveries, kinds=KINDS) -> str:
     if found.undisturbed:
         before, after = found.undisturbed
         share = 200 * found.rate / (before + after) if before + after else 0
-        text += f"goodput: {found.rate:.3f} new steps a second beside {before:.3f} and {after:.3f} undisturbed: {share:.1f} %\n"
+        text += f"goodput: {found.rate:.3f} new steps a second, against {before:.3f} and {after:.3f} undisturbed: {share:.1f} %\n"
     return text
 
 
 def bench_recovery(keys=(), *, size: int = 50, workers: int = 3, hostfile: str | None = None, outdir: str | None = None, kinds=KINDS,
                    losses: int = 30, every: float = 0, seed: int = 1, anyway: bool = False, say=lambda line: None) -> Recoveries:
-    """@param size  MB of the state; outdir: folder that keeps the runs, None: a temporary one; kinds: of processes, killed in turns;
-    every: seconds from one kill to the next, for the goodput beside undisturbed runs, 0: as soon as it trains again"""
+    """Measures recoveries. @param size  MB of state; outdir: keeps runs, None: temporary; kinds:
+    processes, killed cyclically; every: seconds between kills, adds the goodput; 0: no pause"""
     with kept_folder(outdir) as folder:
         require_quiet_machine(anyway)
         job = folder / "recovery.yaml"
-        # Longer than any measurement; each step is a tick.
+        # The run outlasts any measurement; each step is a tick.
         job.write_text(job_text(size, workers, training={"kimg": 1_000_000}, output={"tick_kimg": 1e-9}))
         words = [job, *keys, "-n", workers, *(["--hostfile", os.path.abspath(hostfile)] if hostfile else [])]
         found = recoveries_of(words, folder, workers=workers, kinds=kinds, losses=losses, every=every, seed=seed, say=say)
@@ -244,12 +244,12 @@ def command(words: list[str]) -> None:
     parser.add_count("--size", default=50, most=100_000, what="size of the state, in MB")
     parser.add_count("-n", "--workers", default=3, what="workers")
     parser.add_argument("--hostfile", help="hosts whose processes can be killed from here, as those of tests/cluster/run")
-    parser.add_argument("--outdir", help="folder that keeps the runs, on several hosts one that all see; default: a temporary one")
-    parser.add_argument("--kinds", type=listed(one_of(*KINDS)), default=KINDS, help=f"what is killed, in turns ({','.join(KINDS)})")
+    parser.add_argument("--outdir", help="folder that keeps the runs, shared by all hosts; default: a temporary folder")
+    parser.add_argument("--kinds", type=listed(one_of(*KINDS)), default=KINDS, help=f"processes to kill, in this order ({','.join(KINDS)})")
     parser.add_count("--losses", default=30, what="kills")
     parser.add_argument("--every", type=number(0), default=0, metavar="SECONDS",
-                        help="from one kill to the next, for the goodput too; 0: soon (%(default)s)")
-    parser.add_count("--seed", least=0, default=1, what="of ranks and moments")
+                        help="seconds between kills; adds the goodput; 0: no pause (%(default)s)")
+    parser.add_count("--seed", least=0, default=1, what="seed of ranks and moments")
     line = parser.parse_intermixed_args(words)
     found = bench_recovery(**vars(line), say=say)
-    print(f"\nseconds, medians but for p99:\n{text_of(found, line.kinds)}", end="")
+    print(f"\nseconds, medians except p99:\n{text_of(found, line.kinds)}", end="")

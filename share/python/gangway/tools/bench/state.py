@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job whose state has a size: an mlp on points, whose data need nothing."""
+"""Makes a job with a state of a given size: an mlp on points, which needs no data files."""
 import math
 from typing import NamedTuple
 
@@ -7,12 +7,12 @@ from gangway import job_file
 
 MEGABYTE = 1e6        # as disks are sold
 LATENT, OUTPUTS = 100, 2
-WORK_OF_A_STEP = 64_000  # images times megabytes: some tenths of a second on two cores
+WORK_OF_A_STEP = 64_000  # images times megabytes: tenths of a second on two cores
 MOST_IMAGES = 256
 
 
 def percentile(values, p: float):
-    """By nearest rank."""
+    """Returns a percentile by nearest rank."""
     return sorted(values)[max(1, math.ceil(p / 100 * len(values))) - 1]
 
 
@@ -23,7 +23,7 @@ class Model(NamedTuple):
 
 
 def model_of(megabytes: int) -> Model:
-    """The smallest that has such a state: weights, their two moments, and the generator's average, as floats."""
+    """Returns the smallest mlp with such a state: weights, 2 moments, average, as floats."""
     width, state_bytes = 0, 0
     while state_bytes < megabytes * MEGABYTE:
         width += 2
@@ -36,7 +36,7 @@ def model_of(megabytes: int) -> Model:
 
 
 def job_text(megabytes: int, workers: int, **sections) -> str:
-    """@param workers  that share its micro-batches; sections: more keys of the job"""
+    """Returns the job file. @param workers  share its micro-batches; sections: more keys"""
     model, microbatches = model_of(megabytes), max(2, workers)
     batch = max(model.batch // microbatches, 1) * microbatches
     job = {"model": {"family": "mlp", "width": model.width, "latent": LATENT}, "data": {"source": "toy:ring8"},

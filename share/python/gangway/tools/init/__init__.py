@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`gangway init`: a job for a set of pictures, or what Slurm, Kubernetes or a builder of containers needs for a job."""
+"""`gangway init` writes a job for a set of pictures, or a file for Slurm, Kubernetes or Docker."""
 import argparse
 import os
 import re
@@ -15,24 +15,24 @@ from gangway.tools.init.manifests import KINDS, Manifest, require_places, second
 from gangway.tools.measured import prepared
 
 ENVIRONMENT = 6
-LONGEST_SHOWN = 60  # characters of a name that is refused
+LONGEST_SHOWN = 60  # characters of a refused name in the error
 WHAT = {"job": "A job file for a set of pictures, this machine and the time that you have",
         **{name: kind.what for name, kind in KINDS.items()}}
 
 
 class Written(NamedTuple):
     text: str
-    file: str  # that the text names; "-": standard output
+    file: str  # named in the text; "-": standard output
 
 
 def manifest(kind: str, job, keys=(), *, workers: int | None = None, nodes: int = 1, gpus_per_node: int = 0, time: str = "",
              grace: int = 120, image: str = "gangway", name: str | None = None, outdir="runs", file: str | None = None,
              made_by: str = "") -> Written:
-    """@param kind  "slurm", "k8s" or "docker"; keys: of the job; name: of the run
-    @param workers  None: layout.data, else one a GPU, else one a node
+    """Makes a manifest. @param kind  "slurm", "k8s" or "docker"; keys: of the job; name: of the run
+    @param workers  None: layout.data, else one per GPU, else one per node
     @param time  limit: minutes, "12:00:00" or "2-12:00:00"; grace: seconds for a save before the end
     @param file  None: named after the run; made_by: the command that the text names
-    Raises Failed: the job, or places that are not enough for the workers, or too many."""
+    Raises Failed for the job, or if nodes or GPUs do not fit the workers."""
     told = prepared(job, keys, workers=workers)
     if not workers:
         data = told["job"]["layout"]["data"]
@@ -55,7 +55,7 @@ def _require_free(file: str, may_be_there: bool, option: str) -> None:
 
 
 def _write(file: str, text: str, then: str) -> None:
-    """@param then  what is typed next"""
+    """Writes the text, or prints it for "-". @param then  the command to type next"""
     if file == "-":
         print(text, end="")
         return
@@ -85,8 +85,8 @@ def _job(words: list[str]) -> None:
     parser.add_argument("-n", "--workers", type=whole_number(1), metavar="N",
                         help="workers; default: one a GPU, else one a core, up to 8")
     parser.add_argument("--recipe", metavar="NAME",
-                        help="a published one in the place of advice, as r3gan-ffhq64: its own networks, rates and length")
-    parser.add_argument("--no-trial", action="store_false", dest="trial", help="do not try how fast it is")
+                        help="published recipe to use instead, as r3gan-ffhq64: its own networks, rates and length")
+    parser.add_argument("--no-trial", action="store_false", dest="trial", help="do not measure its speed")
     parser.add_argument("-o", "--output", default="job.yaml", metavar="FILE", help="file to write (%(default)s); -: standard output")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     line = parser.parse_args(words)
@@ -101,15 +101,15 @@ def _job(words: list[str]) -> None:
 def _manifest(name: str, words: list[str]) -> None:
     kind, parser = KINDS[name], Parser(f"init {name}", WHAT[name], f"Example: gangway init {name} job.yaml -n 4 --nodes 2 --time 12:00:00")
     parser.add_job("workers; default: layout.data, else one a GPU, else one a node")
-    parser.add_argument("--nodes", type=whole_number(1), default=1, metavar="N", help="machines to ask for (%(default)s)")
-    parser.add_argument("--gpus-per-node", type=whole_number(0), default=0, metavar="N", help="GPUs of each of them")
-    parser.add_argument("--time", default="", help="limit: minutes, 12:00:00 or 2-12:00:00")
+    parser.add_argument("--nodes", type=whole_number(1), default=1, metavar="N", help="nodes to request (%(default)s)")
+    parser.add_argument("--gpus-per-node", type=whole_number(0), default=0, metavar="N", help="GPUs of each node")
+    parser.add_argument("--time", default="", help="time limit: minutes, 12:00:00 or 2-12:00:00")
     parser.add_argument("--grace", type=whole_number(5, 3600), default=120, metavar="SECONDS",
-                        help="for a save between the scheduler's warning and the end (%(default)s)")
-    parser.add_argument("--image", default="gangway", metavar="NAME", help="of the container (%(default)s)")
-    parser.add_argument("--run", metavar="NAME", help="of the run; default: the job file's")
+                        help="time for a save between the scheduler's warning and the end (%(default)s)")
+    parser.add_argument("--image", default="gangway", metavar="NAME", help="container image (%(default)s)")
+    parser.add_argument("--run", metavar="NAME", help="name of the run; default: the job file's")
     parser.add_argument("--outdir", default="runs", metavar="FOLDER", help="folder of the runs (%(default)s)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; -: standard output; default: after the run, or Dockerfile")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; -: standard output; default: the run's name, or Dockerfile")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     line = parser.parse_intermixed_args(words)
     made = manifest(name, line.job, line.keys, workers=line.workers, nodes=line.nodes, gpus_per_node=line.gpus_per_node, time=line.time,
@@ -128,6 +128,6 @@ def command(words: list[str]) -> None:
                     "  gangway init slurm examples/fashion-mnist.yaml -n 4 --time 12:00:00\n"
                     "  gangway init k8s job.yaml --nodes 2 --gpus-per-node 8 --image registry/gangway:1\n"
                     "  gangway init docker job.yaml -o Dockerfile")
-    parser.add_argument("kind", choices=WHAT, help="what is written; gangway init KIND --help tells more")
+    parser.add_argument("kind", choices=WHAT, help="file to write; gangway init KIND --help explains it")
     kind = parser.parse_args(words[:1]).kind
     _job(words[1:]) if kind == "job" else _manifest(kind, words[1:])

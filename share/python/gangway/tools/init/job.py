@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which job is worth a first try on a set of pictures, a machine and a time. Each choice comes with its reason; docs/commands.md has them
-as a table."""
+"""Chooses a first job for a set of pictures, a machine and a time, with a reason for each choice
+(table in docs/commands.md)."""
 import json
 import math
 import os
@@ -21,32 +21,32 @@ from gangway.tools.hosts import usable_cores
 from gangway.tools.measured import measured_run, output_of, step_figures
 
 MOST_WORKERS = 8
-MOST_LOOKED_AT = 2000      # pictures: of a large set so many tell enough
+MOST_LOOKED_AT = 2000      # pictures; enough of a large set
 BATCH = 64
-SMALL, LARGE = 32, 64      # pixels: what dcgan has
-WORTH_LARGE = 48           # pixels: below, twice the side shows nothing more
+SMALL, LARGE = 32, 64      # pixels, as dcgan supports
+WORTH_LARGE = 48           # pixels; below, LARGE shows nothing more
 FEW = 500                  # pictures
-ENOUGH_PICTURES = 20_000   # with fewer the discriminator learns them by heart (docs/training.md)
-ENOUGH_OF_A_LABEL = 50     # with fewer of a label its pictures are those of all others
+ENOUGH_PICTURES = 20_000   # with fewer the discriminator memorises them (docs/training.md)
+ENOUGH_OF_A_LABEL = 50     # with fewer, pictures of a label look like all labels
 MOST_LABELS = 100
 ENOUGH_FOR_A_SCORE = 200   # `gangway evaluate` compares two halves of the pictures
-SCORES = 5                 # of a whole training: each takes a core some 10 seconds beside it
+SCORES = 5                 # per training; each takes about 10 s of a core
 NARROW, WIDTH, WIDE = 16, 32, 64
-PLENTY = 12                # times what is needed to see something, from which on the network may be wider
-SHARE_OF_TIME = 0.85       # beside start, pictures and checkpoints; a machine does other things, too
-SHARE_OF_TRIAL = 0.25      # of the time, above which a second trial is too long
-MOST_KIMG = 25_000         # beyond this nothing of such networks gets better
+PLENTY = 12                # times kimg_to_see from which the network may be wider
+SHARE_OF_TIME = 0.85       # left for training after start, pictures, checkpoints, other processes
+SHARE_OF_TRIAL = 0.25      # of the time; a longer first trial rules out a second
+MOST_KIMG = 25_000         # beyond this such networks do not improve
 WARM_UP = 16               # steps of a trial
 TRIAL = {"training": {"kimg": 2.56}, "output": {"tick_kimg": 0.512, "pictures_kimg": 0}, "checkpoint": {"every_kimg": 0}}
 
 
 class Facts(NamedTuple):
-    """What a data set is, as far as a job depends on it."""
+    """Properties of a data set that the job depends on."""
     source: str          # absolute path of a folder or a file, or a pattern of tars
     pictures: int
     side: int            # pixels: the median of the shorter sides
-    is_gray: bool        # all that were looked at
-    by_label: list[int]  # pictures a label; empty without labels
+    is_gray: bool        # all examined pictures are grey
+    by_label: list[int]  # pictures per label; empty without labels
 
 
 class Wishes(NamedTuple):
@@ -64,32 +64,32 @@ class Advice:
     width: int = WIDTH
     classes: int = 0  # 0: trains without labels
     kimg: float = 0.0
-    trial: str = ""   # what the trial has told
+    trial: str = ""   # a line on the trial's result
     notes: list[str] = field(default_factory=list)  # a line each, for the user
 
     @property
     def kimg_to_see(self) -> int:
-        """Thousand pictures after which something can be told (docs/commands.md)."""
+        """Returns the thousand pictures after which shapes appear (docs/commands.md)."""
         return 40 if self.resolution <= SMALL else 100
 
 
 class NewJob(NamedTuple):
     text: str     # of the job file
-    workers: int  # that it is meant for
+    workers: int  # that the job is meant for
 
 
 def rounded_down(value: float) -> float:
-    """Two digits of it, never more; 1 at least."""
+    """Rounds down to two significant digits; at least 1."""
     value = max(1.0, value)
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return math.floor(value / unit + 1e-6) * unit
 
 
 def facts_of(location: str) -> Facts:
-    """Looks at some of the pictures, evenly spread. Raises Failed: none is there, or one cannot be read."""
+    """Examines evenly spaced pictures. Raises Failed if there is none, or one is broken."""
     done = output_of([program(), "data", "check", f"images:{location}", "--json", "--most", str(MOST_LOOKED_AT)], dict(os.environ))
     lines = complaints(done.text.splitlines())
-    if lines or done.code not in (0, 2):  # 2 also where a picture is broken
+    if lines or done.code not in (0, 2):  # 2: a picture is broken
         raise Failed("\n".join(lines) or f"gangway data check ended with {done.code}", done.code)
     told = json.loads(done.text)
     if told["broken"]:
@@ -100,7 +100,7 @@ def facts_of(location: str) -> Facts:
 
 
 def advise(facts: Facts, wishes: Wishes) -> Advice:
-    """The job to try first. Raises Failed for wishes that it cannot meet."""
+    """Returns the job to try first. Raises Failed for wishes that it cannot meet."""
     if wishes.resolution not in (None, SMALL, LARGE):
         raise Failed(f"--resolution {wishes.resolution}: a first job has {SMALL} or {LARGE} pixels; for more begin with a published "
                      "recipe, as --recipe r3gan-ffhq256")
@@ -112,7 +112,7 @@ def advise(facts: Facts, wishes: Wishes) -> Advice:
         advice.notes.append(f"{facts.pictures} pictures are few: expect variations of them; some thousand make a difference")
     labels = len(facts.by_label)
     if labels > MOST_LABELS or labels > 1 and min(facts.by_label) < ENOUGH_OF_A_LABEL:
-        advice.notes.append(f"trains without its {labels} labels: the smallest has {min(facts.by_label)} pictures, and a label wants "
+        advice.notes.append(f"trains without its {labels} labels: the smallest has {min(facts.by_label)} pictures, and a label needs "
                             f"{ENOUGH_OF_A_LABEL} at least (model.classes={labels} trains with them)")
     elif labels > 1:
         advice.classes = labels
@@ -125,8 +125,8 @@ def kimg_in(wishes: Wishes, images_per_second: float) -> float:
 
 
 def other_width(advice: Advice, wishes: Wishes, images_per_second: float, trial_seconds: float) -> int | None:
-    """Another width to try, by what a trial has brought: the time allows a wider network, or forbids this one. None: it is right, or
-    another trial takes too much of the time."""
+    """Returns another width to try if the trial shows time for a wider network, or too little for
+    this one. None: the width is right, or another trial takes too long."""
     if trial_seconds > SHARE_OF_TRIAL * 60 * wishes.minutes:
         return None
     kimg = kimg_in(wishes, images_per_second)
@@ -134,32 +134,32 @@ def other_width(advice: Advice, wishes: Wishes, images_per_second: float, trial_
 
 
 def set_length(advice: Advice, wishes: Wishes, images_per_second: float) -> None:
-    """Fills in how long the job is, and tells what that will give."""
+    """Sets the job's length from the trial, and adds a note if it is too short."""
     kimg, time_given = min(MOST_KIMG, kimg_in(wishes, images_per_second)), counted(wishes.minutes, "minute")
     advice.kimg = rounded_down(kimg)
     advice.trial = (f"A trial here: {images_per_second:.0f} pictures a second with {counted(wishes.workers, 'worker')} and width "
                     f"{advice.width}; some {advice.kimg:g} thousand in {time_given}.")
     if kimg < advice.kimg_to_see:
-        advice.notes.append(f"little can be seen of {advice.resolution} pixels after {time_given} here: shapes can be told after some "
+        advice.notes.append(f"little can be seen of {advice.resolution} pixels after {time_given} here: shapes appear after about "
                             f"{math.ceil(wishes.minutes * advice.kimg_to_see / kimg)} minutes"
                             f"{', or sooner with --resolution 32' if advice.resolution > SMALL else ''}")
 
 
 def guess_note(advice: Advice, wishes: Wishes) -> str:
-    """For the user of a job that no trial has measured."""
+    """Returns the note for a job without a trial."""
     images_per_second = 800 if advice.resolution <= SMALL else 200  # in colour, augmented, width 32 (docs/commands.md)
-    return (f"training.kimg={advice.kimg:g} is a guess, for no trial was made: on two quiet cores it takes some "
-            f"{math.ceil(advice.kimg * 1000 / images_per_second / 60)} minutes, whatever --minutes says ({wishes.minutes:g}); without "
-            "--no-trial it follows from them")
+    return (f"training.kimg={advice.kimg:g} is a guess, for no trial was made: on two quiet cores it takes about "
+            f"{math.ceil(advice.kimg * 1000 / images_per_second / 60)} minutes, whatever --minutes says ({wishes.minutes:g}); "
+            "without --no-trial it follows from --minutes")
 
 
 def try_out(advice: Advice, facts: Facts, wishes: Wishes, say) -> None:
-    """Tries the job, and perhaps one of another width."""
+    """Measures the job, and perhaps one of another width, and sets the length."""
     def rate():
         say(f"trial   {counted(wishes.workers, 'worker')}, {advice.resolution} pixels, width {advice.width}: ")
         job = job_file.parse(job_text(advice, facts, wishes, "-", ""), "the job on trial")
         if advice.augments:
-            job["training"]["augment"] = {"policy": "ada", "strength": 0.3}  # as it will be later on
+            job["training"]["augment"] = {"policy": "ada", "strength": 0.3}  # as later in training
         trial = {**job, **{section: {**job[section], **keys} for section, keys in TRIAL.items()}}
         found = BATCH / step_figures(measured_run(trial, "trial", wishes.workers).stats, WARM_UP).seconds
         say(f"{found:.0f} pictures a second\n")
@@ -174,12 +174,12 @@ def try_out(advice: Advice, facts: Facts, wishes: Wishes, say) -> None:
 
 
 def quoted(text: str) -> str:
-    """As YAML reads it, whatever is in it."""
+    """Returns a quoted YAML string."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def job_text(advice: Advice, facts: Facts, wishes: Wishes, file: str, made_by: str) -> str:
-    """The job file."""
+    """Returns the job file's text."""
     fewest = f"{min(facts.by_label):,}" if facts.by_label else ""
     is_scored = facts.pictures >= ENOUGH_FOR_A_SCORE
 
@@ -199,9 +199,9 @@ def job_text(advice: Advice, facts: Facts, wishes: Wishes, file: str, made_by: s
                     else "without its labels, some of which have too few pictures" if len(facts.by_label) > 1
                     else "no labels: all pictures lie in one folder; sub-folders would be labels",
         SOURCE=quoted(f"images:{facts.source}"), KIMG=f"{advice.kimg:g}",
-        KIMG_WHY=f"each {max(1, advice.kimg * 1000 / facts.pictures):.0f} times; shapes can be told after some {advice.kimg_to_see}",
+        KIMG_WHY=f"each {max(1, advice.kimg * 1000 / facts.pictures):.0f} times; shapes appear after about {advice.kimg_to_see}",
         MICROBATCHES=str(advice.microbatches),
-        AUGMENT="{policy: ada, kimg: 100}  # fewer than 20,000: else they are learnt by heart" if advice.augments
+        AUGMENT="{policy: ada, kimg: 100}  # under 20,000 pictures: prevents memorising" if advice.augments
                 else "{policy: none}  # as many pictures as these need none",
         BETAS="[0, 0.99]" if advice.augments else "[0.5, 0.999]", EMA="50" if advice.augments else "1000", CHECKPOINT_KIMG=part(10),
         KEEP_BEST=str(int(is_scored)),
@@ -211,7 +211,7 @@ def job_text(advice: Advice, facts: Facts, wishes: Wishes, file: str, made_by: s
 
 
 def recipe_text(name: str, location: str) -> str:
-    """The published recipe with these pictures in the place of its own. Raises Failed where there is none."""
+    """Returns a published recipe with these pictures as its data. Raises Failed if missing."""
     # Installed, this file is PREFIX/share/gangway/python/gangway/tools/init/job.py; in a checkout share/python/...
     places = [Path(__file__).resolve().parents[up] / "examples/published" for up in (4, 5)]
     recipes = {file.stem: file for place in places for file in sorted(place.glob("*.yaml"))}
@@ -221,16 +221,16 @@ def recipe_text(name: str, location: str) -> str:
 
 
 def with_source(recipe: str, source: str) -> str:
-    """@param source  the path that takes the place of PATH in its data.source"""
+    """Returns the recipe with `source` in place of PATH in its data.source."""
     return re.sub(r"(\ndata:.*?)(\w+:)PATH", lambda found: found[1] + quoted(found[2] + source), recipe, count=1, flags=re.DOTALL)
 
 
 def init_job(source, *, minutes: float = 30.0, resolution: int | None = None, workers: int | None = None, recipe: str | None = None,
              trial: bool = True, file: str = "job.yaml", made_by: str = "", say=lambda text: None) -> NewJob:
-    """@param source  a folder, a ZIP, a tar or a pattern of tars; resolution, workers: None: as the pictures and the machine are
-    @param recipe  a published one in the place of advice; trial: whether it is tried how fast the job is
-    @param file, made_by  that the job's first lines name; say: is told what `gangway init job` prints, as it comes
-    Raises Failed: the pictures, wishes that cannot be met, or with the last words of a trial that failed."""
+    """Makes a job. @param source  folder, ZIP, tar or tar pattern; resolution, workers: None: auto
+    @param recipe  a published one, used instead; trial: measures the job's speed
+    @param file, made_by  named in the job's first lines; say: gets what `gangway init job` prints
+    Raises Failed for the pictures or wishes, or with the last words of a failed trial."""
     source, gpus = str(source), num_gpus()
     wishes = Wishes(minutes, resolution, workers or min(gpus or usable_cores(), MOST_WORKERS), gpus > 0)
     if recipe:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Slurm, Kubernetes and a builder of containers read of a job (docs/operating.md)."""
+"""Writes the files with which Slurm, Kubernetes and Docker run a job (docs/operating.md)."""
 import os
 import re
 import shlex
@@ -12,18 +12,18 @@ from gangway.launch import program
 from gangway.tools.command_line import counted
 from gangway.tools.init.templates import filled
 
-# MiB that the coordinator, mpirun and the shell take, and that a worker's CUDA takes on its host.
+# MiB of coordinator, mpirun and shell; host MiB of a worker's CUDA.
 COORDINATOR_MIB, CUDA_HOST_MIB = 512, 4096
-# Of the launcher pod: the above when it grows, and what scores a checkpoint beside it, which loads LibTorch and a feature network.
+# Launcher pod: MiB of the grown coordinator, and of the scorer (LibTorch, feature network).
 LAUNCHER_MIB, SCORER_MIB = 2048, 4096
 OPEN_MPI_MIB = 64    # in /dev/shm
 ROUND_MIB = 64
-# Over an estimate: the allocator, batches read ahead, a checkpoint that is being written.
+# Factor on an estimate, for the allocator, prefetched batches and a checkpoint being written.
 MEMORY_MARGIN = 1.5
 LEAST_STORAGE_GIB = 5
-LONGEST_NAME = 40    # of a job of Kubernetes, which adds more for pods; 63 in all
+LONGEST_NAME = 40    # of a Kubernetes job; pods add to it, up to 63
 USUAL_PORT = 8080
-PLACES = ("images:", "pack:", "idx:", "pairs:", "unpaired:")  # forms of data.source whose relative paths are files, too
+PLACES = ("images:", "pack:", "idx:", "pairs:", "unpaired:")  # forms of data.source that take relative file paths
 DECODED = ("images:", "pairs:", "unpaired:")
 PROGRAMS = "release gangway gangway-tools gangway-coordinator gangway-worker gangway-model gangway-control"
 PROBE = """\
@@ -42,19 +42,19 @@ PROBE = """\
 
 
 class Manifest(NamedTuple):
-    """What all of them are made from."""
-    told: dict           # of the job, by prepared(), with the memory of so many workers
+    """Holds the inputs of every manifest."""
+    told: dict           # by prepared(), with the workers' memory
     name: str            # of the run
     job_file: str        # absolute
     workers: int
     nodes: int
     gpus_per_node: int
     time: int | None     # seconds; None: no limit
-    grace: int           # seconds for a save, between the warning and the end
+    grace: int           # seconds between the scheduler's warning and the end
     image: str           # of containers
     outdir: str          # absolute
-    file: str            # in which the text will be; "-": standard output
-    made_by: str         # the command that makes the text again
+    file: str            # the text's file; "-": standard output
+    made_by: str         # the command that makes the text
 
     @property
     def job(self) -> dict:
@@ -62,7 +62,7 @@ class Manifest(NamedTuple):
 
     @property
     def workers_per_node(self) -> int:
-        """Of the fullest node."""
+        """Returns the workers of the fullest node."""
         return -(-self.workers // self.nodes)
 
     @property
@@ -75,19 +75,19 @@ class Manifest(NamedTuple):
 
     @property
     def data(self) -> str:
-        """Absolute path of the data; empty: they are no files of the user's."""
+        """Returns the data's absolute path; empty: the data are not the user's files."""
         form, colon, place = self.job["data"]["source"].partition(":")
         is_path = form + colon in PLACES or place.startswith("/") and form != "toy"
         return os.path.abspath(place) if is_path else ""
 
 
 def rounded_mib(mib: float) -> str:
-    """Rounded up to what reads well."""
+    """Rounds up to a multiple of ROUND_MIB."""
     return str((int(mib) // ROUND_MIB + 1) * ROUND_MIB)
 
 
 def shared_memory_mib(it: Manifest) -> float:
-    """Of a node, in /dev/shm: two snapshots, and the gradients that workers show one another."""
+    """Returns a node's MiB in /dev/shm: two snapshots, and gradients that workers exchange."""
     memory = it.told["memory"]
     return OPEN_MPI_MIB + it.workers_per_node * 2 * (memory["weights"] + memory["optimizer"] + memory["gradients"]) / 2**20
 
@@ -98,12 +98,12 @@ def node_memory_mib(it: Manifest) -> float:
 
 
 def run_command(it: Manifest, first: list[str], last: list[str]) -> str:
-    """`gangway run` with what is the same everywhere, for a shell."""
+    """Returns the `gangway run` command for a shell, with the options of all manifests."""
     return shlex.join([*first, *it.told["overrides"], "--run", it.name, "-n", str(it.workers), "--resume", "auto", *last])
 
 
 def require_places(it: Manifest) -> None:
-    """Raises Failed where nodes would be empty, or hold more workers than GPUs."""
+    """Raises Failed if nodes would be empty, or hold more workers than GPUs."""
     if it.nodes > it.workers:
         raise Failed(f"--nodes {it.nodes}: {counted(it.workers, 'worker')} would leave some without work; use --nodes {it.workers} or "
                      f"-n {it.nodes}")
@@ -113,8 +113,8 @@ def require_places(it: Manifest) -> None:
 
 
 def slurm(it: Manifest) -> str:
-    # Every node gets room for the coordinator: Slurm would else fill the first with all tasks that its cores allow, and GPUs of the
-    # others would idle. Where pictures are decoded, a thread does it.
+    # Each node gets a slot for the coordinator: otherwise Slurm fills the first node's cores with
+    # tasks, and GPUs of other nodes idle. Decoding of pictures takes one more thread.
     cpus = it.threads + it.job["data"]["source"].startswith(DECODED)
     shared = [os.path.dirname(program()), it.job_file, *([it.data] if it.data else []), it.outdir]
     return filled(
@@ -126,14 +126,14 @@ def slurm(it: Manifest) -> str:
 
 
 class Page(NamedTuple):
-    """Where the launcher pod asks its coordinator how it does."""
+    """Address at which the launcher pod probes its coordinator."""
     host: str
     port: int
-    keys: list[str]  # that name the port, where the job leaves it open
+    keys: list[str]  # that set the port, if the job does not
 
 
 def page_of(it: Manifest) -> Page | None:
-    """None: the job shows no page."""
+    """Returns the probes' address; None: the job serves no page."""
     said = str(it.job["output"]["http"])
     if said == "off":
         return None
@@ -143,8 +143,8 @@ def page_of(it: Manifest) -> Page | None:
 
 
 def probes(page: Page | None) -> str:
-    """Ranks meet and load first; a coordinator that starts anew after a loss takes its time. By bash: a page that listens inside the
-    pod alone is out of kubelet's own reach."""
+    """Returns the probes; limits allow for loading and a restarted coordinator. They use bash,
+    because kubelet cannot reach a page that listens only inside the pod."""
     host = page and ("127.0.0.1" if page.host in ("0.0.0.0", "::") else page.host)
     kinds = (("startupProbe", "/healthz", 5, 120), ("livenessProbe", "/healthz", 10, 12), ("readinessProbe", "/readyz", 10, 3))
     return "".join(PROBE.format(kind=kind, path=path, period=period, failures=failures, host=host, port=page.port)
@@ -156,14 +156,14 @@ def kubernetes(it: Manifest) -> str:
     if evaluation["where"] == "device":
         raise Failed("evaluation.where: device: the launcher's pod, where scores are taken, has no GPU; use beside, or spare")
     scores = (evaluation["every_kimg"] > 0 or it.job["checkpoint"]["keep_best"] > 0) and evaluation["where"] != "spare"
-    # Checkpoints that are kept, one that is being written, and as much again for pictures and logs.
+    # Kept checkpoints and one being written, doubled for pictures and logs.
     storage = LEAST_STORAGE_GIB + int(2 * (it.job["checkpoint"]["keep"] + 1) * it.told["checkpoint_bytes"] / 2**30)
     page, name, todo, mount, volume, source = page_of(it), kubernetes_name(it.name), "", "", "", []
     if it.data:
         todo = f"# TODO: make the claim {name}-data, of a volume with a copy of {it.data}: all pods read it."
         mount = "- {name: data, mountPath: /data, readOnly: true}"
         volume = f"- {{name: data, persistentVolumeClaim: {{claimName: {name}-data, readOnly: true}}}}"
-        source = [f"data.source={it.job['data']['source'].partition(':')[0]}:/data"]  # behind the user's own keys
+        source = [f"data.source={it.job['data']['source'].partition(':')[0]}:/data"]  # after the user's keys
     return filled(
         "kubernetes.yaml", NAME=name, FILE=it.file, COMMAND=it.made_by, DATA_TODO=todo, DATA_MOUNT=mount, DATA_VOLUME=volume,
         JOB=Path(it.job_file).read_bytes().decode(), STORAGE_GIB=str(storage), SLOTS=str(it.workers_per_node),
@@ -182,13 +182,13 @@ def container(it: Manifest) -> str:
 
 
 def kubernetes_name(run_name: str) -> str:
-    """As Kubernetes names things: lower-case letters, digits and hyphens, a letter first."""
+    """Returns a Kubernetes name: lower-case letters, digits and hyphens, a letter first."""
     name = re.sub("[^a-z0-9]+", "-", run_name.lower()).lstrip("-")[:LONGEST_NAME].rstrip("-")
     return name if name[:1].isalpha() else f"gangway-{name or 'job'}"
 
 
 def seconds_of(text: str) -> int:
-    """As sbatch --time takes it: MINUTES, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Raises Failed."""
+    """Parses a time of sbatch --time: MINUTES, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Raises Failed."""
     found = re.fullmatch("(?:([0-9]{1,5})-)?([0-9]{1,5})(?::([0-9]{1,5}))?(?::([0-9]{1,5}))?", text)
     days, *parts = found.groups() if found else [None]
     parts = [int(part) for part in parts if part]
@@ -200,22 +200,22 @@ def seconds_of(text: str) -> int:
 
 
 def slurm_time(seconds: int) -> str:
-    """D-HH:MM:SS."""
+    """Returns D-HH:MM:SS."""
     return f"{seconds // 86400}-{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 class Kind(NamedTuple):
-    """One of the places for which there is a text."""
+    """One kind of manifest."""
     what: str
     text: Callable[[Manifest], str]
     default_file: Callable[[str], str]  # by the run's name
-    then: str                           # what is typed next; {} is the file
+    then: str                           # the next command; {} is the file
 
 
 KINDS = {
-    "slurm": Kind("A script for sbatch, which saves and goes back into the queue when told to", slurm, "{}.sbatch".format, "sbatch {}"),
+    "slurm": Kind("A script for sbatch, which saves the job and requeues it on Slurm's signal", slurm, "{}.sbatch".format, "sbatch {}"),
     "k8s": Kind("An MPIJob for Kubernetes, with the job file and a volume for the run", kubernetes,
                 lambda name: f"{kubernetes_name(name)}.yaml", "kubectl apply -f {}"),
-    "docker": Kind("A file from which a container is built, with programs for the job's device", container, lambda name: "Dockerfile",
+    "docker": Kind("A Dockerfile with the programs for the job's device", container, lambda name: "Dockerfile",
                    "docker build -t gangway -f {} CHECKOUT, the folder of Gangway's sources"),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The texts of `gangway init`, filled. Pure but for the template's file."""
+"""Fills the templates of `gangway init`. Reads only the template's file."""
 import re
 from pathlib import Path
 
@@ -7,8 +7,8 @@ SLOT = re.compile("@([A-Z_]+)@")
 
 
 def filled(template: str, **values: str) -> str:
-    """Puts each value in the place of @NAME@. A line whose value is empty goes; a value of several lines that stands alone on its line
-    keeps that line's indentation. @param template  of templates/, without .in"""
+    """Replaces each @NAME@ by its value. Drops a line whose value is empty. Indents values of
+    several lines like their slot, if it is alone. @param template  of templates/, without .in"""
     lines = []
     for line in (Path(__file__).parent / f"templates/{template}.in").read_text("utf-8").split("\n"):
         slots = list(SLOT.finditer(line))

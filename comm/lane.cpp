@@ -97,12 +97,12 @@ Lane::Ticket Lane::submit(Task task) {
   return ++submitted_;
 }
 
-bool Lane::is_called() const { return woken_ || (!tasks_.empty() && failure_ == nullptr); }
+bool Lane::is_called() const { return is_woken_ || (!tasks_.empty() && failure_ == nullptr); }
 
 void Lane::rouse() {
   changed_.notify_one();
-  if (hears_ != nullptr) {
-    hears_->ring();
+  if (bell_host_ != nullptr) {
+    bell_host_->ring();
   }
 }
 
@@ -110,7 +110,7 @@ template <typename Condition>
 void Lane::wait_for(const Condition& condition) {
   MutexLock lock(mutex_);
   compute_waits_ = true;
-  woken_ = true;
+  is_woken_ = true;
   rouse();
   finished_changed_.wait(
       lock, [&]() GANGWAY_REQUIRES(mutex_) { return failure_ != nullptr || condition(); });
@@ -132,7 +132,7 @@ void Lane::wait_until(const std::function<bool()>& condition) { wait_for(conditi
 
 void Lane::wake() {
   const MutexLock lock(mutex_);
-  woken_ = true;
+  is_woken_ = true;
   rouse();
 }
 
@@ -173,7 +173,7 @@ bool Lane::run_task() {
   Task task;
   {
     const MutexLock lock(mutex_);
-    woken_ = false;
+    is_woken_ = false;
     if (tasks_.empty() || failure_ != nullptr) {
       return false;
     }
@@ -224,11 +224,11 @@ void Lane::rest(const std::stop_token& stop, std::uint32_t bell,
     if (is_called()) {
       return;
     }
-    hears_ = host_;  // later calls to rouse() ring and change the bell from the value read
+    bell_host_ = host_;  // later calls to rouse() ring and change the bell from the value read
     lock.unlock();
     host_->wait_for_bell(bell, kBellPatience);
     lock.lock();
-    hears_ = nullptr;
+    bell_host_ = nullptr;
   } else {
     std::this_thread::sleep_for(compute_waits_ ? kBetweenEagerPolls : kBetweenPolls);
   }

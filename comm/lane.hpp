@@ -131,8 +131,8 @@ class Lane {
   std::deque<Task> tasks_ GANGWAY_GUARDED_BY(mutex_);
   Ticket submitted_ GANGWAY_GUARDED_BY(mutex_) = 0;
   Ticket finished_ GANGWAY_GUARDED_BY(mutex_) = 0;
-  bool woken_ GANGWAY_GUARDED_BY(mutex_) = false;
-  const HostGroup* hears_ GANGWAY_GUARDED_BY(mutex_) = nullptr;  // sleeps on its bell
+  bool is_woken_ GANGWAY_GUARDED_BY(mutex_) = false;
+  const HostGroup* bell_host_ GANGWAY_GUARDED_BY(mutex_) = nullptr;  // sleeps on its bell
   std::exception_ptr failure_ GANGWAY_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of the above
 };

@@ -24,12 +24,12 @@
 #include "base/this_host.hpp"
 #include "comm/transport/mpi_session.hpp"
 #include "coordinator/control/control_server.hpp"
+#include "coordinator/core/score_watch.hpp"
+#include "coordinator/http/live_page.hpp"
 #include "coordinator/io/checkpoint_scorer.hpp"
 #include "coordinator/io/event_loop.hpp"
 #include "coordinator/io/own_place.hpp"
 #include "coordinator/io/waiting_workers.hpp"
-#include "coordinator/http/live_page.hpp"
-#include "coordinator/core/score_watch.hpp"
 #include "coordinator/resume/start.hpp"
 #include "coordinator/settings.hpp"
 #include "coordinator/start_watch.hpp"
@@ -113,7 +113,7 @@ std::unique_ptr<ControlServer> open_control(const StartedRun& run, EventLoop& lo
 }
 
 RunCoreSettings settings_of(const Options& options, const StartedRun& run, int num_workers,
-                              const LifelineServer& lifelines) {
+                            const LifelineServer& lifelines) {
   RunCoreSettings settings = run_core_settings(run, num_workers);
   settings.build = build_id();
   settings.welcome.lifeline = lifelines.address();
@@ -128,11 +128,12 @@ RunCoreSettings settings_of(const Options& options, const StartedRun& run, int n
 
 RunEnd run_job(const Options& options, ProcessParts parts, StartedRun& run, const Identity& self) {
   const StartOptions& asked = options.start;
-  LifelineServer lifelines(parts.io,
-                           {.reach = asked.is_one_host ? Reach::kThisHost : Reach::kEveryHost,
-                            .port = asked.lifeline_port,
-                            .networks = networks_of_the_hosts()},
-                           parts.session.size() - 1);
+  LifelineServer lifelines(
+      parts.io,
+      {.reach = asked.is_one_host ? BindScope::kThisHost : BindScope::kEveryHost,
+       .port = asked.lifeline_port,
+       .networks = networks_of_the_hosts()},
+      parts.session.size() - 1);
   const auto page = open_live_page(run.spec.output,
                                    {.run_directory = run.directory,
                                     .host = self.host,

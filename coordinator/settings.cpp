@@ -8,7 +8,7 @@
 #include "coordinator/resume/equal_arithmetic.hpp"
 #include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/loss_bound.hpp"
-#include "coordinator/trouble/watch_memory.hpp"
+#include "coordinator/trouble/watch_history.hpp"
 #include "job/decisions.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/layout/layout.hpp"
@@ -84,10 +84,10 @@ RunCoreSettings run_core_settings(const StartedRun& run, int num_workers) {
   }
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   if (const auto text = read_small_file(run.directory / kWatchFile, kMostBytes)) {
-    settings.watch_memory = WatchMemory::parse(*text);
+    settings.watch_history = WatchHistory::parse(*text);
   }
   const SteeringEvents steering = read_steering(run.directory);
-  const StandingOrders standing = standing_orders(spec, steering);
+  const ActiveCommands standing = active_commands(spec, steering);
   const SteeredPlan plan = steered_plan(standing.job);
   settings.job = spec;
   settings.steered_job = standing.job;

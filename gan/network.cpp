@@ -93,7 +93,7 @@ Network::Network(std::string name, std::vector<std::unique_ptr<Block>> blocks, s
   if (levels_.empty()) {
     levels_ = {output_};
   }
-  live_ = live_behind(ports, levels_);
+  live_ = live_after(ports, levels_);
 }
 
 NamedTensors Network::forward_block(std::size_t index, const NamedTensors& in,

@@ -76,13 +76,13 @@ enum class RandomDraw : std::int32_t {
   kAugmentFilter = 53,
   kAugmentNoise = 54,  ///< block 0: strength; block 1: the noise
   kAugmentCutout = 55,
-  kCropPlace = 60,  ///< this and the next five: real pictures (gan/data/augment/)
+  kCropPlace = 60,  ///< this and the next five: real pictures (data/augment/)
   kZoom = 61,
   kRotation = 62,
   kBrightness = 63,
   kContrast = 64,
   kSaturation = 65,
-  kExample = 70,  ///< all draws of an example in Python (gan/data/own/)
+  kExample = 70,  ///< all draws of an example in Python (data/own/)
 };
 
 struct PhiloxBlock {

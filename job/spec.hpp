@@ -50,7 +50,7 @@ enum class ExampleKind {
   kAny,          ///< anything that the user's own step can read
 };
 
-/// Random changes of a real picture each time it is shown (gan/data/augment/).
+/// Random changes of a real picture each time it is shown (data/augment/).
 struct AugmentSpec {
   double crop = 1.0;        ///< side of the square that is shown, over the picture's side; 1: all
   double zoom = 1.0;        ///< largest magnification; 1: none

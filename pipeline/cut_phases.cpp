@@ -33,7 +33,7 @@ class CutPass {
 
   const Pass& pass_;
   const PerNetwork<NetworkCuts>& cuts_;
-  std::set<std::string> flowing_;  // tensors that a gradient goes back to
+  std::set<std::string> grad_tensors_;  // tensors that a gradient goes back to
   std::vector<Node> nodes_;
 };
 
@@ -56,7 +56,7 @@ CutNodes CutPass::cut() {
     origins.resize(nodes_.size(), static_cast<int>(i));
     const std::vector<std::string> outputs = outputs_of(node);
     if (pass_.has_gradient[i]) {
-      flowing_.insert(outputs.begin(), outputs.end());
+      grad_tensors_.insert(outputs.begin(), outputs.end());
     }
   }
   return {std::move(nodes_), std::move(origins)};
@@ -81,7 +81,7 @@ void CutPass::add(const Application& application) {
     for (const std::string& name :
          cuts.live[static_cast<std::size_t>(cuts.chunks[chunk].end) - 1]) {
       const auto input = std::ranges::find(application.inputs, name, &Input::name);
-      if (input != application.inputs.end() && !flowing_.contains(input->tensor) &&
+      if (input != application.inputs.end() && !grad_tensors_.contains(input->tensor) &&
           !cuts.is_made_by(chunk, name)) {
         next.push_back(*input);
         continue;
@@ -99,7 +99,7 @@ Penalty CutPass::part_of(const Penalty& penalty, int chunk) const {
   const NetworkCuts& cuts = cuts_[penalty.network];
   Penalty part = penalty;
   part.shown_with.reset();
-  part.harvests = penalty.harvests && chunk == cuts.chunk_that_makes(penalty.looks_inside);
+  part.harvests = penalty.harvests && chunk == cuts.chunk_that_makes(penalty.inner_tensor);
   part.part = PenaltyPart{.chunk = chunk, .blocks = cuts.chunks[static_cast<std::size_t>(chunk)]};
   return part;
 }
@@ -131,7 +131,7 @@ std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
       const auto input = std::ranges::find(penalty.inputs, live, &Input::name);
       // The penalised input goes through the chunks, as its gradient does. Other inputs need not.
       if (input != penalty.inputs.end() &&
-          (input != penalty.inputs.begin() || !penalty.looks_inside.empty()) &&
+          (input != penalty.inputs.begin() || !penalty.inner_tensor.empty()) &&
           !cuts.is_made_by(static_cast<std::size_t>(chunk), live)) {
         inputs.push_back(*input);
         continue;
@@ -147,7 +147,7 @@ std::vector<std::vector<Input>> CutPass::add_forwards(const Penalty& penalty,
 void CutPass::add(const Penalty& penalty, const std::string& name) {
   const NetworkCuts& cuts = cuts_[penalty.network];
   const auto last = static_cast<int>(cuts.chunks.size()) - 1;
-  const int first = cuts.chunk_that_makes(penalty.looks_inside);
+  const int first = cuts.chunk_that_makes(penalty.inner_tensor);
   const std::vector<std::vector<Input>> flowing = add_forwards(penalty, name);
   for (int chunk = last; chunk >= first; --chunk) {
     if (chunk < last) {

@@ -157,10 +157,10 @@ struct Penalty {
   NetworkId network{};
   std::string function;  ///< gan/losses/penalty.hpp
   double weight = 1.0;
-  std::vector<Input> inputs;      ///< the first is penalised, unless `looks_inside` is set
-  std::string looks_inside = {};  ///< name of the penalised inner tensor; empty: an input
+  std::vector<Input> inputs;      ///< the first is penalised, unless `inner_tensor` is set
+  std::string inner_tensor = {};  ///< name of the penalised inner tensor; empty: an input
   /// Whether it penalises the images from which the pass's Augment made that input.
-  bool looks_through = false;
+  bool before_augment = false;
   ScheduleSpec schedule = {};            ///< of a factor on the weight
   std::optional<NetworkId> shown_with;   ///< as in Loss
   bool harvests = false;                 ///< whether it gives a statistic of the network

@@ -12,7 +12,7 @@ enum class Operation {
   kBackward,         ///< backward of that forward, after all takers of its output
   kPenaltyForward,   ///< first two sweeps of a penalty
   kPenaltyBackward,  ///< last two sweeps
-  kRecompute,        ///< repeats a forward whose activations were dropped, for its backward
+  kRecompute,        ///< repeats a forward whose activations were dropped, before its backward
   kCloseLeaf,        ///< adds the micro-batch's complete gradient to the worker's partials
   kArm,              ///< before the phase's last backward: its gradients may leave early
   kReduce,           ///< all gradients are complete: the rest leaves now; sum, agreement
@@ -46,6 +46,9 @@ struct Instruction {
   /// Whether the pass's harvested statistics wait for the micro-batch's leaf, until it closes.
   bool is_ahead = false;
   BackwardPart part = BackwardPart::kWhole;  ///< for kBackward
+  /// For kForward, kRecompute and kBackward: the forward's activations are dropped, and the node's
+  /// kRecompute makes them again before its backward (layout.recompute).
+  bool is_recomputed = false;
   friend bool operator==(const Instruction&, const Instruction&) = default;
 
   [[nodiscard]] bool is_send() const {

@@ -11,24 +11,24 @@
 namespace gangway::pipeline {
 namespace {
 
-using Homes = std::vector<std::optional<Home>>;
+using ChunkIds = std::vector<std::optional<ChunkId>>;
 
 /// Returns the place of a node that belongs to a network; none for other nodes.
-std::optional<Home> home_by_itself(const Node& node) {
+std::optional<ChunkId> own_chunk_id(const Node& node) {
   if (const auto* application = std::get_if<Application>(&node)) {
-    return Home{application->network, application->part ? application->part->chunk : 0};
+    return ChunkId{application->network, application->part ? application->part->chunk : 0};
   }
   if (const auto* penalty = std::get_if<Penalty>(&node)) {
-    return Home{penalty->network, penalty->part ? penalty->part->chunk : 0};
+    return ChunkId{penalty->network, penalty->part ? penalty->part->chunk : 0};
   }
   if (const auto* shown = std::get_if<Shown>(&node)) {
-    return Home{shown->network, shown->chunk};
+    return ChunkId{shown->network, shown->chunk};
   }
   if (const auto* augment = std::get_if<Augment>(&node)) {
-    return Home{augment->judge};
+    return ChunkId{augment->judge};
   }
   if (const auto* running = std::get_if<Running>(&node)) {
-    return Home{running->network, running->chunk};
+    return ChunkId{running->network, running->chunk};
   }
   return std::nullopt;
 }
@@ -49,34 +49,35 @@ bool takes(const Node& node, const std::string& tensor) {
 }
 
 /// Places a join on its taker's worker, so that only the joined tensor travels.
-void place_by_takers(const Pass& pass, Homes& homes) {
+void place_by_takers(const Pass& pass, ChunkIds& chunk_ids) {
   for (int i = static_cast<int>(pass.nodes.size()); i-- > 0;) {
     const auto at = static_cast<std::size_t>(i);
-    if (homes[at] || is_source(pass.nodes[at]) || std::holds_alternative<Loss>(pass.nodes[at])) {
+    if (chunk_ids[at] || is_source(pass.nodes[at]) ||
+        std::holds_alternative<Loss>(pass.nodes[at])) {
       continue;
     }
-    for (const int taker : takers_of(pass, i)) {
-      if (!homes[at]) {
-        homes[at] = homes[static_cast<std::size_t>(taker)];
+    for (const int taker : consumers_of(pass, i)) {
+      if (!chunk_ids[at]) {
+        chunk_ids[at] = chunk_ids[static_cast<std::size_t>(taker)];
       }
     }
   }
 }
 
 /// Places a node at the last place from which it takes a tensor.
-void place_by_inputs(const Pass& pass, Homes& homes) {
+void place_by_inputs(const Pass& pass, ChunkIds& chunk_ids) {
   for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
-    if (homes[i] || is_source(pass.nodes[i])) {
+    if (chunk_ids[i] || is_source(pass.nodes[i])) {
       continue;
     }
-    for (std::size_t maker = i; maker-- > 0 && !homes[i];) {
+    for (std::size_t maker = i; maker-- > 0 && !chunk_ids[i];) {
       const std::vector<std::string> made = outputs_of(pass.nodes[maker]);
       if (std::ranges::any_of(made, [&](const auto& one) { return takes(pass.nodes[i], one); })) {
-        homes[i] = homes[maker];
+        chunk_ids[i] = chunk_ids[maker];
       }
     }
-    if (const auto* loss = std::get_if<Loss>(&pass.nodes[i]); loss != nullptr && !homes[i]) {
-      homes[i] = Home{loss->shown_with.value_or(NetworkId{0})};
+    if (const auto* loss = std::get_if<Loss>(&pass.nodes[i]); loss != nullptr && !chunk_ids[i]) {
+      chunk_ids[i] = ChunkId{loss->shown_with.value_or(NetworkId{0})};
     }
   }
 }
@@ -88,7 +89,7 @@ void require_same_sums(const Phase& phase, const Pass& pass,
   for (int maker = 0; maker < static_cast<int>(pass.nodes.size()); ++maker) {
     const auto owner = owners[static_cast<std::size_t>(maker)];
     std::map<int, std::vector<std::size_t>> places;  // in the order of the sum, by worker
-    const std::vector<int> takers = gradient_takers(pass, maker);
+    const std::vector<int> takers = gradient_consumers(pass, maker);
     for (std::size_t i = 0; i < takers.size(); ++i) {
       places[owners[static_cast<std::size_t>(takers[i])].value_or(-1)].push_back(i);
     }
@@ -108,7 +109,7 @@ std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::option
   const auto is_there = [&](int taker) {
     return owners[static_cast<std::size_t>(taker)] == taker_worker;
   };
-  std::vector<int> takers = takers_of(pass, maker);
+  std::vector<int> takers = consumers_of(pass, maker);
   std::erase_if(takers, [&](int taker) { return !is_there(taker); });
   if (takers.empty()) {
     return std::nullopt;
@@ -122,10 +123,10 @@ std::optional<Crossing> crossing(const Pass& pass, const std::vector<std::option
       found.outputs.push_back(static_cast<int>(i));
     }
   }
-  for (const int taker : gradient_takers(pass, maker)) {
+  for (const int taker : gradient_consumers(pass, maker)) {
     if (is_there(taker)) {
       found.has_gradient = true;
-      found.last_taker = taker;
+      found.last_consumer = taker;
     }
   }
   return found;
@@ -148,7 +149,7 @@ PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owne
     const auto at = static_cast<std::size_t>(i);
     if (!owners[at]) {  // in reverse: a node of several workers is needed with its taker
       share.mine[at] = (share.takes_part && i < recalled) ||
-                       std::ranges::any_of(takers_of(pass, i), [&](int taker) {
+                       std::ranges::any_of(consumers_of(pass, i), [&](int taker) {
                          return share.mine[static_cast<std::size_t>(taker)];
                        });
       continue;
@@ -160,7 +161,7 @@ PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owne
       continue;
     }
     std::vector<int> peers;
-    for (const int taker : takers_of(pass, i)) {
+    for (const int taker : consumers_of(pass, i)) {
       const auto peer = owners[static_cast<std::size_t>(taker)];
       if (peer && *peer != worker) {
         peers.push_back(*peer);
@@ -177,7 +178,7 @@ PassShare share_of(const Pass& pass, const std::vector<std::optional<int>>& owne
 
 }  // namespace
 
-std::vector<int> takers_of(const Pass& pass, int maker) {
+std::vector<int> consumers_of(const Pass& pass, int maker) {
   const std::vector<std::string> outputs = outputs_of(pass.nodes[static_cast<std::size_t>(maker)]);
   std::vector<int> takers;
   for (int i = maker + 1; i < static_cast<int>(pass.nodes.size()); ++i) {
@@ -189,27 +190,28 @@ std::vector<int> takers_of(const Pass& pass, int maker) {
   return takers;
 }
 
-Homes homes_of(const Pass& pass) {
-  Homes homes;
+ChunkIds chunk_ids_of(const Pass& pass) {
+  ChunkIds chunk_ids;
   for (const Node& node : pass.nodes) {
-    homes.push_back(home_by_itself(node));
+    chunk_ids.push_back(own_chunk_id(node));
   }
-  place_by_takers(pass, homes);
-  place_by_inputs(pass, homes);
-  return homes;
+  place_by_takers(pass, chunk_ids);
+  place_by_inputs(pass, chunk_ids);
+  return chunk_ids;
 }
 
 std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& layout, int microbatch) {
   std::vector<std::optional<int>> owners;
-  for (const std::optional<Home>& home : homes_of(pass)) {
-    owners.push_back(home ? std::optional(layout[home->network].worker_of(microbatch, home->chunk))
-                          : std::nullopt);
+  for (const std::optional<ChunkId>& chunk_id : chunk_ids_of(pass)) {
+    owners.push_back(
+        chunk_id ? std::optional(layout[chunk_id->network].worker_of(microbatch, chunk_id->chunk))
+                 : std::nullopt);
   }
   return owners;
 }
 
-std::vector<int> gradient_takers(const Pass& pass, int maker) {
-  std::vector<int> takers = takers_of(pass, maker);
+std::vector<int> gradient_consumers(const Pass& pass, int maker) {
+  std::vector<int> takers = consumers_of(pass, maker);
   std::erase_if(takers, [&](int taker) {
     const auto at = static_cast<std::size_t>(taker);
     return !pass.has_gradient[at] || stops_gradient(pass.nodes[at]);

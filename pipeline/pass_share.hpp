@@ -23,7 +23,7 @@ struct Crossing {
   int peer = 0;               ///< the other worker
   std::vector<int> outputs;   ///< indices of the node's outputs that are taken, ascending
   bool has_gradient = false;  ///< whether their gradient comes back
-  int last_taker = 0;         ///< lowest taker with a gradient; its backward completes the sum
+  int last_consumer = 0;      ///< lowest taker with a gradient; its backward completes the sum
   bool operator==(const Crossing&) const = default;
 };
 
@@ -39,14 +39,14 @@ struct PassShare {
 };
 
 /// The place of a node: a network, or one chunk of a network that is cut.
-struct Home {
+struct ChunkId {
   NetworkId network{};
   int chunk = 0;
-  bool operator==(const Home&) const = default;
+  bool operator==(const ChunkId&) const = default;
 };
 
 /// By node, the place where it runs; none: on every worker that takes it.
-[[nodiscard]] std::vector<std::optional<Home>> homes_of(const Pass& pass);
+[[nodiscard]] std::vector<std::optional<ChunkId>> chunk_ids_of(const Pass& pass);
 
 /// By node, the worker that runs it for `microbatch`; none: each worker that needs it.
 [[nodiscard]] std::vector<std::optional<int>> owners_of(const Pass& pass, const Layout& layout,
@@ -55,13 +55,13 @@ struct Home {
   return pass.nodes[static_cast<std::size_t>(node)];
 }
 /// Nodes that take an output of `maker`, ascending.
-[[nodiscard]] std::vector<int> takers_of(const Pass& pass, int maker);
+[[nodiscard]] std::vector<int> consumers_of(const Pass& pass, int maker);
 /// Whether the node has a backward instruction.
 [[nodiscard]] bool goes_back(const Pass& pass, int node);
 /// Index of the first penalty on a whole network; the number of nodes if there is none.
 [[nodiscard]] int first_penalty(const Pass& pass);
 /// Takers that give `maker` a gradient, in the order of their backwards.
-[[nodiscard]] std::vector<int> gradient_takers(const Pass& pass, int maker);
+[[nodiscard]] std::vector<int> gradient_consumers(const Pass& pass, int maker);
 
 /// The shares of one worker in all passes of a job. Immutable; any thread.
 class PassShares {

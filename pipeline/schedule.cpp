@@ -40,13 +40,7 @@ void mark_last_updates(std::vector<Instruction>& list) {
   }
 }
 
-}  // namespace
-
-int nodes_to_keep(const std::vector<Phase>& phases, const Instruction& at) {
-  const bool is_last = at.repeat + 1 == phases[static_cast<std::size_t>(at.phase)].repeats;
-  return is_last ? nodes_taken_up(phases, at.phase, at.pass) : 0;
-}
-
+/// Whether the node is an application with a gradient whose output no other phase reuses.
 bool can_be_recomputed(const std::vector<Phase>& phases, const Instruction& at) {
   const Pass& pass =
       phases[static_cast<std::size_t>(at.phase)].passes[static_cast<std::size_t>(at.pass)];
@@ -56,12 +50,21 @@ bool can_be_recomputed(const std::vector<Phase>& phases, const Instruction& at) 
          at.node >= taken_up;
 }
 
+}  // namespace
+
+int nodes_to_keep(const std::vector<Phase>& phases, const Instruction& at) {
+  const bool is_last = at.repeat + 1 == phases[static_cast<std::size_t>(at.phase)].repeats;
+  return is_last ? nodes_taken_up(phases, at.phase, at.pass) : 0;
+}
+
 std::vector<Instruction> with_recomputes(const std::vector<Phase>& phases,
                                          const std::vector<Instruction>& list) {
   std::vector<Instruction> result;
-  for (const Instruction& one : list) {
-    if (one.operation == Operation::kBackward && one.part != BackwardPart::kWeights &&
-        can_be_recomputed(phases, one)) {
+  for (Instruction one : list) {
+    const bool is_backward = one.operation == Operation::kBackward;
+    one.is_recomputed =
+        (is_backward || one.operation == Operation::kForward) && can_be_recomputed(phases, one);
+    if (one.is_recomputed && is_backward && one.part != BackwardPart::kWeights) {
       result.push_back(one);
       result.back().operation = Operation::kRecompute;
       result.back().part = BackwardPart::kWhole;

@@ -15,12 +15,9 @@ namespace gangway::pipeline {
 /// Returns how many first nodes of the instruction's pass a later phase reuses: last repeat only.
 [[nodiscard]] int nodes_to_keep(const std::vector<Phase>& phases, const Instruction& at);
 
-/// Whether the instruction's node is an application that may drop its activations after forward and
-/// repeat the forward before backward (activation checkpointing). A node that another phase reuses
-/// may not, because the repeated forward would use other random keys.
-[[nodiscard]] bool can_be_recomputed(const std::vector<Phase>& phases, const Instruction& at);
-
-/// Returns `list` with a kRecompute before each backward of a node that can_be_recomputed.
+/// Lowers activation checkpointing into `list`: marks forwards that drop their activations, and adds
+/// a kRecompute before their backward. A node that another phase reuses keeps its activations,
+/// because the repeated forward would use other random keys.
 [[nodiscard]] std::vector<Instruction> with_recomputes(const std::vector<Phase>& phases,
                                                        const std::vector<Instruction>& list);
 

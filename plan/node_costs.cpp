@@ -285,7 +285,7 @@ NodeCost BlockCosts::penalty_cost(const StagedJob& staged, const Phase& phase, c
   const pipeline::NetworkCuts& cuts = staged.cuts[id];
   const int first =
       penalty.part
-          ? cuts.chunks[static_cast<std::size_t>(cuts.chunk_that_makes(penalty.looks_inside))].begin
+          ? cuts.chunks[static_cast<std::size_t>(cuts.chunk_that_makes(penalty.inner_tensor))].begin
           : 0;
   const auto there = static_cast<std::size_t>(all.end);
   std::vector<double> ahead(2 * there);  // by block: first forward, then back

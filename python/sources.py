@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Imports the user's Python files from the texts that the job's hash covers, and from nothing else.
-Reports errors in one line. Runs before python/support.py and before gan/data/own/reader.py."""
+Reports errors in one line. Runs before python/support.py and before data/own/reader.py."""
 import importlib
 import importlib.abc
 import importlib.machinery

@@ -21,17 +21,17 @@ class LineLimit {
   /// this line must be dropped
   [[nodiscard]] std::optional<std::int64_t> take(TimePoint now) {
     const std::chrono::duration<double> since = now - std::exchange(last_, now);
-    room_ = std::min(kAtOnce, room_ + since.count() * kEachSecond);
-    if (room_ < 1.0) {
+    tokens_ = std::min(kAtOnce, tokens_ + since.count() * kEachSecond);
+    if (tokens_ < 1.0) {
       ++left_out_;
       return std::nullopt;
     }
-    room_ -= 1.0;
+    tokens_ -= 1.0;
     return std::exchange(left_out_, 0);
   }
 
  private:
-  double room_ = kAtOnce;
+  double tokens_ = kAtOnce;
   TimePoint last_{};
   std::int64_t left_out_ = 0;
 };

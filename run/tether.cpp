@@ -115,7 +115,7 @@ void Tether::wake() {
 
 void Tether::begin_beats() {
   beat();
-  beats_ = true;
+  needs_beats_ = true;
 }
 
 void Tether::send(char byte) {
@@ -126,8 +126,8 @@ void Tether::send(char byte) {
 }
 
 bool Tether::is_alive(TimePoint now) const {
-  const TimePoint beaten{steady_clock::duration(beaten_.load())};
-  return !beats_ || now - beaten < 2 * kHeartbeatPeriod;
+  const TimePoint beaten{steady_clock::duration(last_beat_.load())};
+  return !needs_beats_ || now - beaten < 2 * kHeartbeatPeriod;
 }
 
 void Tether::orphan(TimePoint now) {
@@ -174,8 +174,8 @@ void Tether::look(TimePoint now) {
 }
 
 void Tether::speak(TimePoint now) {
-  if (settled_ && !has_told_) {
-    has_told_ = true;
+  if (settled_ && !is_settled_sent_) {
+    is_settled_sent_ = true;
     send(kTetherSettled);
   }
   if (now >= next_beat_) {

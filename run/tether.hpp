@@ -61,8 +61,8 @@ class Tether {
   /// Until `end_beats`, sends beats only while the main thread calls `beat`. So the supervisor
   /// notices if the main thread hangs.
   void begin_beats();
-  void beat() { beaten_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
-  void end_beats() { beats_ = false; }
+  void beat() { last_beat_ = std::chrono::steady_clock::now().time_since_epoch().count(); }
+  void end_beats() { needs_beats_ = false; }
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -84,12 +84,12 @@ class Tether {
   TimePoint meeting_ends_;
   TimePoint leave_at_ = TimePoint::max();  ///< used by the thread only, like the next three
   TimePoint next_beat_{};
-  bool has_told_ = false;  ///< kTetherSettled was sent
+  bool is_settled_sent_ = false;  ///< kTetherSettled was sent
   bool is_orphan_ = false;
   std::atomic<bool> met_ = false;
   std::atomic<bool> settled_ = false;
-  std::atomic<bool> beats_ = false;
-  std::atomic<std::chrono::steady_clock::rep> beaten_ = 0;
+  std::atomic<bool> needs_beats_ = false;
+  std::atomic<std::chrono::steady_clock::rep> last_beat_ = 0;
   std::jthread thread_;  ///< last member, because it uses all others
 };
 

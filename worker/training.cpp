@@ -11,7 +11,7 @@
 #include <torch/version.h>
 
 #include "base/errors.hpp"
-#include "gan/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/estimate/device_estimate.hpp"
 #include "pipeline/cut_phases.hpp"
@@ -76,7 +76,8 @@ PerNetwork<UpdateWatcher*> watchers_of(const PerNetwork<NetworkState*>& networks
 }
 
 /// Returns the micro-batches whose real examples this worker uses, in the order of use.
-std::vector<int> reals_of(const pipeline::PassShares& shares, pipeline::StepSchedules& schedules) {
+std::vector<int> real_batches_of(const pipeline::PassShares& shares,
+                                 pipeline::StepSchedules& schedules) {
   if (shares.are_apart()) {
     return pipeline::microbatches_with_reals(shares, schedules.of(0));
   }
@@ -146,7 +147,8 @@ Training::Training(const Setup& setup, const BegunState& begun)
                .trace = &trace_.lane()},
               shares_.layout()),
       exchange_(groups_.all()),
-      reals_(setup_.job, *dataset_, reals_of(shares_, schedules_), first_step_, &trace_.compute(),
+      reals_(setup_.job, *dataset_, real_batches_of(shares_, schedules_), first_step_,
+             &trace_.compute(),
              [this](const StagingSetup& staging) { return setup_.device.make_staging(staging); }),
       remote_(remote_of(shares_, exchange_, setup_.device, streams_, setup.replica)),
       operations_(
@@ -165,7 +167,7 @@ Training::Training(const Setup& setup, const BegunState& begun)
            .changes = &changes_,
            .shares = remote_ ? &shares_ : nullptr,
            .remote = remote_.get()}),
-      marked_operations_(operations_, setup.job.network_names(), &trace_.compute()),
+      traced_operations_(operations_, setup.job.network_names(), &trace_.compute()),
       pictures_({.job = setup_.job,
                  .grid = setup_.options.output.grid,
                  .dataset = *dataset_,
@@ -230,7 +232,7 @@ messages::Ready Training::describe() const {
 
 void Training::run() {
   messages::Lease lease = setup_.link.next_lease(kFirstLeaseDeadline);
-  told_bytes_ = bytes_sent();  // bytes sent earlier belong to no step
+  reported_bytes_ = bytes_sent();  // bytes sent earlier belong to no step
   clock_.begin();
   device_clock_.emplace(setup_.device.make_marks(), setup_.job.networks.size(),
                         setup_.job.steps_of_kimg(setup_.options.output.tick_kimg));
@@ -344,12 +346,12 @@ void Training::run_step(std::int64_t step, bool snapshot_follows) {
                         setup_.job.growth_level(step * setup_.job.images_per_step()));
   }
   operations_.begin_step(step, snapshot_follows);
-  marked_operations_.begin_step(step);
+  traced_operations_.begin_step(step);
   // A trace cannot show a recorded step's instructions; a plain step computes the same bits.
   if (graphs_ && !trace_.is_on()) {
-    graphs_->perform(schedule, marked_operations_);
+    graphs_->perform(schedule, traced_operations_);
   } else {
-    pipeline::execute(schedule, marked_operations_);
+    pipeline::execute(schedule, traced_operations_);
   }
   device_clock_->end_step();
   setup_.device.require_own_kernels();
@@ -401,7 +403,7 @@ void Training::write_pictures(std::int64_t steps_done) {
   if (was_drawn_here) {
     setup_.link.picture({.step = steps_done, .file = file});
   }
-  told_bytes_ += bytes_sent() - sent_before;  // pictures belong to no step
+  reported_bytes_ += bytes_sent() - sent_before;  // pictures belong to no step
 }
 
 }  // namespace gangway::worker

@@ -11,7 +11,7 @@
 #include "base/system/control_groups.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
-#include "gan/data/contents/file_contents.hpp"
+#include "data/contents/file_contents.hpp"
 #include "job/decisions.hpp"
 #include "job/spec.hpp"
 #include "pipeline/stages/step_schedules.hpp"
@@ -112,7 +112,7 @@ class Training {
   std::optional<comm::HostStreams> streams_;  // with workers of this host, where networks are apart
   std::unique_ptr<RemoteTensors> remote_;     // null: networks are not apart
   StepOperations operations_;
-  MarkedOperations marked_operations_;
+  TracedOperations traced_operations_;
   std::unique_ptr<GraphRecorder> recorder_;  // null: steps are not recorded
   std::optional<StepGraphs> graphs_;
   /// Report of the last step, whose losses a device may still compute.
@@ -122,7 +122,7 @@ class Training {
     bool has_histograms = false;  ///< whether logits have some
   };
   std::optional<UnsentReport> unsent_;
-  std::uint64_t told_bytes_ = 0;  ///< bytes sent that need no further report
+  std::uint64_t reported_bytes_ = 0;  ///< bytes sent that need no further report
   SamplePictures pictures_;
 };
 

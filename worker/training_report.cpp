@@ -31,7 +31,7 @@ void Training::report(std::int64_t steps_done) {
   progress.gauges = setup_.device.gauges();
   // Bytes sent between two steps count for the next step.
   const std::uint64_t sent = bytes_sent();
-  progress.sent_bytes = sent - std::exchange(told_bytes_, sent);
+  progress.sent_bytes = sent - std::exchange(reported_bytes_, sent);
   progress.skips = operations_.take_skips();
   progress.snapshot = snapshots_.taker().newest();
   progress.snapshot_seconds = snapshots_.taker().seconds();

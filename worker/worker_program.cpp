@@ -26,7 +26,7 @@
 #include "comm/transport/mpi_session.hpp"
 #include "comm/transport/mpi_transport.hpp"
 #include "comm/transport/peer_error.hpp"
-#include "gan/data/contents/file_contents.hpp"
+#include "data/contents/file_contents.hpp"
 #include "gan/kernels/library_warnings.hpp"
 #include "gan/python/python_library.hpp"
 #include "job/file/parse.hpp"
@@ -95,9 +95,9 @@ struct Computing {
 /// Saves a worker's snapshots to the disk before it leaves a failed run. Skipped if the coordinator
 /// copies them from shared memory, or the run restarts by itself. Any thread; a second caller waits
 /// for the first.
-class Rescue {
+class SnapshotSaver {
  public:
-  explicit Rescue(const messages::Welcome& welcome)
+  explicit SnapshotSaver(const messages::Welcome& welcome)
       : is_mine_(welcome.copies_snapshots), goes_on_(welcome.goes_on) {}
   /// @param training  whose snapshots are to be saved; null: none any more
   void begin(const Training* training) {
@@ -125,7 +125,7 @@ class Rescue {
 /// State left after a finished run.
 struct Finished {
   std::filesystem::path run_directory;
-  SnapshotShelf snapshots;
+  SnapshotStore snapshots;
 };
 
 /// Reports `why` to the coordinator, runs `last` and ends the process. Destroys nothing first: open
@@ -246,12 +246,12 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
   log->info("rank {}, one of {} workers, pid {}", session.rank(), welcome.layout.num_workers(),
             hello.process.pid);
   StartProgress start;
-  Rescue rescue(welcome);
+  SnapshotSaver snapshot_saver(welcome);
   Lifeline lifeline(
       welcome.lifeline, session.rank(), kStartDeadline,
       [&](const std::string& reason, std::optional<bool> keep) {
         log->error("{}", reason);
-        rescue.carry_out(lifeline, keep);
+        snapshot_saver.carry_out(lifeline, keep);
         leave(ExitCode::kWorkerLost);
       },
       [&lane, &start] {
@@ -259,7 +259,9 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
                : start.gets_on() ? kHeartbeatInStart
                                  : kHeartbeat;
       });
-  const auto keep = [&] { rescue.carry_out(lifeline, true); };  // such a run does not restart
+  const auto keep = [&] {
+    snapshot_saver.carry_out(lifeline, true);
+  };  // such a run does not restart
   tether.settle();
   comm::survive_mpi_aborts();  // the lifeline reports a lost rank
   std::optional<JobSpec> job;
@@ -287,23 +289,23 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     begin(generation.emplace(setup), setup, *log);
     tell_network(computing, *log);
     start.finish();
-    rescue.begin(generation->training());
+    snapshot_saver.begin(generation->training());
     lifeline.expect_heartbeats(silence_limit(welcome.layout));
     generation->training()->run();
-    rescue.begin(nullptr);
-    finished = {welcome.run_directory, generation->begun().shelf};
+    snapshot_saver.begin(nullptr);
+    finished = {welcome.run_directory, generation->begun().store};
     generation->end();
     lifeline.expect_close();
     link.goodbye(kStartDeadline);
     // Wait here, because MPI_Finalize hangs for ever if a rank is lost during it.
     (void)lifeline.wait_closed(kOthersDeadline);
   } catch (const StoppedByCoordinator& stopped) {
-    rescue.carry_out(lifeline, stopped.keep());
+    snapshot_saver.carry_out(lifeline, stopped.keep());
     leave(stopped.code());
   } catch (const CommError& error) {
     log->error("{}", error.what());
     link.stop(stop_for(error));
-    rescue.carry_out(lifeline);
+    snapshot_saver.carry_out(lifeline);
     leave(error.code());
   } catch (const DivergedError& error) {
     if (generation && generation->training() != nullptr) {

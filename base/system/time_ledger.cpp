@@ -31,7 +31,7 @@ void TimeLedger::move(std::size_t from, std::size_t to, std::int64_t nanoseconds
 TimeLedger::Nanoseconds TimeLedger::read() const {
   Nanoseconds sums{};
   for (std::size_t part = 0; part < kMostParts; ++part) {
-    sums[part] = charged_[part].load(std::memory_order_relaxed);
+    sums[part] = nanoseconds_[part].load(std::memory_order_relaxed);
   }
   sums[part_.load(std::memory_order_relaxed)] += now() - since_.load(std::memory_order_relaxed);
   return sums;

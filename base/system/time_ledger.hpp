@@ -62,11 +62,11 @@ class TimeLedger {
   }
   /// Needs no read-modify-write, because only the ledger's thread writes.
   void add(std::size_t part, std::int64_t nanoseconds) {
-    charged_[part].store(charged_[part].load(std::memory_order_relaxed) + nanoseconds,
-                         std::memory_order_relaxed);
+    nanoseconds_[part].store(nanoseconds_[part].load(std::memory_order_relaxed) + nanoseconds,
+                             std::memory_order_relaxed);
   }
 
-  std::array<std::atomic<std::int64_t>, kMostParts> charged_{};
+  std::array<std::atomic<std::int64_t>, kMostParts> nanoseconds_{};
   std::atomic<std::int64_t> since_ = 0;
   std::atomic<std::size_t> part_ = 0;
   PartListener* listener_ = nullptr;

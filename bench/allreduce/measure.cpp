@@ -45,22 +45,22 @@ int rank_in(MPI_Comm workers) {
 class Turn {
  public:
   Turn(Contestant& row, const Measurement& how, int round)
-      : row_(row), how_(how), round_(round), worker_(rank_in(how.workers)) {}
+      : row_(row), measurement_(how), round_(round), worker_(rank_in(how.workers)) {}
 
   /// Returns the times of this worker in `count` runs.
   [[nodiscard]] std::vector<double> runs(int count) {
     std::vector<double> seconds;
     for (int i = 0; i < count; ++i) {
       fill();
-      MPI_Barrier(how_.workers);
+      MPI_Barrier(measurement_.workers);
       const Clock::time_point begin = Clock::now();
       row_.run();
       seconds.push_back(seconds_since(begin));
       // Workers may share a core: wait, so that none delays another's clock.
-      MPI_Barrier(how_.workers);
+      MPI_Barrier(measurement_.workers);
     }
     check();
-    MPI_Barrier(how_.workers);  // another worker may still read the result
+    MPI_Barrier(measurement_.workers);  // another worker may still read the result
     return seconds;
   }
 
@@ -70,14 +70,14 @@ class Turn {
     for (std::size_t i = 0; i < input.size(); ++i) {
       input[i] = static_cast<float>(value_at(i, worker_, round_));
     }
-    if (round_ == how_.corrupt_round && worker_ + 1 == size_of(how_.workers)) {
+    if (round_ == measurement_.corrupt_round && worker_ + 1 == size_of(measurement_.workers)) {
       input[input.size() / 2] += 1.0F;
     }
   }
 
   void check() const {
     const std::span<const float> result = row_.result();
-    const int num_workers = size_of(how_.workers);
+    const int num_workers = size_of(measurement_.workers);
     for (std::size_t i = 0; i < result.size(); ++i) {
       std::uint32_t sum = 0;
       for (int worker = 0; worker < num_workers; ++worker) {
@@ -94,7 +94,7 @@ class Turn {
   }
 
   Contestant& row_;
-  const Measurement& how_;
+  const Measurement& measurement_;
   int round_;
   int worker_;
 };

@@ -33,7 +33,7 @@ EmulatedWires::Clock::time_point EmulatedWires::arrival(int from, int to, double
   return free + latency;
 }
 
-comm::LoopbackHub::Fate EmulatedWires::fate(int from, int to, comm::MessageTag tag) {
+comm::LoopbackHub::MessageFault EmulatedWires::fate(int from, int to, comm::MessageTag tag) {
   const bool is_sum = tag.kind == comm::MessageKind::kPartial;
   if (!is_sum && tag.kind != comm::MessageKind::kWeights) {
     return {};

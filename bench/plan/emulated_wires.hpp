@@ -21,7 +21,7 @@ class EmulatedWires {
       : layout_(layout), free_(layout.input().cluster.nodes.size()) {}
 
   /// Returns the delay of a message with sums or weights. Tensor messages carry their own arrival.
-  [[nodiscard]] comm::LoopbackHub::Fate fate(int from, int to, comm::MessageTag tag);
+  [[nodiscard]] comm::LoopbackHub::MessageFault fate(int from, int to, comm::MessageTag tag);
   /// Returns the arrival time of `bytes` that are ready at `moment`.
   [[nodiscard]] Clock::time_point arrival(int from, int to, double bytes, Clock::time_point moment);
 

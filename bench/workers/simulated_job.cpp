@@ -79,8 +79,8 @@ messages::Progress progress_of(int rank, std::int64_t step, std::int64_t snapsho
 
 SimulatedJob::SimulatedJob(int workers, std::int64_t total_steps)
     : workers_(workers),
-      core_(std::make_unique<coordinator::RunCore>(simulated_settings(workers, total_steps),
-                                                          now_)) {}
+      core_(
+          std::make_unique<coordinator::RunCore>(simulated_settings(workers, total_steps), now_)) {}
 
 SimulatedJob::~SimulatedJob() = default;
 
@@ -204,9 +204,8 @@ void SimulatedJob::train(int steps) {
       throw InvariantError(fmt::format("rank {} would wait for a lease of step {}", rank, step));
     }
     do_step(rank, step);
-    decide("heartbeat", [&, worker = rank] {
-      core_->on_heartbeat(worker, coordinator::Pulse::kWaits, now_);
-    });
+    decide("heartbeat",
+           [&, worker = rank] { core_->on_heartbeat(worker, coordinator::Pulse::kWaits, now_); });
     pass(kStep / workers_);
   }
   step_ += steps;

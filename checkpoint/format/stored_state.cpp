@@ -29,16 +29,16 @@ namespace {
 constexpr std::size_t kMostHeld = 8;
 
 /// Reads one chunk on a thread while the caller uses the other.
-class ReadAhead {
+class Prefetcher {
  public:
-  ReadAhead(ChunkReader& reader, std::span<const StoredChunk> share)
+  Prefetcher(ChunkReader& reader, std::span<const StoredChunk> share)
       : reader_(reader), share_(share), thread_([this] { run(); }) {}
-  ~ReadAhead() {
+  ~Prefetcher() {
     stop_ = true;
     free_.release(kSlots);
   }
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
 
   /// Returns the next chunk's bytes, valid until done(). Rethrows the reader's exception.
   std::span<const std::byte> next() {
@@ -251,7 +251,7 @@ std::vector<StoredChunk> StoredState::chunks() const {
 
 void StoredState::read_chunks(std::span<const StoredChunk> share, const ChunkSink& sink) {
   ChunkReader reader(opened_->path, opened_->manifest, Caching::kDirect);
-  ReadAhead ahead(reader, share);
+  Prefetcher ahead(reader, share);
   for (const StoredChunk& chunk : share) {
     const std::span<const std::byte> bytes = ahead.next();
     opened_->verify(chunk, bytes);

@@ -307,7 +307,7 @@ std::size_t copy_snapshots(const KeepSnapshots& keep, const FileSystem& files) {
   std::size_t copied = 0;
   for (const SnapshotEntry& entry : entries) {
     const fs::path target = keep.folder / kept_name(entry.file.filename().string(), entry.id);
-    if (keep.is_alone) {
+    if (keep.is_sole_copier) {
       remove_unfinished_copies(keep.folder, target.filename().string() + ".");
     }
     copied += !fs::exists(target) && copy_slot(files, entry.file, target, keep.progress) ? 1U : 0U;

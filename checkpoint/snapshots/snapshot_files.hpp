@@ -102,7 +102,7 @@ struct KeepSnapshots {
   std::int64_t from_step = 0;
   int begin_with = 0;  ///< worker whose slots are copied first
   /// No other process of this host copies, so half copies come from killed processes: remove them.
-  bool is_alone = false;
+  bool is_sole_copier = false;
   /// Called now and then, after more bytes reached the disk.
   std::function<void()> progress = [] {};
 };

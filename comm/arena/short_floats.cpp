@@ -44,14 +44,15 @@ void from_fp16_natively(std::span<const std::uint16_t>, float, float*) {}
 
 }  // namespace
 
-Halves fastest_halves() {
-  static const Halves fastest = has_instructions() ? Halves::kNative : Halves::kPortable;
+Fp16Conversion fastest_halves() {
+  static const Fp16Conversion fastest =
+      has_instructions() ? Fp16Conversion::kNative : Fp16Conversion::kPortable;
   return fastest;
 }
 
 void to_fp16(std::span<const float> values, float factor, std::span<std::uint16_t> halves,
-             Halves way) {
-  if (way == Halves::kNative) {
+             Fp16Conversion way) {
+  if (way == Fp16Conversion::kNative) {
     to_fp16_natively(values, factor, halves.data());
     return;
   }
@@ -61,8 +62,8 @@ void to_fp16(std::span<const float> values, float factor, std::span<std::uint16_
 }
 
 void from_fp16(std::span<const std::uint16_t> halves, float factor, std::span<float> values,
-               Halves way) {
-  if (way == Halves::kNative) {
+               Fp16Conversion way) {
+  if (way == Fp16Conversion::kNative) {
     from_fp16_natively(halves, factor, values.data());
     return;
   }

@@ -60,16 +60,16 @@ namespace gangway::comm {
 
 /// How fp16 is converted: by the CPU's own instructions, or by integer arithmetic. Both give the
 /// same bits.
-enum class Halves { kPortable, kNative };
+enum class Fp16Conversion { kPortable, kNative };
 /// kNative if this CPU has the instructions.
-[[nodiscard]] Halves fastest_halves();
+[[nodiscard]] Fp16Conversion fastest_halves();
 
 /// halves[i] = fp16 of values[i] * factor. @pre `factor` is a power of two; equal sizes, a multiple
 /// of 8; kNative only if fastest_halves() returns it
 void to_fp16(std::span<const float> values, float factor, std::span<std::uint16_t> halves,
-             Halves way);
+             Fp16Conversion way);
 /// values[i] = halves[i] * factor. @pre as to_fp16
 void from_fp16(std::span<const std::uint16_t> halves, float factor, std::span<float> values,
-               Halves way);
+               Fp16Conversion way);
 
 }  // namespace gangway::comm

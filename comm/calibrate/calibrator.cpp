@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #include "base/errors.hpp"
-#include "comm/calibrate/talk.hpp"
+#include "comm/calibrate/sync_channel.hpp"
 #include "comm/host/host_memory.hpp"
 #include "comm/transport/peer_error.hpp"
 #include "run/control_protocol.hpp"
@@ -61,7 +61,8 @@ bool fits(const std::vector<PathPoint>& points, std::uint64_t bytes, double rest
 }
 
 /// Runs on the measuring worker: sends a message, gets it back, and records half the time.
-std::vector<PathPoint> measure_messages(Talk& talk, int peer, std::chrono::milliseconds budget) {
+std::vector<PathPoint> measure_messages(SyncChannel& channel, int peer,
+                                        std::chrono::milliseconds budget) {
   std::vector<PathPoint> points;
   std::vector<std::byte> buffer(kSizes.back());
   const Clock::time_point start = Clock::now();
@@ -73,25 +74,25 @@ std::vector<PathPoint> measure_messages(Talk& talk, int peer, std::chrono::milli
     const std::span<std::byte> message = std::span(buffer).first(bytes);
     double best = 0.0;
     for (int i = 0; i < kTries; ++i) {
-      talk.send_number(peer, bytes);
+      channel.send_number(peer, bytes);
       const Clock::time_point begin = Clock::now();
-      talk.send(peer, message);
-      talk.receive(peer, message);
+      channel.send(peer, message);
+      channel.receive(peer, message);
       const double seconds = seconds_since(begin) / 2.0;
       best = i == 0 ? seconds : std::min(best, seconds);
     }
     points.push_back({bytes, best});
   }
-  talk.send_number(peer, 0);
+  channel.send_number(peer, 0);
   return points;
 }
 
-void answer_messages(Talk& talk, int peer) {
+void answer_messages(SyncChannel& channel, int peer) {
   std::vector<std::byte> buffer(kSizes.back());
-  while (const std::uint64_t bytes = talk.receive_number(peer)) {
+  while (const std::uint64_t bytes = channel.receive_number(peer)) {
     const std::span<std::byte> message = std::span(buffer).first(bytes);
-    talk.receive(peer, message);
-    talk.send(peer, message);
+    channel.receive(peer, message);
+    channel.send(peer, message);
   }
 }
 
@@ -155,13 +156,13 @@ std::vector<PathPoint> read_shared_memory(HostGroup& group) {
 }
 
 /// Called by both workers of the pair. Only `pair.first` gets points; none without shared memory.
-std::vector<PathPoint> measure_shared_memory(Transport& transport, Talk& talk, const Pair& pair,
-                                             const std::string& token) {
+std::vector<PathPoint> measure_shared_memory(Transport& transport, SyncChannel& channel,
+                                             const Pair& pair, const std::string& token) {
   const bool reads = transport.worker() == pair.first;
   const int peer = reads ? pair.second : pair.first;
   std::optional<SharedPair> shared = make_shared_pair(transport, pair, token);
-  talk.send_number(peer, shared.has_value() ? 1 : 0);
-  if (talk.receive_number(peer) == 0 || !shared) {
+  channel.send_number(peer, shared.has_value() ? 1 : 0);
+  if (channel.receive_number(peer) == 0 || !shared) {
     return {};
   }
   HostGroup group = std::move(shared->host).connect(kSizes.back(), Deadline(kStartDeadline));
@@ -182,32 +183,32 @@ void add_path(Calibration& calibration, PathKind path, std::vector<PathPoint> po
 }
 
 /// Runs this worker's part of the measurements; the result is complete at worker 0.
-Calibration measure(Transport& transport, Talk& talk, const CalibratorSetup& setup) {
+Calibration measure(Transport& transport, SyncChannel& channel, const CalibratorSetup& setup) {
   const int me = transport.worker();
   Calibration found;
   if (const auto pair = pair_within(setup.machines)) {
     if (me == pair->first || me == pair->second) {
       add_path(found, PathKind::kSharedMemory,
-               measure_shared_memory(transport, talk, *pair, setup.token));
+               measure_shared_memory(transport, channel, *pair, setup.token));
     }
     if (me == pair->first) {
       add_path(found, PathKind::kMessagesWithinHost,
-               measure_messages(talk, pair->second, setup.budget));
+               measure_messages(channel, pair->second, setup.budget));
     } else if (me == pair->second) {
-      answer_messages(talk, pair->first);
+      answer_messages(channel, pair->first);
     }
     if (pair->first != 0 && me == pair->first) {
-      talk.send_text(0, to_json(found, TransportKind::kAuto));
+      channel.send_text(0, to_json(found, TransportKind::kAuto));
     } else if (pair->first != 0 && me == 0) {
-      found = parse_calibration(talk.receive_text(pair->first));
+      found = parse_calibration(channel.receive_text(pair->first));
     }
   }
   if (const auto pair = pair_between(setup.machines)) {
     if (me == pair->first) {
       add_path(found, PathKind::kMessagesBetweenHosts,
-               measure_messages(talk, pair->second, setup.budget));
+               measure_messages(channel, pair->second, setup.budget));
     } else if (me == pair->second) {
-      answer_messages(talk, pair->first);
+      answer_messages(channel, pair->first);
     }
   }
   return found;
@@ -225,22 +226,22 @@ bool serves(const std::optional<Calibration>& recorded, const std::vector<int>& 
 }  // namespace
 
 Calibration calibrate(Transport& transport, const CalibratorSetup& setup) {
-  Talk talk(transport, kWhat);
+  SyncChannel channel(transport, kWhat);
   if (transport.worker() != 0) {
-    if (talk.receive_number(0) != 0) {
-      (void)measure(transport, talk, setup);
+    if (channel.receive_number(0) != 0) {
+      (void)measure(transport, channel, setup);
     }
-    return parse_calibration(talk.receive_text(0));
+    return parse_calibration(channel.receive_text(0));
   }
   const bool is_known = serves(setup.recorded, setup.machines);
   for (int peer = 1; peer < transport.num_workers(); ++peer) {
-    talk.send_number(peer, is_known ? 0 : 1);
+    channel.send_number(peer, is_known ? 0 : 1);
   }
-  const Calibration calibration = is_known ? *setup.recorded : measure(transport, talk, setup);
+  const Calibration calibration = is_known ? *setup.recorded : measure(transport, channel, setup);
   // Worker 0 parses the text too, so that all workers choose by equal numbers.
   const std::string text = to_json(calibration, TransportKind::kAuto);
   for (int peer = 1; peer < transport.num_workers(); ++peer) {
-    talk.send_text(peer, text);
+    channel.send_text(peer, text);
   }
   return parse_calibration(text);
 }

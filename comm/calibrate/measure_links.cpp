@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "comm/calibrate/calibrator.hpp"
-#include "comm/calibrate/talk.hpp"
+#include "comm/calibrate/sync_channel.hpp"
 #include "comm/transport/group_transport.hpp"
 
 namespace gangway::comm {
@@ -70,15 +70,15 @@ LinkTable measure_links(Transport& transport, const LinkSetup& setup) {
       measure(a, b, first_of(a), first_of(b));
     }
   }
-  Talk talk(transport, "collecting the figures of links");
+  SyncChannel channel(transport, "collecting the figures of links");
   for (int host = 0; host < static_cast<int>(hosts.size()); ++host) {
     if (first_of(host) == 0) {
       continue;
     }
     if (me == first_of(host)) {
-      talk.send_text(0, to_json(found));
+      channel.send_text(0, to_json(found));
     } else if (me == 0) {
-      std::ranges::move(parse_link_table(talk.receive_text(first_of(host))).links,
+      std::ranges::move(parse_link_table(channel.receive_text(first_of(host))).links,
                         std::back_inserter(found.links));
     }
   }

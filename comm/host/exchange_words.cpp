@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "comm/host/tree_talk.hpp"
+#include "comm/host/tree_collective.hpp"
 
 namespace gangway::comm {
 
@@ -19,11 +19,11 @@ std::vector<std::uint64_t> exchange_words(Transport& transport, std::uint64_t wo
   }
   const Deadline deadline(timeout);
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(words));
-  TreeTalk talk(transport);
-  talk.gather(tag, bytes, begins);
-  talk.finish(deadline, what);
-  talk.tell(tag, bytes);
-  talk.finish(deadline, what);
+  TreeCollective collective(transport);
+  collective.gather(tag, bytes, begins);
+  collective.finish(deadline, what);
+  collective.broadcast(tag, bytes);
+  collective.finish(deadline, what);
   return words;
 }
 

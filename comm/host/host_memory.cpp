@@ -44,7 +44,7 @@ struct HostMemory::State {
 
   explicit State(Setup given);
 
-  [[nodiscard]] bool is_alone() const { return view.members.size() == 1; }
+  [[nodiscard]] bool has_one_member() const { return view.members.size() == 1; }
   [[nodiscard]] HostView::Member& self() { return view.members[view.position]; }
   [[nodiscard]] std::filesystem::path path(int worker, std::string_view what) const {
     return setup.directory /
@@ -86,7 +86,7 @@ HostMemory::State::State(Setup given) : setup(std::move(given)) {
 void HostMemory::State::start_control() {
   const std::size_t bytes = control_bytes(setup.num_flags);
   // The mapping outlives the name. A lone worker needs neither file nor name.
-  self().control_memory = is_alone() ? map_private(bytes) : make("control", bytes);
+  self().control_memory = has_one_member() ? map_private(bytes) : make("control", bytes);
   Control* control = static_cast<Control*>(self().control_memory.get().data);
   control->magic = kMagic;
   control->epoch = setup.epoch;
@@ -236,7 +236,7 @@ Arena HostMemory::allocate_own(std::size_t elements) {
   if (index == kMostAllocations) {
     throw InvariantError(fmt::format("a worker shares at most {} segments", kMostAllocations));
   }
-  Arena arena = elements == 0 || state_->is_alone()
+  Arena arena = elements == 0 || state_->has_one_member()
                     ? Arena(elements)
                     : adopted(state_->make(fmt::format("own{}", index), elements * sizeof(float)));
   self.own.push_back(arena.data());
@@ -246,7 +246,7 @@ Arena HostMemory::allocate_own(std::size_t elements) {
 
 Arena HostMemory::allocate_shared(std::size_t elements, const Deadline& deadline) {
   const std::string name = fmt::format("shared{}", state_->num_shared++);
-  if (elements == 0 || state_->is_alone()) {
+  if (elements == 0 || state_->has_one_member()) {
     return Arena(elements);
   }
   const std::size_t bytes = elements * sizeof(float);
@@ -271,7 +271,7 @@ HostGroup HostMemory::connect(std::uint64_t fingerprint, const Deadline& deadlin
   control.fingerprint = fingerprint;
   control.num_own = state->self().own.size();
   control.num_shared = state->num_shared;
-  if (!state->is_alone()) {
+  if (!state->has_one_member()) {
     state->report(kAllocated);
     state->open_controls(deadline);
     state->await_progress(kAllocated, deadline);

@@ -48,9 +48,10 @@ InterHostMessages::InterHostMessages(Transport& transport, Setup setup)
       routes_(*setup_.routes),
       buckets_(setup_.plan->num_buckets()) {
   const std::size_t arena = setup_.weights->size();
-  const bool is_alone = routes_.host_members.size() == 1;
+  const bool has_one_member = routes_.host_members.size() == 1;
   for (std::size_t i = 0; i < routes_.host_subtrees.size(); ++i) {
-    host_sums_.push_back(is_alone ? setup_.partials[i].values : staged_.emplace_back(arena).data());
+    host_sums_.push_back(has_one_member ? setup_.partials[i].values
+                                        : staged_.emplace_back(arena).data());
   }
   for (const ReductionRoutes::Incoming& incoming : routes_.incoming) {
     sums_.push_back({incoming.microbatches, received_.emplace_back(arena).data()});

@@ -22,7 +22,7 @@ NormAgreement::NormAgreement(Members members, const ArenaLayout& layout, int net
     }
   }
   begins_.push_back(blocks * sizeof(double));
-  told_.resize(blocks);
+  all_squares_.resize(blocks);
 }
 
 void NormAgreement::begin() { offered_ = is_gathered_ = known_ = false; }
@@ -34,19 +34,19 @@ ElementRange NormAgreement::blocks_of(std::size_t bucket, int worker) const {
 void NormAgreement::offer(const Arena& mean) {
   const int own = members_.transport->worker();
   const auto place = std::ranges::find(members_.workers, own) - members_.workers.begin();
-  double* told = told_.data() + begins_[static_cast<std::size_t>(place)] / sizeof(double);
+  double* told = all_squares_.data() + begins_[static_cast<std::size_t>(place)] / sizeof(double);
   for (std::size_t bucket = 0; bucket < members_.plan->num_buckets(); ++bucket) {
     const ElementRange blocks = blocks_of(bucket, own);
     for (std::size_t k = 0; k < blocks.size(); k += kBlockElements) {
       *told++ = block_sum_of_squares(mean.data() + blocks.begin + k);
     }
   }
-  tree_.gather(tag(), std::as_writable_bytes(std::span(told_)), begins_);
+  tree_.gather(tag(), std::as_writable_bytes(std::span(all_squares_)), begins_);
   offered_ = true;
 }
 
 double NormAgreement::sum() {
-  const double* told = told_.data();
+  const double* told = all_squares_.data();
   for (const int worker : members_.workers) {
     for (std::size_t bucket = 0; bucket < members_.plan->num_buckets(); ++bucket) {
       // A slice of only statistics begins past the end of the squares.
@@ -66,10 +66,10 @@ bool NormAgreement::advance() {
   }
   if (!is_gathered_) {
     is_gathered_ = true;
-    if (tree_.is_first()) {
+    if (tree_.is_root()) {
       squared_norm_ = sum();
     }
-    tree_.tell(tag(), std::as_writable_bytes(std::span(&squared_norm_, 1)));
+    tree_.broadcast(tag(), std::as_writable_bytes(std::span(&squared_norm_, 1)));
     if (!tree_.advance()) {
       return false;
     }

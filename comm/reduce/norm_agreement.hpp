@@ -11,7 +11,7 @@
 
 #include "comm/arena/arena.hpp"
 #include "comm/arena/bucket_plan.hpp"
-#include "comm/host/tree_talk.hpp"
+#include "comm/host/tree_collective.hpp"
 #include "comm/transport/pending.hpp"
 #include "comm/transport/transport.hpp"
 
@@ -54,9 +54,9 @@ class NormAgreement {
   Members members_;
   const ArenaLayout& layout_;
   int network_;
-  TreeTalk tree_;
-  std::vector<double> told_;         // squares of blocks, by member, bucket and block
-  std::vector<std::size_t> begins_;  // in told_, by member, in bytes
+  TreeCollective tree_;
+  std::vector<double> all_squares_;  // squares of blocks, by member, bucket and block
+  std::vector<std::size_t> begins_;  // in all_squares_, by member, in bytes
   std::vector<double> squares_;      // by block
   bool offered_ = false;
   bool is_gathered_ = false;

@@ -168,7 +168,7 @@ void Reducer::begin() {
   messages_.begin();
   in_hand_ = true;
   norm_.begin();
-  stall_told_ = false;
+  stall_reported_ = false;
   scale_ = 1.0F;
   skips_ = false;
   last_progress_ = Clock::now();
@@ -348,7 +348,7 @@ void Reducer::check_deadline() {
     return;
   }
   const auto waited = Clock::now() - last_progress_;
-  if (waited < setup_.timeout / 4 || (stall_told_ && waited < setup_.timeout)) {
+  if (waited < setup_.timeout / 4 || (stall_reported_ && waited < setup_.timeout)) {
     return;
   }
   const Missing lacking = missing();
@@ -358,7 +358,7 @@ void Reducer::check_deadline() {
   if (waited >= setup_.timeout) {
     throw PeerError(lacking.worker, text);
   }
-  stall_told_ = true;
+  stall_reported_ = true;
   if (setup_.on_stall) {
     setup_.on_stall(text);
   }

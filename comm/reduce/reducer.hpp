@@ -170,7 +170,7 @@ class Reducer final : public Exchange {
   double agreed_norm_ = 0.0;
   std::vector<Clock::time_point> finished_at_;
   Clock::time_point last_progress_;
-  bool stall_told_ = false;
+  bool stall_reported_ = false;
 };
 
 }  // namespace gangway::comm

@@ -118,22 +118,22 @@ bool ReplicaCheck::advance() {
   }
   const MessageTag tag{transport_.epoch(), setup_.network, MessageKind::kCheck, 0, 0};
   const std::span<std::byte> all = std::as_writable_bytes(std::span(hashes_));
-  if (talk_ == Talk::kNotBegun) {
+  if (check_state_ == CheckState::kNotBegun) {
     deadline_ = Deadline(setup_.timeout);
     tree_.gather(tag, all, begins_);
-    talk_ = Talk::kGathers;
+    check_state_ = CheckState::kGathers;
     return true;
   }
   if (!tree_.advance()) {
     require_time();
     return false;
   }
-  if (talk_ == Talk::kGathers) {
-    tree_.tell(tag, all);
-    talk_ = Talk::kTells;
+  if (check_state_ == CheckState::kGathers) {
+    tree_.broadcast(tag, all);
+    check_state_ = CheckState::kBroadcasts;
     return true;
   }
-  talk_ = Talk::kNotBegun;
+  check_state_ = CheckState::kNotBegun;
   compare();
   need_.store(Need::kNothing, std::memory_order_release);
   return true;

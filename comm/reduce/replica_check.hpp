@@ -13,7 +13,7 @@
 
 #include "comm/arena/arena.hpp"
 #include "comm/arena/arena_layout.hpp"
-#include "comm/host/tree_talk.hpp"
+#include "comm/host/tree_collective.hpp"
 #include "comm/lane.hpp"
 #include "comm/transport/deadline.hpp"
 #include "comm/transport/transport.hpp"
@@ -77,9 +77,9 @@ class ReplicaCheck final : public Exchange {
 
   std::atomic<Need> need_ = Need::kNothing;
   std::int64_t step_ = 0;
-  enum class Talk { kNotBegun, kGathers, kTells };
-  Talk talk_ = Talk::kNotBegun;  // lane thread, as is all below
-  TreeTalk tree_;
+  enum class CheckState { kNotBegun, kGathers, kBroadcasts };
+  CheckState check_state_ = CheckState::kNotBegun;  // lane thread, as is all below
+  TreeCollective tree_;
   std::vector<std::size_t> begins_;  // of the workers' shares, in bytes
   Deadline deadline_{std::chrono::milliseconds(0)};
 };

@@ -99,7 +99,7 @@ bool TensorChannel::advance() {
   moved = messages_.advance(take) || moved;
   settle(moved);
   if (moved) {
-    stall_told_ = false;
+    stall_reported_ = false;
   } else {
     check_deadline();
   }
@@ -141,18 +141,18 @@ void TensorChannel::check_deadline() {
     if (!is_shared && messages_.num_unsent() == 0) {
       return;  // the compute thread is about to notice
     }
-    wait->peer = is_shared ? streams_->awaited_taker() : messages_.awaited_taker();
+    wait->peer = is_shared ? streams_->awaited_receiver() : messages_.awaited_receiver();
   }
   const auto waited = Clock::now() - wait->since;
   const bool is_over = waited >= setup_.timeout;
-  if (waited < setup_.timeout / 4 || (stall_told_ && !is_over)) {
+  if (waited < setup_.timeout / 4 || (stall_reported_ && !is_over)) {
     return;
   }
   const std::string text = describe(*wait, std::chrono::duration<double>(waited).count());
   if (is_over) {
     throw PeerError(wait->peer, text);
   }
-  stall_told_ = true;
+  stall_reported_ = true;
   if (setup_.on_stall) {
     setup_.on_stall(text);
   }

@@ -103,7 +103,7 @@ class TensorChannel final : public Exchange {
   // Lane thread.
   TensorMessages messages_;
   std::optional<TensorStreams> streams_;
-  bool stall_told_ = false;
+  bool stall_reported_ = false;
 };
 
 }  // namespace gangway::comm

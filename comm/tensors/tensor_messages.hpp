@@ -31,7 +31,7 @@ class TensorMessages final : public TensorWay {
   void expect(int peer, int count) override { incoming_[peer].expected += count; }
   bool advance(const Arrived& arrived) override;
   [[nodiscard]] std::size_t num_unsent() const override { return leaving_.size(); }
-  [[nodiscard]] int awaited_taker() const override { return leaving_.front().tensor.peer; }
+  [[nodiscard]] int awaited_receiver() const override { return leaving_.front().tensor.peer; }
   [[nodiscard]] bool listens() const override;
 
  private:

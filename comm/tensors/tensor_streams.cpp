@@ -93,7 +93,7 @@ bool TensorStreams::advance_receives(int peer, Incoming& incoming, const Arrived
   return moved;
 }
 
-int TensorStreams::awaited_taker() const {
+int TensorStreams::awaited_receiver() const {
   return std::ranges::find_if(leaving_, [](const auto& one) { return !one.second.empty(); })->first;
 }
 

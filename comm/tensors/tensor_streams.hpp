@@ -23,7 +23,7 @@ class TensorStreams final : public TensorWay {
   void expect(int peer, int count) override { incoming_[peer].expected += count; }
   bool advance(const Arrived& arrived) override;
   [[nodiscard]] std::size_t num_unsent() const override { return num_unsent_; }
-  [[nodiscard]] int awaited_taker() const override;
+  [[nodiscard]] int awaited_receiver() const override;
   [[nodiscard]] bool listens() const override;
 
  private:

@@ -44,7 +44,7 @@ class TensorWay {
   /// Tensors that are not completely sent.
   [[nodiscard]] virtual std::size_t num_unsent() const = 0;
   /// The receiver of an unsent tensor. @pre num_unsent() > 0
-  [[nodiscard]] virtual int awaited_taker() const = 0;
+  [[nodiscard]] virtual int awaited_receiver() const = 0;
   /// Whether an announced tensor has not arrived.
   [[nodiscard]] virtual bool listens() const = 0;
 };

@@ -28,8 +28,8 @@ RequestId LoopbackTransport::start_send(int peer, MessageTag tag,
     throw CommError(fmt::format("rank {} is dead", rank_of(worker_)));
   }
   count_sent(tag, bytes.size());
-  const LoopbackHub::Fate fate =
-      hub_.injector_ ? hub_.injector_(worker_, peer, tag) : LoopbackHub::Fate{};
+  const LoopbackHub::MessageFault fate =
+      hub_.injector_ ? hub_.injector_(worker_, peer, tag) : LoopbackHub::MessageFault{};
   if (!fate.lost) {
     auto& queue = hub_.in_flight_[{worker_, peer, tag.packed()}];
     LoopbackHub::Clock::time_point arrival = LoopbackHub::Clock::now() + fate.delay;

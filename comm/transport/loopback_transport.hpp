@@ -21,11 +21,11 @@ class LoopbackHub {
  public:
   using Clock = std::chrono::steady_clock;
   /// The delay or loss of one message.
-  struct Fate {
+  struct MessageFault {
     std::chrono::microseconds delay{0};
     bool lost = false;
   };
-  using Injector = std::function<Fate(int from, int to, MessageTag tag)>;
+  using Injector = std::function<MessageFault(int from, int to, MessageTag tag)>;
 
   explicit LoopbackHub(int num_workers)
       : num_workers_(num_workers), dead_(static_cast<std::size_t>(num_workers)) {}

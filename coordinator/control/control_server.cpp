@@ -20,7 +20,7 @@
 #include "base/guarded.hpp"
 #include "base/secret.hpp"
 #include "base/this_host.hpp"
-#include "coordinator/control/gatekeeper.hpp"
+#include "coordinator/control/authorizer.hpp"
 #include "coordinator/control/replies.hpp"
 #include "coordinator/control/watchers.hpp"
 #include "coordinator/io/disk_thread.hpp"
@@ -80,7 +80,7 @@ using Waiting = std::shared_ptr<PendingCall>;
 class Service : public wire::Control::CallbackService {
  public:
   Service(ControlHandlers handlers, ControlTokens tokens)
-      : handlers_(std::move(handlers)), gatekeeper_(std::move(tokens)) {}
+      : handlers_(std::move(handlers)), authorizer_(std::move(tokens)) {}
 
   [[nodiscard]] Watchers& watchers() { return watchers_; }
 
@@ -101,7 +101,7 @@ class Service : public wire::Control::CallbackService {
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
                                    const wire::StatusRequest* /*request*/,
                                    wire::StatusReply* reply) override {
-    return ask(*context, Right::kRead, [this, reply](const Waiting& call, const std::string&) {
+    return ask(*context, Permission::kRead, [this, reply](const Waiting& call, const std::string&) {
       call->finish([this, reply] {
         fill(*reply, handlers_.status());
         return grpc::Status::OK;
@@ -111,7 +111,7 @@ class Service : public wire::Control::CallbackService {
 
   grpc::ServerWriteReactor<wire::WatchReply>* Watch(
       grpc::CallbackServerContext* context, const wire::WatchRequest* /*request*/) override {
-    const grpc::Status admitted = admit(*context, Right::kRead);
+    const grpc::Status admitted = admit(*context, Permission::kRead);
     const Watchers::Added added = watchers_.add(admitted);
     if (admitted.ok()) {
       handlers_.post([this, number = added.number] {
@@ -172,15 +172,16 @@ class Service : public wire::Control::CallbackService {
             .peer = peer};
   }
 
-  [[nodiscard]] grpc::Status admit(const grpc::CallbackServerContext& context, Right right) {
-    return gatekeeper_.admit(caller_of(context, {}), right, steady_clock::now());
+  [[nodiscard]] grpc::Status admit(const grpc::CallbackServerContext& context,
+                                   Permission permission) {
+    return authorizer_.admit(caller_of(context, {}), permission, steady_clock::now());
   }
 
   template <typename Request>
   grpc::ServerUnaryReactor* obey(grpc::CallbackServerContext& context, const Request& request,
                                  wire::CommandReply* reply) {
     return ask(
-        context, Right::kSteer,
+        context, Permission::kSteer,
         [this, order = order_of(request), reply](const Waiting& call, const std::string& who) {
           handlers_.obey({.order = order, .who = who}, [call, reply](const CommandAnswer& answer) {
             call->finish([&] { return fill(*reply, answer); });
@@ -192,9 +193,10 @@ class Service : public wire::Control::CallbackService {
   /// @param answer  gets the call and its author, and must finish the call eventually; not called
   /// after the deadline
   template <typename Answer>
-  grpc::ServerUnaryReactor* ask(grpc::CallbackServerContext& context, Right right, Answer answer) {
+  grpc::ServerUnaryReactor* ask(grpc::CallbackServerContext& context, Permission permission,
+                                Answer answer) {
     grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
-    if (const grpc::Status admitted = admit(context, right); !admitted.ok()) {
+    if (const grpc::Status admitted = admit(context, permission); !admitted.ok()) {
       reactor->Finish(admitted);
       return reactor;
     }
@@ -226,7 +228,7 @@ class Service : public wire::Control::CallbackService {
   }
 
   ControlHandlers handlers_;
-  Gatekeeper gatekeeper_;
+  Authorizer authorizer_;
   Watchers watchers_;
   Mutex mutex_;
   /// All unfinished calls, and some finished ones.

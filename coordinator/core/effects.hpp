@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coordinator/core/checkpoint_ledger.hpp"
-#include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/resume/resume_protocol.hpp"
 #include "job/decisions.hpp"
 #include "job/layout/layout.hpp"
 #include "job/spec.hpp"

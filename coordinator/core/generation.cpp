@@ -29,7 +29,7 @@ std::string skip_line(const messages::SkippedUpdate& skip,
 Generation::Generation(GenerationSettings settings, TimePoint start)
     : settings_(std::move(settings)),
       membership_(settings_.num_workers, start, settings_.limits, settings_.build),
-      talk_(settings_.num_workers),
+      check_state_(settings_.num_workers),
       leases_(settings_.leases),
       ledger_(settings_.num_workers),
       snapshots_(settings_.num_workers, 0, settings_.snapshots),
@@ -50,21 +50,21 @@ Generation::Reply Generation::take(int rank, const messages::Hello& hello) {
 }
 
 Effects Generation::take(int rank, const messages::Inventory& inventory) {
-  return talk_.add(rank - 1, inventory)
-             ? Effects{ChooseResumePoint{talk_.inventory(), /*refused_checkpoint=*/{}}}
+  return check_state_.add(rank - 1, inventory)
+             ? Effects{ChooseResumePoint{check_state_.inventory(), /*refused_checkpoint=*/{}}}
              : Effects{};
 }
 
 Effects Generation::take(int rank, const messages::Loading& loading, TimePoint now) {
   membership_.loads(now);
-  const auto line = talk_.loading(rank - 1, loading, now);
+  const auto line = check_state_.loading(rank - 1, loading, now);
   return line ? Effects{Say{*line}} : Effects{};
 }
 
 Effects Generation::take(int rank, const messages::Unloadable& unloadable) {
   if (!unloadable.part || unloadable.holder >= settings_.num_workers) {
-    return talk_.refuse(unloadable, {})
-               ? Effects{ChooseResumePoint{talk_.inventory(), unloadable.reason}}
+    return check_state_.refuse(unloadable, {})
+               ? Effects{ChooseResumePoint{check_state_.inventory(), unloadable.reason}}
                : Effects{};
   }
   std::vector<int> mates;
@@ -73,11 +73,11 @@ Effects Generation::take(int rank, const messages::Unloadable& unloadable) {
       mates.push_back(member.rank - 1);
     }
   }
-  const bool is_news = talk_.refuse(unloadable, mates);
+  const bool is_news = check_state_.refuse(unloadable, mates);
   Effects effects{Say{fmt::format("warn  {}: {}; a copy or an older state is used",
                                   membership_.describe(rank), unloadable.reason)}};
   if (is_news) {
-    effects.emplace_back(ChooseResumePoint{talk_.inventory(), {}});
+    effects.emplace_back(ChooseResumePoint{check_state_.inventory(), {}});
   }
   return effects;
 }
@@ -103,10 +103,10 @@ Effects Generation::begin_with(const ResumePoint& point) {
   settings_.ticks.earlier_seconds = point.earlier_seconds;
   point_ = point;
   leases_ = LeaseBook(settings_.leases);
-  snapshots_ = SnapshotBook(settings_.num_workers, point.step, settings_.snapshots);
+  snapshots_ = SnapshotTracker(settings_.num_workers, point.step, settings_.snapshots);
   ticks_ = TickAccounting(settings_.ticks);
   watch_ = ProgressWatch(settings_.num_workers, point.step, settings_.progress_floor);
-  return {SendMessage{.ranks = membership_.ranks(), .message = talk_.propose(point)}};
+  return {SendMessage{.ranks = membership_.ranks(), .message = check_state_.propose(point)}};
 }
 
 std::optional<Generation::Reply> Generation::begin_if_ready(TimePoint now) {
@@ -175,14 +175,14 @@ Effects Generation::use(int rank, const messages::Progress& progress, TimePoint 
 }
 
 Effects Generation::look_at_memory(int rank, const messages::MemoryFigures& memory) {
-  if (first_memory_.is_over()) {
+  if (early_memory_.is_over()) {
     return {};
   }
   const JobSpec& job = settings_.job;
-  first_memory_.tell(rank, {.host = membership_.member(rank).host,
+  early_memory_.tell(rank, {.host = membership_.member(rank).host,
                             .figures = memory,
                             .computes_on_gpu = job.numerics.device == DeviceKind::kCuda});
-  std::string line = first_memory_.look(ticks_.steps_done() - point_.step, [&] {
+  std::string line = early_memory_.look(ticks_.steps_done() - point_.step, [&] {
     return next_exact_rung(job, settings_.welcome.layout);
   });
   return line.empty() ? Effects() : Effects{Say{std::move(line)}};

@@ -18,12 +18,12 @@
 #include "coordinator/core/lease_book.hpp"
 #include "coordinator/core/membership.hpp"
 #include "coordinator/core/progress_watch.hpp"
-#include "coordinator/core/snapshot_book.hpp"
+#include "coordinator/core/snapshot_tracker.hpp"
 #include "coordinator/core/tick_accounting.hpp"
-#include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/resume/resume_protocol.hpp"
 #include "coordinator/steering/job_status.hpp"
 #include "coordinator/steering/settable_keys.hpp"
-#include "coordinator/trouble/first_memory.hpp"
+#include "coordinator/trouble/early_memory_check.hpp"
 #include "job/spec.hpp"
 #include "run/messages/messages.hpp"
 
@@ -81,7 +81,7 @@ class Generation {
   [[nodiscard]] Effects use(int rank, const messages::Progress& progress, TimePoint now);
   /// Checks, until the first tick, whether the memory that a worker reported will be enough.
   [[nodiscard]] Effects look_at_memory(int rank, const messages::MemoryFigures& memory);
-  void first_tick_is_there() { first_memory_.end(); }
+  void first_tick_is_there() { early_memory_.end(); }
   void set_plan(const SteeredPlan& plan);
   void end_at(std::int64_t step);
   void committed(std::int64_t step, TimePoint now);
@@ -140,15 +140,15 @@ class Generation {
 
   GenerationSettings settings_;
   Membership membership_;
-  ResumeTalk talk_;
+  ResumeProtocol check_state_;
   ResumePoint point_;
   LeaseBook leases_;
   CheckpointLedger ledger_;
-  SnapshotBook snapshots_;
+  SnapshotTracker snapshots_;
   TickAccounting ticks_;
   ProgressWatch watch_;
   Blame blame_;
-  FirstMemory first_memory_;
+  EarlyMemoryCheck early_memory_;
   TimePoint began_at_;
   TimePoint last_clock_;
   std::optional<TimePoint> held_since_;    ///< since workers wait, or were last sent Patience
@@ -157,7 +157,7 @@ class Generation {
   std::string save_error_;                 ///< not empty: the newest save failed
   messages::Ready ready_;                  ///< the newest
   int ready_rank_ = 0;                     ///< rank that sent ready_
-  std::int64_t named_late_ = -1;           ///< the last late step that was reported
+  std::int64_t last_late_step_ = -1;       ///< the last late step that was reported
   bool has_begun_ = false;                 ///< the first lease is granted
 };
 

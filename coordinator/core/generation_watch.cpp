@@ -129,10 +129,10 @@ Effects Generation::name_late_workers(TimePoint now) {
   const double usual = ticks_.median_step_seconds();
   const auto late =
       watch_.find(now, watch_.notable(usual), [this](int rank) { return time_beyond(rank); });
-  if (!late || late->step <= named_late_) {
+  if (!late || late->step <= last_late_step_) {
     return {};
   }
-  named_late_ = late->step;
+  last_late_step_ = late->step;
   std::vector<std::string> names;
   for (const Member& member : membership_.members()) {
     if (member.state == WorkerState::kReady && !waits(member, now)) {

@@ -38,7 +38,7 @@ void ProgressWatch::granted(std::int64_t begin, TimePoint now) {
   }
 }
 
-void ProgressWatch::lively(TimePoint now) { lively_ = now; }
+void ProgressWatch::note_activity(TimePoint now) { last_activity_ = now; }
 
 void ProgressWatch::forgive(std::chrono::steady_clock::duration gap, TimePoint now) {
   for (std::optional<TimePoint>& since : since_) {
@@ -46,7 +46,7 @@ void ProgressWatch::forgive(std::chrono::steady_clock::duration gap, TimePoint n
       since = std::min(*since + gap, now);
     }
   }
-  lively_ = std::min(lively_ + gap, now);
+  last_activity_ = std::min(last_activity_ + gap, now);
 }
 
 std::chrono::milliseconds ProgressWatch::deadline(double median_step_seconds) const {

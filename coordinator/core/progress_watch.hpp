@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/numbers/standings.hpp"
+#include "base/numbers/min_max_tracker.hpp"
 #include "base/time.hpp"
 
 namespace gangway::coordinator {
@@ -25,7 +25,7 @@ class ProgressWatch {
   /// Records that a lease from `begin` was granted: silence of an idle worker counts from now.
   void granted(std::int64_t begin, TimePoint now);
   /// Records a picture or a checkpoint part: its writer was busy, and the other workers waited.
-  void lively(TimePoint now);
+  void note_activity(TimePoint now);
   /// Records that `rank` has written more of a checkpoint to its disk.
   void wrote(int rank, TimePoint now) { since_[place(rank)] = now; }
   /// Counts `gap`, in which the coordinator itself did not run, as silence of no worker.
@@ -73,14 +73,14 @@ class ProgressWatch {
   [[nodiscard]] static std::size_t place(int rank) { return static_cast<std::size_t>(rank - 1); }
   /// @pre since_[place] is set
   [[nodiscard]] TimePoint since_of(std::size_t place) const {
-    return std::max(*since_[place], lively_);
+    return std::max(*since_[place], last_activity_);
   }
 
   std::chrono::milliseconds floor_;
-  Standings<std::int64_t> done_;  ///< steps done, by rank
+  MinMaxTracker<std::int64_t> done_;  ///< steps done, by rank
   /// Time of the last step or write, or of new work after being idle; nothing: none yet.
   std::vector<std::optional<TimePoint>> since_;
-  TimePoint lively_{};  ///< last sign of life that counts for all ranks in since_
+  TimePoint last_activity_{};  ///< last sign of life that counts for all ranks in since_
 };
 
 }  // namespace gangway::coordinator

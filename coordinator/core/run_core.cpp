@@ -16,7 +16,7 @@ RunCore::RunCore(RunCoreSettings settings, TimePoint start)
       scores_(settings_.scores),
       balancer_(settings_.balance),
       troubles_(settings_.divergence, settings_.watched),
-      watch_memory_(settings_.watch_memory) {
+      watch_history_(settings_.watch_history) {
   records_.num_done = settings_.decisions.size();
 }
 
@@ -58,7 +58,7 @@ Effects RunCore::take(const messages::Unloadable& unloadable, const Arrival& arr
 }
 
 Effects RunCore::take(const messages::Picture& picture, const Arrival& arrival) {
-  generation_.watch().lively(arrival.now);
+  generation_.watch().note_activity(arrival.now);
   constexpr std::size_t kListed = 200;  // the page copies the list each second
   if (pictures_.size() == kListed) {
     pictures_.erase(pictures_.begin());
@@ -179,7 +179,7 @@ Effects RunCore::take(const messages::CheckpointPart& part, const Arrival& arriv
     generation_.watch().wrote(arrival.rank, arrival.now);
     return {};
   }
-  generation_.watch().lively(arrival.now);
+  generation_.watch().note_activity(arrival.now);
   if (held_back_ && part.step >= held_back_->trouble.step) {
     return {};  // void: a slower disk or another layout would deliver it too late
   }

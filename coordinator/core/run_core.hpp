@@ -22,7 +22,7 @@
 #include "coordinator/steering/command.hpp"
 #include "coordinator/steering/job_status.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
-#include "coordinator/trouble/watch_memory.hpp"
+#include "coordinator/trouble/watch_history.hpp"
 #include "job/decisions.hpp"
 #include "job/divergence.hpp"
 #include "job/spec.hpp"
@@ -43,7 +43,7 @@ struct RunSettings {
   std::vector<WatchedNetwork> watched;  ///< in loss order
   ScorePlan scores;
   Decisions decisions;               ///< of earlier starts; `welcome` applies their changes
-  WatchMemory watch_memory;          ///< of earlier starts
+  WatchHistory watch_history;        ///< of earlier starts
   JobSpec steered_job;               ///< with the keys set by commands since
   std::optional<PauseStatus> pause;  ///< a pause of an earlier start, not resumed yet
 };
@@ -182,7 +182,7 @@ class RunCore {
   ScoreWatch scores_;
   Balancer balancer_;
   TroubleWatch troubles_;
-  WatchMemory watch_memory_;
+  WatchHistory watch_history_;
   std::set<std::int64_t> remembered_steps_;  ///< future steps whose trouble memory to keep
   std::int64_t looked_at_ = 0;               ///< steps checked for trouble
   std::optional<HeldTrouble> held_back_;     ///< the earliest trouble without an answer

@@ -36,8 +36,8 @@ Effects RunCore::take(const messages::Stop& stop, const Arrival& arrival) {
 }
 
 void RunCore::recall_at(std::int64_t step) {
-  watch_memory_.begin_at(step);
-  if (const auto seen = watch_memory_.at(step)) {
+  watch_history_.begin_at(step);
+  if (const auto seen = watch_history_.at(step)) {
     troubles_.go_on_from(*seen);
   }
 }
@@ -51,8 +51,8 @@ Effects RunCore::keep_watch() {
   if (!troubles_.remembers()) {
     return {};
   }
-  watch_memory_.keep(step, troubles_.seen());
-  return {KeepWatch{watch_memory_.text()}};
+  watch_history_.keep(step, troubles_.seen());
+  return {KeepWatch{watch_history_.text()}};
 }
 
 Effects RunCore::balance(TimePoint now, double unix_seconds) {

@@ -24,15 +24,15 @@ std::int64_t newest_scored(const Decisions& decisions) {
 }
 
 /// State of the plateau rules after the recorded scores.
-struct Standing {
+struct PlateauState {
   std::optional<double> best;
   std::int64_t best_step = 0;
   int without_better = 0;  ///< scores since best_step
   int since_lowered = 0;   ///< scores without a better one since the last lowering
 };
 
-Standing standing_of(const Decisions& decisions) {
-  Standing standing;
+PlateauState standing_of(const Decisions& decisions) {
+  PlateauState standing;
   for (const Decision& decision : decisions) {
     if (decision.kind == DecisionKind::kPlateau) {
       standing.since_lowered = 0;
@@ -111,7 +111,7 @@ Decisions ScoreWatch::found(const Decisions& earlier, const ScoreFound& score,
   news.back().score = score.value;
   Decisions all = earlier;
   all.push_back(news.back());
-  const Standing standing = standing_of(all);
+  const PlateauState standing = standing_of(all);
   if (from >= plan_.total_steps || !score.value) {
     return news;
   }

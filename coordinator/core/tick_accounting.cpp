@@ -311,7 +311,7 @@ void TickAccounting::tell_memory(report::Tick& tick) {
     memory.allocated_gib += gib(own.allocated_bytes);
     memory.reserved_gib += gib(own.reserved_bytes);
     memory.peak_gib = std::max(memory.peak_gib, gib(own.peak_bytes));
-    std::uint64_t& told = told_retries_[rank];
+    std::uint64_t& told = reported_retries_[rank];
     memory.retries += static_cast<std::int64_t>(own.retries - std::min(own.retries, told));
     told = own.retries;
     report::note_gpu(tick, rank, sum.progress.gauges);

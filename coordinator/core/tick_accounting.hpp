@@ -119,9 +119,9 @@ class TickAccounting {
   FigureAccounting figures_;
   std::vector<double> loss_sums_;  ///< sums of step means in this tick, by network
   int diverged_rank_ = 0;
-  std::vector<double> last_losses_;               ///< means of the last step
-  std::map<int, std::int64_t> newest_snapshots_;  ///< newest counted snapshot, by rank
-  std::map<int, std::uint64_t> told_retries_;     ///< up to the last tick, by rank
+  std::vector<double> last_losses_;                ///< means of the last step
+  std::map<int, std::int64_t> newest_snapshots_;   ///< newest counted snapshot, by rank
+  std::map<int, std::uint64_t> reported_retries_;  ///< up to the last tick, by rank
 };
 
 }  // namespace gangway::coordinator

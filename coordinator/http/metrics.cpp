@@ -143,8 +143,8 @@ void add_part_seconds(Families& families, const std::map<int, std::vector<double
   }
 }
 
-void add_totals(Families& families, const MetricsBook& book) {
-  const MetricsBook::Totals& totals = book.totals();
+void add_totals(Families& families, const MetricsTotals& book) {
+  const MetricsTotals::Totals& totals = book.totals();
   families.counter("gangway_training_seconds_total", "Time of the ticks of this start.",
                    totals.training_seconds);
   families.begin(MetricType::Counter, "gangway_exposed_communication_seconds_total",
@@ -187,7 +187,7 @@ void add_totals(Families& families, const MetricsBook& book) {
 }
 
 void add_checkpoints(Families& families, const MetricSources& sources) {
-  const MetricsBook::Totals& totals = sources.book.totals();
+  const MetricsTotals::Totals& totals = sources.book.totals();
   const JobStatus& status = sources.status;
   families.counter("gangway_checkpoints_total", "Checkpoints that this start has written.",
                    static_cast<double>(totals.checkpoints));
@@ -310,7 +310,7 @@ void add_host(Families& families, const MetricSources& sources) {
 
 }  // namespace
 
-void MetricsBook::add_parts(const report::Tick& tick, double steps) {
+void MetricsTotals::add_parts(const report::Tick& tick, double steps) {
   constexpr std::size_t kMostRanks = 64;  // one series for each rank and part
   totals_.part_names = tick.part_names;
   const std::span all(tick.parts);
@@ -328,7 +328,7 @@ void MetricsBook::add_parts(const report::Tick& tick, double steps) {
   }
 }
 
-void MetricsBook::add(const report::Tick& tick) {
+void MetricsTotals::add(const report::Tick& tick) {
   totals_.training_seconds += tick.seconds_tick;
   for (const report::ExposedPhase& phase : tick.exposed) {
     totals_.exposed_seconds[phase.phase] += kPercent * phase.percent * tick.seconds_tick;

@@ -31,7 +31,7 @@ struct WebLoad {
 };
 
 /// Adds up the figures of all ticks.
-class MetricsBook {
+class MetricsTotals {
  public:
   void add(const report::Tick& tick);
   void set_score(const std::string& metric, double value) { scores_[metric] = value; }
@@ -66,7 +66,7 @@ class MetricsBook {
 struct MetricSources {
   BuildFigures build;
   JobStatus status;
-  MetricsBook book;
+  MetricsTotals book;
   HostFigures host;
   WebLoad load;
 };

@@ -135,9 +135,9 @@ std::optional<WebDocument> PageSite::refusal(const WebRequest& request) const {
       }
       // Moves the token to a cookie, hidden from history and from screenshots of the window.
       WebDocument document = plain_answer(kSeeOther, "");
-      const CookieCover cover =
-          request.channel == Channel::kTls ? CookieCover::kTlsAlone : CookieCover::kAnything;
-      document.headers = {{"Location", "/"}, {"Set-Cookie", gate_.set_cookie(cover)}};
+      const CookieScope scope =
+          request.channel == Channel::kTls ? CookieScope::kTlsAlone : CookieScope::kAnything;
+      document.headers = {{"Location", "/"}, {"Set-Cookie", gate_.set_cookie(scope)}};
       return document;
     }
     case Admission::kForeignHost:
@@ -263,7 +263,7 @@ void PageSite::metrics(const Reply& reply) {
     return;
   }
   read(
-      [build = settings_.build, status = status_, book = book_, load = load_,
+      [build = settings_.build, status = status_, book = totals_, load = load_,
        directory = settings_.run_directory](Reader& /*reader*/) {
         return shared(metrics_text({.build = build,
                                     .status = status ? *status : JobStatus(),
@@ -360,7 +360,7 @@ void PageSite::show_status(JobStatus status, TimePoint now) {
 }
 
 void PageSite::show_tick(const report::Tick& tick) {
-  book_.add(tick);
+  totals_.add(tick);
   ring_.push("tick", report::tick_json(tick), EventWorth::kEach);
 }
 
@@ -371,7 +371,7 @@ void PageSite::show_line(const std::string& line) {
 }
 
 void PageSite::show_score(const std::string& metric, double value) {
-  book_.set_score(metric, value);
+  totals_.set_score(metric, value);
 }
 
 void PageSite::show_end() { ring_.push("end", "{}", EventWorth::kEach); }

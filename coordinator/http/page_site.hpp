@@ -17,12 +17,12 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/time.hpp"
-#include "coordinator/io/disk_thread.hpp"
 #include "coordinator/http/host_figures.hpp"
 #include "coordinator/http/metrics.hpp"
 #include "coordinator/http/web/event_ring.hpp"
 #include "coordinator/http/web/gate.hpp"
 #include "coordinator/http/web/web_answer.hpp"
+#include "coordinator/io/disk_thread.hpp"
 #include "coordinator/steering/job_status.hpp"
 
 namespace gangway::coordinator {
@@ -90,7 +90,7 @@ class PageSite : public std::enable_shared_from_this<PageSite> {
   std::shared_ptr<const JobStatus> status_;
   std::string status_json_ = "null";
   TimePoint status_at_{};
-  MetricsBook book_;
+  MetricsTotals totals_;
   WebLoad load_;
 
   SharedText records_;  ///< the document without live data

@@ -46,12 +46,9 @@ EventLoop::EventLoop(LoopParts parts, RunCoreSettings settings)
 RunEnd EventLoop::run() {
   parts_.lifelines.start(
       {.opened =
-           [this](int rank) {
-             carry_out(core_.on_lifeline_opened(rank, steady_clock::now()));
-           },
-       .heartbeat = [this](
-                        int rank,
-                        Pulse pulse) { core_.on_heartbeat(rank, pulse, steady_clock::now()); },
+           [this](int rank) { carry_out(core_.on_lifeline_opened(rank, steady_clock::now())); },
+       .heartbeat = [this](int rank,
+                           Pulse pulse) { core_.on_heartbeat(rank, pulse, steady_clock::now()); },
        .keeping = [this](int rank) { on_keeping(rank); },
        .dying = [this](int rank, int signal) { core_.on_dying(rank, signal); },
        .cut_off = [this](int rank) { core_.on_cut_off(rank); },
@@ -201,8 +198,7 @@ void EventLoop::carry_out(const RecordDecisions& record) {
       if (failure.empty() && !core_.ended()) {
         parts_.recorder.recorded(decisions);
       }
-      carry_out(failure.empty() ? core_.recorded(steady_clock::now())
-                                : core_.unrecorded(failure));
+      carry_out(failure.empty() ? core_.recorded(steady_clock::now()) : core_.unrecorded(failure));
     };
   });
 }
@@ -279,21 +275,20 @@ void EventLoop::send_grants() {
 
 void EventLoop::carry_out(const CommitCheckpoint& commit) {
   const CompleteCheckpoint& checkpoint = commit.checkpoint;
-  CommitWork work = parts_.recorder.commit_work(checkpoint, core_.membership().epoch(),
-                                                parts_.scorer.steps());
+  CommitWork work =
+      parts_.recorder.commit_work(checkpoint, core_.membership().epoch(), parts_.scorer.steps());
   disk_.submit([this, checkpoint, work = std::move(work)]() -> DiskThread::Follow {
     return [this, checkpoint, result = coordinator::carry_out(work)] {
       parts_.recorder.show_commit(checkpoint, result);
       if (result.error.empty()) {  // the disk works, perhaps again after a failure
         score(checkpoint.step);
-        for (std::filesystem::path& temporary : std::exchange(unremoved_, {})) {
+        for (std::filesystem::path& temporary : std::exchange(stale_files_, {})) {
           remove(std::move(temporary));
         }
       }
       const auto now = steady_clock::now();
-      carry_out(result.error.empty()
-                    ? core_.checkpoint_committed(checkpoint.step, now)
-                    : core_.checkpoint_failed(checkpoint.step, result.error, now));
+      carry_out(result.error.empty() ? core_.checkpoint_committed(checkpoint.step, now)
+                                     : core_.checkpoint_failed(checkpoint.step, result.error, now));
     };
   });
 }
@@ -309,7 +304,7 @@ void EventLoop::remove(std::filesystem::path temporary) {
     const bool is_gone = checkpoint::discard_temporary(temporary);
     return [this, temporary, is_gone] {
       if (!is_gone) {
-        unremoved_.push_back(temporary);
+        stale_files_.push_back(temporary);
       }
     };
   });
@@ -339,25 +334,26 @@ void EventLoop::end() {
 
 void EventLoop::keep_snapshots() {
   copies_ = std::make_shared<std::atomic<std::uint64_t>>(0);
-  disk_.submit([this, copies = copies_,
-                keep = parts_.recorder.keep_work(
-                    *end_.unsaved_snapshot)]() mutable -> DiskThread::Follow {
-    keep.progress = [copies] { copies->fetch_add(1, std::memory_order_relaxed); };
-    return [this, result = coordinator::carry_out(keep)] {
-      copies_.reset();
-      parts_.recorder.show_kept(result);
-    };
-  });
+  disk_.submit(
+      [this, copies = copies_,
+       keep = parts_.recorder.keep_work(*end_.unsaved_snapshot)]() mutable -> DiskThread::Follow {
+        keep.progress = [copies] { copies->fetch_add(1, std::memory_order_relaxed); };
+        return [this, result = coordinator::carry_out(keep)] {
+          copies_.reset();
+          parts_.recorder.show_kept(result);
+        };
+      });
 }
 
 void EventLoop::on_keeping(int rank) {
-  keepers_.insert(rank);
+  saving_ranks_.insert(rank);
   closing_since_ = steady_clock::now();
 }
 
 bool EventLoop::is_keeping() const {
-  return copies_ != nullptr ||
-         std::ranges::any_of(keepers_, [this](int rank) { return parts_.lifelines.is_open(rank); });
+  return copies_ != nullptr || std::ranges::any_of(saving_ranks_, [this](int rank) {
+           return parts_.lifelines.is_open(rank);
+         });
 }
 
 void EventLoop::close_if_all_gone() {

@@ -20,12 +20,12 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "coordinator/core/run_core.hpp"
 #include "coordinator/io/checkpoint_scorer.hpp"
 #include "coordinator/io/disk_thread.hpp"
 #include "coordinator/io/lifeline_server.hpp"
 #include "coordinator/io/mpi_control.hpp"
 #include "coordinator/io/run_recorder.hpp"
-#include "coordinator/core/run_core.hpp"
 #include "coordinator/resume/resume_choice.hpp"
 #include "run/control/steering_file.hpp"
 #include "run/tether.hpp"
@@ -134,9 +134,9 @@ class EventLoop {
   std::chrono::steady_clock::time_point next_status_{};
   std::chrono::steady_clock::time_point ended_at_{};
   std::chrono::steady_clock::time_point closing_since_{};  ///< or last progress of a keeper
-  std::vector<std::filesystem::path> unremoved_;           ///< folders of failed checkpoints
+  std::vector<std::filesystem::path> stale_files_;         ///< folders of failed checkpoints
   std::set<int> said_goodbye_;                             ///< ranks that answered a Stop
-  std::set<int> keepers_;  ///< ranks that copy, or have copied, snapshots
+  std::set<int> saving_ranks_;  ///< ranks that copy, or have copied, snapshots
   /// Progress count of this process's snapshot copies, shared with the disk's thread. Null: it
   /// copies nothing (any more).
   std::shared_ptr<std::atomic<std::uint64_t>> copies_;

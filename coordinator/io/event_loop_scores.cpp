@@ -54,12 +54,11 @@ void EventLoop::poll_scorer() {
     return [this, step = work.step, result = coordinator::carry_out(work)] {
       --scores_to_show_;
       parts_.recorder.show_score(step, result);
-      carry_out(core_.scored(
-          {.step = step,
-           .value = score_value(result),
-           .shown = result.score
-                        ? fmt::format("{} {:.6g}", result.score->metric, result.score->value)
-                        : std::string()}));
+      carry_out(core_.scored({.step = step,
+                              .value = score_value(result),
+                              .shown = result.score ? fmt::format("{} {:.6g}", result.score->metric,
+                                                                  result.score->value)
+                                                    : std::string()}));
     };
   });
 }

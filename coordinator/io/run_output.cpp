@@ -46,7 +46,7 @@ struct RunOutput::State {
   std::optional<report::ProgressBar> bar;
   std::optional<report::StatsFile> stats;
   std::unique_ptr<report::TensorboardWriter> tensorboard;
-  std::unique_ptr<report::AdviceBook> advice;
+  std::unique_ptr<report::AdviceTracker> advice;
   bool has_merged_traces = false;
   std::set<std::string> failed_writes;  ///< writes that have failed and been reported
 
@@ -130,7 +130,8 @@ std::optional<report::StatsPosition> RunOutput::begin_at(std::int64_t step) {
   state_->tensorboard = std::make_unique<report::TensorboardWriter>(
       state_->run_directory,
       report::EventFileId{.host = state_->self.host, .pid = state_->self.pid}, unix_seconds, step);
-  state_->advice = std::make_unique<report::AdviceBook>(report::advice_keys(state_->run_directory));
+  state_->advice =
+      std::make_unique<report::AdviceTracker>(report::advice_keys(state_->run_directory));
   return state_->stats->last_kept();
 }
 

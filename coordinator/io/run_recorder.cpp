@@ -18,7 +18,7 @@
 #include "coordinator/resume/start_texts.hpp"
 #include "coordinator/steering/settable_keys.hpp"
 #include "coordinator/trouble/rollback.hpp"
-#include "coordinator/trouble/watch_memory.hpp"
+#include "coordinator/trouble/watch_history.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/layout/layout.hpp"
 #include "job/number_changes.hpp"
@@ -49,7 +49,7 @@ RunRecorder::RunRecorder(const StartedRun& run, ResumeCommands resume_commands, 
                          Terminal terminal)
     : run_(run),
       resume_commands_(std::move(resume_commands)),
-      kept_(standing_orders(run.spec, read_steering(run.directory)).job.checkpoint),
+      kept_(active_commands(run.spec, read_steering(run.directory)).job.checkpoint),
       decisions_(run.decisions),
       self_(std::move(self)),
       output_(run.directory, self_, std::move(terminal)) {}
@@ -336,8 +336,7 @@ void RunRecorder::report_failure(const RunEnd& end, const Membership& membership
     failure.change = change_after_trouble(run_.spec.training.divergence, decisions_);
   }
   const bool is_mystery = (end.is(ExitCode::kWorkerLost) && !run_.goes_on) ||
-                          end.is(ExitCode::kInternal) ||
-                          end.is(ExitCode::kDiverged);
+                          end.is(ExitCode::kInternal) || end.is(ExitCode::kDiverged);
   output_.print_error(fmt::format("gangway: {}\n", end.reason) +
                       (is_mystery ? report::failure_box(failure) : std::string()));
   output_.write(std::string(kErrorFile), [directory = run_.directory, failure] {

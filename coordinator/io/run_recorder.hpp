@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/core/run_core.hpp"
 #include "coordinator/io/checkpoint_commit.hpp"
 #include "coordinator/io/run_output.hpp"
 #include "coordinator/io/snapshot_copies.hpp"
-#include "coordinator/core/run_core.hpp"
 #include "coordinator/resume/start.hpp"
 #include "job/decisions.hpp"
 #include "report/stats_file.hpp"
@@ -139,7 +139,7 @@ class RunRecorder {
       saving_;                                  ///< folders of checkpoints under way, by step
   std::vector<report::SavedCheckpoint> saved_;  ///< saved since the last tick
   std::function<void(const std::string&)> listener_ = [](const std::string&) {};
-  RunEnd status_;             ///< from finish() on: the status on the disk
+  RunEnd status_;                ///< from finish() on: the status on the disk
   std::string last_checkpoint_;  ///< path of the newest; empty: none
 };
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/resume/resume_talk.hpp"
+#include "coordinator/resume/resume_protocol.hpp"
 #include "coordinator/resume/snapshot_inventory.hpp"
 #include "coordinator/resume/start.hpp"
 

@@ -17,7 +17,7 @@
 #include "checkpoint/store/verify.hpp"
 #include "coordinator/resume/history.hpp"
 #include "coordinator/resume/job_changes.hpp"
-#include "coordinator/trouble/watch_memory.hpp"
+#include "coordinator/trouble/watch_history.hpp"
 #include "job/estimate/dry_run.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"

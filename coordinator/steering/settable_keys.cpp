@@ -83,8 +83,8 @@ SteeredPlan steered_plan(const JobSpec& job) {
           .snapshot_steps = job.checkpoint.snapshot_steps};
 }
 
-StandingOrders standing_orders(const JobSpec& job, const SteeringEvents& events) {
-  StandingOrders standing{.job = job, .is_paused = false, .paused_since = 0, .paused_by = {}};
+ActiveCommands active_commands(const JobSpec& job, const SteeringEvents& events) {
+  ActiveCommands standing{.job = job, .is_paused = false, .paused_since = 0, .paused_by = {}};
   for (const SteeringEvent& event : events) {
     if (event.command == "pause" && !standing.is_paused) {
       standing.is_paused = true;

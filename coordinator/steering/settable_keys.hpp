@@ -37,12 +37,12 @@ struct SteeredPlan {
 [[nodiscard]] SteeredPlan steered_plan(const JobSpec& job);
 
 /// Commands of earlier starts that are still in force.
-struct StandingOrders {
+struct ActiveCommands {
   JobSpec job;  ///< with the keys set, unless the job file changed them since
   bool is_paused = false;
   double paused_since = 0;  ///< unix seconds
   std::string paused_by;
 };
-[[nodiscard]] StandingOrders standing_orders(const JobSpec& job, const SteeringEvents& events);
+[[nodiscard]] ActiveCommands active_commands(const JobSpec& job, const SteeringEvents& events);
 
 }  // namespace gangway::coordinator

@@ -2,7 +2,7 @@
 // Detects training trouble before any loss is NaN: a loss far above its earlier values or its
 // bound, a saturated discriminator, a generator whose images are alike. Losses that are not finite:
 // coordinator/core/tick_accounting.hpp. Its memory is stored with the states that a start may begin
-// with, so a resumed run detects the same (coordinator/trouble/watch_memory.hpp). Pure; driven by
+// with, so a resumed run detects the same (coordinator/trouble/watch_history.hpp). Pure; driven by
 // RunCore.
 #pragma once
 

@@ -4,7 +4,7 @@
 
     .venv/bin/python examples/emoji/unpack.py [FILE.zip] [--font NotoColorEmoji.ttf] [--groups emoji-test.txt]
 
-FILE.zip is data/emoji.zip in the current folder, where the job looks for it. A file that is there stays as it is. The
+FILE.zip is datasets/emoji.zip in the current folder, where the job looks for it. A file that is there stays as it is. The
 font is that of the package fonts-noto-color-emoji, the groups are those of unicode-data. Exit codes: 0, or 6 where
 something has to be installed first.
 """
@@ -134,7 +134,7 @@ def unpack(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", type=Path, default=Path("data/emoji.zip"), metavar="FILE.zip")
+    parser.add_argument("file", nargs="?", type=Path, default=Path("datasets/emoji.zip"), metavar="FILE.zip")
     parser.add_argument("--font", default=FONT)
     parser.add_argument("--groups", default=GROUPS)
     arguments = parser.parse_args()

@@ -12,10 +12,10 @@ namespace {
 class DrawnUniforms {
  public:
   DrawnUniforms(const at::Tensor& pictures, const RandomKey& key, RandomDraw draw)
-      : eights_(keyed_uniform(PictureDraws::placed_at(key, draw), {pictures.size(0), 8},
-                              pictures.device())) {}
+      : uniforms_(keyed_uniform(PictureDraws::placed_at(key, draw), {pictures.size(0), 8},
+                                pictures.device())) {}
   [[nodiscard]] at::Tensor number(std::int64_t which) const {
-    return eights_.select(1, which).to(at::kDouble).reshape({-1, 1, 1, 1});
+    return uniforms_.select(1, which).to(at::kDouble).reshape({-1, 1, 1, 1});
   }
   /// Returns uniform integers in [low, low + count).
   [[nodiscard]] at::Tensor whole(std::int64_t which, std::int64_t low, std::int64_t count) const {
@@ -23,7 +23,7 @@ class DrawnUniforms {
   }
 
  private:
-  at::Tensor eights_;
+  at::Tensor uniforms_;
 };
 
 /// Draws one number a picture, [N, 1, 1, 1]: low + uniform * range.

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gan/data/images/pixels.hpp"
+#include "data/images/pixels.hpp"
 
 namespace gangway::cuda {
 

@@ -9,7 +9,7 @@
 
 #include <functional>
 
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/evaluation/frechet.hpp"
 #include "gan/evaluation/lenet.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gan/data/permutation.hpp"
+#include "data/permutation.hpp"
 
 namespace gangway::gan {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gan/data/permutation.hpp"
+#include "data/permutation.hpp"
 #include "gan/optimizer.hpp"
 
 namespace gangway::gan {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/evaluation/lenet.hpp"
 
 namespace gangway::gan {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/network.hpp"
 
 namespace gangway::gan {

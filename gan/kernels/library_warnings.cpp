@@ -34,7 +34,8 @@ void LibraryWarnings::listen() { c10::WarningUtils::set_warning_handler(this); }
 void LibraryWarnings::tell_to(Tell tell) {
   const MutexLock lock(mutex_);
   tell_ = std::move(tell);
-  for (const std::string& line : tell_ ? std::exchange(untold_, {}) : std::set<std::string>()) {
+  for (const std::string& line :
+       tell_ ? std::exchange(queued_lines_, {}) : std::set<std::string>()) {
     tell_(line);
   }
 }
@@ -48,7 +49,7 @@ void LibraryWarnings::process(const c10::Warning& warning) {
   if (tell_) {
     tell_(line);
   } else {
-    untold_.insert(line);
+    queued_lines_.insert(line);
   }
 }
 

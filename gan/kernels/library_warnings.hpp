@@ -37,7 +37,7 @@ class LibraryWarnings : public c10::WarningHandler {
   Mutex mutex_;
   Tell tell_ GANGWAY_GUARDED_BY(mutex_);
   std::set<std::string> known_ GANGWAY_GUARDED_BY(mutex_);
-  std::set<std::string> untold_ GANGWAY_GUARDED_BY(mutex_);
+  std::set<std::string> queued_lines_ GANGWAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace gangway::gan

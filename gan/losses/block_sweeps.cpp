@@ -72,7 +72,7 @@ void add_to_gradients(const std::vector<at::Tensor>& parameters,
 
 }  // namespace
 
-BlockSweeps::BlockSweeps(Network& network, BlockRange blocks, LookedAt at)
+BlockSweeps::BlockSweeps(Network& network, BlockRange blocks, PenaltyTensor at)
     : network_(network), blocks_(blocks), at_(std::move(at)) {
   find_flow();
 }

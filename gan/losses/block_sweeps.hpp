@@ -26,7 +26,7 @@
 namespace gangway::gan {
 
 /// The tensor of a network whose g is penalised.
-struct LookedAt {
+struct PenaltyTensor {
   std::string name;
   bool is_inside = false;  ///< made by a block without gradient inputs; else a network input
 };
@@ -37,7 +37,7 @@ class BlockSweeps {
   using ByName = std::map<std::string, at::Tensor>;
 
   /// Borrows the network.
-  BlockSweeps(Network& network, BlockRange blocks, LookedAt at);
+  BlockSweeps(Network& network, BlockRange blocks, PenaltyTensor at);
 
   /// Runs sweep 1 in float32, whatever the context's precision. @param in  inputs of the run,
   /// detached inside. Returns the run's outputs without a graph.
@@ -86,7 +86,7 @@ class BlockSweeps {
 
   Network& network_;
   BlockRange blocks_;
-  LookedAt at_;
+  PenaltyTensor at_;
   std::set<std::string> moving_;  // at the run's start: names that depend on the penalised tensor
   std::set<std::string> still_;   // names that depend on weights only
   std::vector<Cut> cuts_;

@@ -29,9 +29,9 @@ Statistic& path_length_of(Network& network) {
   throw InvariantError("network " + network.name() + " makes no styles, so it has no path lengths");
 }
 
-LookedAt looked_at(PenaltyKind kind) {
-  return kind == PenaltyKind::kPathLength ? LookedAt{.name = kStyles, .is_inside = true}
-                                          : LookedAt{.name = "image"};
+PenaltyTensor looked_at(PenaltyKind kind) {
+  return kind == PenaltyKind::kPathLength ? PenaltyTensor{.name = kStyles, .is_inside = true}
+                                          : PenaltyTensor{.name = "image"};
 }
 
 }  // namespace

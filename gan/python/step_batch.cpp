@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/loader.hpp"
+#include "data/loader.hpp"
 #include "job/families/families.hpp"
 
 namespace gangway::gan {

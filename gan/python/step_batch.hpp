@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/named_tensors.hpp"
 #include "job/spec.hpp"
 

@@ -112,7 +112,7 @@ class Passes {
                 .function = "path_length",
                 .weight = job_.training.path_length.weight * interval,
                 .inputs = with_labels({{"noise", "noise"}}, "fake_labels"),
-                .looks_inside = kStyles,
+                .inner_tensor = kStyles,
                 .shown_with = interval == 1 ? std::optional(generator_) : std::nullopt,
                 .harvests = true});
     return pass;

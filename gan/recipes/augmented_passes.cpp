@@ -53,12 +53,12 @@ bool shows_augmented(Node& node, NetworkId judge, const std::string& images) {
 
 /// Marks a penalty for the gradient by pictures before augmentation; returns whether `node` is one.
 /// Interpolates are always of augmented pictures.
-bool looks_through(Node& node, const AugmentationSpec& spec) {
+bool before_augment(Node& node, const AugmentationSpec& spec) {
   auto* penalty = std::get_if<Penalty>(&node);
   if (penalty == nullptr || spec.penalised == PenalisedPictures::kAugmented) {
     return false;
   }
-  penalty->looks_through = true;
+  penalty->before_augment = true;
   return true;
 }
 
@@ -75,7 +75,7 @@ void augment(Pass& pass, NetworkId judge, const std::string& images, int stream,
     }
   }
   if (first != pass.nodes.end()) {
-    const bool is_through = looks_through(*first, spec);
+    const bool is_through = before_augment(*first, spec);
     first = pass.nodes.insert(first, Augment{.judge = judge,
                                              .input = images,
                                              .output = augmented_name(images),

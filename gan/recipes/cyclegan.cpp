@@ -35,25 +35,26 @@ class Cycle {
  public:
   explicit Cycle(const Job& job)
       : job_(job),
-        word_(name_of(job.training.loss)),
-        forth_{"a", "b", job.id_of("generator_ab"), job.id_of("discriminator_b"), 0},
-        back_{"b", "a", job.id_of("generator_ba"), job.id_of("discriminator_a"), 1} {}
+        loss_name_(name_of(job.training.loss)),
+        a_to_b_{"a", "b", job.id_of("generator_ab"), job.id_of("discriminator_b"), 0},
+        b_to_a_{"b", "a", job.id_of("generator_ba"), job.id_of("discriminator_a"), 1} {}
 
   [[nodiscard]] std::vector<NetworkId> generators() const {
-    return {forth_.generator, back_.generator};
+    return {a_to_b_.generator, b_to_a_.generator};
   }
   [[nodiscard]] std::vector<NetworkId> discriminators() const {
-    return {forth_.discriminator, back_.discriminator};
+    return {a_to_b_.discriminator, b_to_a_.discriminator};
   }
 
   /// Returns nodes for pictures of both sides and their translations: "fake_b" from "real_a".
   [[nodiscard]] std::vector<Node> making() const {
     return {Reals{}, Join{"first-side", {"real"}, "real_a"},
-            Join{"second-side", {"real"}, "real_b"}, made(forth_), made(back_)};
+            Join{"second-side", {"real"}, "real_b"}, made(a_to_b_), made(b_to_a_)};
   }
   [[nodiscard]] Pass translate() const {
     Pass pass{"translate", making()};
-    for (const auto& [way, other] : {std::pair(&forth_, &back_), std::pair(&back_, &forth_)}) {
+    for (const auto& [way, other] :
+         {std::pair(&a_to_b_, &b_to_a_), std::pair(&b_to_a_, &a_to_b_)}) {
       add_verdict(pass.nodes, *way, "fake_" + way->to, 1);
       pass.nodes.emplace_back(adversarial("-generator", "fake_" + way->to, 1.0, way->generator));
       add_likeness(pass.nodes, "cycle_" + way->from, *other, "fake_" + way->to, "real_" + way->from,
@@ -69,7 +70,7 @@ class Cycle {
   [[nodiscard]] Pass judge() const {
     Pass pass{"judge", making()};
     pass.recall = {.phase = 0, .pass = 0, .nodes = static_cast<int>(pass.nodes.size())};
-    for (const Way* way : {&forth_, &back_}) {
+    for (const Way* way : {&a_to_b_, &b_to_a_}) {
       std::string shown = "fake_" + way->to;
       if (job_.training.translation.pool > 0) {
         pass.nodes.emplace_back(Pool{shown, shown, "shown_" + way->to});
@@ -96,7 +97,7 @@ class Cycle {
   }
   [[nodiscard]] Loss adversarial(const char* part, const std::string& images, double weight,
                                  NetworkId of) const {
-    return {.function = word_ + part,
+    return {.function = loss_name_ + part,
             .inputs = {images + "_logits"},
             .weight = weight,
             .shown_with = of};
@@ -114,9 +115,9 @@ class Cycle {
   }
 
   const Job& job_;
-  std::string word_;
-  Way forth_;
-  Way back_;
+  std::string loss_name_;
+  Way a_to_b_;
+  Way b_to_a_;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace gangway {
 
-std::vector<std::vector<std::string>> live_behind(const std::vector<BlockPorts>& blocks,
-                                                  const std::vector<std::string>& results) {
+std::vector<std::vector<std::string>> live_after(const std::vector<BlockPorts>& blocks,
+                                                 const std::vector<std::string>& results) {
   std::vector<std::vector<std::string>> live(blocks.size());
   std::set<std::string> wanted{results.begin(), results.end()};
   for (std::size_t i = blocks.size(); i-- > 0;) {
@@ -19,9 +19,9 @@ std::vector<std::vector<std::string>> live_behind(const std::vector<BlockPorts>&
   return live;
 }
 
-std::vector<std::vector<std::string>> live_behind(const std::vector<BlockPorts>& blocks,
-                                                  const std::string& result) {
-  return live_behind(blocks, std::vector<std::string>{result});
+std::vector<std::vector<std::string>> live_after(const std::vector<BlockPorts>& blocks,
+                                                 const std::string& result) {
+  return live_after(blocks, std::vector<std::string>{result});
 }
 
 }  // namespace gangway

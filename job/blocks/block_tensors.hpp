@@ -48,10 +48,10 @@ struct BlockPorts {
 
 /// Returns, by block, the tensors alive behind it: inputs of later blocks, and `results` once made.
 /// Workers send these tensors if the network is cut behind the block.
-[[nodiscard]] std::vector<std::vector<std::string>> live_behind(
+[[nodiscard]] std::vector<std::vector<std::string>> live_after(
     const std::vector<BlockPorts>& blocks, const std::vector<std::string>& results);
 /// Same, for a network with one result, which the last block makes.
-[[nodiscard]] std::vector<std::vector<std::string>> live_behind(
+[[nodiscard]] std::vector<std::vector<std::string>> live_after(
     const std::vector<BlockPorts>& blocks, const std::string& result);
 
 }  // namespace gangway

@@ -132,8 +132,7 @@ std::vector<std::vector<std::string>> made_tensors(const Architecture& network) 
 
 std::vector<std::vector<std::string>> live_tensors(const Architecture& network) {
   const std::vector<BlockPorts> ports = ports_in(network);
-  return network.levels.empty() ? live_behind(ports, "features")
-                                : live_behind(ports, network.levels);
+  return network.levels.empty() ? live_after(ports, "features") : live_after(ports, network.levels);
 }
 
 }  // namespace gangway

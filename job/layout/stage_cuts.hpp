@@ -24,7 +24,7 @@ namespace gangway {
 [[nodiscard]] PerNetwork<std::vector<BlockRange>> chunks_of(const Job& job,
                                                             const LayoutChoice& choice);
 
-/// Returns, by block, the names of the tensors that flow out of it (live_behind).
+/// Returns, by block, the names of the tensors that flow out of it (live_after).
 [[nodiscard]] std::vector<std::vector<std::string>> live_tensors(const Architecture& network);
 /// Returns, by block, the names of the tensors that it makes.
 [[nodiscard]] std::vector<std::vector<std::string>> made_tensors(const Architecture& network);

@@ -188,7 +188,7 @@ std::string keep_snapshots(const fs::path& run_directory) {
                  {.folder = run_directory / checkpoint::kSnapshotsFolder,
                   .key = checkpoint::snapshot_key(run_directory, job_fingerprint(*job),
                                                   run_id_of(run_directory)),
-                  .is_alone = true});
+                  .is_sole_copier = true});
   return copied == 0
              ? ""
              : fmt::format("kept   {} snapshot files of host {} in {}/{}\n", copied, host_name(),

@@ -14,8 +14,8 @@
 #include "base/errors.hpp"
 #include "base/system/usable_cores.hpp"
 #include "base/units.hpp"
-#include "gan/data/archives/open_archive.hpp"
-#include "gan/data/kept/write_pack.hpp"
+#include "data/archives/open_archive.hpp"
+#include "data/kept/write_pack.hpp"
 #include "job/data_source.hpp"
 #include "launch/data/require_there.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gan/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "job/families/families.hpp"
 #include "launch/data/colour_note.hpp"
 #include "launch/data/source_facts.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/archives/tar_archive.hpp"
+#include "data/archives/tar_archive.hpp"
 
 namespace gangway::launch {
 

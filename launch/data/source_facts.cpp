@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "base/errors.hpp"
-#include "gan/data/archives/open_archive.hpp"
-#include "gan/data/image_labels.hpp"
-#include "gan/data/images/image_decoder.hpp"
-#include "gan/data/kept/pack_files.hpp"
+#include "data/archives/open_archive.hpp"
+#include "data/image_labels.hpp"
+#include "data/images/image_decoder.hpp"
+#include "data/kept/pack_files.hpp"
 #include "job/data_source.hpp"
 
 namespace gangway::launch {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "launch/data/style_picture.hpp"
 
-#include "gan/data/images/style_picture.hpp"
+#include "data/images/style_picture.hpp"
 
 namespace gangway::launch {
 

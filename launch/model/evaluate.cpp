@@ -9,8 +9,8 @@
 
 #include "base/errors.hpp"
 #include "checkpoint/store/scores.hpp"
-#include "gan/data/stacked_dataset.hpp"
-#include "gan/data/toy.hpp"
+#include "data/stacked_dataset.hpp"
+#include "data/toy.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/modes/stacked_modes.hpp"
 #include "gan/evaluation/modes/toy_modes.hpp"

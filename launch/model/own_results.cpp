@@ -14,7 +14,7 @@
 #include "base/atomic_file.hpp"
 #include "base/errors.hpp"
 #include "checkpoint/store/scores.hpp"
-#include "gan/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "gan/pictures/png.hpp"
 #include "gan/python/python_step.hpp"
 #include "gan/python/step_batch.hpp"

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/idx_dataset.hpp"
-#include "gan/data/open_dataset.hpp"
+#include "data/idx_dataset.hpp"
+#include "data/open_dataset.hpp"
 
 namespace gangway::launch {
 namespace {

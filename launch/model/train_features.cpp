@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include "gan/data/idx_dataset.hpp"
+#include "data/idx_dataset.hpp"
 #include "launch/model/commands.hpp"
 #include "launch/model/feature_network.hpp"
 #include "launch/model/reference_data.hpp"

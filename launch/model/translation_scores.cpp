@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "gan/data/open_dataset.hpp"
-#include "gan/data/sides/side_datasets.hpp"
-#include "gan/data/two_sides.hpp"
+#include "data/open_dataset.hpp"
+#include "data/sides/side_datasets.hpp"
+#include "data/two_sides.hpp"
 #include "gan/evaluation/class_shares.hpp"
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/likeness.hpp"

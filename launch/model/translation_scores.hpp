@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/evaluation/lenet.hpp"
 #include "gan/network.hpp"
 #include "job/spec.hpp"

@@ -65,7 +65,7 @@ MeasuredRun measured_run(std::vector<std::string> words, const fs::path& outdir,
   words.insert(words.end(), {"checkpoint.keep_best=0", "evaluation.every_kimg=0",
                              "layout.balance=off", "layout.restarts=0"});
   const std::string line = shell_line(words);
-  const ChildOutput output = output_of_child(words, ToldToEnd::kAtOnce);
+  const ChildOutput output = output_of_child(words, SignalCount::kAtOnce);
   if (output.code != 0) {
     const std::size_t begin = output.text.size() - std::min(output.text.size(), kLastCharacters);
     throw EnvironmentError(fmt::format("'{}' failed: {}", line, output.text.substr(begin)));

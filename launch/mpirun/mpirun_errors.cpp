@@ -36,7 +36,7 @@ void MpirunErrors::forward() {
 
 void MpirunErrors::finish() {
   forward();
-  if (!is_hushed_) {
+  if (!is_muted_) {
     std::cerr << rest_ << std::flush;
   }
   rest_.clear();
@@ -46,7 +46,7 @@ void MpirunErrors::forward_line(std::string_view line) {
   if (const auto code = unrecorded_exit_code(line)) {
     unrecorded_ = code;
   }
-  if (is_hushed_) {
+  if (is_muted_) {
     return;
   }
   for (const std::string_view noise : kNoise) {

@@ -24,7 +24,7 @@ class MpirunErrors {
   /// Forwards the rest of an incomplete line.
   void finish();
   /// Stops forwarding.
-  void hush() { is_hushed_ = true; }
+  void hush() { is_muted_ = true; }
   /// Exit code of a coordinator that could not write its status to disk.
   [[nodiscard]] std::optional<int> unrecorded_code() const { return unrecorded_; }
 
@@ -34,7 +34,7 @@ class MpirunErrors {
   FileDescriptor pipe_;
   std::string rest_;  ///< of an incomplete line
   std::optional<int> unrecorded_;
-  bool is_hushed_ = false;
+  bool is_muted_ = false;
 };
 
 }  // namespace gangway::launch

@@ -116,9 +116,9 @@ class PassedOnSignals {
 
 /// Repeats the signal to a child that does not end, and at last kills it. Kills a child that stays
 /// stopped, too.
-class Insistence {
+class SignalRepeater {
  public:
-  Insistence(pid_t child, ToldToEnd told) : child_(child), told_(told) {}
+  SignalRepeater(pid_t child, SignalCount told) : child_(child), signal_count_(told) {}
 
   /// Takes the steps that are due; called periodically.
   void look() {
@@ -126,14 +126,14 @@ class Insistence {
     look_for_a_stop(now);
     insist(now);
   }
-  [[nodiscard]] bool has_ended_a_stopped_one() const { return has_ended_a_stopped_one_; }
+  [[nodiscard]] bool has_killed_stopped() const { return has_killed_stopped_; }
 
  private:
   using steady_clock = std::chrono::steady_clock;
 
   void look_for_a_stop(steady_clock::time_point now) {
     constexpr std::chrono::milliseconds kLook{500};
-    if (now < next_look_ || has_ended_a_stopped_one_) {
+    if (now < next_look_ || has_killed_stopped_) {
       return;
     }
     next_look_ = now + kLook;
@@ -143,7 +143,7 @@ class Insistence {
     }
     stopped_since_ = stopped_since_.value_or(now);
     if (now - *stopped_since_ >= kStoppedLimit) {
-      has_ended_a_stopped_one_ = true;
+      has_killed_stopped_ = true;
       (void)::kill(-child_, SIGKILL);
     }
   }
@@ -152,7 +152,7 @@ class Insistence {
     constexpr std::chrono::milliseconds kAgain{50};
     constexpr std::chrono::seconds kLast{10};
     const int signal = told_signal;
-    if (signal == 0 || told_ == ToldToEnd::kOnce) {
+    if (signal == 0 || signal_count_ == SignalCount::kOnce) {
       return;
     }
     since_ = since_.value_or(now);
@@ -166,15 +166,15 @@ class Insistence {
   }
 
   pid_t child_;
-  ToldToEnd told_;
+  SignalCount signal_count_;
   std::optional<steady_clock::time_point> since_;
   int times_ = 0;
   std::optional<steady_clock::time_point> stopped_since_;
   steady_clock::time_point next_look_{};
-  bool has_ended_a_stopped_one_ = false;
+  bool has_killed_stopped_ = false;
 };
 
-std::string read_to_the_end(int file, Insistence& insistence) {
+std::string read_to_the_end(int file, SignalRepeater& insistence) {
   constexpr int kLookMilliseconds = 50;
   std::string text;
   std::array<char, 4096> bytes{};
@@ -211,7 +211,7 @@ int run_child(const std::vector<std::string>& words) {
   return exit_code(status, words.front());
 }
 
-ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd told) {
+ChildOutput output_of_child(const std::vector<std::string>& words, SignalCount told) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw not_started(words.front());
@@ -227,13 +227,13 @@ ChildOutput output_of_child(const std::vector<std::string>& words, ToldToEnd tol
   }
   signals.begin(child);
   writing.reset();
-  Insistence insistence(child, told);
+  SignalRepeater insistence(child, told);
   ChildOutput output{.text = read_to_the_end(reading.get(), insistence)};
   const int status = wait_for(child);
   if (const int signal = told_signal; signal != 0) {
     throw SignalledError(signal);
   }
-  if (insistence.has_ended_a_stopped_one()) {
+  if (insistence.has_killed_stopped()) {
     throw EnvironmentError(
         fmt::format("{} was stopped (SIGSTOP) and not continued within {} s, so it was ended: run "
                     "this again without stopping it",

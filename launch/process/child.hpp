@@ -22,7 +22,7 @@ struct ChildOutput {
 };
 
 /// How often a child gets the signal that asks this process to end.
-enum class ToldToEnd {
+enum class SignalCount {
   kOnce,
   /// Twice, soon after each other: a measured run has nothing to save.
   kAtOnce,
@@ -34,6 +34,6 @@ enum class ToldToEnd {
 /// @throws SignalledError if a signal came, or EndRequests had noted one; EnvironmentError if the
 /// child cannot be started, or stays stopped
 [[nodiscard]] ChildOutput output_of_child(const std::vector<std::string>& words,
-                                          ToldToEnd told = ToldToEnd::kOnce);
+                                          SignalCount told = SignalCount::kOnce);
 
 }  // namespace gangway::launch

@@ -13,7 +13,7 @@
 #include "base/build_id.hpp"
 #include "base/errors.hpp"
 #include "base/system/open_files.hpp"
-#include "base/system/told_output.hpp"
+#include "base/system/output_check.hpp"
 #include "base/system/trusted_code.hpp"
 #include "base/text/suggestion.hpp"
 #include "base/text/utf8.hpp"

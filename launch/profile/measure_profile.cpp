@@ -21,7 +21,7 @@
 #include "base/system/usable_cores.hpp"
 #include "base/this_host.hpp"
 #include "comm/arena/tree_sum.hpp"
-#include "gan/data/loader.hpp"
+#include "data/loader.hpp"
 #include "job/file/fingerprint.hpp"
 #include "job/file/parse.hpp"
 #include "launch/data/followed_data.hpp"

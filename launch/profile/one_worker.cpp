@@ -8,7 +8,7 @@
 #include <ATen/Parallel.h>
 #include <torch/version.h>
 
-#include "gan/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/layout/microbatch_ranges.hpp"
 #include "pipeline/executor.hpp"
@@ -36,8 +36,8 @@ class TimedOperations final : public pipeline::Operations {
 
   void perform(const Instruction& at) override {
     if (marks_ != nullptr) {
-      marks_->mark(marked_.size());
-      marked_.push_back(at);
+      marks_->mark(marked_calls_.size());
+      marked_calls_.push_back(at);
       return operations_.perform(at);
     }
     const auto begin = Clock::now();
@@ -48,7 +48,7 @@ class TimedOperations final : public pipeline::Operations {
   void read_marks() {
     const std::optional<std::vector<worker::DeviceStretch>> stretches = marks_->take();
     for (const worker::DeviceStretch& stretch : stretches.value()) {
-      add(marked_[stretch.tag], stretch.seconds);
+      add(marked_calls_[stretch.tag], stretch.seconds);
     }
   }
 
@@ -66,7 +66,7 @@ class TimedOperations final : public pipeline::Operations {
   pipeline::Operations& operations_;
   worker::DeviceMarks* marks_;
   InstructionSamples& samples_;
-  std::vector<Instruction> marked_;
+  std::vector<Instruction> marked_calls_;
 };
 
 std::vector<pipeline::Phase> in_every_step(std::vector<pipeline::Phase> phases) {

@@ -14,7 +14,7 @@
 
 #include "comm/lane.hpp"
 #include "comm/transport/loopback_transport.hpp"
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "job/spec.hpp"
 #include "pipeline/phases.hpp"
 #include "worker/pass/real_batches.hpp"

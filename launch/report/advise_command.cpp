@@ -29,8 +29,8 @@ struct AdviseOptions {
   bool as_json = false;
 };
 
-report::AdviceBook book_of(const fs::path& run) {
-  report::AdviceBook book(report::advice_keys(run));
+report::AdviceTracker book_of(const fs::path& run) {
+  report::AdviceTracker book(report::advice_keys(run));
   std::ifstream stats(run / "stats.jsonl");
   int num_ticks = 0;
   for (std::string line; std::getline(stats, line);) {
@@ -50,7 +50,7 @@ report::AdviceBook book_of(const fs::path& run) {
   return book;
 }
 
-void print_json(const report::AdviceBook& book) {
+void print_json(const report::AdviceTracker& book) {
   json list = json::array();
   for (const report::Advice& advice : book.current()) {
     list.push_back(report::json_of(advice));
@@ -64,7 +64,7 @@ int advise(const AdviseOptions& options) {
     throw ConfigError(
         fmt::format("advice is for a run, not for a checkpoint: leave @{} out", *reference.step));
   }
-  const report::AdviceBook book = book_of(find_run_directory(reference, options.outdir));
+  const report::AdviceTracker book = book_of(find_run_directory(reference, options.outdir));
   if (options.as_json) {
     print_json(book);
     return 0;

@@ -30,14 +30,14 @@ constexpr milliseconds kRestIsKilled{10'000};
 constexpr milliseconds kNap{20};
 constexpr std::string_view kMpirun = "mpirun";  // not killed here: it gets SIGTERM first
 
-milliseconds patience_with_mpirun(const TetherServer& tethers, Rescue rescue) {
+milliseconds patience_with_mpirun(const TetherServer& tethers, PendingSaves pending_saves) {
   const auto& present = tethers.present();
   if (present.empty()) {
     return milliseconds(0);
   }
   const bool is_one_host = std::all_of(present.begin(), present.end(),
                                        [](const auto& entry) { return entry.second.is_local; });
-  return is_one_host || rescue == Rescue::kNone ? kMpirunFollows : kOthersSave;
+  return is_one_host || pending_saves == PendingSaves::kNone ? kMpirunFollows : kOthersSave;
 }
 
 void kill_all(const std::vector<Descendant>& processes) {
@@ -53,11 +53,11 @@ void reap_all() {
 
 }  // namespace
 
-JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, Rescue rescue, TimePoint now)
+JobEnd::JobEnd(TetherServer& tethers, pid_t mpirun, PendingSaves pending_saves, TimePoint now)
     : tethers_(tethers),
       mpirun_(mpirun),
       since_(now),
-      patience_(patience_with_mpirun(tethers, rescue)) {
+      grace_period_(patience_with_mpirun(tethers, pending_saves)) {
   tethers_.order_end();
   kill_stopped_ranks();
   ::kill(mpirun_, SIGCONT);  // a stopped mpirun could not follow its ranks
@@ -78,10 +78,10 @@ void JobEnd::push(TimePoint now) {
 
 JobEnd::TimePoint JobEnd::asking_time(TimePoint now) {
   if (tethers_.present().empty()) {
-    deserted_ = deserted_.value_or(now);
-    return std::min(since_ + patience_, *deserted_ + kRanksLeave);
+    empty_since_ = empty_since_.value_or(now);
+    return std::min(since_ + grace_period_, *empty_since_ + kRanksLeave);
   }
-  return since_ + patience_;
+  return since_ + grace_period_;
 }
 
 void JobEnd::kill_local_ranks() {

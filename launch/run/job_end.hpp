@@ -14,14 +14,14 @@
 namespace gangway::launch {
 
 /// Whether ranks on other hosts may have snapshots to save before they end.
-enum class Rescue { kNone, kOnOtherHosts };
+enum class PendingSaves { kNone, kOnOtherHosts };
 
 class JobEnd {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   /// Tells the ranks to leave.
-  JobEnd(TetherServer& tethers, pid_t mpirun, Rescue rescue, TimePoint now);
+  JobEnd(TetherServer& tethers, pid_t mpirun, PendingSaves pending_saves, TimePoint now);
 
   /// Takes the steps that are due; call it every few 10 ms until mpirun has ended.
   void push(TimePoint now);
@@ -34,9 +34,9 @@ class JobEnd {
   TetherServer& tethers_;
   pid_t mpirun_;
   TimePoint since_;
-  std::chrono::milliseconds patience_;
-  std::optional<TimePoint> deserted_;  ///< time since which no rank is left
-  std::optional<TimePoint> asked_;     ///< time of the signal to mpirun
+  std::chrono::milliseconds grace_period_;
+  std::optional<TimePoint> empty_since_;  ///< time since which no rank is left
+  std::optional<TimePoint> asked_;        ///< time of the signal to mpirun
 };
 
 /// Kills stopped ranks: they cannot leave by themselves.

@@ -43,7 +43,7 @@ void JobWatch::settled(int rank) { at(rank).is_settled = true; }
 
 void JobWatch::gone(int rank, TimePoint now) { at(rank).gone = now; }
 
-void JobWatch::waits_for_disk(TimePoint now) { at_disk_ = now; }
+void JobWatch::waits_for_disk(TimePoint now) { disk_wait_at_ = now; }
 
 void JobWatch::ended(int exit_code, TimePoint now) {
   if (!ended_) {
@@ -97,14 +97,14 @@ std::optional<RunEnd> JobWatch::check_end(TimePoint now) const {
     return std::nullopt;
   }
   const bool is_lost = exit_code_ == static_cast<int>(ExitCode::kWorkerLost);
-  const auto after_loss = keeping_ ? limits_.after_keeping : limits_.after_loss;
+  const auto after_loss = saving_at_ ? limits_.after_keeping : limits_.after_loss;
   const auto patience = is_lost ? after_loss : limits_.after_status;
   const auto after_ranks = exit_code_ == 0 ? limits_.after_ranks : limits_.after_early_end;
   const auto all_gone = all_gone_since();
   // Workers that have not settled wait in MPI_Init and do not notice the coordinator's end.
   const bool is_deserted = ranks_.front().gone && now - *ranks_.front().gone >= kLastWords &&
                            (!is_led() || now - *ranks_.front().gone >= after_ranks);
-  const TimePoint last_sign = std::min(keeping_.value_or(*ended_), *ended_ + kKeepingDeadline);
+  const TimePoint last_sign = std::min(saving_at_.value_or(*ended_), *ended_ + kKeepingDeadline);
   if (now - last_sign >= patience || is_deserted || (all_gone && now - *all_gone >= after_ranks)) {
     return RunEnd{.exit_code = exit_code_};
   }
@@ -177,7 +177,8 @@ std::optional<RunEnd> JobWatch::check_silence(TimePoint now) const {
     }
     const TimePoint heard = rank.heard.value_or(*rank.greeted);
     const auto limit = rank.heard ? limits_.silence : limits_.coming;
-    const bool is_excused = is_coordinator && at_disk_ && now - *at_disk_ < limits_.silence &&
+    const bool is_excused = is_coordinator && disk_wait_at_ &&
+                            now - *disk_wait_at_ < limits_.silence &&
                             now - heard < kTimeoutsToWrite * limits_.silence;
     if (now - heard >= limit && !is_excused) {
       return ended_by(ExitCode::kWorkerLost,

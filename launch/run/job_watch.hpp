@@ -67,7 +67,7 @@ class JobWatch {
   void ended(int exit_code, TimePoint now);
   /// Records that the job has ended, but the coordinator still writes snapshots. The coordinator
   /// itself limits that time.
-  void keeps_snapshots(TimePoint now) { keeping_ = now; }
+  void keeps_snapshots(TimePoint now) { saving_at_ = now; }
   /// Records all processes that are stopped now.
   void stopped(const std::vector<StoppedProcess>& processes, TimePoint now);
   /// Records that the user wants the job to save and leave.
@@ -107,9 +107,9 @@ class JobWatch {
   TimePoint start_;
   std::vector<Rank> ranks_;
   std::optional<TimePoint> first_;  ///< first greeting
-  std::optional<TimePoint> at_disk_;
+  std::optional<TimePoint> disk_wait_at_;
   std::optional<TimePoint> ended_;
-  std::optional<TimePoint> keeping_;                                      ///< last sign
+  std::optional<TimePoint> saving_at_;                                    ///< last sign
   int exit_code_ = 0;                                                     ///< valid after the end
   std::map<std::int64_t, std::pair<StoppedProcess, TimePoint>> stopped_;  ///< by pid
   bool is_leaving_ = false;

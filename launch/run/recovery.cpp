@@ -16,15 +16,15 @@ Next Recovery::next(const RunEnd& end, RunStart start) {
     start_.begun.reset();  // from the start before: this one did not reach the coordinator
   }
   const Next next = follower(end);
-  is_again_ = true;
+  is_restart_ = true;
   if (next == Next::kAfterRollback) {
-    book_.rolled_back();
+    policy_.rolled_back();
   }
   return next;
 }
 
 Next Recovery::follower(const RunEnd& end) const {
-  const bool is_in_vain = is_again_ && !start_.begun && end.is(ExitCode::kEnvironment);
+  const bool is_in_vain = is_restart_ && !start_.begun && end.is(ExitCode::kEnvironment);
   if (answers_losses_ && !end.was_to_leave && (end.is(ExitCode::kWorkerLost) || is_in_vain)) {
     return Next::kAfterLoss;
   }
@@ -36,29 +36,29 @@ Next Recovery::follower(const RunEnd& end) const {
   return end.was_to_leave ? Next::kLeave : resizes ? Next::kAfterResize : Next::kAfterRollback;
 }
 
-Recovery::Answer Recovery::answer(const RunEnd& end, const Lineups& lineups,
+Recovery::Answer Recovery::answer(const RunEnd& end, const HostAllocator& host_allocator,
                                   const std::function<bool()>& choose) {
   // Waits longer for a full disk: it does not get room within seconds.
   const int slower = end.is(ExitCode::kEnvironment) ? 60 : 1;
   Answer answer{.restart = {.start = start_.incarnation,
                             .begun = start_.begun,
                             .why = end.reason,
-                            .host = lineups.host_of(end.rank),
+                            .host = host_allocator.host_of(end.rank),
                             .left_out = {},
                             .answer = {}},
-                .wait = book_.lost(start_.begun)};
+                .wait = policy_.lost(start_.begun)};
   if (answer.wait) {
     *answer.wait *= slower;
   }
   Restart& restart = answer.restart;
   if (!answer.wait) {
-    restart.answer = "given up: " + book_.why_not();
+    restart.answer = "given up: " + policy_.why_not();
   } else if (!choose()) {
     restart.answer = "given up: too few workers are left (layout.min_workers)";
     answer.wait.reset();
   } else {
-    restart.left_out = lineups.now().left_out;
-    restart.workers = lineups.now().workers;
+    restart.left_out = host_allocator.now().left_out;
+    restart.workers = host_allocator.now().workers;
     restart.answer = fmt::format(
         "started again with {} worker{}{}{}", restart.workers, restart.workers == 1 ? "" : "s",
         restart.left_out.empty() ? ""

@@ -8,8 +8,8 @@
 #include <functional>
 #include <optional>
 
-#include "launch/going_on/lineups.hpp"
-#include "launch/going_on/restart_book.hpp"
+#include "launch/going_on/host_allocator.hpp"
+#include "launch/going_on/restart_policy.hpp"
 #include "run/restart_file.hpp"
 #include "run/run_end.hpp"
 #include "run/run_start.hpp"
@@ -28,10 +28,10 @@ class Recovery {
  public:
   /// @param most  layout.restarts. @param newest_start  its number before this command
   Recovery(int most, std::int64_t newest_start)
-      : book_(most), answers_losses_(most != 0), newest_start_(newest_start) {}
+      : policy_(most), answers_losses_(most != 0), newest_start_(newest_start) {}
 
   /// True if another start follows the loss of the next start.
-  [[nodiscard]] bool goes_on() const { return book_.goes_on(); }
+  [[nodiscard]] bool goes_on() const { return policy_.goes_on(); }
   /// Called once after each start. A later start that cannot begin, because the run's disk or this
   /// host lacks something, counts as a start without progress.
   /// @param start  the newest start
@@ -41,19 +41,19 @@ class Recovery {
     Restart restart;                                ///< without its times
     std::optional<std::chrono::milliseconds> wait;  ///< nullopt: no start follows
   };
-  /// Called after kAfterLoss. @param choose  chooses the next lineup; false: none is possible
-  [[nodiscard]] Answer answer(const RunEnd& end, const Lineups& lineups,
+  /// Called after kAfterLoss. @param choose  chooses the next allocation; false: none is possible
+  [[nodiscard]] Answer answer(const RunEnd& end, const HostAllocator& host_allocator,
                               const std::function<bool()>& choose);
 
  private:
   [[nodiscard]] Next follower(const RunEnd& end) const;
 
-  RestartBook book_;
+  RestartPolicy policy_;
   bool answers_losses_;
   std::int64_t newest_start_;  ///< its number, or that of the last start of another command
   RunStart start_;             ///< the start that ended; has no first step if it was lost
                                ///< before the coordinator had the run
-  bool is_again_ = false;      ///< not the first start of this command
+  bool is_restart_ = false;    ///< not the first start of this command
 };
 
 }  // namespace gangway::launch

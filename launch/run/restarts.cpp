@@ -129,7 +129,7 @@ int Restarter::leave() const {
 bool Restarter::go_on_after(const RunEnd& end, double ran_seconds) {
   const double ended = unix_seconds();
   int lost = end.rank;
-  auto [restart, wait] = recovery_.answer(end, starts_.lineups(), [&] {
+  auto [restart, wait] = recovery_.answer(end, starts_.host_allocator(), [&] {
     bool is_chosen = false;
     once_disk_allows([&] {  // `exchange` blames the host only once
       is_chosen = starts_.after_loss(job_, std::exchange(lost, 0), recovery_.goes_on(),

@@ -14,7 +14,7 @@
 
 #include "base/errors.hpp"
 #include "base/message_segments.hpp"
-#include "base/system/told_output.hpp"
+#include "base/system/output_check.hpp"
 #include "checkpoint/snapshots/snapshot_files.hpp"
 #include "checkpoint/snapshots/snapshot_slot.hpp"
 #include "job/estimate/dry_run.hpp"

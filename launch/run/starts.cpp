@@ -96,8 +96,8 @@ std::vector<std::string> variables_for_ranks(const JobHosts& where,
   return names;
 }
 
-JobHosts on(const Lineup& lineup) {
-  return {.hosts = lineup.hosts, .workers = lineup.workers, .found = {}};
+JobHosts on(const HostAllocation& allocation) {
+  return {.hosts = allocation.hosts, .workers = allocation.workers, .found = {}};
 }
 
 fs::path coordinator_hostfile(const std::vector<Host>& hosts, const fs::path& run) {
@@ -155,14 +155,16 @@ Starts::Starts(RunOptions asked, Environment environment, std::vector<std::strin
       as_read_(std::move(prepared.read)),
       spec_(std::move(prepared.job)),
       run_(std::move(run)),
-      lineups_(prepared.where.hosts, prepared.where.workers, spec_.layout.min_workers,
-               {.is_this_host = is_this_host,
-                .is_possible = [this](const Lineup& lineup) { return is_possible(lineup); },
-                .give_up_places = [this] { return give_up_places(); },
-                .find_silent =
-                    [this](const std::vector<Host>& hosts) {
-                      return find_silent_hosts(request_, hosts, run_, usual_check_);
-                    }}),
+      host_allocator_(
+          prepared.where.hosts, prepared.where.workers, spec_.layout.min_workers,
+          {.is_this_host = is_this_host,
+           .is_possible =
+               [this](const HostAllocation& allocation) { return is_possible(allocation); },
+           .replicate_networks = [this] { return replicate_networks(); },
+           .find_silent =
+               [this](const std::vector<Host>& hosts) {
+                 return find_silent_hosts(request_, hosts, run_, usual_check_);
+               }}),
       request_{.workers = prepared.where.workers,
                .threads = spec_.numerics.threads,
                .program = program_folder() / "gangway",
@@ -184,7 +186,7 @@ SupervisedJob Starts::first(bool goes_on) {
       .run_directory = run_,
       .silence =
           std::max(std::chrono::ceil<std::chrono::milliseconds>(timeout), kLeastHeartbeatDeadline),
-      .reach = request_.hostfile.empty() ? Reach::kThisHost : Reach::kEveryHost,
+      .reach = request_.hostfile.empty() ? BindScope::kThisHost : BindScope::kEveryHost,
       .tether_port = tether_port(asked_.lifeline_port),
       .networks = networks_of_the_hosts(environment_),
       .tells_command = asked_.verbose,
@@ -193,7 +195,9 @@ SupervisedJob Starts::first(bool goes_on) {
         return newest_checkpoint(run) > before ? lines.after_save : lines.before_save;
       }};
   if (!request_.hostfile.empty() && spec_.output.control != "off") {
-    job.errand = [this](const std::optional<std::string>& said) { return errand(said); };
+    job.side_command = [this](const std::optional<std::string>& said) {
+      return side_command(said);
+    };
   }
   use(job, asked_.resume, goes_on);
   return job;
@@ -206,17 +210,17 @@ void Starts::after_rollback(SupervisedJob& job) {
 void Starts::after_resize(SupervisedJob& job, const Resize& asked) {
   shares_ = asked.shares;
   if (!asked.drained.empty()) {
-    lineups_.drain(asked.drained, asked.workers);
+    host_allocator_.drain(asked.drained, asked.workers);
   } else if (workers_with_returned_ > 0 && asked.workers == workers_with_returned_) {
-    is_together_ = false;
-    lineups_.take_back(std::chrono::steady_clock::now());
-  } else if (asked.workers != lineup().workers) {
+    is_replicated_ = false;
+    host_allocator_.take_back(std::chrono::steady_clock::now());
+  } else if (asked.workers != allocation().workers) {
     resize(asked.workers);
   }
   use(job, resume_again(asked_.resume, run_), job.goes_on);
 }
 
-std::vector<std::string> Starts::errand(const std::optional<std::string>& said) {
+std::vector<std::string> Starts::side_command(const std::optional<std::string>& said) {
   const auto now = std::chrono::steady_clock::now();
   const std::vector<Host> asked = std::exchange(asked_hosts_, {});
   if (said && !asked.empty()) {
@@ -225,8 +229,8 @@ std::vector<std::string> Starts::errand(const std::optional<std::string>& said) 
     std::erase_if(answer, [&](const std::string& word) {
       return std::ranges::find(asked, word, &Host::name) == asked.end();
     });
-    const int workers = lineups_.heard(asked, answer, now);
-    if (workers <= lineup().workers || !returns_.may_resize(now)) {
+    const int workers = host_allocator_.heard(asked, answer, now);
+    if (workers <= allocation().workers || !returns_.may_resize(now)) {
       return {};
     }
     std::cout << fmt::format("again  {} answer{} again: saves, and continues with {} workers",
@@ -238,10 +242,10 @@ std::vector<std::string> Starts::errand(const std::optional<std::string>& said) 
   if (said && !said->starts_with("saves ")) {
     std::cerr << "warn  the run stays as it is: " << *said << std::flush;
   }
-  if (lineup().left_out.empty() || !returns_.is_due(now)) {
+  if (allocation().left_out.empty() || !returns_.is_due(now)) {
     return {};
   }
-  asked_hosts_ = lineups_.to_ask(now);
+  asked_hosts_ = host_allocator_.to_ask(now);
   return asked_hosts_.empty() ? std::vector<std::string>()
                               : command_that_asks(request_, asked_hosts_, run_, usual_check_);
 }
@@ -255,25 +259,25 @@ void Starts::resize(int workers) {
       std::cerr << "warn  " << error.what() << ": the hosts stay the same" << std::endl;
     }
   }
-  lineups_.resize(workers, std::move(hosts), std::chrono::steady_clock::now());
-  if (lineup().workers != workers) {
+  host_allocator_.resize(workers, std::move(hosts), std::chrono::steady_clock::now());
+  if (allocation().workers != workers) {
     std::cout << fmt::format("note   {} workers are as many as {} allow, {} were requested",
-                             lineup().workers,
+                             allocation().workers,
                              asked_.hostfile.empty() ? "the hosts that answer"
                                                      : "the slots of " + asked_.hostfile.string(),
                              workers)
               << std::endl;
   }
-  request_.host_messages = host_messages(lineup().workers);
+  request_.host_messages = host_messages(allocation().workers);
 }
 
 bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
                         const std::function<bool(std::chrono::milliseconds)>& wait) {
   constexpr std::chrono::seconds kBetweenQuestions{5};
-  is_together_ = false;  // restores the places of networks if hosts are back
+  is_replicated_ = false;  // restores the places of networks if hosts are back
   bool is_told = false;
   const auto wait_for_hosts =
-      [&](const std::vector<std::string>& hosts) -> std::optional<Lineups::TimePoint> {
+      [&](const std::vector<std::string>& hosts) -> std::optional<HostAllocator::TimePoint> {
     if (spec_.checkpoint.snapshot_steps == 0) {
       return std::nullopt;  // no host has a newer snapshot than the disk
     }
@@ -281,12 +285,12 @@ bool Starts::after_loss(SupervisedJob& job, int lost, bool goes_on,
       std::cout << fmt::format(
                        "again  waits for {}, the only hosts with parts of the newest snapshot: {} "
                        "s at most",
-                       fmt::join(hosts, ", "), Lineups::kPatience.count())
+                       fmt::join(hosts, ", "), HostAllocator::kPatience.count())
                 << std::endl;
     }
     return wait(kBetweenQuestions) ? std::optional(std::chrono::steady_clock::now()) : std::nullopt;
   };
-  if (!lineups_.after_loss(lost, std::chrono::steady_clock::now(), wait_for_hosts)) {
+  if (!host_allocator_.after_loss(lost, std::chrono::steady_clock::now(), wait_for_hosts)) {
     return false;
   }
   use(job, resume_again(asked_.resume, run_), goes_on);
@@ -298,7 +302,7 @@ void Starts::keep_snapshots() const {
   MpirunRequest request = request_;
   request.exported_variables.clear();  // some are only for the ranks of a job
   try {
-    if (const std::vector<Host>& hosts = lineups_.all_hosts(); !hosts.empty()) {
+    if (const std::vector<Host>& hosts = host_allocator_.all_hosts(); !hosts.empty()) {
       for (const CommandOutput& said :
            run_on_each(request, hosts, {"snapshots", "keep", run_.string()}, kLimitSeconds)) {
         std::cout << (said.code == 0 ? said.text : "") << std::flush;
@@ -311,11 +315,11 @@ void Starts::keep_snapshots() const {
   }
 }
 
-bool Starts::give_up_places() {
+bool Starts::replicate_networks() {
   if (!spec_.layout.places_networks()) {
     return false;
   }
-  is_together_ = true;
+  is_replicated_ = true;
   return true;
 }
 
@@ -336,17 +340,17 @@ void Starts::tell_of_edits() const {
   }
 }
 
-JobSpec Starts::job_on(const Lineup& lineup) const {
+JobSpec Starts::job_on(const HostAllocation& allocation) const {
   JobSpec job = spec_;
   LayoutChoice& layout = job.layout;
-  if (is_together_) {  // any number of workers can train if each has enough memory
+  if (is_replicated_) {  // any number of workers can train if each has enough memory
     layout.stages = 1;
     std::ranges::fill(layout.networks, NetworkPlacement());
   } else {
-    place_on_hosts(job, as_read_.named_hosts, hosts_of(on(lineup)));
+    place_on_hosts(job, as_read_.named_hosts, hosts_of(on(allocation)));
   }
-  const auto workers = static_cast<std::size_t>(lineup.workers);
-  layout.data = layout.data == lineup.workers ? layout.data : 0;
+  const auto workers = static_cast<std::size_t>(allocation.workers);
+  layout.data = layout.data == allocation.workers ? layout.data : 0;
   if (!shares_.empty()) {
     layout.shares = shares_;
   }
@@ -356,9 +360,9 @@ JobSpec Starts::job_on(const Lineup& lineup) const {
   return job;
 }
 
-bool Starts::is_possible(const Lineup& lineup) const {
+bool Starts::is_possible(const HostAllocation& allocation) const {
   try {
-    require_workers(job_on(lineup), lineup.workers);
+    require_workers(job_on(allocation), allocation.workers);
     return true;
   } catch (const Error&) {
     return false;
@@ -366,22 +370,22 @@ bool Starts::is_possible(const Lineup& lineup) const {
 }
 
 void Starts::use(SupervisedJob& job, const std::string& resume, bool goes_on) {
-  is_again_ = !job.command.empty();
-  if (is_again_) {
+  is_restart_ = !job.command.empty();
+  if (is_restart_) {
     tell_of_edits();
   }
-  if (std::cmp_not_equal(shares_.size(), lineup().workers)) {
+  if (std::cmp_not_equal(shares_.size(), allocation().workers)) {
     shares_.clear();  // balanced for the former workers
   }
   // Written each time: another command may have replaced the files.
-  write_file_atomically(run_ / kAskedFile, to_yaml(job_on(lineup())));
+  write_file_atomically(run_ / kAskedFile, to_yaml(job_on(allocation())));
   write_file_atomically(run_ / kRequestFile, to_json(request_of_start(resume, goes_on)));
-  request_.workers = lineup().workers;
-  request_.hostfile = coordinator_hostfile(lineup().hosts, run_);
+  request_.workers = allocation().workers;
+  request_.hostfile = coordinator_hostfile(allocation().hosts, run_);
   request_.train_arguments = {"--request", (run_ / kRequestFile).string(), "--device",
                               std::string(name_of(spec_.numerics.device))};
   job.command = mpirun_command(request_);
-  job.ranks = lineup().workers + 1;
+  job.ranks = allocation().workers + 1;
   job.goes_on = goes_on;
   asked_hosts_.clear();
   workers_with_returned_ = 0;
@@ -398,7 +402,7 @@ StartRequest Starts::request_of_start(const std::string& resume, bool goes_on) c
   request.command = lines.before_save;
   request.resume_command = lines.after_save;
   request.goes_on = goes_on;
-  request.is_again = is_again_;
+  request.is_again = is_restart_;
   request.bar_columns = bar_columns(asked_.progress);
   return request;
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "job/file/parse.hpp"
+#include "launch/going_on/host_allocator.hpp"
 #include "launch/going_on/host_returns.hpp"
-#include "launch/going_on/lineups.hpp"
 #include "launch/mpirun/mpirun_command.hpp"
 #include "launch/process/environment.hpp"
 #include "launch/run/job_hosts.hpp"
@@ -58,23 +58,23 @@ class Starts {
   /// start the run later, after memory is lost. @pre no process of the job lives
   void keep_snapshots() const;
 
-  [[nodiscard]] const Lineups& lineups() const { return lineups_; }
+  [[nodiscard]] const HostAllocator& host_allocator() const { return host_allocator_; }
 
-  /// Implements SupervisedJob::errand: asks hosts that were left out, and requests a resize when
-  /// they answer.
-  [[nodiscard]] std::vector<std::string> errand(const std::optional<std::string>& said);
+  /// Implements SupervisedJob::side_command: asks hosts that were left out, and requests a resize
+  /// when they answer.
+  [[nodiscard]] std::vector<std::string> side_command(const std::optional<std::string>& said);
 
  private:
   /// Sets the number of workers, on the hosts that the hostfile names now.
   void resize(int workers);
-  /// Implements LineupQuestions::give_up_places.
-  [[nodiscard]] bool give_up_places();
-  [[nodiscard]] const Lineup& lineup() const { return lineups_.now(); }
+  /// Implements AllocationCallbacks::replicate_networks.
+  [[nodiscard]] bool replicate_networks();
+  [[nodiscard]] const HostAllocation& allocation() const { return host_allocator_.now(); }
   void use(SupervisedJob& job, const std::string& resume, bool goes_on);
   /// @throws ConfigError if its layout names a host without a worker
-  [[nodiscard]] JobSpec job_on(const Lineup& lineup) const;
-  /// True if the job's layout is valid for the lineup.
-  [[nodiscard]] bool is_possible(const Lineup& lineup) const;
+  [[nodiscard]] JobSpec job_on(const HostAllocation& allocation) const;
+  /// True if the job's layout is valid for the allocation.
+  [[nodiscard]] bool is_possible(const HostAllocation& allocation) const;
   /// Prints a note if the user has edited the job since.
   void tell_of_edits() const;
   [[nodiscard]] StartRequest request_of_start(const std::string& resume, bool goes_on) const;
@@ -85,15 +85,15 @@ class Starts {
   ResolvedJob as_read_;
   JobSpec spec_;  ///< on the hosts of the first start
   std::filesystem::path run_;
-  Lineups lineups_;
-  std::vector<int> shares_;   ///< micro-batches of each worker, balanced; empty: as the job says
-  bool is_together_ = false;  ///< every worker has all networks, whatever the job says
+  HostAllocator host_allocator_;
+  std::vector<int> shares_;     ///< micro-batches of each worker, balanced; empty: as the job says
+  bool is_replicated_ = false;  ///< every worker has all networks, whatever the job says
   MpirunRequest request_;
   HostReturns returns_;
-  std::vector<Host> asked_hosts_;  ///< asked by the running errand
+  std::vector<Host> asked_hosts_;  ///< asked by the running side_command
   int workers_with_returned_ = 0;  ///< workers of the requested resize; 0: none was requested
   std::chrono::duration<double> usual_check_{0};  ///< check of all hosts at the first start
-  bool is_again_ = false;                         ///< this command has made a start before
+  bool is_restart_ = false;                       ///< this command has made a start before
 };
 
 }  // namespace gangway::launch

@@ -24,9 +24,9 @@
 #include "base/system/start_child.hpp"
 #include "launch/mpirun/mpirun_errors.hpp"
 #include "launch/mpirun/session_folder.hpp"
-#include "launch/process/errand.hpp"
 #include "launch/process/launcher_guard.hpp"
 #include "launch/process/process_tree.hpp"
+#include "launch/process/side_command.hpp"
 #include "launch/run/job_end.hpp"
 #include "launch/run/supervision.hpp"
 #include "run/control_protocol.hpp"
@@ -62,9 +62,10 @@ class Supervisor {
   explicit Supervisor(const SupervisedJob& job)
       : job_(job),
         tethers_(job.reach, job.tether_port, job.ranks, job.networks),
-        mind_(job.ranks, job.goes_on, steady_clock::now(),
-              {.spread = job.reach == Reach::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
-               .silence = job.silence}) {}
+        supervision_(
+            job.ranks, job.goes_on, steady_clock::now(),
+            {.spread = job.reach == BindScope::kThisHost ? kSpreadOnOneHost : kSpreadOverHosts,
+             .silence = job.silence}) {}
 
   RunEnd run() {
     adopt_orphans();
@@ -106,7 +107,9 @@ class Supervisor {
   }
 
   [[nodiscard]] milliseconds look_interval() const {
-    return end_ ? kLookWhileEnding : mind_.watch().is_starting() ? kLookWhileStarting : kLook;
+    return end_                                 ? kLookWhileEnding
+           : supervision_.watch().is_starting() ? kLookWhileStarting
+                                                : kLook;
   }
 
   void wait_for_something() {
@@ -125,11 +128,11 @@ class Supervisor {
                         [&](const TetheredRank& rank) {
                           session_folder_.reset();
                           numbers_.insert(rank.said.job);
-                          mind_.watch().greeted(rank.said, now);
+                          supervision_.watch().greeted(rank.said, now);
                         },
-                    .heard = [&](int rank) { mind_.watch().heard(rank, now); },
-                    .settled = [&](int rank) { mind_.watch().settled(rank); },
-                    .gone = [&](int rank) { mind_.watch().gone(rank, now); }},
+                    .heard = [&](int rank) { supervision_.watch().heard(rank, now); },
+                    .settled = [&](int rank) { supervision_.watch().settled(rank); },
+                    .gone = [&](int rank) { supervision_.watch().gone(rank, now); }},
                    now);
   }
 
@@ -138,7 +141,7 @@ class Supervisor {
       reap();
       return;
     }
-    const Supervision::Passed passed = mind_.on_signal(signal, steady_clock::now());
+    const Supervision::Passed passed = supervision_.on_signal(signal, steady_clock::now());
     if (passed.tells_how) {
       std::cerr << "\ngangway: saves and exits; Ctrl-C again ends at once, without a save"
                 << std::endl;
@@ -167,9 +170,9 @@ class Supervisor {
       if (pid == child_) {
         ended_ = true;
         child_status_ = status;
-      } else if (errand_ && pid == errand_->process()) {
-        errand_said_ = errand_->said();
-        errand_.reset();
+      } else if (side_command_ && pid == side_command_->process()) {
+        side_output_ = side_command_->said();
+        side_command_.reset();
       }
     }
   }
@@ -188,29 +191,29 @@ class Supervisor {
       look_around(now);
       run_errand();
     }
-    if (const auto ending = mind_.check(now, [&] { look_for_end(now); })) {
+    if (const auto ending = supervision_.check(now, [&] { look_for_end(now); })) {
       end_job(*ending, now);
     }
   }
 
   void run_errand() {
-    if (!job_.errand || errand_ || !mind_.watch().is_led()) {
+    if (!job_.side_command || side_command_ || !supervision_.watch().is_led()) {
       return;
     }
-    const auto words = job_.errand(std::exchange(errand_said_, std::nullopt));
+    const auto words = job_.side_command(std::exchange(side_output_, std::nullopt));
     if (!words.empty()) {
-      errand_.emplace(words, job_.signals);
-      if (errand_->process() < 0) {
-        errand_.reset();
+      side_command_.emplace(words, job_.signals);
+      if (side_command_->process() < 0) {
+        side_command_.reset();
       }
     }
   }
 
   void look_for_end(steady_clock::time_point now) {
     if (const auto end = recorded_end()) {
-      mind_.watch().ended(end->exit_code, now);
+      supervision_.watch().ended(end->exit_code, now);
       if (end->keeps) {
-        mind_.watch().keeps_snapshots(now);
+        supervision_.watch().keeps_snapshots(now);
       }
       kill_stopped_ranks();  // mpirun would wait for them
     }
@@ -218,18 +221,18 @@ class Supervisor {
 
   void look_around(steady_clock::time_point now) {
     look_for_end(now);
-    mind_.watch().stopped(find_stopped(), now);
+    supervision_.watch().stopped(find_stopped(), now);
     // The coordinator's output goes through mpirun, which may be waiting for the disk.
     const auto coordinator = local_coordinator();
     if (process_state(child_) == 'D' || (coordinator && process_state(*coordinator) == 'D')) {
-      mind_.watch().waits_for_disk(now);
+      supervision_.watch().waits_for_disk(now);
     }
   }
 
   /// Once all ranks are settled, checks only mpirun: the coordinator finds stopped workers.
   [[nodiscard]] std::vector<StoppedProcess> find_stopped() const {
     std::vector<StoppedProcess> found;
-    if (!mind_.watch().is_starting()) {
+    if (!supervision_.watch().is_starting()) {
       if (process_state(child_) == 'T') {
         found.push_back({child_, "mpirun", std::nullopt});
       }
@@ -249,10 +252,10 @@ class Supervisor {
       errors_->hush();  // Open MPI only repeats the same loss
     }
     say(ending.word);
-    end_.emplace(tethers_, child_, ending.rescue, now);
+    end_.emplace(tethers_, child_, ending.pending_saves, now);
   }
 
-  void say(const SupervisorsWord& word) const {
+  void say(const SupervisorLine& word) const {
     if (word.line.empty()) {
       return;
     }
@@ -277,7 +280,7 @@ class Supervisor {
     for (const std::uint32_t number : numbers_) {
       (void)remove_message_segments(number);  // left by a killed mpirun
     }
-    const Supervision::Finished finished = mind_.finish(recorded_end(), child_status_);
+    const Supervision::Finished finished = supervision_.finish(recorded_end(), child_status_);
     say(finished.word);
     record(finished.end.exit_code);
     return finished.end;
@@ -293,13 +296,14 @@ class Supervisor {
 
   /// Records the end if the coordinator could not, unless another job has taken the run.
   void record(int code) const {
-    if (!mind_.own_end()) {
+    if (!supervision_.own_end()) {
       return;
     }
     try {
       const RunLock lock(job_.run_directory);
       if (!read_status(job_.run_directory)) {
-        write_status(job_.run_directory, {.exit_code = code, .reason = mind_.own_end()->reason});
+        write_status(job_.run_directory,
+                     {.exit_code = code, .reason = supervision_.own_end()->reason});
       }
     } catch (const Error& error) {
       std::cerr << "warn  the job's end could not be recorded: " << error.what() << std::endl;
@@ -311,15 +315,15 @@ class Supervisor {
   FileDescriptor guard_;  ///< kills mpirun if this process is killed
   std::optional<MpirunErrors> errors_;
   TetherServer tethers_;
-  Supervision mind_;
+  Supervision supervision_;
   std::set<std::uint32_t> numbers_;                  ///< Open MPI's numbers of this job
   std::optional<HeldSessionFolder> session_folder_;  ///< until mpirun has files in it
   pid_t child_ = -1;
   int child_status_ = 0;
   bool ended_ = false;  ///< mpirun has ended
   std::optional<JobEnd> end_;
-  std::optional<Errand> errand_;
-  std::optional<std::string> errand_said_;
+  std::optional<SideCommand> side_command_;
+  std::optional<std::string> side_output_;
   steady_clock::time_point next_look_{};
 };
 

@@ -22,7 +22,7 @@ struct SupervisedJob {
   std::filesystem::path run_directory;        ///< its status file decides the exit code
   int ranks = 2;                              ///< the coordinator and the workers
   std::chrono::milliseconds silence{60'000};  ///< layout.timeout_seconds: limit for a hang
-  Reach reach = Reach::kThisHost;
+  BindScope reach = BindScope::kThisHost;
   std::uint16_t tether_port = 0;  ///< 0: any
   std::string networks = {};      ///< networks of ranks on other hosts; for on_networks()
   bool tells_command = false;
@@ -33,7 +33,7 @@ struct SupervisedJob {
   /// Returns a command to run beside the job; empty: none. The supervisor calls it while the job
   /// trains, runs one command at a time, and ends the command with the start.
   /// @param said  output of the last command, passed once
-  std::function<std::vector<std::string>(const std::optional<std::string>& said)> errand = {};
+  std::function<std::vector<std::string>(const std::optional<std::string>& said)> side_command = {};
 };
 
 /// Returns SIGINT, SIGTERM, SIGUSR1, SIGUSR2, and SIGHUP unless it is ignored (nohup).

@@ -46,9 +46,10 @@ std::optional<Supervision::Ending> Supervision::check(TimePoint now,
     return Ending{};  // the job has recorded its end: its time to save is over
   }
   own_end_ = end;
-  return Ending{.rescue = watch_.is_led() && !goes_on_ ? Rescue::kOnOtherHosts : Rescue::kNone,
-                .word = {.line = end->reason,
-                         .tells_command = !end->is(ExitCode::kPreempted) && !goes_on_}};
+  return Ending{
+      .pending_saves =
+          watch_.is_led() && !goes_on_ ? PendingSaves::kOnOtherHosts : PendingSaves::kNone,
+      .word = {.line = end->reason, .tells_command = !end->is(ExitCode::kPreempted) && !goes_on_}};
 }
 
 Supervision::Finished Supervision::finish(const std::optional<RunEnd>& recorded,
@@ -68,9 +69,8 @@ Supervision::Finished Supervision::finish(const std::optional<RunEnd>& recorded,
     end = *own_end_;
   } else if (leave_signal_) {
     end.exit_code = kEndedBySignal + (*leave_signal_ == SIGINT ? SIGINT : SIGTERM);
-    finished.word = {.line = "ended by a signal without a save",
-                     .tells_command = true,
-                     .tells_logs = false};
+    finished.word = {
+        .line = "ended by a signal without a save", .tells_command = true, .tells_logs = false};
   } else if (WIFEXITED(mpirun_status) && WEXITSTATUS(mpirun_status) == kProgramNotFound) {
     throw EnvironmentError(
         "mpirun was not found: install openmpi-bin (./launch/setup does), or put it on the PATH");

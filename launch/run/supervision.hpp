@@ -19,7 +19,7 @@ namespace gangway::launch {
 inline constexpr int kEndedBySignal = 128;
 
 /// One line for the user.
-struct SupervisorsWord {
+struct SupervisorLine {
   std::string line;            ///< empty: no output
   bool tells_command = false;  ///< adds the command that resumes the run
   bool tells_logs = true;      ///< appends the log folder to that command
@@ -48,8 +48,8 @@ class Supervision {
 
   /// Instructions for ending the job.
   struct Ending {
-    Rescue rescue = Rescue::kNone;
-    SupervisorsWord word = {};
+    PendingSaves pending_saves = PendingSaves::kNone;
+    SupervisorLine word = {};
   };
   /// @param look_for_end  records an end in watch(), if any: the job's own reason has priority
   [[nodiscard]] std::optional<Ending> check(TimePoint now,
@@ -58,7 +58,7 @@ class Supervision {
   /// Result after mpirun has ended and no process is left.
   struct Finished {
     RunEnd end;
-    SupervisorsWord word = {};
+    SupervisorLine word = {};
   };
   /// @param recorded  end that the job recorded. @param mpirun_status  of waitpid()
   /// @throws EnvironmentError if mpirun does not exist

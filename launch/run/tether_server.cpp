@@ -19,7 +19,8 @@ bool is_of_this_host(const ProcessIdentity& process) {
 
 }  // namespace
 
-TetherServer::TetherServer(Reach reach, std::uint16_t port, int ranks, std::string_view networks)
+TetherServer::TetherServer(BindScope reach, std::uint16_t port, int ranks,
+                           std::string_view networks)
     : ranks_(ranks),
       server_({.reach = reach,
                .port = port,

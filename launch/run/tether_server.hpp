@@ -31,7 +31,7 @@ class TetherServer {
  public:
   /// Listens until all `ranks` have greeted. @param port  0: any free port. @param networks  of
   /// kEveryHost, for on_networks(). @throws EnvironmentError if no port is free
-  TetherServer(Reach reach, std::uint16_t port, int ranks, std::string_view networks = {});
+  TetherServer(BindScope reach, std::uint16_t port, int ranks, std::string_view networks = {});
   TetherServer(const TetherServer&) = delete;
   TetherServer& operator=(const TetherServer&) = delete;
 

@@ -163,8 +163,12 @@ class ListCheck::Progress {
         return makers_are_there(at, at.node);
       case Operation::kSend:
         return is_there(at, at.node);
-      case Operation::kRecompute:
       case Operation::kBackward:
+        if (at.is_recomputed && !remade_.contains(place_of(at, at.node))) {
+          return false;
+        }
+        [[fallthrough]];
+      case Operation::kRecompute:
       case Operation::kPenaltyBackward:
         return made_.contains(place_of(at, at.node)) && gradients_are_there(at, at.node);
       case Operation::kSendGradient:
@@ -176,6 +180,8 @@ class ListCheck::Progress {
   void note(const Instruction& at) {
     if (at.operation == Operation::kReceiveGradient) {
       given_.insert({place_of(at, at.node), at.peer});
+    } else if (at.operation == Operation::kRecompute) {
+      remade_.insert(place_of(at, at.node));
     } else if (at.goes_back()) {
       back_.insert(place_of(at, at.node));
     } else if (at.is_work() || at.operation == Operation::kReceive) {
@@ -218,7 +224,7 @@ class ListCheck::Progress {
   }
   [[nodiscard]] bool makers_are_there(const Instruction& at, int node) const {
     for (int maker = 0; maker < node; ++maker) {
-      const std::vector<int> takers = takers_of(*pass_, maker);
+      const std::vector<int> takers = consumers_of(*pass_, maker);
       if (std::ranges::find(takers, node) != takers.end() && !is_there(at, maker)) {
         return false;
       }
@@ -226,7 +232,7 @@ class ListCheck::Progress {
     return true;
   }
   [[nodiscard]] bool gradients_are_there(const Instruction& at, int node) const {
-    for (const int taker : gradient_takers(*pass_, node)) {
+    for (const int taker : gradient_consumers(*pass_, node)) {
       const std::optional<int> owner = owners_[static_cast<std::size_t>(taker)];
       const bool is_given =
           is_elsewhere(taker) ? is_elsewhere(node) || given_.contains({place_of(at, node), *owner})
@@ -247,6 +253,7 @@ class ListCheck::Progress {
   std::vector<std::optional<int>> owners_;  // by node of the pass
   std::set<Place> made_;                    // made here or received
   std::set<Place> back_;
+  std::set<Place> remade_;                 // by a kRecompute
   std::set<std::pair<Place, int>> given_;  // gradients received for it, by worker
 };
 

@@ -49,9 +49,9 @@ int place_of(int microbatch, const Layout& layout) {
 }
 
 /// Simulates the graph's work: each worker runs its next ready piece.
-class Course {
+class WorkSimulation {
  public:
-  Course(PieceGraph graph, const Layout& layout);
+  WorkSimulation(PieceGraph graph, const Layout& layout);
   /// Runs the simulation. Call it once.
   [[nodiscard]] std::vector<std::vector<StagePiece>> run();
 
@@ -84,7 +84,7 @@ class Course {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 
-Course::Course(PieceGraph graph, const Layout& layout)
+WorkSimulation::WorkSimulation(PieceGraph graph, const Layout& layout)
     : graph_(std::move(graph)),
       ready_(static_cast<std::size_t>(graph_.workers)),
       order_(ready_.size()) {
@@ -93,7 +93,7 @@ Course::Course(PieceGraph graph, const Layout& layout)
   }
 }
 
-void Course::is_over(int task) {
+void WorkSimulation::is_over(int task) {
   for (const int next : at(task).then) {
     const bool travels =
         at(task).worker >= 0 && at(next).worker >= 0 && at(task).worker != at(next).worker;
@@ -105,13 +105,13 @@ void Course::is_over(int task) {
   }
 }
 
-void Course::is_nearer(int task) {
+void WorkSimulation::is_nearer(int task) {
   if (--at(task).missing == 0) {
     is_free(task);
   }
 }
 
-void Course::take_turns(const std::vector<int>& tasks, int meeting) {
+void WorkSimulation::take_turns(const std::vector<int>& tasks, int meeting) {
   for (const int task : tasks) {
     const StagePiece& piece = at(task).piece;
     ready_[static_cast<std::size_t>(at(task).worker)].insert(
@@ -122,7 +122,7 @@ void Course::take_turns(const std::vector<int>& tasks, int meeting) {
   }
 }
 
-void Course::is_free(int task) {
+void WorkSimulation::is_free(int task) {
   if (const std::optional<int> meeting = at(task).meeting) {
     const std::vector<int>& tasks = graph_.meetings[static_cast<std::size_t>(*meeting)];
     if (std::ranges::all_of(tasks, [this](int one) { return at(one).missing == 0; })) {
@@ -139,7 +139,7 @@ void Course::is_free(int task) {
   is_over(task);
 }
 
-std::vector<std::vector<StagePiece>> Course::run() {
+std::vector<std::vector<StagePiece>> WorkSimulation::run() {
   std::vector<int> begins;  // collected first, because is_free lets others become ready
   for (int task = 0; task < static_cast<int>(graph_.tasks.size()); ++task) {
     if (at(task).missing == 0) {
@@ -188,7 +188,7 @@ std::vector<std::vector<StagePiece>> Course::run() {
 std::vector<std::vector<StagePiece>> fill_order(const Layout& layout,
                                                 const std::vector<StageUnit>& units,
                                                 const PieceOptions& options) {
-  return Course(piece_graph(layout, units, options), layout).run();
+  return WorkSimulation(piece_graph(layout, units, options), layout).run();
 }
 
 }  // namespace gangway::pipeline

@@ -55,12 +55,12 @@ void ListWriter::write(const StagePiece& piece) {
   switch (piece.kind) {
     case StagePiece::Kind::kForward:
       return write_forward(phase.passes[static_cast<std::size_t>(piece.pass)], piece.index);
-    case StagePiece::Kind::kStation: {
-      const auto& station = unit.unit->stations[static_cast<std::size_t>(piece.index)];
-      return station.is_split ? write_inputs(phase, station) : write_station(phase, station);
+    case StagePiece::Kind::kSegment: {
+      const auto& segment = unit.unit->segments[static_cast<std::size_t>(piece.index)];
+      return segment.is_split ? write_inputs(phase, segment) : write_segment(phase, segment);
     }
     case StagePiece::Kind::kWeights:
-      return write_weights(phase, unit.unit->stations[static_cast<std::size_t>(piece.index)]);
+      return write_weights(phase, unit.unit->segments[static_cast<std::size_t>(piece.index)]);
     case StagePiece::Kind::kLeaf:
       return write_leaf(phase);
     case StagePiece::Kind::kEnd:
@@ -68,9 +68,9 @@ void ListWriter::write(const StagePiece& piece) {
   }
 }
 
-bool ListWriter::has_leaf(const Home& home) const {
-  const NetworkGroup& group = shares_.layout()[home.network];
-  return group.chunk_of(shares_.worker()) == home.chunk &&
+bool ListWriter::has_leaf(const ChunkId& chunk_id) const {
+  const NetworkGroup& group = shares_.layout()[chunk_id.network];
+  return group.chunk_of(shares_.worker()) == chunk_id.chunk &&
          group.range_of(shares_.worker()).contains({at_.microbatch, at_.microbatch + 1});
 }
 
@@ -89,8 +89,8 @@ void ListWriter::begin(const StageUnit& unit) {
       PassProgress& one = begun.passes[{at_.pass, at_.microbatch}];
       std::ranges::copy_if(share().sends, std::back_inserter(one.wanted), &Crossing::has_gradient);
       std::ranges::copy_if(share().receives, std::back_inserter(one.owed), &Crossing::has_gradient);
-      std::ranges::stable_sort(one.wanted, std::greater(), &Crossing::last_taker);
-      std::ranges::stable_sort(one.owed, std::greater(), &Crossing::last_taker);
+      std::ranges::stable_sort(one.wanted, std::greater(), &Crossing::last_consumer);
+      std::ranges::stable_sort(one.owed, std::greater(), &Crossing::last_consumer);
       for (int node = static_cast<int>(pass.nodes.size()); node-- > 0;) {
         if (share().mine[static_cast<std::size_t>(node)] && goes_back(pass, node)) {
           one.backwards.push_back(node);
@@ -158,7 +158,7 @@ void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
     now.wanted.erase(now.wanted.begin());
   }
   const auto send_behind = [&](int least) {
-    while (!now.owed.empty() && now.owed.front().last_taker >= least) {
+    while (!now.owed.empty() && now.owed.front().last_consumer >= least) {
       cross(Operation::kSendGradient, now.owed.front());
       now.owed.erase(now.owed.begin());
     }
@@ -177,7 +177,7 @@ void ListWriter::write_backward(const Pass& pass, int node, BackwardPart part) {
 }
 
 void ListWriter::write_leaf(const Phase& phase) {
-  std::vector<Home> trained;  // whole networks, because no network is cut
+  std::vector<ChunkId> trained;  // whole networks, because no network is cut
   for (const NetworkId network : phase.networks) {
     trained.push_back({.network = network});
   }
@@ -199,18 +199,18 @@ void ListWriter::write_leaf(const Phase& phase) {
   write_leaves(Operation::kCloseLeaf, trained);
 }
 
-void ListWriter::write_leaves(Operation operation, const std::vector<Home>& trained) {
+void ListWriter::write_leaves(Operation operation, const std::vector<ChunkId>& trained) {
   at_.pass = 0;
   at_.node = 0;
-  for (const Home& home : trained) {
-    if (has_leaf(home)) {
-      use(operation, home.network);
+  for (const ChunkId& chunk_id : trained) {
+    if (has_leaf(chunk_id)) {
+      use(operation, chunk_id.network);
     }
   }
 }
 
-void ListWriter::write_inputs(const Phase& phase, const BackwardStation& station) {
-  for (const BackwardStation::Item& item : station.items) {
+void ListWriter::write_inputs(const Phase& phase, const BackwardSegment& segment) {
+  for (const BackwardSegment::Item& item : segment.items) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
     at_.pass = item.pass;
     if (share().mine[static_cast<std::size_t>(item.node)]) {
@@ -219,9 +219,9 @@ void ListWriter::write_inputs(const Phase& phase, const BackwardStation& station
   }
 }
 
-void ListWriter::write_weights(const Phase& phase, const BackwardStation& station) {
-  write_leaves(Operation::kOpenLeaf, station.trained);
-  for (const BackwardStation::Item& item : station.items) {
+void ListWriter::write_weights(const Phase& phase, const BackwardSegment& segment) {
+  write_leaves(Operation::kOpenLeaf, segment.trained);
+  for (const BackwardSegment::Item& item : segment.items) {
     const Pass& pass = phase.passes[static_cast<std::size_t>(item.pass)];
     at_.pass = item.pass;
     if (share().mine[static_cast<std::size_t>(item.node)]) {
@@ -230,25 +230,25 @@ void ListWriter::write_weights(const Phase& phase, const BackwardStation& statio
       list_.back().part = BackwardPart::kWeights;
     }
   }
-  write_leaves(Operation::kCloseLeaf, station.trained);
+  write_leaves(Operation::kCloseLeaf, segment.trained);
 }
 
-void ListWriter::write_station(const Phase& phase, const BackwardStation& station) {
-  write_leaves(Operation::kOpenLeaf, station.trained);
-  for (auto item = station.items.begin(); item != station.items.end(); ++item) {
+void ListWriter::write_segment(const Phase& phase, const BackwardSegment& segment) {
+  write_leaves(Operation::kOpenLeaf, segment.trained);
+  for (auto item = segment.items.begin(); item != segment.items.end(); ++item) {
     at_.pass = item->pass;
     if (!share().mine[static_cast<std::size_t>(item->node)]) {
       continue;
     }
     const Pass& pass = phase.passes[static_cast<std::size_t>(item->pass)];
-    const bool is_first = item == station.items.begin() || std::prev(item)->pass != item->pass;
+    const bool is_first = item == segment.items.begin() || std::prev(item)->pass != item->pass;
     for (int node = first_penalty(pass); is_first && node < static_cast<int>(pass.nodes.size());
          ++node) {
       write_forward(pass, node);
     }
     write_backward(pass, item->node);
   }
-  write_leaves(Operation::kCloseLeaf, station.trained);
+  write_leaves(Operation::kCloseLeaf, segment.trained);
 }
 
 void ListWriter::write_rest(const Pass& pass) {

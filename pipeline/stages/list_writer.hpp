@@ -12,7 +12,7 @@
 #include "job/spec.hpp"
 #include "pipeline/instruction.hpp"
 #include "pipeline/pass_share.hpp"
-#include "pipeline/stages/backward_stations.hpp"
+#include "pipeline/stages/backward_segments.hpp"
 #include "pipeline/stages/piece_graph.hpp"
 
 namespace gangway::pipeline {
@@ -46,7 +46,7 @@ class ListWriter {
     return shares_.of(at_.phase, at_.pass, at_.microbatch);
   }
   [[nodiscard]] PassProgress& progress() { return now_->passes.at({at_.pass, at_.microbatch}); }
-  [[nodiscard]] bool has_leaf(const Home& home) const;
+  [[nodiscard]] bool has_leaf(const ChunkId& chunk_id) const;
   /// Adds an instruction that reads the network's weights or writes its gradients.
   void use(Operation operation, NetworkId network);
   void await(NetworkId network);
@@ -65,13 +65,13 @@ class ListWriter {
   void write_forward(const Pass& pass, int node);
   /// Writes the current micro-batch's remaining nodes, in one leaf of each network.
   void write_leaf(const Phase& phase);
-  /// Writes a station for the current micro-batch.
-  void write_station(const Phase& phase, const BackwardStation& station);
-  /// Write a split station: the input gradients that other workers wait for, then the rest.
-  void write_inputs(const Phase& phase, const BackwardStation& station);
-  void write_weights(const Phase& phase, const BackwardStation& station);
+  /// Writes a segment for the current micro-batch.
+  void write_segment(const Phase& phase, const BackwardSegment& segment);
+  /// Write a split segment: the input gradients that other workers wait for, then the rest.
+  void write_inputs(const Phase& phase, const BackwardSegment& segment);
+  void write_weights(const Phase& phase, const BackwardSegment& segment);
   /// Opens or closes this worker's leaves of the `trained` chunks.
-  void write_leaves(Operation operation, const std::vector<Home>& trained);
+  void write_leaves(Operation operation, const std::vector<ChunkId>& trained);
   void write_backward(const Pass& pass, int node, BackwardPart part = BackwardPart::kWhole);
   void receive_until(int node);
   /// Awaits every network whose statistics a node up to `node` reads, because an update changes

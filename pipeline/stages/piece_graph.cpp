@@ -63,7 +63,7 @@ PassFacts facts_of(const StageUnit& unit, const Phase* before, const Pass& graph
     facts.owners.push_back(owners_of(graph, layout, microbatch));
   }
   for (int maker = 0; maker < static_cast<int>(graph.nodes.size()); ++maker) {
-    facts.takers.push_back(takers_of(graph, maker));
+    facts.takers.push_back(consumers_of(graph, maker));
   }
   return facts;
 }
@@ -101,32 +101,32 @@ class Builder {
   void add_ends(int unit);
   void add_forwards(int unit, int microbatch, int pass);
   void add_forward(int unit, int microbatch, int pass, int node);
-  void add_stations(int unit, int microbatch);
+  void add_segments(int unit, int microbatch);
   /// Makes `task` depend on the backwards that keep the worker within `in_flight`.
   void needs_room(int task, int worker);
-  /// The tasks of a station, by worker with work in it.
-  struct StationTasks {
-    std::map<int, int> awaited;  ///< all work; of a split station the input gradients
-    std::map<int, int> weights;  ///< weight gradients of a split station
+  /// The tasks of a segment, by worker with work in it.
+  struct SegmentTasks {
+    std::map<int, int> awaited;  ///< all work; of a split segment the input gradients
+    std::map<int, int> weights;  ///< weight gradients of a split segment
   };
-  [[nodiscard]] StationTasks add_station(int unit, int microbatch, int index,
-                                         const BackwardStation& station);
+  [[nodiscard]] SegmentTasks add_segment(int unit, int microbatch, int index,
+                                         const BackwardSegment& segment);
   void add_meeting(const std::map<int, int>& by_worker);
-  /// Adds one task of a station, after the station's task for the micro-batch before.
-  int add_station_task(const StagePiece& piece, int worker);
+  /// Adds one task of a segment, after the segment's task for the micro-batch before.
+  int add_segment_task(const StagePiece& piece, int worker);
 
   const Layout& layout_;
   const std::vector<StageUnit>& units_;
   PieceOptions options_;
   std::vector<std::vector<PassFacts>> facts_;  // by unit and pass
   PieceGraph graph_;
-  std::map<std::pair<int, int>, int> ends_;                   // by unit and worker
-  std::map<std::pair<int, NetworkId>, int> updates_;          // by unit
-  std::map<std::tuple<int, int, int, int>, int> forwards_;    // by unit, micro-batch, pass, node
-  std::map<std::tuple<int, int, int, int>, int> last_;        // the latest, by worker for node
-  std::map<std::tuple<int, int, int>, std::vector<int>> of_;  // by unit, micro-batch, worker
-  /// The last task, by unit, kind, station and worker.
-  std::map<std::tuple<int, StagePiece::Kind, int, int>, int> stations_;
+  std::map<std::pair<int, int>, int> ends_;                      // by unit and worker
+  std::map<std::pair<int, NetworkId>, int> updates_;             // by unit
+  std::map<std::tuple<int, int, int, int>, int> forwards_;       // by unit, micro-batch, pass, node
+  std::map<std::tuple<int, int, int, int>, int> last_;           // the latest, by worker for node
+  std::map<std::tuple<int, int, int>, std::vector<int>> tasks_;  // by unit, micro-batch, worker
+  /// The last task, by unit, kind, segment and worker.
+  std::map<std::tuple<int, StagePiece::Kind, int, int>, int> segments_;
   /// By worker: the backward tasks of each unit and micro-batch that it takes part in.
   std::map<int, std::vector<std::vector<int>>> backwards_;
 };
@@ -149,7 +149,7 @@ Builder::Builder(const Layout& layout, const std::vector<StageUnit>& units,
       for (int pass = 0; pass < static_cast<int>(of_unit.size()); ++pass) {
         add_forwards(unit, microbatch, pass);
       }
-      add_stations(unit, microbatch);
+      add_segments(unit, microbatch);
     }
   }
 }
@@ -199,7 +199,7 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
     needs(task, before->second);
   }
   last_[{unit, microbatch, pass, worker}] = task;
-  of_[{unit, microbatch, worker}].push_back(task);
+  tasks_[{unit, microbatch, worker}].push_back(task);
   needs_room(task, worker);
   needs(ends_.at({unit, worker}), task);
   for (int maker = 0; maker < node; ++maker) {
@@ -217,7 +217,7 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
   const bool may_be_ahead = node < of.ahead && !(options_.awaits_at_once && options_.in_flight > 0);
   needs_end(task, may_be_ahead ? unit - 2 : unit - 1, worker);
   if (may_be_ahead) {
-    for (const int other : of_[{unit - 1, microbatch, worker}]) {
+    for (const int other : tasks_[{unit - 1, microbatch, worker}]) {
       needs(task, other);  // it may recall their results
     }
     if (options_.awaits_at_once) {
@@ -232,41 +232,41 @@ void Builder::add_forward(int unit, int microbatch, int pass, int node) {
   }
 }
 
-int Builder::add_station_task(const StagePiece& piece, int worker) {
+int Builder::add_segment_task(const StagePiece& piece, int worker) {
   const int task = add(worker, piece);
   needs(ends_.at({piece.unit, worker}), task);
   needs_end(task, piece.unit - 1, worker);
   const auto [before, is_first] =
-      stations_.try_emplace({piece.unit, piece.kind, piece.index, worker}, task);
+      segments_.try_emplace({piece.unit, piece.kind, piece.index, worker}, task);
   if (!is_first) {
     needs(task, std::exchange(before->second, task));
   }
   return task;
 }
 
-Builder::StationTasks Builder::add_station(int unit, int microbatch, int index,
-                                           const BackwardStation& station) {
-  StationTasks tasks;
-  for (const BackwardStation::Item& item : station.items) {
+Builder::SegmentTasks Builder::add_segment(int unit, int microbatch, int index,
+                                           const BackwardSegment& segment) {
+  SegmentTasks tasks;
+  for (const BackwardSegment::Item& item : segment.items) {
     const PassFacts& of = facts(unit, item.pass);
     const Node& node = node_of(*of.graph, item.node);
     const int worker =
         *of.owners[static_cast<std::size_t>(microbatch)][static_cast<std::size_t>(item.node)];
     if (!tasks.awaited.contains(worker)) {
       StagePiece piece{.unit = unit,
-                       .kind = StagePiece::Kind::kStation,
+                       .kind = StagePiece::Kind::kSegment,
                        .microbatch = microbatch,
                        .index = index};
-      tasks.awaited[worker] = add_station_task(piece, worker);
-      if (station.is_split) {
+      tasks.awaited[worker] = add_segment_task(piece, worker);
+      if (segment.is_split) {
         piece.kind = StagePiece::Kind::kWeights;
-        tasks.weights[worker] = add_station_task(piece, worker);
+        tasks.weights[worker] = add_segment_task(piece, worker);
         needs(tasks.weights[worker], tasks.awaited[worker]);
       }
     }
     const double time = backward_time(phase(unit), node);
-    at(tasks.awaited[worker]).time += station.is_split ? time / 2.0 : time;
-    if (station.is_split) {
+    at(tasks.awaited[worker]).time += segment.is_split ? time / 2.0 : time;
+    if (segment.is_split) {
       at(tasks.weights[worker]).time += time / 2.0;
     }
     needs_weights(tasks.awaited[worker], unit, *looked_at(node));
@@ -292,17 +292,17 @@ void Builder::add_meeting(const std::map<int, int>& by_worker) {
   }
 }
 
-void Builder::add_stations(int unit, int microbatch) {
-  const auto& stations = units_[static_cast<std::size_t>(unit)].stations;
+void Builder::add_segments(int unit, int microbatch) {
+  const auto& segments = units_[static_cast<std::size_t>(unit)].segments;
   std::map<int, std::vector<int>> so_far;  // by pass
   std::map<int, std::vector<int>> own;     // by worker
-  for (int index = 0; index < static_cast<int>(stations.size()); ++index) {
-    const BackwardStation& station = stations[static_cast<std::size_t>(index)];
+  for (int index = 0; index < static_cast<int>(segments.size()); ++index) {
+    const BackwardSegment& segment = segments[static_cast<std::size_t>(index)];
     std::set<int> passes;
-    for (const BackwardStation::Item& item : station.items) {
+    for (const BackwardSegment::Item& item : segment.items) {
       passes.insert(item.pass);
     }
-    const StationTasks tasks = add_station(unit, microbatch, index, station);
+    const SegmentTasks tasks = add_segment(unit, microbatch, index, segment);
     for (const auto& [worker, task] : tasks.awaited) {
       for (const int pass : passes) {
         for (int node = 0; node < facts(unit, pass).end; ++node) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pipeline/pass_share.hpp"
-#include "pipeline/stages/backward_stations.hpp"
+#include "pipeline/stages/backward_segments.hpp"
 
 namespace gangway::pipeline {
 
@@ -15,15 +15,15 @@ namespace gangway::pipeline {
 struct StageUnit {
   const Phase* phase = nullptr;
   int repeat = 0;
-  std::vector<BackwardStation> stations = {};  ///< of the phase
+  std::vector<BackwardSegment> segments = {};  ///< of the phase
 };
 
 /// A worker's uninterrupted work on one micro-batch.
 struct StagePiece {
   enum class Kind {
-    kStation,  ///< a station of backwards (pipeline/stages/backward_stations.hpp)
+    kSegment,  ///< a segment of backwards (pipeline/stages/backward_segments.hpp)
     kForward,  ///< the forward of a node
-    kWeights,  ///< the weight gradients of a split station
+    kWeights,  ///< the weight gradients of a split segment
     kLeaf,     ///< no network is cut: all nodes without a kForward piece
     kEnd,      ///< the unit's updates, of no micro-batch
   };
@@ -31,7 +31,7 @@ struct StagePiece {
   Kind kind = Kind::kForward;
   int microbatch = 0;
   int pass = 0;   ///< of a kForward
-  int index = 0;  ///< of the node in its pass, or of the station in its phase
+  int index = 0;  ///< of the node in its pass, or of the segment in its phase
 };
 
 /// Number of first nodes of `pass` that may run before the updates of `before`. It ends at the
@@ -46,7 +46,7 @@ struct PieceTask {
   std::optional<int> ends_for = {};  ///< for a unit's end: the worker that reaches it
   int missing = 0;                   ///< number of unmet dependencies
   std::vector<int> then = {};        ///< tasks that depend on it
-  /// For a station at which several workers wait for each other: the index of the meeting.
+  /// For a segment at which several workers wait for each other: the index of the meeting.
   std::optional<int> meeting = {};
 };
 

@@ -20,17 +20,17 @@ std::vector<StageUnit> units_of(const PassShares& shares, std::int64_t step, Sta
     for (int repeat = 0; runs_in(phase, step) && repeat < phase.repeats; ++repeat) {
       units.push_back({.phase = &phase, .repeat = repeat});
       if (shares.are_cut()) {
-        units.back().stations = backward_stations(phase, shares.layout());
+        units.back().segments = backward_segments(phase, shares.layout());
       }
-      for (BackwardStation& station : units.back().stations) {
-        station.is_split = order == StageOrder::kZeroBubble && can_be_split(phase, station);
+      for (BackwardSegment& segment : units.back().segments) {
+        segment.is_split = order == StageOrder::kZeroBubble && can_be_split(phase, segment);
       }
     }
   }
   return units;
 }
 
-/// Orders node after node, then station after station, each over all micro-batches.
+/// Orders node after node, then segment after segment, each over all micro-batches.
 Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
   const MicrobatchRange local = shares.local();
   Pieces pieces;
@@ -47,9 +47,9 @@ Pieces by_phase(const std::vector<StageUnit>& units, const PassShares& shares) {
         add(StagePiece::Kind::kForward, pass, node);
       }
     }
-    const auto stations = static_cast<int>(units[static_cast<std::size_t>(unit)].stations.size());
-    for (int station = 0; station < stations; ++station) {
-      add(StagePiece::Kind::kStation, 0, station);
+    const auto segments = static_cast<int>(units[static_cast<std::size_t>(unit)].segments.size());
+    for (int segment = 0; segment < segments; ++segment) {
+      add(StagePiece::Kind::kSegment, 0, segment);
     }
     pieces.push_back({.unit = unit, .kind = StagePiece::Kind::kEnd});
   }
@@ -102,8 +102,9 @@ Layout whole(const std::vector<Phase>& phases, MicrobatchRange local) {
   std::size_t networks = 0;
   for (const Phase& phase : phases) {
     for (const Pass& pass : phase.passes) {
-      for (const std::optional<Home>& home : homes_of(pass)) {
-        networks = std::max(networks, home ? static_cast<std::size_t>(home->network) + 1 : 0);
+      for (const std::optional<ChunkId>& chunk_id : chunk_ids_of(pass)) {
+        networks =
+            std::max(networks, chunk_id ? static_cast<std::size_t>(chunk_id->network) + 1 : 0);
       }
     }
     for (const NetworkId network : phase.networks) {

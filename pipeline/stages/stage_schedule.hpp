@@ -20,7 +20,7 @@ namespace gangway::pipeline {
 /// layout.schedule: kFill: pipeline/stages/fill_order.hpp; kOneForwardOneBackward: the same, with
 /// as many micro-batches in flight as stages; kZeroBubble: as kFill, with weight gradients split
 /// from the input gradients that other workers wait for; kByPhase: node after node, each for all
-/// micro-batches, then station after station (pipeline/stages/backward_stations.hpp).
+/// micro-batches, then segment after segment (pipeline/stages/backward_segments.hpp).
 ///
 /// `layout.overlap` decides which work the exchange of gradients and weights overlaps: none
 /// (kNone), the phase's last backward (kWithin), or all work until the network's next use

@@ -13,23 +13,23 @@ namespace {
 class Runs {
  public:
   explicit Runs(const ChainCosts& chain) : ends_(chain.ends) {
-    until_.push_back(0.0);
+    prefix_sums_.push_back(0.0);
     for (const double block : chain.blocks) {
-      until_.push_back(until_.back() + block);
+      prefix_sums_.push_back(prefix_sums_.back() + block);
     }
   }
-  [[nodiscard]] int size() const { return static_cast<int>(until_.size()) - 1; }
+  [[nodiscard]] int size() const { return static_cast<int>(prefix_sums_.size()) - 1; }
   /// Returns the cost of blocks [begin, end) and of the cuts at both ends.
   [[nodiscard]] double cost(int begin, int end) const {
-    return until_[static_cast<std::size_t>(end)] - until_[static_cast<std::size_t>(begin)] +
-           end_cost(begin) + end_cost(end);
+    return prefix_sums_[static_cast<std::size_t>(end)] -
+           prefix_sums_[static_cast<std::size_t>(begin)] + end_cost(begin) + end_cost(end);
   }
 
  private:
   [[nodiscard]] double end_cost(int at) const {
     return at == 0 || at == size() ? 0.0 : ends_[static_cast<std::size_t>(at) - 1];
   }
-  std::vector<double> until_;
+  std::vector<double> prefix_sums_;
   std::vector<double> ends_;
 };
 
@@ -151,7 +151,7 @@ std::vector<std::vector<int>> cuts_by(const BlockCosts& costs, const CutQuestion
                                    : 0.0);
     }
   }
-  if (question.are_alone) {
+  if (question.is_per_network) {
     return cuts_alone(chains, question.stages);
   }
   const bool is_turned = question.placement == StagePlacement::kV && chains.size() == 2;

@@ -38,7 +38,7 @@ struct CutQuestion {
   StagePlacement placement = StagePlacement::kLoop;
   /// Whether to cut each network as if it were alone, which balances every phase. Otherwise a
   /// stage's small chunk of one network makes up for its large chunk of the other.
-  bool are_alone = false;
+  bool is_per_network = false;
   CutGoal goal = CutGoal::kTime;
   double seconds_per_byte = 0.0;  ///< of the links between stages
   int microbatches = 1;           ///< that a stage keeps at once

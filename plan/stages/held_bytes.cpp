@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace gangway::plan {
@@ -17,11 +16,6 @@ auto pass_of(const Instruction& at) {
   return std::tuple(at.phase, at.repeat, at.pass, at.microbatch);
 }
 
-/// Identifies one node of that pass, for its forward and its backward.
-auto place_of(const Instruction& at) {
-  return std::tuple(at.phase, at.repeat, at.pass, at.microbatch, at.node);
-}
-
 bool is_of_a_pass(const Instruction& at) {
   return at.microbatch >= 0 && at.operation != Operation::kOpenLeaf &&
          at.operation != Operation::kCloseLeaf;
@@ -31,13 +25,9 @@ bool is_of_a_pass(const Instruction& at) {
 
 std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCosts::Table& costs) {
   std::map<decltype(pass_of(Instruction{})), std::size_t> last;
-  std::set<decltype(place_of(Instruction{}))> recomputed;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (is_of_a_pass(list[i])) {
       last[pass_of(list[i])] = i;
-    }
-    if (list[i].operation == Operation::kRecompute) {
-      recomputed.insert(place_of(list[i]));
     }
   }
   std::map<decltype(pass_of(Instruction{})), std::int64_t> until_its_end;
@@ -51,11 +41,10 @@ std::int64_t most_held_bytes(const std::vector<Instruction>& list, const BlockCo
     const NodeCost& node =
         costs[static_cast<std::size_t>(at.phase)][static_cast<std::size_t>(at.pass)]
              [static_cast<std::size_t>(at.node)];
-    const bool is_again = recomputed.contains(place_of(at));
-    const bool is_kept = node.kept_bytes > 0 && !is_again;
+    const bool is_kept = node.kept_bytes > 0 && !at.is_recomputed;
     // Count twice: the allocator seldom reuses the first forward's gaps between kept tensors (a
     // worker with a prediction of 356 MiB, counted once, needed 383).
-    const std::int64_t inside = is_again ? 2 * node.kept_bytes : 0;
+    const std::int64_t inside = at.is_recomputed ? 2 * node.kept_bytes : 0;
     switch (at.operation) {
       case Operation::kForward:
       case Operation::kPenaltyForward:

@@ -134,7 +134,7 @@ std::optional<Candidate> StagePlanner::apart_candidate(int workers) const {
 
 Candidate StagePlanner::cut_candidate(int workers, int stages,
                                       const std::vector<NetworkId>& networks,
-                                      StagePlacement placement, bool are_alone) const {
+                                      StagePlacement placement, bool is_per_network) const {
   const int on_first =
       input_.cluster.nodes[static_cast<std::size_t>(nodes_by_speed(input_.cluster).front())]
           .num_devices();
@@ -143,7 +143,7 @@ Candidate StagePlanner::cut_candidate(int workers, int stages,
       cuts_by(costs_, {.networks = networks,
                        .stages = stages,
                        .placement = placement,
-                       .are_alone = are_alone,
+                       .is_per_network = is_per_network,
                        .seconds_per_byte = 1.0 / link.bytes_per_second});
   Candidate candidate = unplaced(workers);
   candidate.choice.stages = stages;

@@ -44,10 +44,10 @@ class StagePlanner {
   [[nodiscard]] Candidate unplaced(int workers) const;
   /// Returns nullopt if there are too few networks, workers or micro-batches.
   [[nodiscard]] std::optional<Candidate> apart_candidate(int workers) const;
-  /// @param are_alone  as in CutQuestion
+  /// @param is_per_network  as in CutQuestion
   [[nodiscard]] Candidate cut_candidate(int workers, int stages,
                                         const std::vector<NetworkId>& networks,
-                                        StagePlacement placement, bool are_alone) const;
+                                        StagePlacement placement, bool is_per_network) const;
   [[nodiscard]] double seconds_of(NetworkId network) const;
   [[nodiscard]] double fastest() const;
 

@@ -60,7 +60,7 @@ std::string advice_line(const Advice& advice) {
                      advice.needs_restart ? "from the next start on" : "at once");
 }
 
-std::vector<Advice> AdviceBook::add(const json& tick) {
+std::vector<Advice> AdviceTracker::add(const json& tick) {
   growth_.add(tick);
   json with_growth = tick;
   with_growth[kMemoryGrowth] = growth_.gib_per_hour();
@@ -104,7 +104,7 @@ std::vector<Advice> AdviceBook::add(const json& tick) {
   return added;
 }
 
-std::vector<Advice> AdviceBook::current() const {
+std::vector<Advice> AdviceTracker::current() const {
   std::vector<Advice> all;
   for (const auto& [rule, watched] : watched_) {
     if (watched.is_on) {
@@ -115,6 +115,6 @@ std::vector<Advice> AdviceBook::current() const {
   return all;
 }
 
-double AdviceBook::computing() const { return mean(computing_); }
+double AdviceTracker::computing() const { return mean(computing_); }
 
 }  // namespace gangway::report

@@ -30,10 +30,10 @@ struct Advice {
 /// Returns the advice as JSON.
 [[nodiscard]] nlohmann::json json_of(const Advice& advice);
 
-class AdviceBook {
+class AdviceTracker {
  public:
   /// @param keys  of the job, from report::advice_keys()
-  explicit AdviceBook(std::map<std::string, std::string> keys) : keys_(std::move(keys)) {}
+  explicit AdviceTracker(std::map<std::string, std::string> keys) : keys_(std::move(keys)) {}
 
   /// Adds a tick, a line of stats.jsonl. @return new advice: seen in three of the last four ticks.
   /// Drops an advice that was seen in less than half of as many.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Detects whether and how fast a run's memory grows from tick to tick. Called by AdviceBook; pure.
+// Detects whether and how fast a run's memory grows from tick to tick. Called by AdviceTracker;
+// pure.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules of advice: each has a share of a step, a threshold and a remedy. Called by AdviceBook.
+// Rules of advice: each has a share of a step, a threshold and a remedy. Called by AdviceTracker.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Figures of one tick, as input of the advice rules. Called by AdviceBook and the rules; pure.
+// Figures of one tick, as input of the advice rules. Called by AdviceTracker and the rules; pure.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace gangway::report {
 
-/// Number that AdviceBook adds to a tick: GiB per hour, from MemoryGrowth.
+/// Number that AdviceTracker adds to a tick: GiB per hour, from MemoryGrowth.
 inline constexpr const char* kMemoryGrowth = "memory_growth_gib_per_hour";
 /// Extra job key: the next step that saves memory with exact results, next_exact_rung().
 inline constexpr const char* kMemoryRung = "memory rung";

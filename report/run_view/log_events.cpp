@@ -78,18 +78,18 @@ std::optional<RunEvent> event_of_line(std::string_view line) {
   return std::nullopt;
 }
 
-std::optional<ToldScore> told_score(const RunEvent& event) {
+std::optional<LoggedScore> logged_score(const RunEvent& event) {
   std::istringstream words(event.text);
   std::string step;
   std::int64_t number = 0;
-  ToldScore score;
+  LoggedScore score;
   if (event.kind != "score" || !(words >> step >> number >> score.metric >> score.value)) {
     return std::nullopt;
   }
   return score;
 }
 
-std::string told_picture(const RunEvent& event) {
+std::string logged_picture(const RunEvent& event) {
   std::istringstream words(event.text);
   std::string picture;
   std::string file;

@@ -22,13 +22,13 @@ struct RunEvent {
 [[nodiscard]] std::optional<RunEvent> event_of_line(std::string_view line);
 
 /// The score in an event: "score  step 120  FD-LeNet 6.8123  best".
-struct ToldScore {
+struct LoggedScore {
   std::string metric;
   double value = 0;
 };
-[[nodiscard]] std::optional<ToldScore> told_score(const RunEvent& event);
+[[nodiscard]] std::optional<LoggedScore> logged_score(const RunEvent& event);
 
 /// Returns the picture file named in an event: "picture fakes000010.png of step 157".
-[[nodiscard]] std::string told_picture(const RunEvent& event);
+[[nodiscard]] std::string logged_picture(const RunEvent& event);
 
 }  // namespace gangway::report

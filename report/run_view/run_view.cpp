@@ -118,7 +118,7 @@ void RunView::read_ticks() {
   if (news.begins_again) {
     ticks_.clear();
     rank_parts_ = nullptr;
-    advice_ = AdviceBook(advice_keys(run_));  // another start may have other keys
+    advice_ = AdviceTracker(advice_keys(run_));  // another start may have other keys
     damaged_lines_ = 0;
   }
   for (const std::string& line : news.lines) {
@@ -150,10 +150,10 @@ void RunView::read_log() {
   }
   for (std::string& line : news.lines) {
     if (auto event = event_of_line(line)) {
-      if (const auto score = told_score(*event); score && event->step) {
+      if (const auto score = logged_score(*event); score && event->step) {
         scores_[score->metric][*event->step] = score->value;
       }
-      if (const std::string file = told_picture(*event); !file.empty() && event->step) {
+      if (const std::string file = logged_picture(*event); !file.empty() && event->step) {
         picture_steps_[file] = *event->step;
       }
       events_.push_back(std::move(*event));

@@ -63,7 +63,7 @@ class RunView {
   LineTail stats_;
   LineTail log_;
   TickColumns ticks_;
-  AdviceBook advice_;
+  AdviceTracker advice_;
   nlohmann::json rank_parts_;  // of the newest tick; null: none
   std::size_t damaged_lines_ = 0;
   std::deque<RunEvent> events_;                                   // of the log

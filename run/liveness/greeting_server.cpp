@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kPause{100};
 /// Returns only addresses between the hosts, because ranks try all at once; loopback is last.
 std::vector<std::string> addresses_of(const GreetingPlace& place) {
   std::vector<std::string> addresses;
-  if (place.reach == Reach::kEveryHost) {
+  if (place.reach == BindScope::kEveryHost) {
     for (const OwnAddress& own : on_networks(own_addresses(), place.networks)) {
       addresses.push_back(own.address);
     }

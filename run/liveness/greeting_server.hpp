@@ -23,10 +23,10 @@
 
 namespace gangway {
 
-enum class Reach { kThisHost, kEveryHost };
+enum class BindScope { kThisHost, kEveryHost };
 
 struct GreetingPlace {
-  Reach reach = Reach::kThisHost;
+  BindScope reach = BindScope::kThisHost;
   std::uint16_t port = 0;     ///< 0: any free one
   std::string networks = {};  ///< for on_networks(), with kEveryHost; empty: all networks
   int first_rank = 0;         ///< only ranks first_rank to last_rank may greet

@@ -354,7 +354,7 @@ class CopyCrashPoints : public CrashPoints {
     return {.shared_memory = shared_.path(),
             .folder = root / "kept",
             .key = sample_key(shared_.path()),
-            .is_alone = true};
+            .is_sole_copier = true};
   }
   static void give_halves_to_another_process(const fs::path& kept) {
     for (const std::string& name : names_in(kept)) {

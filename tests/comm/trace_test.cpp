@@ -55,7 +55,7 @@ TEST(Traced, WritesDownOnlyWhatWasDoneWhileTheRingWasOn) {
 
 TEST(TracedTransport, TellsHowLongEachMessageWasUnderWay) {
   LoopbackHub hub(2);
-  hub.inject([](int, int, MessageTag) { return LoopbackHub::Fate{.delay = 2ms}; });
+  hub.inject([](int, int, MessageTag) { return LoopbackHub::MessageFault{.delay = 2ms}; });
   LoopbackTransport sender(hub, 0);
   LoopbackTransport inner(hub, 1);
   TracedTransport receiver(inner, 16);
@@ -84,7 +84,7 @@ TEST(TracedTransport, TellsHowLongEachMessageWasUnderWay) {
 TEST(ClockOffset, IsZeroOnTheFirstWorkersHostAndWithinItsErrorElsewhere) {
   LoopbackHub hub(3);
   hub.inject([](int from, int, MessageTag) {  // an unequal way there and back is what it cannot see
-    return LoopbackHub::Fate{.delay = from == 0 ? 300us : 0us};
+    return LoopbackHub::MessageFault{.delay = from == 0 ? 300us : 0us};
   });
   const std::vector<int> hosts{0, 0, 1};
   std::vector<ClockOffset> offsets(3);

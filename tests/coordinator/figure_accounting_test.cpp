@@ -13,7 +13,7 @@ namespace gangway::coordinator {
 namespace {
 
 using Losses = std::map<int, messages::MicrobatchLoss>;
-using Told = std::map<int, messages::Progress>;
+using MemoryReport = std::map<int, messages::Progress>;
 
 /// Both networks' update number `update`, of which this worker made a part.
 messages::Progress part_of(std::int64_t update, const messages::UpdateSquares& squares) {
@@ -60,7 +60,7 @@ TEST_F(FigureAccountingTest, ShowsTheLastUpdateOfATick) {
 }
 
 TEST_F(FigureAccountingTest, HasNoNormWhereAPartIsMissing) {
-  Told told{{1, part_of(7, {.gradient = 4.0})}, {2, part_of(7, {.gradient = 4.0})}};
+  MemoryReport told{{1, part_of(7, {.gradient = 4.0})}, {2, part_of(7, {.gradient = 4.0})}};
   told[2].updates[0].squares.reset();
   accounting_.add_step({}, told);
   const report::Tick tick = told_by(accounting_);
@@ -72,7 +72,7 @@ TEST_F(FigureAccountingTest, HasNoNormWhereAPartIsMissing) {
 TEST_F(FigureAccountingTest, RefusesPartsOfDifferentUpdatesAndUnknownNetworks) {
   EXPECT_THROW(accounting_.add_step({}, {{1, part_of(7, {})}, {2, part_of(8, {})}}),
                InvariantError);
-  Told unknown{{1, part_of(7, {})}};
+  MemoryReport unknown{{1, part_of(7, {})}};
   unknown[1].updates[1].network = 2;
   EXPECT_THROW(accounting_.add_step({}, unknown), InvariantError);
 }
@@ -125,7 +125,7 @@ HistogramCounts counts_of(std::span<const float> values) {
 TEST_F(FigureAccountingTest, AddsHistogramsOfOneTagAndStep) {
   const std::array values{-1.0F, 0.5F, 2.0F, 3.0F};
   const std::span<const float> all(values);
-  Told told;
+  MemoryReport told;
   told[1].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.first(1))},
                         {.step = 2, .tag = "Weights/a", .counts = counts_of(all.first(3))}};
   told[2].histograms = {{.step = 3, .tag = "Logits/real", .counts = counts_of(all.last(3))}};

@@ -149,7 +149,7 @@ TEST_F(LifelineServerTest, DropsTheOldestOfTooManyStrangersAndLetsWorkersIn) {
 TEST_F(LifelineServerTest, ListensAtItsOwnAddressAlone) {
   EXPECT_EQ(server_.address().hosts, "127.0.0.1");
   EXPECT_THROW(call({}, "127.0.0.2"), boost::system::system_error);
-  LifelineServer far(io_, {.reach = Reach::kEveryHost}, kWorkers);
+  LifelineServer far(io_, {.reach = BindScope::kEveryHost}, kWorkers);
   EXPECT_THAT(far.address().hosts, ::testing::EndsWith("127.0.0.1"));
   tcp::socket socket(clients_);
   boost::system::error_code error;

@@ -20,8 +20,7 @@ class RunCoreTest : public ::testing::Test {
  protected:
   static constexpr std::chrono::seconds kSaveAlarm{200};
 
-  explicit RunCoreTest(RunCoreSettings given = settings())
-      : core_(std::move(given), TimePoint{}) {}
+  explicit RunCoreTest(RunCoreSettings given = settings()) : core_(std::move(given), TimePoint{}) {}
 
   static RunCoreSettings settings() {
     RunCoreSettings result;
@@ -43,7 +42,7 @@ class RunCoreTest : public ::testing::Test {
 
   Effects send(int rank, messages::Message message, std::int64_t epoch = 1) {
     return keep(core_.on_message(rank, {.epoch = epoch, .message = std::move(message)}, now_,
-                                      /*unix_seconds=*/1.0));
+                                 /*unix_seconds=*/1.0));
   }
 
   Effects hello(int rank) {

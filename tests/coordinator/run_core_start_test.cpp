@@ -166,8 +166,7 @@ TEST_F(RunCoreStart, AsksForAnotherCheckpointWhereOneIsDamaged) {
   greet();
   inventory(1);
   inventory(2);
-  keep(core_.begin_with(
-      {.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
+  keep(core_.begin_with({.step = 10, .saved_step = 10, .checkpoint = "/runs/a/step-000000010"}));
   all_.clear();
   unloadable(2, 1, std::nullopt);
   ASSERT_THAT(seen<ChooseResumePoint>(), SizeIs(1));

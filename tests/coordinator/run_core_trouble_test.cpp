@@ -341,14 +341,14 @@ TEST_F(RunCoreTroubleTest, RemembersAtStepsWhoseStateAStartMayBeginWith) {
   begin();
   step_to(0, 9);
   ASSERT_EQ(seen<KeepWatch>().size(), 2U) << "of steps 4 and 8";
-  settings.watch_memory = WatchMemory::parse(seen<KeepWatch>().back().text);
-  ASSERT_TRUE(settings.watch_memory.at(8));
-  EXPECT_EQ(settings.watch_memory.at(8)->front().sizes.size(), 8U);
+  settings.watch_history = WatchHistory::parse(seen<KeepWatch>().back().text);
+  ASSERT_TRUE(settings.watch_history.at(8));
+  EXPECT_EQ(settings.watch_history.at(8)->front().sizes.size(), 8U);
   use(settings);
   all_.clear();
   begin_at(8);
   step_to(8, 10);  // which is saved
-  const auto kept = WatchMemory::parse(seen<KeepWatch>().back().text).at(10);
+  const auto kept = WatchHistory::parse(seen<KeepWatch>().back().text).at(10);
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->front().sizes.size(), 10U) << "as if it had never ended";
 }
@@ -363,9 +363,9 @@ TEST_F(RunCoreTroubleTest, GoesOnCountingFromAStateInWhichALossWasBeyondItsBound
   for (std::int64_t step = 4; step <= 11; ++step) {
     both(step, 1e6);
   }
-  settings.watch_memory = WatchMemory::parse(seen<KeepWatch>().back().text);
-  ASSERT_TRUE(settings.watch_memory.at(10)) << "which is saved";
-  EXPECT_EQ(settings.watch_memory.at(10)->front().beyond, 7);
+  settings.watch_history = WatchHistory::parse(seen<KeepWatch>().back().text);
+  ASSERT_TRUE(settings.watch_history.at(10)) << "which is saved";
+  EXPECT_EQ(settings.watch_history.at(10)->front().beyond, 7);
   use(settings);
   all_.clear();
   begin_at(10);

@@ -11,7 +11,7 @@
 #include "coordinator/trouble/loss_bound.hpp"
 #include "coordinator/trouble/rollback.hpp"
 #include "coordinator/trouble/trouble_watch.hpp"
-#include "coordinator/trouble/watch_memory.hpp"
+#include "coordinator/trouble/watch_history.hpp"
 
 namespace gangway::coordinator {
 namespace {
@@ -71,9 +71,9 @@ TEST(TroubleWatch, SeesALossThatStaysBeyondAllThatItSaysAnythingOf) {
     EXPECT_EQ(watch.step(step, std::array{1.0, -8e5}), std::nullopt);
   }
   TroubleWatch resumed({}, {{.name = "generator"}, {.name = "discriminator", .loss_bound = 1e4}});
-  WatchMemory memory;
+  WatchHistory memory;
   memory.keep(49, watch.seen());
-  resumed.go_on_from(*WatchMemory::parse(memory.text()).at(49));
+  resumed.go_on_from(*WatchHistory::parse(memory.text()).at(49));
   for (TroubleWatch* one : {&watch, &resumed}) {
     const auto trouble = one->step(50, beyond);
     ASSERT_TRUE(trouble);
@@ -258,9 +258,9 @@ TEST(TroubleWatch, GoesOnFromWhatAnotherRemembered) {
   EXPECT_EQ(train(whole, 1, 20), std::nullopt);
   EXPECT_EQ(whole.tick(20, std::array{1.0, 1.0}), std::nullopt);
   EXPECT_EQ(whole.tick(20, std::array{1.0, 1e-9}), std::nullopt);
-  WatchMemory memory;
+  WatchHistory memory;
   memory.keep(20, whole.seen());
-  const WatchMemory read = WatchMemory::parse(memory.text());
+  const WatchHistory read = WatchHistory::parse(memory.text());
   ASSERT_TRUE(read.at(20));
   EXPECT_EQ(*read.at(20), whole.seen()) << "all bits of it";
   TroubleWatch resumed(spec, kNetworks);
@@ -271,8 +271,8 @@ TEST(TroubleWatch, GoesOnFromWhatAnotherRemembered) {
   EXPECT_FALSE(TroubleWatch({}, kNetworks).remembers()) << "what it finds is only told";
 }
 
-TEST(WatchMemory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
-  WatchMemory memory;
+TEST(WatchHistory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
+  WatchHistory memory;
   for (std::int64_t step = 1; step <= 40; ++step) {
     memory.keep(step, {SeenFigures{.alike = step}});
   }
@@ -283,12 +283,12 @@ TEST(WatchMemory, HoldsTheNewestStepsAndNothingBehindWhereTrainingGoesOn) {
   EXPECT_FALSE(memory.at(31));
 }
 
-TEST(WatchMemory, IsEmptyWhereItCannotBeRead) {
+TEST(WatchHistory, IsEmptyWhereItCannotBeRead) {
   for (const std::string text : {"", "x", "1 - 0", "1 - 0 0", "1 - 0 0 0x1p+0",
                                  "1 - 0 0 0 0x1p+0 word", "1 nan 0 0 0", "1 - 0 0 0 inf"}) {
-    EXPECT_FALSE(WatchMemory::parse(text).at(1)) << text;
+    EXPECT_FALSE(WatchHistory::parse(text).at(1)) << text;
   }
-  EXPECT_TRUE(WatchMemory::parse("1 - 0 0 0").at(1));
+  EXPECT_TRUE(WatchHistory::parse("1 - 0 0 0").at(1));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ from pathlib import Path
 from other_build import copy_programs
 from train_command import EXAMPLES, Trainings
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gan/data"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "data"))
 import sample_pictures  # noqa: E402
 
 USAGE = 2

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from train_command import EXAMPLES, GANGWAY, PROGRAMS, Trainings
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gan/data"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "data"))
 import sample_pictures  # noqa: E402
 
 COUNT = int(sys.argv.pop(1)) if sys.argv[1:2] and sys.argv[1].isdigit() else 60

@@ -47,7 +47,7 @@ class ComputingRecorder : public worker::GraphRecorder {
   }
   void begin_step(std::uint64_t /*seed*/, std::int64_t /*step*/) override {}
   void give_back() override { ++calls_.given_back; }
-  void play(std::size_t graph) override {
+  void replay(std::size_t graph) override {
     bodies_.at(graph)();
     ++calls_.played;
   }

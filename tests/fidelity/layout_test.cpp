@@ -80,8 +80,8 @@ TEST_F(Layout, DelaysOnTheWiresChangeNothing) {
       // Most messages pass, some overtake others by far: arrival orders differ from pattern to
       // pattern.
       const bool held_up = random() % 4 == 0;
-      return comm::LoopbackHub::Fate{.delay =
-                                         std::chrono::microseconds(held_up ? random() % 2000 : 0)};
+      return comm::LoopbackHub::MessageFault{
+          .delay = std::chrono::microseconds(held_up ? random() % 2000 : 0)};
     };
     std::vector<int> hosts = {0, 1, 2, 3};
     if (pattern % 4 >= 2) {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "gan/data/open_dataset.hpp"
-#include "gan/data/permutation.hpp"
+#include "data/open_dataset.hpp"
+#include "data/permutation.hpp"
 #include "gan/grown_pictures.hpp"
 #include "gan/losses/penalty.hpp"
 #include "gan/random_tensors.hpp"

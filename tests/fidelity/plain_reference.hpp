@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gan/blocks/build_networks.hpp"
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "pipeline/phases.hpp"
 #include "tests/gan/statistic_sums.hpp"
 

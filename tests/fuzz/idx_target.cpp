@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/errors.hpp"
-#include "gan/data/images/idx_file.hpp"
+#include "data/images/idx_file.hpp"
 #include "tests/fuzz/memory_container.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

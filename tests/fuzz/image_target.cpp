@@ -10,9 +10,9 @@
 #include <zlib.h>
 
 #include "base/errors.hpp"
-#include "gan/data/images/image_decoder.hpp"
-#include "gan/data/images/pixels.hpp"
-#include "gan/data/images/resample.hpp"
+#include "data/images/image_decoder.hpp"
+#include "data/images/pixels.hpp"
+#include "data/images/resample.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "gan/data/archives/file_part.hpp"
+#include "data/archives/file_part.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace gangway::fuzz {

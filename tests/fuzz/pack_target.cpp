@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/errors.hpp"
-#include "gan/data/contents/file_contents.hpp"
-#include "gan/data/kept/pack_files.hpp"
+#include "data/contents/file_contents.hpp"
+#include "data/kept/pack_files.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

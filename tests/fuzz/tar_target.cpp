@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
-#include "gan/data/archives/tar_index.hpp"
+#include "data/archives/tar_index.hpp"
 #include "tests/fuzz/memory_container.hpp"
 
 namespace {

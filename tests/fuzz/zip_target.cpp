@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
-#include "gan/data/archives/zip_archive.hpp"
+#include "data/archives/zip_archive.hpp"
 #include "tests/fuzz/memory_container.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,9 +6,9 @@
 
 #include "base/errors.hpp"
 #include "job/layout_choice.hpp"
+#include "launch/going_on/host_registry.hpp"
 #include "launch/going_on/host_returns.hpp"
-#include "launch/going_on/host_roster.hpp"
-#include "launch/going_on/restart_book.hpp"
+#include "launch/going_on/restart_policy.hpp"
 #include "launch/run/recovery.hpp"
 
 namespace gangway::launch {
@@ -18,15 +18,15 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(RestartBook, GoesOnAsLongAsStartsBeginLater) {
-  RestartBook book(LayoutChoice::kAutoRestarts);
+TEST(RestartPolicy, GoesOnAsLongAsStartsBeginLater) {
+  RestartPolicy book(LayoutChoice::kAutoRestarts);
   for (std::int64_t begun = 0; begun < 50; ++begun) {
     EXPECT_EQ(book.lost(begun), milliseconds(0)) << begun;
   }
 }
 
-TEST(RestartBook, EndsAfterThreeStartsInVainAndWaitsLongerBeforeEach) {
-  RestartBook book(LayoutChoice::kAutoRestarts);
+TEST(RestartPolicy, EndsAfterThreeStartsInVainAndWaitsLongerBeforeEach) {
+  RestartPolicy book(LayoutChoice::kAutoRestarts);
   EXPECT_EQ(book.lost(10), milliseconds(0));
   EXPECT_EQ(book.lost(10), milliseconds(1000));
   EXPECT_TRUE(book.goes_on());
@@ -36,16 +36,16 @@ TEST(RestartBook, EndsAfterThreeStartsInVainAndWaitsLongerBeforeEach) {
   EXPECT_EQ(book.why_not(), "3 starts in a row have not got further than step 10");
 }
 
-TEST(RestartBook, CountsAnewAfterProgress) {
-  RestartBook book(LayoutChoice::kAutoRestarts);
+TEST(RestartPolicy, CountsAnewAfterProgress) {
+  RestartPolicy book(LayoutChoice::kAutoRestarts);
   (void)book.lost(std::nullopt);
   (void)book.lost(std::nullopt);
   EXPECT_EQ(book.lost(0), milliseconds(0));
   EXPECT_EQ(book.lost(0), milliseconds(1000));
 }
 
-TEST(RestartBook, CountsAStepBackOnceAndNoneThatWasDecided) {
-  RestartBook book(LayoutChoice::kAutoRestarts);
+TEST(RestartPolicy, CountsAStepBackOnceAndNoneThatWasDecided) {
+  RestartPolicy book(LayoutChoice::kAutoRestarts);
   (void)book.lost(50'000);
   EXPECT_EQ(book.lost(10'000), milliseconds(1000)) << "its newest states are gone";
   EXPECT_EQ(book.lost(20'000), milliseconds(0)) << "hours have been trained since";
@@ -63,144 +63,146 @@ class RecoveryTest : public ::testing::Test {
   std::int64_t incarnation_ = 0;
   Recovery recovery_{LayoutChoice::kAutoRestarts, 0};
   RunEnd end_{};
-  Lineups lineups_{{}, 1, 1, {.is_this_host = [](const std::string& /*host*/) { return true; }}};
+  HostAllocator host_allocator_{
+      {}, 1, 1, {.is_this_host = [](const std::string& /*host*/) { return true; }}};
 };
 
 TEST_F(RecoveryTest, OfAFullDiskWaitsForMinutesInALaterStartAlone) {
   EXPECT_EQ(after(ExitCode::kEnvironment, std::nullopt), Next::kEnd) << "a person is there";
   EXPECT_EQ(after(ExitCode::kWorkerLost, 10), Next::kAfterLoss);
-  EXPECT_EQ(recovery_.answer(end_, lineups_, [] { return true; }).wait, milliseconds(0));
+  EXPECT_EQ(recovery_.answer(end_, host_allocator_, [] { return true; }).wait, milliseconds(0));
   EXPECT_EQ(after(ExitCode::kEnvironment, std::nullopt), Next::kAfterLoss);
-  EXPECT_EQ(recovery_.answer(end_, lineups_, [] { return true; }).wait, milliseconds(60'000));
+  EXPECT_EQ(recovery_.answer(end_, host_allocator_, [] { return true; }).wait,
+            milliseconds(60'000));
   EXPECT_EQ(after(ExitCode::kEnvironment, 10), Next::kEnd) << "it trained";
 }
 
-TEST(RestartBook, StartsNoMoreThanTheJobAllows) {
-  RestartBook none(0);
+TEST(RestartPolicy, StartsNoMoreThanTheJobAllows) {
+  RestartPolicy none(0);
   EXPECT_FALSE(none.goes_on());
   EXPECT_EQ(none.lost(0), std::nullopt);
   EXPECT_EQ(none.why_not(), "layout.restarts=0");
-  RestartBook one(1);
+  RestartPolicy one(1);
   EXPECT_EQ(one.lost(0), milliseconds(0));
   EXPECT_EQ(one.lost(5), std::nullopt);
 }
 
 class HostRosterTest : public ::testing::Test {
  protected:
-  static bool any(const Lineup& /*lineup*/) { return true; }
-  HostRoster::TimePoint now_{std::chrono::hours(1)};
+  static bool any(const HostAllocation& /*allocation*/) { return true; }
+  HostRegistry::TimePoint now_{std::chrono::hours(1)};
 };
 
-std::vector<std::string> names(const Lineup& lineup) {
+std::vector<std::string> names(const HostAllocation& allocation) {
   std::vector<std::string> found;
-  for (const Host& host : lineup.hosts) {
+  for (const Host& host : allocation.hosts) {
     found.push_back(host.name);
   }
   return found;
 }
 
 TEST_F(HostRosterTest, KeepsAHostThatLostOneProcess) {
-  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
-  roster.lost("b", now_);
-  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a", "b"));
+  HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
+  registry.lost("b", now_);
+  EXPECT_THAT(names(registry.allocation(now_, 1, any)), ElementsAre("a", "b"));
 }
 
 TEST_F(HostRosterTest, ForgetsLossesOfLongAgo) {
-  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
-  roster.lost("b", now_);
-  now_ += HostRoster::kLossesCount;
-  roster.lost("b", now_);
-  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a", "b"));
-  roster.lost("b", now_);
-  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a"));
+  HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
+  registry.lost("b", now_);
+  now_ += HostRegistry::kLossesCount;
+  registry.lost("b", now_);
+  EXPECT_THAT(names(registry.allocation(now_, 1, any)), ElementsAre("a", "b"));
+  registry.lost("b", now_);
+  EXPECT_THAT(names(registry.allocation(now_, 1, any)), ElementsAre("a"));
 }
 
 TEST_F(HostRosterTest, GoesOnWithFewerWorkersWithoutAHostThatLostTwo) {
-  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
-  roster.lost("b", now_);
-  roster.lost("b", now_);
-  const Lineup lineup = roster.lineup(now_, 1, any);
-  EXPECT_EQ(lineup.workers, 2);
-  EXPECT_THAT(lineup.left_out, ElementsAre("b"));
-  EXPECT_EQ(roster.lineup(now_ + HostRoster::kAfterLosses, 1, any).workers, 4);
+  HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
+  registry.lost("b", now_);
+  registry.lost("b", now_);
+  const HostAllocation allocation = registry.allocation(now_, 1, any);
+  EXPECT_EQ(allocation.workers, 2);
+  EXPECT_THAT(allocation.left_out, ElementsAre("b"));
+  EXPECT_EQ(registry.allocation(now_ + HostRegistry::kAfterLosses, 1, any).workers, 4);
 }
 
 TEST_F(HostRosterTest, TakesSpareSlotsFirst) {
-  HostRoster roster({{"a", 2}, {"b", 2}, {"c", 2}}, 4);
-  roster.silent("a", now_);
-  const Lineup lineup = roster.lineup(now_, 1, any);
-  EXPECT_EQ(lineup.workers, 4);
-  EXPECT_THAT(names(lineup), ElementsAre("b", "c"));
+  HostRegistry registry({{"a", 2}, {"b", 2}, {"c", 2}}, 4);
+  registry.silent("a", now_);
+  const HostAllocation allocation = registry.allocation(now_, 1, any);
+  EXPECT_EQ(allocation.workers, 4);
+  EXPECT_THAT(names(allocation), ElementsAre("b", "c"));
 }
 
 TEST_F(HostRosterTest, TakesOnlyAsManyAsTheLayoutAllows) {
-  HostRoster roster({{"a", 2}, {"b", 1}, {"c", 1}}, 4);
-  roster.silent("c", now_);
-  const auto even = [](const Lineup& lineup) { return lineup.workers % 2 == 0; };
-  EXPECT_EQ(roster.lineup(now_, 1, even).workers, 2);
-  EXPECT_EQ(roster.lineup(now_, 3, even).workers, 0);
+  HostRegistry registry({{"a", 2}, {"b", 1}, {"c", 1}}, 4);
+  registry.silent("c", now_);
+  const auto even = [](const HostAllocation& allocation) { return allocation.workers % 2 == 0; };
+  EXPECT_EQ(registry.allocation(now_, 1, even).workers, 2);
+  EXPECT_EQ(registry.allocation(now_, 3, even).workers, 0);
 }
 
 TEST_F(HostRosterTest, UsesHostsThatLoseProcessesWhereThereAreNoOthers) {
-  HostRoster roster({{"a", 1}, {"b", 1}}, 2);
+  HostRegistry registry({{"a", 1}, {"b", 1}}, 2);
   for (const char* host : {"a", "a", "b", "b"}) {
-    roster.lost(host, now_);
+    registry.lost(host, now_);
   }
-  EXPECT_EQ(roster.lineup(now_, 1, any).workers, 2);
-  roster.silent("b", now_);
-  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("a"));
-  EXPECT_EQ(roster.lineup(now_, 2, any).workers, 0);
+  EXPECT_EQ(registry.allocation(now_, 1, any).workers, 2);
+  registry.silent("b", now_);
+  EXPECT_THAT(names(registry.allocation(now_, 1, any)), ElementsAre("a"));
+  EXPECT_EQ(registry.allocation(now_, 2, any).workers, 0);
 }
 
 TEST_F(HostRosterTest, LeavesThisHostAloneWhereThereIsNoOther) {
-  HostRoster roster({}, 3);
-  const Lineup lineup = roster.lineup(now_, 1, any);
-  EXPECT_EQ(lineup.workers, 3);
-  EXPECT_THAT(lineup.left_out, IsEmpty());
+  HostRegistry registry({}, 3);
+  const HostAllocation allocation = registry.allocation(now_, 1, any);
+  EXPECT_EQ(allocation.workers, 3);
+  EXPECT_THAT(allocation.left_out, IsEmpty());
 }
 
 TEST_F(HostRosterTest, TakesHostsThatHaveComeAndForgetsThoseThatWent) {
-  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
-  roster.use({{"b", 2}, {"c", 1}});
-  roster.want(3);
-  EXPECT_THAT(names(roster.lineup(now_, 1, any)), ElementsAre("b", "c"));
-  roster.want(5);
-  EXPECT_EQ(roster.lineup(now_, 1, any).workers, 3) << "there are no more slots";
+  HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
+  registry.use({{"b", 2}, {"c", 1}});
+  registry.want(3);
+  EXPECT_THAT(names(registry.allocation(now_, 1, any)), ElementsAre("b", "c"));
+  registry.want(5);
+  EXPECT_EQ(registry.allocation(now_, 1, any).workers, 3) << "there are no more slots";
 }
 
 TEST_F(HostRosterTest, GoesBelowTheLeastWhereSoFewAreWanted) {
-  HostRoster roster({}, 4);
-  roster.want(1);
-  EXPECT_EQ(roster.lineup(now_, 3, any).workers, 1);
+  HostRegistry registry({}, 4);
+  registry.want(1);
+  EXPECT_EQ(registry.allocation(now_, 3, any).workers, 1);
 }
 
 TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
-  HostRoster roster({{"a", 2}, {"b", 2}}, 4);
-  roster.drain(roster.lineup(now_, 1, any), {3, 4}, [](const std::string&) { return false; });
-  EXPECT_EQ(roster.lineup(now_, 1, any).workers, 2);
+  HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
+  registry.drain(registry.allocation(now_, 1, any), {3, 4}, [](const std::string&) { return false; });
+  EXPECT_EQ(registry.allocation(now_, 1, any).workers, 2);
 }
 
 TEST_F(HostRosterTest, AsksSilentHostsAtAnyTimeAndOthersWhenTheirTimeIsOver) {
-  HostRoster roster({{"a", 1}, {"b", 1}, {"c", 1}}, 3);
-  roster.silent("b", now_);
-  roster.lost("c", now_);
-  roster.lost("c", now_);
-  const Lineup lineup = roster.lineup(now_, 1, any);
-  EXPECT_THAT(roster.to_ask(lineup, now_), ElementsAre(Host{"b", 1}));
-  EXPECT_THAT(roster.to_ask(lineup, now_ + HostRoster::kAfterLosses),
+  HostRegistry registry({{"a", 1}, {"b", 1}, {"c", 1}}, 3);
+  registry.silent("b", now_);
+  registry.lost("c", now_);
+  registry.lost("c", now_);
+  const HostAllocation allocation = registry.allocation(now_, 1, any);
+  EXPECT_THAT(registry.to_ask(allocation, now_), ElementsAre(Host{"b", 1}));
+  EXPECT_THAT(registry.to_ask(allocation, now_ + HostRegistry::kAfterLosses),
               ElementsAre(Host{"b", 1}, Host{"c", 1}));
 }
 
 TEST_F(HostRosterTest, AsksNoHostThatIsNotNeeded) {
-  HostRoster roster({{"a", 2}, {"b", 2}}, 2);
-  roster.silent("b", now_);
-  EXPECT_THAT(roster.to_ask(roster.lineup(now_, 1, any), now_), IsEmpty());
+  HostRegistry registry({{"a", 2}, {"b", 2}}, 2);
+  registry.silent("b", now_);
+  EXPECT_THAT(registry.to_ask(registry.allocation(now_, 1, any), now_), IsEmpty());
 }
 
 class LineupsTest : public ::testing::Test {
  protected:
   /// Waits 10 s each time. @param and_then  by number, from 1
-  Lineups::Wait wait(std::function<void(int)> and_then = [](int /*number*/) {}) {
+  HostAllocator::Wait wait(std::function<void(int)> and_then = [](int /*number*/) {}) {
     return [this, and_then = std::move(and_then)](const std::vector<std::string>& /*hosts*/) {
       now_ += std::chrono::seconds(10);
       and_then(++waits_);
@@ -209,66 +211,68 @@ class LineupsTest : public ::testing::Test {
   }
   std::set<std::string> silent_;
   int waits_ = 0;
-  Lineups::TimePoint now_{std::chrono::hours(1)};
-  Lineups lineups_{{{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
-                   4,
-                   1,
-                   {.is_this_host = [](const std::string& host) { return host == "a"; },
-                    .is_possible = [](const Lineup& /*lineup*/) { return true; },
-                    .give_up_places = [] { return false; },
-                    .find_silent =
-                        [this](const std::vector<Host>& hosts) {
-                          std::vector<std::string> found;
-                          for (const Host& host : hosts) {
-                            if (silent_.contains(host.name)) {
-                              found.push_back(host.name);
-                            }
-                          }
-                          return found;
-                        }}};
+  HostAllocator::TimePoint now_{std::chrono::hours(1)};
+  HostAllocator host_allocator_{
+      {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
+      4,
+      1,
+      {.is_this_host = [](const std::string& host) { return host == "a"; },
+       .is_possible = [](const HostAllocation& /*allocation*/) { return true; },
+       .replicate_networks = [] { return false; },
+       .find_silent =
+           [this](const std::vector<Host>& hosts) {
+             std::vector<std::string> found;
+             for (const Host& host : hosts) {
+               if (silent_.contains(host.name)) {
+                 found.push_back(host.name);
+               }
+             }
+             return found;
+           }}};
 };
 
 TEST_F(LineupsTest, TakeBackOnlyHostsThatAnswerAndKeepWantingTheOthers) {
   silent_ = {"b", "d"};
-  ASSERT_TRUE(lineups_.after_loss(2, now_, wait()));
-  EXPECT_EQ(lineups_.now().workers, 2);
-  now_ += HostRoster::kWithoutAnswer;  // silence counts no longer: only answers do
-  const std::vector<Host> asked = lineups_.to_ask(now_);
+  ASSERT_TRUE(host_allocator_.after_loss(2, now_, wait()));
+  EXPECT_EQ(host_allocator_.now().workers, 2);
+  now_ += HostRegistry::kWithoutAnswer;  // silence counts no longer: only answers do
+  const std::vector<Host> asked = host_allocator_.to_ask(now_);
   EXPECT_THAT(asked, ElementsAre(Host{"b", 1}, Host{"d", 1}));
-  EXPECT_EQ(lineups_.heard(asked, {"b"}, now_), 3);
-  EXPECT_EQ(lineups_.now().workers, 2) << "until the run has saved";
+  EXPECT_EQ(host_allocator_.heard(asked, {"b"}, now_), 3);
+  EXPECT_EQ(host_allocator_.now().workers, 2) << "until the run has saved";
   silent_ = {"d"};
-  lineups_.take_back(now_);
-  EXPECT_EQ(lineups_.now().workers, 3);
-  EXPECT_THAT(lineups_.to_ask(now_), ElementsAre(Host{"d", 1}));
+  host_allocator_.take_back(now_);
+  EXPECT_EQ(host_allocator_.now().workers, 3);
+  EXPECT_THAT(host_allocator_.to_ask(now_), ElementsAre(Host{"d", 1}));
 }
 
 TEST_F(LineupsTest, WaitForHostsThatAloneHaveAPartOfTheNewestSnapshot) {
   silent_ = {"b", "c"};
-  ASSERT_TRUE(lineups_.after_loss(
+  ASSERT_TRUE(host_allocator_.after_loss(
       2, now_, wait([&](int number) { silent_.erase(number == 2 ? "c" : ""); })));
   EXPECT_EQ(waits_, 2) << "the part of b is on c";
-  EXPECT_THAT(names(lineups_.now()), ElementsAre("a", "c", "d"));
+  EXPECT_THAT(names(host_allocator_.now()), ElementsAre("a", "c", "d"));
 }
 
 TEST_F(LineupsTest, WaitAMinuteAtMost) {
   silent_ = {"b", "c"};
-  ASSERT_TRUE(lineups_.after_loss(2, now_, wait()));
+  ASSERT_TRUE(host_allocator_.after_loss(2, now_, wait()));
   EXPECT_EQ(waits_, 6);
-  EXPECT_THAT(names(lineups_.now()), ElementsAre("a", "d"));
+  EXPECT_THAT(names(host_allocator_.now()), ElementsAre("a", "d"));
 }
 
 TEST_F(LineupsTest, WaitNotWhereEachPartIsOnAHostThatAnswersOrTheUserWantsToLeave) {
   silent_ = {"b", "d"};
-  ASSERT_TRUE(lineups_.after_loss(2, now_, wait()));
+  ASSERT_TRUE(host_allocator_.after_loss(2, now_, wait()));
   EXPECT_EQ(waits_, 0);
   silent_.clear();
-  now_ += HostRoster::kWithoutAnswer;
-  lineups_.resize(4, std::nullopt, now_);
+  now_ += HostRegistry::kWithoutAnswer;
+  host_allocator_.resize(4, std::nullopt, now_);
   silent_ = {"c", "d"};
-  ASSERT_TRUE(lineups_.after_loss(
-      3, now_, [](const auto& /*hosts*/) -> std::optional<Lineups::TimePoint> { return {}; }));
-  EXPECT_THAT(names(lineups_.now()), ElementsAre("a", "b"));
+  ASSERT_TRUE(host_allocator_.after_loss(
+      3, now_,
+      [](const auto& /*hosts*/) -> std::optional<HostAllocator::TimePoint> { return {}; }));
+  EXPECT_THAT(names(host_allocator_.now()), ElementsAre("a", "b"));
 }
 
 TEST(HostReturns, AreAskedForEverMoreRarely) {

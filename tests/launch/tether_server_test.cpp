@@ -59,7 +59,7 @@ class TetherServerTest : public ::testing::Test {
     return socket.get();
   }
 
-  TetherServer server_{Reach::kThisHost, 0, 2};
+  TetherServer server_{BindScope::kThisHost, 0, 2};
   std::map<int, TetheredRank> greeted_;
   std::map<int, int> heard_;
   std::set<int> settled_;
@@ -141,11 +141,11 @@ TEST_F(TetherServerTest, LetsRanksInWhileStrangersHoldMoreConnectionsThanItKeeps
 }
 
 TEST_F(TetherServerTest, ListensOnTheNetworksThatTheHostsMeetOn) {
-  const TetherServer loopback(Reach::kThisHost, 0, 2);
+  const TetherServer loopback(BindScope::kThisHost, 0, 2);
   EXPECT_EQ(loopback.address().hosts, "127.0.0.1");
   const std::vector<OwnAddress> own = own_addresses();
   ASSERT_FALSE(own.empty());
-  const TetherServer chosen(Reach::kEveryHost, 0, 2, own.front().interface);
+  const TetherServer chosen(BindScope::kEveryHost, 0, 2, own.front().interface);
   EXPECT_TRUE(chosen.address().hosts.starts_with(own.front().address));
 }
 

@@ -78,7 +78,7 @@ class WrongData(unittest.TestCase):
             self.assertNotIn("Placement", out)
 
     def test_settings_that_cannot_be_trained_on_end_in_one_line(self):
-        """The words of each reader: tests/gan/data; of each rule: tests/job/rules_test.cpp."""
+        """The words of each reader: tests/data; of each rule: tests/job/rules_test.cpp."""
         for source, *says in (
                 ("images:nowhere", "nowhere", "check the path in data.source"),
                 ("images:words", "words: holds no .png, .jpg, .jpeg or .webp file", "check the path"),

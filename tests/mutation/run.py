@@ -43,7 +43,7 @@ NO_CODE = re.compile(r"^\s*(//|#|using |namespace |static_assert|template|throw 
 TEXT_TESTS = r"unit\.(format|documents|dependenc|quickstart_targets|thread_safety|shared_memory|gpu_harness|ledger)"
 ALL_TESTS = ("-L", "unit|fidelity")
 # What is built and asked first, by the first of these that a file is under; others: tests named after the folder.
-NEAR_TESTS = {"gan/data": "data_test", "gan/evaluation": "gan_evaluation", "gan/pictures": "pictures_test",
+NEAR_TESTS = {"data": "data_test", "gan/evaluation": "gan_evaluation", "gan/pictures": "pictures_test",
               "gan/recipes": "gan_recipes",
               "gan": "gan_(random|networks|penalty|r3gan|gat|biggan|stylegan2|transfer|translation|progressive)",
               "worker": "worker_test"}

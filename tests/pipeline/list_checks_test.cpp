@@ -64,6 +64,15 @@ TEST(ListChecks, PassListsThatWorkersRun) {
   }
 }
 
+TEST(ListChecks, FindABackwardWhoseActivationsAreNotMadeAgain) {
+  for (const StageOrder order : {StageOrder::kFill, StageOrder::kZeroBubble}) {
+    CutLists cut(4, 2, 2, {.schedule = order, .recompute = true});
+    EXPECT_THAT(cut.faults(), IsEmpty());
+    cut.lists[1].erase(cut.first(Operation::kRecompute));
+    EXPECT_THAT(cut.faults(), Not(IsEmpty()));
+  }
+}
+
 TEST(ListChecks, PassListsWithPenaltiesOnNetworksThatAreCut) {
   for (const int interval : {1, 4}) {
     JobSpec job;
@@ -101,7 +110,7 @@ TEST(ListChecks, PassListsWhereALabelIsPutBesideTheNoiseAheadOfTheCut) {
 }
 
 /// Its generator works twice in a pass, and between these the discriminator's trunk.
-TEST(ListChecks, PassListsWhereWorkersWaitForOneAnotherWithinAStation) {
+TEST(ListChecks, PassListsWhereWorkersWaitForOneAnotherWithinASegment) {
   JobSpec job = JobSpec::of(*recipe_named("vae-gan"));
   job.training.batch = 32;
   job.layout.stages = 2;

@@ -37,10 +37,10 @@ std::vector<Phase> phases_of(Pass pass) {
   return completed({Phase{.name = "one", .networks = {kMaker}, .passes = {std::move(pass)}}});
 }
 
-TEST(Homes, AreBesideWhoTakesAJoinAndWhoseOutputALossLooksAt) {
-  EXPECT_THAT(homes_of(mixed_pass()),
-              ElementsAre(std::nullopt, std::nullopt, Home{kMaker}, Home{kJudge}, Home{kJudge},
-                          Home{kJudge}, Home{kMaker}));
+TEST(ChunkIds, AreBesideWhoTakesAJoinAndWhoseOutputALossLooksAt) {
+  EXPECT_THAT(chunk_ids_of(mixed_pass()),
+              ElementsAre(std::nullopt, std::nullopt, ChunkId{kMaker}, ChunkId{kJudge},
+                          ChunkId{kJudge}, ChunkId{kJudge}, ChunkId{kMaker}));
 }
 
 TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {
@@ -50,7 +50,7 @@ TEST(PassShares, SendWhatIsTakenElsewhereAndWantItsGradient) {
   EXPECT_THAT(maker.mine, ElementsAre(true, true, true, false, false, false, true));
   EXPECT_THAT(maker.sends,
               ElementsAre(Crossing{
-                  .node = 2, .peer = 1, .outputs = {0}, .has_gradient = true, .last_taker = 3}));
+                  .node = 2, .peer = 1, .outputs = {0}, .has_gradient = true, .last_consumer = 3}));
   EXPECT_TRUE(maker.receives.empty());
 }
 

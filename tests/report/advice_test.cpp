@@ -56,7 +56,7 @@ std::vector<std::string> rules_of(const std::vector<Advice>& all) {
 }
 
 std::vector<Advice> after(int ticks, const json& tick, Keys keys = {}) {
-  AdviceBook book(std::move(keys));
+  AdviceTracker book(std::move(keys));
   for (int i = 0; i < ticks; ++i) {
     (void)book.add(tick);
   }
@@ -65,7 +65,7 @@ std::vector<Advice> after(int ticks, const json& tick, Keys keys = {}) {
 
 TEST(Advice, HasNothingToSayOfAHealthyRun) {
   EXPECT_THAT(after(100, healthy()), IsEmpty());
-  AdviceBook book({});
+  AdviceTracker book({});
   (void)book.add(healthy());
   EXPECT_NEAR(book.computing(), 0.9, 0.01);
 }
@@ -179,13 +179,13 @@ TEST(Advice, TakesAGpusPartsWhereThereIsOne) {
   const std::vector<Advice> found = after(4, tick);
   ASSERT_THAT(rules_of(found), ElementsAre("slow-link"));
   EXPECT_THAT(found.front().evidence, HasSubstr("30% of a step"));
-  AdviceBook book({});
+  AdviceTracker book({});
   (void)book.add(tick);
   EXPECT_DOUBLE_EQ(book.computing(), 0.7);
 }
 
 TEST(Advice, TakesTheGainFromTheShareThatItTells) {
-  AdviceBook book({});
+  AdviceTracker book({});
   for (const double share : {0.5, 0.5, 0.8, 0.94}) {
     json tick = healthy();
     tick["parts"] = {{"generator_forward", 1.0 - share}, {"messages", share}};
@@ -228,7 +228,7 @@ TEST(Advice, NamesTheNextRungWhereMemoryIsNearlyFull) {
 /// Ticks of a minute each, in which the workers' memory is as told, and half of the host's 16 GiB
 /// is another's.
 std::vector<Advice> after_memory(const std::vector<double>& resident_gib, double kimg_in_all) {
-  AdviceBook book({{"training.kimg", std::to_string(kimg_in_all)}});
+  AdviceTracker book({{"training.kimg", std::to_string(kimg_in_all)}});
   double minutes = 0.0;
   for (const double resident : resident_gib) {
     json tick = healthy();
@@ -271,7 +271,7 @@ TEST(Advice, IsPatientAndForgetsSlowly) {
   slow["parts"]["pictures"] = 0.05;
   json less = healthy();
   less["parts"]["pictures"] = 0.015;  // below the threshold, above half of it
-  AdviceBook book({});
+  AdviceTracker book({});
   EXPECT_THAT(book.add(slow), IsEmpty());
   EXPECT_THAT(book.add(less), IsEmpty());
   EXPECT_THAT(book.add(slow), IsEmpty()) << "two of three";
@@ -288,7 +288,7 @@ TEST(Advice, IsPatientAndForgetsSlowly) {
 }
 
 TEST(Advice, BelievesNoTick) {
-  AdviceBook book({});
+  AdviceTracker book({});
   for (const json& tick : {json::object(), json{{"parts", 1}}, json{{"parts", {{"data", "x"}}}},
                            json{{"parts", {{"data", 1.0}}},
                                 {"parts_by_rank", {{"data", 1}, {"workers", {"x"}}}},

@@ -67,23 +67,23 @@ RULES = (
     Rule("report/page/", ("base/",), COMPUTES_NOT + NO_PROCESSES),
     Rule("comm/", (*RUN, "gan/random.hpp"), ("LibTorch", "Protobuf", "gRPC")),
     Rule("pipeline/", JOB, ("LibTorch",) + NO_PROCESSES, standard_only=True),
-    Rule("gan/", JOB, NO_PROCESSES),
-    Rule("python/", (*JOB, "gan/"), NO_PROCESSES),
-    Rule("gan/data/", (*JOB, "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
+    Rule("gan/", (*JOB, "data/"), NO_PROCESSES),
+    Rule("python/", (*JOB, "data/", "gan/"), NO_PROCESSES),
+    Rule("data/", (*JOB, "gan/random.hpp"), ("LibTorch",) + NO_PROCESSES),
     Rule("gan/recipes/", (*JOB, "pipeline/"), ("LibTorch",) + NO_PROCESSES, standard_only=True),
     Rule("gan/random.hpp", (), ("LibTorch",) + NO_PROCESSES, standard_only=True),
-    Rule("worker/", (*RUN, "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
+    Rule("worker/", (*RUN, "data/", "gan/", "comm/", "pipeline/", "checkpoint/", "report/"), ("Protobuf", "gRPC")),
     Rule("plan/", (*JOB, "comm/arena/reduction_tree.hpp", "comm/calibrate/calibration.hpp",
                    "comm/calibrate/link_table.hpp", "gan/recipes/", "pipeline/", "report/"), COMPUTES_NOT + NO_PROCESSES),
     Rule("launch/", (*RUN, "bench/store/", "checkpoint/", "plan/", "report/"),
          COMPUTES_NOT + ("MPI", "Protobuf", "gRPC")),
     Rule("launch/control/", (*RUN, "report/", "launch/checkpoints/", "launch/report/operator_table.hpp"),
          COMPUTES_NOT + ("MPI",)),
-    Rule("launch/data/", ("base/", "job/", "gan/data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
-    Rule("launch/profile/", (*JOB, "comm/", "gan/", "launch/data/followed_data.hpp", "launch/mpirun/", "plan/",
+    Rule("launch/data/", ("base/", "job/", "data/", "gan/pictures/", "launch/process/"), COMPUTES_NOT + NO_PROCESSES),
+    Rule("launch/profile/", (*JOB, "comm/", "data/", "gan/", "launch/data/followed_data.hpp", "launch/mpirun/", "plan/",
                              "launch/process/", "pipeline/",
                              "worker/"), NO_PROCESSES),
-    Rule("launch/model/", (*JOB, "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
+    Rule("launch/model/", (*JOB, "data/", "gan/", "checkpoint/", "report/", "worker/", "launch/", "run/"), NO_PROCESSES),
     Rule("launch/model/cuda/", (*JOB, "launch/model/", "worker/cuda/"), ("Protobuf", "gRPC", "MPI", "sockets")),
     Rule("tests/", ("",)),
     Rule("bench/", ("",)),
@@ -92,7 +92,7 @@ RULES = (
 # Libraries that one translation unit must not see together.
 APART = ("LibTorch", "Protobuf")
 # Words that must not be part of an identifier: a model does not know of other workers.
-FORBIDDEN_WORDS = {"gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
+FORBIDDEN_WORDS = {"data/": "rank", "gan/": "rank", "job/blocks/": "rank", "job/models/": "rank", "job/families/": "rank"}
 # {program: libraries that it must not load, so that it starts in milliseconds}
 LOADS_NOT = {"gangway": r"libtorch|libc10|libpython", "gangway-tools": r"libtorch|libc10|libpython",
              "gangway-coordinator": r"libtorch|libc10|libpython",

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-FOLDERS = "base|bench|checkpoint|cmake|comm|coordinator|docs|examples|gan|job|launch|pipeline|plan|python|report|run|tests|worker"
+FOLDERS = "base|bench|checkpoint|cmake|comm|coordinator|data|docs|examples|gan|job|launch|pipeline|plan|python|report|run|tests|worker"
 LINK = re.compile(r"\]\(([^)#:]+)\)")  # [text](file)
 NAMED_LINK = re.compile(r"\[`(?:\w+::)*(\w+)`\]\(([^)#:]+)\)")  # [`Class::function`](file)
 PATH = re.compile(rf"(?<![\w/.-])(?:\./)?((?:{FOLDERS})/[\w./*-]*[\w*])")

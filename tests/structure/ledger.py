@@ -27,7 +27,7 @@ import plain_text
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests/structure/ledger.md"
 TIMES = ROOT / "tests/times.txt"
-PRODUCTION = ("base", "bench", "checkpoint", "cmake", "comm", "coordinator", "examples", "gan", "job", "launch", "pipeline",
+PRODUCTION = ("base", "bench", "checkpoint", "cmake", "comm", "coordinator", "data", "examples", "gan", "job", "launch", "pipeline",
               "plan", "python", "report", "run", "share", "worker")
 LANGUAGES = {".hpp": "C++", ".cpp": "C++", ".h": "C++", ".cu": "CUDA", ".cuh": "CUDA", ".py": "Python", ".js": "web",
              ".css": "web", ".html": "web", ".sh": "shell", "": "shell", ".cmake": "CMake", ".txt": "CMake", ".proto": "Protobuf"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = {"job-file.md"}
-FOLDERS = ("base", "bench", "checkpoint", "comm", "coordinator", "gan", "job", "launch", "pipeline", "plan", "python", "report", "run",
+FOLDERS = ("base", "bench", "checkpoint", "comm", "coordinator", "data", "gan", "job", "launch", "pipeline", "plan", "python", "report", "run",
            "share", "worker")
 COMMENT = {".hpp": "//", ".cpp": "//", ".cu": "//", ".cuh": "//", ".py": "#", ".js": "//"}
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9(x])")

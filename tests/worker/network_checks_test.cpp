@@ -12,8 +12,8 @@
 
 #include "base/errors.hpp"
 #include "comm/transport/loopback_transport.hpp"
-#include "gan/data/dataset.hpp"
-#include "gan/data/open_dataset.hpp"
+#include "data/dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "gan/recipes/adversarial.hpp"
 #include "job/layout/layout.hpp"
 #include "pipeline/stages/stage_schedule.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gan/blocks/build_networks.hpp"
-#include "gan/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/stages/stage_schedule.hpp"

@@ -16,7 +16,7 @@ struct Layers {
   std::vector<at::Tensor> weights;
   std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)> make;
   std::vector<at::Tensor> inputs;
-  bool goes_twice = false;
+  bool reruns_layers = false;
 };
 
 at::Tensor leaf(std::vector<std::int64_t> shape) {
@@ -73,7 +73,7 @@ Layers shared() {
             return std::vector<at::Tensor>{at::linear(at::tanh(at::linear(in[0], w[0])), w[0])};
           },
           {leaf({5, 3})},
-          /*goes_twice=*/true};
+          /*reruns_layers=*/true};
 }
 
 /// One of the outputs depends on weights alone.
@@ -110,7 +110,7 @@ void expect_bits_of_one_go(const Layers& layers) {
   const std::vector<at::Tensor> split_of_weights = zeroed_gradients(layers.weights);
   const std::vector<at::Tensor> split_of_inputs = zeroed_gradients(layers.inputs);
   SplitBackward split(layers.make(layers.inputs), gradients, layers.inputs);
-  EXPECT_EQ(split.goes_twice(), layers.goes_twice);
+  EXPECT_EQ(split.reruns_layers(), layers.reruns_layers);
   for (std::size_t i = 0; i < of_inputs.size(); ++i) {
     EXPECT_TRUE(at::equal(split_of_inputs[i], of_inputs[i])) << "input " << i;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Steps that are recorded and played have the bits of plain ones, on a recorder that plays by
-// computing again; and on recorders that fail, or play something else.
+// computing again; and on recorders that fail, or replay something else.
 #include "worker/step/step_graphs.hpp"
 
 #include <algorithm>
@@ -71,9 +71,9 @@ class FadingRecorder final : public ComputingRecorder {
  public:
   using ComputingRecorder::ComputingRecorder;
   void begin_step(std::uint64_t /*seed*/, std::int64_t step) override { step_ = step; }
-  void play(std::size_t graph) override {
+  void replay(std::size_t graph) override {
     if (step_ < kEnd) {
-      ComputingRecorder::play(graph);
+      ComputingRecorder::replay(graph);
     }
   }
 

@@ -3,7 +3,7 @@
 // once more by LibTorch's own functions.
 #include <gtest/gtest.h>
 
-#include "gan/data/images/style_picture.hpp"
+#include "data/images/style_picture.hpp"
 #include "job/families/families.hpp"
 #include "tests/fidelity/small_jobs.hpp"
 #include "tests/worker/one_microbatch.hpp"

@@ -197,7 +197,8 @@ TEST_F(UpdateAuditTest, CatchesARateThatIsNotTheAuditors) {
 
 TEST_F(UpdateAuditTest, NamesASilentOwner) {
   const auto rank = [](int worker) { return "rank " + std::to_string(comm::rank_of(worker)); };
-  hub().inject([](int, int, comm::MessageTag) { return comm::LoopbackHub::Fate{.lost = true}; });
+  hub().inject(
+      [](int, int, comm::MessageTag) { return comm::LoopbackHub::MessageFault{.lost = true}; });
   update(0);
   EXPECT_THAT(verdict(), AllOf(HasSubstr(rank(choice(0).auditor) + " waited"),
                                HasSubstr("for " + rank(choice(0).owner))));

@@ -14,8 +14,8 @@
 
 #include "checkpoint/files/hash.hpp"
 #include "gan/blocks/build_networks.hpp"
-#include "gan/data/dataset.hpp"
-#include "gan/data/open_dataset.hpp"
+#include "data/dataset.hpp"
+#include "data/open_dataset.hpp"
 #include "gan/random.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"

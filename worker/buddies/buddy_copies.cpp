@@ -22,14 +22,14 @@ checkpoint::SnapshotPlace place_of(const BuddyCopies::Setup& setup, int ward) {
 
 }  // namespace
 
-BuddyCopies::Held::Held(const Setup& setup, const Ward& ward)
+BuddyCopies::Held::Held(const Setup& setup, const CopiedWorker& ward)
     : worker(ward.worker),
       memory(place_of(setup, ward.worker), ward.pieces, kNumSlots),
       receiver(setup.transport, ward.worker, memory) {}
 
 BuddyCopies::BuddyCopies(Setup setup)
     : setup_(std::move(setup)), sender_(setup_.transport, setup_.buddy, setup_.memory, setup_.say) {
-  for (const Ward& ward : setup_.wards) {
+  for (const CopiedWorker& ward : setup_.wards) {
     held_.push_back(std::make_unique<Held>(setup_, ward));
   }
   setup_.lane.attach(*this);

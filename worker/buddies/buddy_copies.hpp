@@ -29,7 +29,7 @@ class BuddyCopies final : public comm::Background {
   static constexpr int kNumSlots = 2;
 
   /// A worker whose snapshots this worker copies.
-  struct Ward {
+  struct CopiedWorker {
     int worker = 0;
     std::vector<checkpoint::TensorStretch> pieces;
   };
@@ -39,7 +39,7 @@ class BuddyCopies final : public comm::Background {
     checkpoint::SnapshotMemory& memory;  ///< this worker's snapshots
     checkpoint::SnapshotPlace place;     ///< of this worker's snapshots
     int buddy = 0;                       ///< the worker that holds their copies
-    std::vector<Ward> wards;
+    std::vector<CopiedWorker> wards;
     std::function<void(const std::string&)> say;  ///< one line; the lane's thread
     std::chrono::milliseconds timeout{60'000};
   };
@@ -66,7 +66,7 @@ class BuddyCopies final : public comm::Background {
 
  private:
   struct Held {
-    Held(const Setup& setup, const Ward& ward);
+    Held(const Setup& setup, const CopiedWorker& ward);
     int worker;
     checkpoint::SnapshotMemory memory;
     CopyReceiver receiver;

@@ -154,13 +154,13 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
 PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup& setup) {
   // Such a network gets its own session: its wait for the norm would delay networks on the same
   // stream, which holders of its other chunks may exchange earlier.
-  const auto is_alone = [&](NetworkId network) {
+  const auto is_own_session = [&](NetworkId network) {
     return !setup.of(network)->whole.workers.empty() && job_.agrees_on_updates(network);
   };
   std::map<std::pair<std::vector<int>, std::optional<NetworkId>>, comm::NcclSession*> groups;
   const auto key = [&](NetworkId network) {
     return std::pair(setup.of(network)->workers,
-                     is_alone(network) ? std::optional(network) : std::nullopt);
+                     is_own_session(network) ? std::optional(network) : std::nullopt);
   };
   for (const NetworkId network : job_.networks.ids()) {
     if (setup.of(network) != nullptr) {
@@ -183,7 +183,8 @@ PerNetwork<CudaDevice::Sessions> CudaDevice::begin_sessions(const ExchangeSetup&
     Sessions own;
     if (setup.of(network) != nullptr) {
       own.group = groups.at(key(network));
-      own.whole = is_alone(network) ? begin(in_order(setup.of(network)->whole.workers)) : nullptr;
+      own.whole =
+          is_own_session(network) ? begin(in_order(setup.of(network)->whole.workers)) : nullptr;
     }
     found.add(own);
   }

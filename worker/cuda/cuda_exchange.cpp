@@ -57,7 +57,7 @@ CudaExchange::CudaExchange(const Setup& setup)
       skips_(setup.job.skips_updates(setup.network)),
       is_bounded_(setup.job.training.divergence.gradient_norm > 0.0),
       is_skipped_(comm::allocate_pinned(sizeof(int))),
-      skip_told_(comm::make_event()) {
+      skip_event_(comm::make_event()) {
   exchange_.lane.attach(reducer_);
   exchange_.lane.attach(shown_);
 }
@@ -208,7 +208,7 @@ void CudaExchange::complete_rehearsed(std::size_t bucket) {
 }
 
 bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
-                             const std::function<void()>& play) {
+                             const std::function<void()>& replay) {
   std::size_t elements = 0;
   for (const std::size_t bucket : buckets) {
     elements += state_.group_plan().bucket(bucket).size() * partials_.partials().size();
@@ -218,7 +218,7 @@ bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
       comm::allocate_on_device(std::max<std::size_t>(elements, 1) * sizeof(float));
   // The caller has put other numbers in the sums; make sure that the device has written them.
   comm::check(cudaStreamSynchronize(setup_.stream), kLooking);
-  play();
+  replay();
   std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
   auto* to = static_cast<float*>(seen.get());
   for (const std::size_t bucket : buckets) {
@@ -237,7 +237,7 @@ bool CudaExchange::completes(const std::vector<std::size_t>& buckets,
   });
 }
 
-void CudaExchange::send_played(const std::vector<std::size_t>& buckets) {
+void CudaExchange::send_replayed(const std::vector<std::size_t>& buckets) {
   for (const std::size_t bucket : buckets) {
     is_complete_[bucket] = 1;  // the graph has folded it, too
     is_folded_[bucket] = 0;
@@ -274,7 +274,7 @@ void CudaExchange::await() {
     comm::check(cudaMemcpyAsync(is_skipped_.get(), reducer_.is_skipped(), sizeof(int),
                                 cudaMemcpyDeviceToHost, setup_.stream),
                 kSkipping);
-    comm::check(cudaEventRecord(skip_told_.get(), setup_.stream), kSkipping);
+    comm::check(cudaEventRecord(skip_event_.get(), setup_.stream), kSkipping);
   }
 }
 
@@ -283,7 +283,7 @@ bool CudaExchange::was_skipped() const {
     return false;
   }
   const PartScope part = in_part(messages::StepPart::kDevice);
-  comm::check(cudaEventSynchronize(skip_told_.get()), kSkipping);
+  comm::check(cudaEventSynchronize(skip_event_.get()), kSkipping);
   return *static_cast<const int*>(is_skipped_.get()) != 0;
 }
 

@@ -59,8 +59,8 @@ class CudaExchange final : public NetworkExchange {
   void rehearse() override;
   [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
   [[nodiscard]] bool completes(const std::vector<std::size_t>& buckets,
-                               const std::function<void()>& play) override;
-  void send_played(const std::vector<std::size_t>& buckets) override;
+                               const std::function<void()>& replay) override;
+  void send_replayed(const std::vector<std::size_t>& buckets) override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;
@@ -110,7 +110,7 @@ class CudaExchange final : public NetworkExchange {
   bool is_bounded_;                  // whether the job bounds the norm
   std::int64_t scale_exponent_ = 0;  // of the losses, in the last opened update
   comm::PinnedMemory is_skipped_;    // valid once the device has reached the event below
-  comm::CudaEvent skip_told_;
+  comm::CudaEvent skip_event_;
   std::size_t unfired_ = 0;
 };
 

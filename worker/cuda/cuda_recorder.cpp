@@ -16,7 +16,7 @@ constexpr const char* kBranching = "recording micro-batches beside one another";
 
 CudaRecorder::CudaRecorder(cudaStream_t stream, int most_branches)
     : stream_(stream),
-      has_forked_(comm::make_event()),
+      fork_event_(comm::make_event()),
       place_(comm::allocate_on_device(sizeof(cuda::StepPlace))) {
   for (int i = 0; i < most_branches; ++i) {
     cudaStream_t own = nullptr;
@@ -40,13 +40,13 @@ std::size_t CudaRecorder::record(const std::function<void()>& body) {
 }
 
 void CudaRecorder::side_by_side(const std::vector<std::function<void()>>& bodies) {
-  check(cudaEventRecord(has_forked_.get(), stream_), kBranching);
+  check(cudaEventRecord(fork_event_.get(), stream_), kBranching);
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     if (!bodies[i]) {
       continue;
     }
     const Branch& branch = branches_.at(i);
-    check(cudaStreamWaitEvent(branch.stream.get(), has_forked_.get(), 0), kBranching);
+    check(cudaStreamWaitEvent(branch.stream.get(), fork_event_.get(), 0), kBranching);
     const ComputingOn computing(branch.stream.get());
     bodies[i]();
     check(cudaEventRecord(branch.is_over.get(), branch.stream.get()), kBranching);

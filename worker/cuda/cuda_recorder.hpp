@@ -27,7 +27,7 @@ class CudaRecorder final : public GraphRecorder {
   void forget_all() override;
   void begin_step(std::uint64_t seed, std::int64_t step) override;
   void give_back() override { TorchGraphs::give_back(); }
-  void play(std::size_t graph) override { graphs_.play(graph); }
+  void replay(std::size_t graph) override { graphs_.replay(graph); }
 
  private:
   [[nodiscard]] cuda::StepPlace* place() const {
@@ -42,7 +42,7 @@ class CudaRecorder final : public GraphRecorder {
 
   cudaStream_t stream_;
   std::vector<Branch> branches_;
-  comm::CudaEvent has_forked_;
+  comm::CudaEvent fork_event_;
   comm::CudaMemory place_;  // holds the seed and the step, for recorded draws
   TorchGraphs graphs_;
 };

@@ -11,25 +11,25 @@ namespace gangway::worker {
 
 using comm::PinnedMemory;
 
-struct PinnedBuffers::Shelf {
+struct PinnedBuffers::FreeList {
   Mutex mutex;
   std::multimap<std::size_t, PinnedMemory> free GANGWAY_GUARDED_BY(mutex);  // by size
 };
 
-PinnedBuffers::PinnedBuffers() : shelf_(std::make_shared<Shelf>()) {}
+PinnedBuffers::PinnedBuffers() : free_list_(std::make_shared<FreeList>()) {}
 
 std::shared_ptr<std::byte> PinnedBuffers::take(std::size_t bytes) {
   std::size_t size = bytes;
   PinnedMemory memory;
   {
-    const MutexLock lock(shelf_->mutex);
+    const MutexLock lock(free_list_->mutex);
     // Takes at most twice the size, because tensors have few sizes and a larger buffer fits
     // another.
-    if (const auto found = shelf_->free.lower_bound(bytes);
-        found != shelf_->free.end() && found->first <= 2 * bytes) {
+    if (const auto found = free_list_->free.lower_bound(bytes);
+        found != free_list_->free.end() && found->first <= 2 * bytes) {
       size = found->first;
       memory = std::move(found->second);
-      shelf_->free.erase(found);
+      free_list_->free.erase(found);
     }
   }
   if (!memory) {
@@ -37,9 +37,9 @@ std::shared_ptr<std::byte> PinnedBuffers::take(std::size_t bytes) {
   }
   auto* const first = static_cast<std::byte*>(memory.get());
   auto owned = std::make_shared<PinnedMemory>(std::move(memory));
-  return {first, [shelf = shelf_, size, owned](std::byte*) {
-            const MutexLock lock(shelf->mutex);
-            shelf->free.emplace(size, std::move(*owned));
+  return {first, [free_list = free_list_, size, owned](std::byte*) {
+            const MutexLock lock(free_list->mutex);
+            free_list->free.emplace(size, std::move(*owned));
           }};
 }
 

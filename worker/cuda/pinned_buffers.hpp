@@ -16,8 +16,8 @@ class PinnedBuffers {
   [[nodiscard]] std::shared_ptr<std::byte> take(std::size_t bytes);
 
  private:
-  struct Shelf;
-  std::shared_ptr<Shelf> shelf_;  // shared with the buffers in use
+  struct FreeList;
+  std::shared_ptr<FreeList> free_list_;  // shared with the buffers in use
 };
 
 }  // namespace gangway::worker

@@ -27,7 +27,7 @@ bool attempt(const std::function<void()>& call) {
 }
 
 /// Resets LibTorch's generator after a capture that cannot end, by a copy without the capture's
-/// state. @pre no graph that has drawn is played from now on
+/// state. @pre no graph that has drawn is replayed from now on
 void leave_capture(c10::DeviceIndex device) {
   at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device);
   at::Generator fresh = at::cuda::detail::createCUDAGenerator(device);
@@ -38,7 +38,7 @@ void leave_capture(c10::DeviceIndex device) {
 }  // namespace
 
 struct TorchGraphs::Graphs {
-  /// Memory pool of all graphs, which are played in the order of capture. LibTorch does not reuse a
+  /// Memory pool of all graphs, replayed in the order of capture. LibTorch does not reuse a
   /// pool after its last graph is gone, so later graphs need a new pool.
   at::cuda::MempoolId_t pool = at::cuda::graph_pool_handle();
   std::deque<at::cuda::CUDAGraph> captured;
@@ -75,7 +75,7 @@ void TorchGraphs::abandon() noexcept {
 
 void TorchGraphs::give_back() { c10::cuda::CUDACachingAllocator::emptyCache(); }
 
-void TorchGraphs::play(std::size_t graph) { graphs_->captured.at(graph).replay(); }
+void TorchGraphs::replay(std::size_t graph) { graphs_->captured.at(graph).replay(); }
 
 void TorchGraphs::forget_all() {
   graphs_->captured.clear();

@@ -23,7 +23,7 @@ class TorchGraphs {
   [[nodiscard]] std::size_t end();
   /// Ends a capture without making a graph.
   void abandon() noexcept;
-  void play(std::size_t graph);
+  void replay(std::size_t graph);
   /// @pre no graph is running on the device
   void forget_all();
   /// Returns unused memory of LibTorch's allocator to the device.

@@ -42,7 +42,7 @@ Lifeline::Lifeline(const GreetingAddress& address, int rank, std::chrono::millis
       beat_(std::move(beat)),
       socket_(connected(address, rank, limit)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      last_word_(socket_.get()) {
+      signal_reporter_(socket_.get()) {
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 

@@ -15,7 +15,7 @@
 #include "base/file_descriptor.hpp"
 #include "run/control_protocol.hpp"
 #include "worker/link/coordinator_link.hpp"
-#include "worker/link/last_word.hpp"
+#include "worker/link/signal_reporter.hpp"
 
 namespace gangway::worker {
 
@@ -65,8 +65,8 @@ class Lifeline {
   std::atomic<std::chrono::milliseconds::rep> silence_ = 0;  ///< milliseconds; 0: no limit
   std::promise<void> closed_;
   std::future<void> is_closed_ = closed_.get_future();
-  LastWord last_word_;   ///< says on `socket_` which signal ends the process
-  std::jthread thread_;  ///< last: it uses all of the above
+  SignalReporter signal_reporter_;  ///< says on `socket_` which signal ends the process
+  std::jthread thread_;             ///< last: it uses all of the above
 };
 
 }  // namespace gangway::worker

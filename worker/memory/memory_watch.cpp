@@ -38,7 +38,7 @@ MemoryWatch::MemoryWatch(const ComputeDevice& device, const Places& places)
       cpu_groups_(control_groups(places.groups, own_groups(), "cpu")),
       memory_groups_(control_groups(places.groups, own_groups(), "memory")),
       quota_(quota_periods(cpu_groups_)),
-      told_quota_(quota_) {}
+      reported_quota_(quota_) {}
 
 const messages::MemoryFigures& MemoryWatch::now() {
   const Clock::time_point begin = Clock::now();
@@ -73,9 +73,9 @@ void MemoryWatch::read_rest() {
 }
 
 void MemoryWatch::tell_quota(messages::StepFigures& figures) {
-  figures.quota_periods += since(quota_.all, told_quota_.all);
-  figures.throttled_periods += since(quota_.throttled, told_quota_.throttled);
-  told_quota_ = quota_;
+  figures.quota_periods += since(quota_.all, reported_quota_.all);
+  figures.throttled_periods += since(quota_.throttled, reported_quota_.throttled);
+  reported_quota_ = quota_;
 }
 
 }  // namespace gangway::worker

@@ -40,8 +40,8 @@ class MemoryWatch {
   std::vector<std::filesystem::path> cpu_groups_;
   std::vector<std::filesystem::path> memory_groups_;
   messages::MemoryFigures figures_;
-  QuotaPeriods quota_;       // at the last reading
-  QuotaPeriods told_quota_;  // at the last report
+  QuotaPeriods quota_;           // at the last reading
+  QuotaPeriods reported_quota_;  // at the last report
   Clock::time_point resident_read_;
   Clock::time_point rest_due_;
 };

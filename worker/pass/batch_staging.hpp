@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "gan/data/loader.hpp"
+#include "data/loader.hpp"
 #include "gan/named_tensors.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
-#include "gan/data/images/style_picture.hpp"
+#include "data/images/style_picture.hpp"
 #include "gan/random_tensors.hpp"
 #include "job/families/families.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "gan/block.hpp"
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/random.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"

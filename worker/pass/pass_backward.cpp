@@ -88,7 +88,7 @@ bool is_about_graph(const c10::Error& error) {
 
 void PassRun::recompute(const Instruction& at, StepLosses& losses) {
   enter(at);
-  come_back_to(at.node, losses);  // releases the tensors in between
+  backward_nodes_to(at.node, losses);  // releases the tensors in between
   if (work_->checkpoints.contains(at.node)) {
     return;  // its backward makes each block again
   }
@@ -103,7 +103,7 @@ void PassRun::recompute(const Instruction& at, StepLosses& losses) {
 void PassRun::backward(const Instruction& at, StepLosses& losses) {
   enter(at);
   if (at.part != BackwardPart::kWeights) {
-    come_back_to(at.node, losses);
+    backward_nodes_to(at.node, losses);
   }
   const int came_to = std::exchange(work_->node, at.node);
   auto checkpoints = work_->checkpoints.extract(at.node);
@@ -144,10 +144,10 @@ void PassRun::end_if_over() {
   work_->values.clear();
 }
 
-void PassRun::come_back_to(int end, StepLosses& losses) {
+void PassRun::backward_nodes_to(int end, StepLosses& losses) {
   if (!work_->has_turned) {
     work_->has_turned = true;
-    come_to(static_cast<int>(pass().nodes.size()));
+    run_nodes_to(static_cast<int>(pass().nodes.size()));
   }
   while (work_->node > end + 1) {
     --work_->node;

@@ -10,7 +10,7 @@ namespace gangway::worker {
 
 void PassRun::send(const pipeline::Instruction& at) {
   enter(at);
-  come_to(at.node + 1);
+  run_nodes_to(at.node + 1);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     setup_.remote->send(at, output, work_->value(name));
   }
@@ -19,7 +19,7 @@ void PassRun::send(const pipeline::Instruction& at) {
 
 void PassRun::receive(const pipeline::Instruction& at) {
   enter(at);
-  come_to(at.node);
+  run_nodes_to(at.node);
   Kept received;
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     received.made.push_back(setup_.remote->receive(at, output));
@@ -63,7 +63,7 @@ bool PassRun::is_taken_and_kept() const {
 
 void PassRun::send_gradient(const pipeline::Instruction& at, StepLosses& losses) {
   enter(at);
-  come_back_to(setup_.remote->crossing(at).last_taker - 1, losses);
+  backward_nodes_to(setup_.remote->crossing(at).last_consumer - 1, losses);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     at::Tensor& taken = work_->value(name);
     setup_.remote->send(at, output, taken.defined() ? taken.grad() : taken);
@@ -74,7 +74,7 @@ void PassRun::send_gradient(const pipeline::Instruction& at, StepLosses& losses)
 
 void PassRun::receive_gradient(const pipeline::Instruction& at, StepLosses& losses) {
   enter(at);
-  come_back_to(setup_.remote->crossing(at).last_taker, losses);
+  backward_nodes_to(setup_.remote->crossing(at).last_consumer, losses);
   for (const auto& [output, name] : setup_.remote->outputs(at)) {
     work_->add_gradient(name, setup_.remote->receive(at, output));
   }

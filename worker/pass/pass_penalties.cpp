@@ -14,7 +14,7 @@ using pipeline::PenaltyPart;
 
 void PassRun::penalty_forward(const pipeline::Instruction& at) {
   enter(at);
-  come_to(at.node);
+  run_nodes_to(at.node);
   const auto& penalty = std::get<Penalty>(node());
   if (!penalty.part || penalty.part->goes_forward) {
     work_->penalty = std::make_unique<gan::BlockwisePenalty>(
@@ -24,7 +24,7 @@ void PassRun::penalty_forward(const pipeline::Instruction& at) {
       work_->penalty->scale_by(number_of(1.0, penalty.schedule));
     }
   }
-  if (penalty.looks_through && (!penalty.part || penalty.part->is_measured)) {
+  if (penalty.before_augment && (!penalty.part || penalty.part->is_measured)) {
     work_->penalty->look_through(work_->through.first, work_->through.second);
   }
   gan::StatisticSink* sink = penalty.harvests ? &sink_of(penalty.network, at.is_ahead) : nullptr;
@@ -75,7 +75,7 @@ std::vector<at::Tensor> PassRun::carried_out(const Penalty& penalty, gan::Statis
 void PassRun::penalty_backward(const pipeline::Instruction& at, StepLosses& losses,
                                const std::function<void(std::size_t)>& on_block) {
   enter(at);
-  come_back_to(at.node, losses);
+  backward_nodes_to(at.node, losses);
   work_->node = at.node;
   const auto& penalty = std::get<Penalty>(node());
   if (penalty.part) {

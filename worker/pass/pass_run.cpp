@@ -81,14 +81,14 @@ void PassRun::seed_call(const Instruction& at) const {
   const gan::SeededGenerator seeded(setup_.device, gan::seed_of_call(key));
 }
 
-void PassRun::begin_again() {
+void PassRun::restart_step() {
   works_.clear();
   kept_.clear();
 }
 
 void PassRun::forward(const Instruction& at) {
   enter(at);
-  come_to(at.node);
+  run_nodes_to(at.node);
   const auto& application = std::get<Application>(node());
   const bool trains = pipeline::trains(phase(), application.network);
   Kept result = is_recalled() ? take_kept() : apply(application, trains);
@@ -193,7 +193,7 @@ PassRun::Kept PassRun::take_kept() {
   return std::move(kept.at(work_->node));
 }
 
-void PassRun::come_to(int end) {
+void PassRun::run_nodes_to(int end) {
   for (; work_->node < end; ++work_->node) {
     if (!work_->is_mine()) {
       continue;
@@ -300,12 +300,6 @@ void PassRun::put(const std::vector<std::string>& names, Kept result) {
   if (work_->node < work_->num_kept) {
     kept_[place_of(work_->at)][work_->node] = std::move(result);
   }
-}
-
-bool PassRun::is_recomputed() const {
-  pipeline::Instruction at = work_->at;
-  at.node = work_->node;
-  return setup_.recomputes && pipeline::can_be_recomputed(setup_.phases, at);
 }
 
 bool PassRun::has_gradient() const {

@@ -34,7 +34,6 @@ class PassRun {
  public:
   struct Setup {
     const Job& job;
-    bool recomputes = false;  ///< layout.recompute
     const std::vector<pipeline::Phase>& phases;
     PerNetwork<gan::Network*> networks;
     PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch with the open leaf
@@ -66,7 +65,7 @@ class PassRun {
   /// Forwards to PassWorks.
   void keep_microbatches() { works_.keep_microbatches(); }
   /// Forgets all results of the step so far.
-  void begin_again();
+  void restart_step();
   /// Perform kForward and kBackward. Backward adds the pass's losses to `losses`.
   void forward(const pipeline::Instruction& at);
   void backward(const pipeline::Instruction& at, StepLosses& losses);
@@ -125,8 +124,10 @@ class PassRun {
   [[nodiscard]] gan::NamedTensors batch_of(const pipeline::Application& application);
   /// Calls the method and returns its loss of the micro-batch.
   [[nodiscard]] at::Tensor called(const pipeline::Application& application);
-  /// Returns whether the node's activations are dropped until its backward (layout.recompute).
-  [[nodiscard]] bool is_recomputed() const;
+  /// Returns whether the node's activations are dropped until its backward, as the list says.
+  [[nodiscard]] bool is_recomputed() const {
+    return work_->node == work_->at.node && work_->at.is_recomputed;
+  }
   /// Returns whether an application recomputes block by block. This saves memory if one micro-batch
   /// is in work; with pipeline stages each micro-batch would keep the tensors between blocks. Not
   /// for a network with statistics: the exchange may change them before the first blocks run again.
@@ -136,9 +137,9 @@ class PassRun {
            setup_.networks[application.network]->statistics().empty();
   }
   /// Runs the nodes before `end` that no instruction performs.
-  void come_to(int end);
+  void run_nodes_to(int end);
   /// Runs the backward of such nodes after `end`.
-  void come_back_to(int end, StepLosses& losses);
+  void backward_nodes_to(int end, StepLosses& losses);
   /// Releases the pass's tensors if no backward is left.
   void end_if_over();
   void make(const pipeline::Draw& draw);

@@ -218,7 +218,7 @@ std::vector<double> RealBatches::take_loader_figures() {
                                  static_cast<double>(now.asked),
                                  static_cast<double>(now.ready)};
   static_assert(messages::kLoaderFigureNames.size() == 8);
-  std::vector<double> before = std::exchange(told_figures_, figures);
+  std::vector<double> before = std::exchange(last_figures_, figures);
   before.resize(figures.size(), 0.0);
   std::ranges::transform(figures, before, figures.begin(), std::minus());
   return figures;

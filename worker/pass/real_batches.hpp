@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/arena/reduction_tree.hpp"
-#include "gan/data/loader.hpp"
+#include "data/loader.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"
 #include "worker/pass/batch_staging.hpp"
@@ -68,7 +68,7 @@ class RealBatches {
   std::vector<Held> prepared_;  // by place_of; empty until a step is prepared
   std::optional<std::int64_t> prepared_step_;
   std::vector<const RealBatch*> latest_;  // by micro-batch
-  std::vector<double> told_figures_;
+  std::vector<double> last_figures_;
   ComputeTrace* trace_;
   std::unique_ptr<BatchStaging> staging_;  // null: images stay in host memory
   std::unique_ptr<data::Loader> loader_;

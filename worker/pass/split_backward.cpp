@@ -115,7 +115,7 @@ class SplitBackward::Graph {
 SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Tensor> gradients,
                              const std::vector<at::Tensor>& inputs) {
   if (inputs.empty()) {
-    twice_.emplace(std::move(outputs), std::move(gradients));
+    rerun_roots_.emplace(std::move(outputs), std::move(gradients));
     return;
   }
   Graph graph(outputs, inputs);
@@ -133,20 +133,20 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
       passed.push_back(function);
       continue;
     }
-    Junction& junction = junctions_.emplace_back(
-        Junction{.function = function, .arrived = std::make_shared<Arrived>()});
+    SplitPoint& split_point = split_points_.emplace_back(
+        SplitPoint{.function = function, .arrived = std::make_shared<Arrived>()});
     for (const std::shared_ptr<Node>& leaf : weights) {
-      junction.weights.emplace_back(leaf, 0);
+      split_point.weights.emplace_back(leaf, 0);
       ++junctions_of[leaf];
     }
     if (leads_on) {
-      function->add_pre_hook(std::make_unique<Note>(junction.arrived));
+      function->add_pre_hook(std::make_unique<Note>(split_point.arrived));
       continue;
     }
-    junction.arrived->resize(function->num_inputs());
+    split_point.arrived->resize(function->num_inputs());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i].grad_fn() == function) {
-        (*junction.arrived)[outputs[i].output_nr()] = gradients[i];
+        (*split_point.arrived)[outputs[i].output_nr()] = gradients[i];
       }
     }
   }
@@ -156,8 +156,8 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
     for (const auto& [leaf, count] : junctions_of) {
       weights_.push_back(dynamic_cast<const AccumulateGrad&>(*leaf).variable);
     }
-    junctions_.clear();
-    twice_.emplace(std::move(outputs), std::move(gradients));
+    split_points_.clear();
+    rerun_roots_.emplace(std::move(outputs), std::move(gradients));
     return;
   }
   for (const std::shared_ptr<Node>& function : passed) {
@@ -166,27 +166,28 @@ SplitBackward::SplitBackward(std::vector<at::Tensor> outputs, std::vector<at::Te
 }
 
 void SplitBackward::finish() && {
-  if (twice_) {
-    torch::autograd::backward(twice_->first, twice_->second, /*retain_graph=*/std::nullopt,
+  if (rerun_roots_) {
+    torch::autograd::backward(rerun_roots_->first, rerun_roots_->second,
+                              /*retain_graph=*/std::nullopt,
                               /*create_graph=*/false, weights_);
     return;
   }
-  for (const Junction& junction : junctions_) {
+  for (const SplitPoint& split_point : split_points_) {
     torch::autograd::edge_list from;
     torch::autograd::variable_list gradients;
-    for (std::size_t i = 0; i < junction.arrived->size(); ++i) {
-      if (const at::Tensor& gradient = (*junction.arrived)[i]; gradient.defined()) {
-        from.emplace_back(junction.function, static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < split_point.arrived->size(); ++i) {
+      if (const at::Tensor& gradient = (*split_point.arrived)[i]; gradient.defined()) {
+        from.emplace_back(split_point.function, static_cast<std::uint32_t>(i));
         gradients.push_back(gradient);
       }
     }
     if (!from.empty()) {
       (void)torch::autograd::Engine::get_default_engine().execute(
           from, gradients, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/true,
-          junction.weights);
+          split_point.weights);
     }
   }
-  junctions_.clear();
+  split_points_.clear();
 }
 
 }  // namespace gangway::worker

@@ -26,23 +26,23 @@ class SplitBackward {
   void finish() &&;
   /// Returns whether the second part runs some layers again, for instance if one weight belongs to
   /// several functions: autograd sums its gradients before adding them to its grad.
-  [[nodiscard]] bool goes_twice() const { return twice_.has_value(); }
+  [[nodiscard]] bool reruns_layers() const { return rerun_roots_.has_value(); }
 
  private:
   using Node = torch::autograd::Node;
   using Arrived = std::vector<at::Tensor>;
   /// A function with weights on the way to the inputs, or the start of a weights-only part of the
   /// graph.
-  struct Junction {
+  struct SplitPoint {
     std::shared_ptr<Node> function;
     std::shared_ptr<Arrived> arrived;                 ///< gradients of its outputs
     std::vector<torch::autograd::Edge> weights = {};  ///< leaves of this function alone
   };
   class Graph;
 
-  std::vector<Junction> junctions_;
+  std::vector<SplitPoint> split_points_;
   /// Outputs and their gradients, if the second part starts from them again.
-  std::optional<std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>>> twice_;
+  std::optional<std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>>> rerun_roots_;
   std::vector<at::Tensor> weights_;  // leaves of that second part
 };
 

@@ -23,11 +23,11 @@ void load_initial(const StateSetup& setup) {
 }
 
 /// @return the state that all workers have loaded.
-messages::Begin load(const StateSetup& setup, const StateLoad& load, const SnapshotShelf& shelf) {
+messages::Begin load(const StateSetup& setup, const StateLoad& load, const SnapshotStore& store) {
   (void)agree_on_load(0, load);  // all have written initial values to shared memory
-  messages::Begin begin = setup.link.ask_begin(found_parts(shelf), kStartDeadline);
+  messages::Begin begin = setup.link.ask_begin(found_parts(store), kStartDeadline);
   while (!begin.is_new()) {
-    LoadOutcome outcome = begin.snapshot ? load_snapshot(shelf, begin, load)
+    LoadOutcome outcome = begin.snapshot ? load_snapshot(store, begin, load)
                                          : load_checkpoint(begin.checkpoint, load);
     const std::vector<std::uint64_t> words = agree_on_load(outcome.is_whole ? 1 : 0, load);
     if (std::ranges::find(words, 0U) == words.end()) {
@@ -57,19 +57,19 @@ BegunState begin_state(const StateSetup& setup) {
                                setup.link.loading({.bytes = bytes, .total = total});
                              }};
   BegunState begun{.begin = {},
-                   .shelf = {checkpoint::snapshot_folders(setup.run_directory, setup.shared_memory),
+                   .store = {checkpoint::snapshot_folders(setup.run_directory, setup.shared_memory),
                              checkpoint::snapshot_key(setup.run_directory, setup.job_fingerprint,
                                                       setup.run_id)}};
-  begun.begin = load(setup, state_load, begun.shelf);
+  begun.begin = load(setup, state_load, begun.store);
   const messages::Begin& begin = begun.begin;
   if (begin.keeps_newer) {
     begun.step_aside =
-        checkpoint::set_newer_aside(begun.shelf.folders, begun.shelf.key, begin.step);
+        checkpoint::set_newer_aside(begun.store.folders, begun.store.key, begin.step);
     (void)agree_on_load(0, state_load);  // all workers see the same names from here on
   }
   if (!begin.snapshot) {
     (void)checkpoint::remove_snapshots(
-        begun.shelf.folders, begun.shelf.key,
+        begun.store.folders, begun.store.key,
         begin.keeps_newer ? begin.step : std::numeric_limits<std::int64_t>::max());
     // A second barrier: a worker that searches for old files holds each one briefly, so new ones
     // must not be made yet.

@@ -45,7 +45,7 @@ struct StateSetup {
 /// State that all workers have loaded.
 struct BegunState {
   messages::Begin begin;
-  SnapshotShelf shelf;  ///< the run's snapshots on this host
+  SnapshotStore store;  ///< the run's snapshots on this host
   /// Step of the newest snapshot that is set aside for hosts that may return with their parts.
   std::optional<std::int64_t> step_aside = {};
 };

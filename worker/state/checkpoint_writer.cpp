@@ -49,12 +49,12 @@ void CheckpointWriter::snapshot_ended(std::int64_t step, bool taken) {
 
 bool CheckpointWriter::wait_idle(std::chrono::milliseconds patience) {
   MutexLock lock(mutex_);
-  got_on_ = std::chrono::steady_clock::now();
+  progress_at_ = std::chrono::steady_clock::now();
   const auto is_idle = [this]() GANGWAY_REQUIRES(mutex_) {
     return wanted_.empty() && ready_.empty() && !is_writing_;
   };
-  while (!changed_.wait_until(lock, got_on_ + patience, is_idle)) {
-    if (std::chrono::steady_clock::now() >= got_on_ + patience) {
+  while (!changed_.wait_until(lock, progress_at_ + patience, is_idle)) {
+    if (std::chrono::steady_clock::now() >= progress_at_ + patience) {
       return false;
     }
   }
@@ -71,11 +71,11 @@ void CheckpointWriter::got_on(std::int64_t step) {
   constexpr std::chrono::seconds kBetweenReports{1};
   {
     const MutexLock lock(mutex_);
-    got_on_ = std::chrono::steady_clock::now();
-    if (got_on_ - told_ < kBetweenReports) {
+    progress_at_ = std::chrono::steady_clock::now();
+    if (progress_at_ - reported_at_ < kBetweenReports) {
       return;
     }
-    told_ = got_on_;
+    reported_at_ = progress_at_;
   }
   setup_.report({.step = step, .under_way = true});
 }
@@ -92,7 +92,7 @@ void CheckpointWriter::run(const std::stop_token& stop) {
       setup_.report(write(wanted, snapshot));
     }  // the snapshot's memory is free again
     lock.lock();
-    got_on_ = std::chrono::steady_clock::now();
+    progress_at_ = std::chrono::steady_clock::now();
     is_writing_ = false;
     changed_.notify_all();
   }

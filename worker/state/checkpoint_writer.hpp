@@ -65,8 +65,8 @@ class CheckpointWriter {
   std::deque<std::pair<Wanted, checkpoint::PinnedSnapshot>> ready_ GANGWAY_GUARDED_BY(mutex_);
   bool is_writing_ GANGWAY_GUARDED_BY(mutex_) = false;
   // Times of the last write or begin, and of its last report.
-  std::chrono::steady_clock::time_point got_on_ GANGWAY_GUARDED_BY(mutex_){};
-  std::chrono::steady_clock::time_point told_ GANGWAY_GUARDED_BY(mutex_){};
+  std::chrono::steady_clock::time_point progress_at_ GANGWAY_GUARDED_BY(mutex_){};
+  std::chrono::steady_clock::time_point reported_at_ GANGWAY_GUARDED_BY(mutex_){};
   std::jthread thread_;  // last: it uses all of the above
 };
 

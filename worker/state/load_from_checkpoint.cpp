@@ -76,8 +76,8 @@ class LoadProgress {
   void add(std::size_t bytes) {
     bytes_ += bytes;
     const auto now = std::chrono::steady_clock::now();
-    if (load_.progress && now - told_ >= std::chrono::seconds(1)) {
-      told_ = now;
+    if (load_.progress && now - reported_at_ >= std::chrono::seconds(1)) {
+      reported_at_ = now;
       load_.progress(bytes_, total_);
     }
   }
@@ -86,7 +86,7 @@ class LoadProgress {
   const StateLoad& load_;
   std::uint64_t bytes_ = 0;
   std::uint64_t total_ = 0;
-  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point reported_at_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

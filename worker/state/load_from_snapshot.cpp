@@ -89,14 +89,14 @@ class HeldPart {
 
   /// Returns a piece of a copy that matches its hash. @throws CheckpointError if there is none.
   std::span<const std::byte> bytes(std::size_t piece) {
-    const auto known = sound_.find(piece);
-    if (known != sound_.end()) {
+    const auto known = good_pieces_.find(piece);
+    if (known != good_pieces_.end()) {
       return copies_[known->second].bytes(piece);
     }
     for (std::size_t i = 0; i < copies_.size(); ++i) {
       try {
         copies_[i].verify(piece);
-        sound_[piece] = i;
+        good_pieces_[piece] = i;
         return copies_[i].bytes(piece);
       } catch (const CheckpointError&) {
         if (i + 1 == copies_.size()) {
@@ -109,18 +109,18 @@ class HeldPart {
 
  private:
   std::vector<SnapshotFile> copies_;
-  std::map<std::size_t, std::size_t> sound_;  // by piece: index of a verified copy
+  std::map<std::size_t, std::size_t> good_pieces_;  // by piece: index of a verified copy
 };
 
 class SnapshotLoader final : public comm::StreamEnds {
  public:
-  SnapshotLoader(const SnapshotShelf& shelf, const messages::Begin& begin, const StateLoad& load)
+  SnapshotLoader(const SnapshotStore& store, const messages::Begin& begin, const StateLoad& load)
       : load_(load),
-        me_(load.transport.worker()),
+        own_worker_(load.transport.worker()),
         holders_(begin.snapshot->holders),
-        own_(load.networks, me_),
+        own_(load.networks, own_worker_),
         parts_(holders_.size()) {
-    for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
+    for (const auto& entry : checkpoint::find_snapshots(store.folders, store.key)) {
       if (entry.id == begin.snapshot->id) {
         parts_[static_cast<std::size_t>(entry.worker)].add(entry.file);
       }
@@ -131,11 +131,11 @@ class SnapshotLoader final : public comm::StreamEnds {
     std::vector<int> from;
     std::vector<int> to;
     for (int peer = 0; peer < load_.transport.num_workers(); ++peer) {
-      if (peer != me_ && serves(me_, peer)) {
+      if (peer != own_worker_ && serves(own_worker_, peer)) {
         to.push_back(peer);
         outgoing_[peer] = overlaps(peer, Wishes(load_.networks, peer));
       }
-      if (peer != me_ && serves(peer, me_)) {
+      if (peer != own_worker_ && serves(peer, own_worker_)) {
         from.push_back(peer);
       }
     }
@@ -217,7 +217,7 @@ class SnapshotLoader final : public comm::StreamEnds {
   std::vector<Overlap> overlaps(int peer, const Wishes& wishes) {
     std::vector<Overlap> found;
     for (int part = 0; part < static_cast<int>(parts_.size()); ++part) {
-      if (server(part, peer) != me_) {
+      if (server(part, peer) != own_worker_) {
         continue;
       }
       const HeldPart& held = parts_[static_cast<std::size_t>(part)];
@@ -242,7 +242,7 @@ class SnapshotLoader final : public comm::StreamEnds {
       if (wanted.type != piece.type || wanted.order != piece.order || wanted.shape != piece.shape) {
         fail(fmt::format("the snapshot's '{}' has another shape, type or order than this job's",
                          piece.name),
-             part, me_);
+             part, own_worker_);
         return;
       }
       const std::uint64_t begin = std::max(wanted.begin, piece.begin);
@@ -254,7 +254,7 @@ class SnapshotLoader final : public comm::StreamEnds {
   }
 
   void take_own() {
-    for (const Overlap& overlap : overlaps(me_, own_)) {
+    for (const Overlap& overlap : overlaps(own_worker_, own_)) {
       if (const auto bytes = bytes_of(overlap)) {
         const auto memory = memory_of({overlap.wish, overlap.begin, overlap.end});
         std::memcpy(memory.data(), bytes->data(), memory.size());
@@ -272,7 +272,7 @@ class SnapshotLoader final : public comm::StreamEnds {
     HeldPart& held = parts_[static_cast<std::size_t>(overlap.part)];
     if (held.is_empty()) {
       fail(fmt::format("the part of worker {} is gone from this host's memory", overlap.part),
-           overlap.part, me_);
+           overlap.part, own_worker_);
       return std::nullopt;
     }
     const TensorStretch& piece = held.pieces()[overlap.piece];
@@ -281,7 +281,7 @@ class SnapshotLoader final : public comm::StreamEnds {
       return held.bytes(overlap.piece)
           .subspan((overlap.begin - piece.begin) * item, (overlap.end - overlap.begin) * item);
     } catch (const CheckpointError& error) {
-      fail(error.what(), overlap.part, me_);
+      fail(error.what(), overlap.part, own_worker_);
       return std::nullopt;
     }
   }
@@ -312,13 +312,13 @@ class SnapshotLoader final : public comm::StreamEnds {
       wanted += one.memory.size();
     }
     if (filled_ != wanted && !is_incomplete_) {
-      fail("the parts do not make up the whole state", 0, me_);
+      fail("the parts do not make up the whole state", 0, own_worker_);
     }
     return {.is_whole = filled_ == wanted && !failure_, .failure = failure_};
   }
 
   const StateLoad& load_;
-  int me_;
+  int own_worker_;
   const std::vector<std::vector<int>>& holders_;  // by part
   Wishes own_;
   std::vector<HeldPart> parts_;
@@ -330,9 +330,9 @@ class SnapshotLoader final : public comm::StreamEnds {
 
 }  // namespace
 
-messages::Inventory found_parts(const SnapshotShelf& shelf) {
+messages::Inventory found_parts(const SnapshotStore& store) {
   std::set<std::pair<SnapshotId, int>> found;
-  for (const auto& entry : checkpoint::find_snapshots(shelf.folders, shelf.key)) {
+  for (const auto& entry : checkpoint::find_snapshots(store.folders, store.key)) {
     found.emplace(entry.id, entry.worker);
   }
   messages::Inventory inventory;
@@ -342,9 +342,9 @@ messages::Inventory found_parts(const SnapshotShelf& shelf) {
   return inventory;
 }
 
-LoadOutcome load_snapshot(const SnapshotShelf& shelf, const messages::Begin& begin,
+LoadOutcome load_snapshot(const SnapshotStore& store, const messages::Begin& begin,
                           const StateLoad& load) {
-  return SnapshotLoader(shelf, begin, load).run();
+  return SnapshotLoader(store, begin, load).run();
 }
 
 }  // namespace gangway::worker

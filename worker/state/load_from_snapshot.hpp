@@ -16,18 +16,18 @@
 namespace gangway::worker {
 
 /// Folders of snapshots on this host.
-struct SnapshotShelf {
+struct SnapshotStore {
   std::vector<std::filesystem::path> folders;
   std::string key;  ///< of the run
 };
 
 /// Returns the parts on this host, each once; reports damaged headers in one line each.
-[[nodiscard]] messages::Inventory found_parts(const SnapshotShelf& shelf);
+[[nodiscard]] messages::Inventory found_parts(const SnapshotStore& store);
 
 /// Loads the snapshot that `begin` names; all workers call it with the same `begin`. Call
 /// share_weights() afterwards.
 /// @throws CommError naming a silent worker.
-[[nodiscard]] LoadOutcome load_snapshot(const SnapshotShelf& shelf, const messages::Begin& begin,
+[[nodiscard]] LoadOutcome load_snapshot(const SnapshotStore& store, const messages::Begin& begin,
                                         const StateLoad& load);
 
 }  // namespace gangway::worker

@@ -40,7 +40,7 @@ std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
 struct SnapshotService::Room {
   checkpoint::SnapshotPlace place;
   std::vector<checkpoint::TensorStretch> pieces;  ///< of its own snapshots
-  std::vector<BuddyCopies::Ward> wards;
+  std::vector<BuddyCopies::CopiedWorker> wards;
   std::optional<int> buddy;  ///< holds the copies of its own
 };
 
@@ -66,12 +66,12 @@ SnapshotService::Room SnapshotService::find_room(const StateSetup& setup, const 
     return checkpoint::choose_snapshot_folder(
         bytes * static_cast<std::size_t>(setup.workers_on_machine), setup.shared_memory,
         setup.run_directory / checkpoint::kSnapshotsFolder,
-        checkpoint::bytes_of_slots(setup.shared_memory, begun.shelf.key, num_workers));
+        checkpoint::bytes_of_slots(setup.shared_memory, begun.store.key, num_workers));
   };
   checkpoint::SnapshotFolder folder = choose();
   if (begun.step_aside && !folder.reason.empty()) {
     // Snapshots of this start are worth more than those set aside for returning hosts.
-    (void)checkpoint::remove_snapshots(begun.shelf.folders, begun.shelf.key);
+    (void)checkpoint::remove_snapshots(begun.store.folders, begun.store.key);
     folder = choose();
   }
   if (!folder.reason.empty()) {
@@ -91,7 +91,7 @@ SnapshotService::SnapshotService(const StateSetup& setup, const BegunState& begu
 
 SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room room)
     : setup_(std::move(setup)),
-      shelf_(begun.shelf),
+      store_(begun.store),
       memory_(room.place, std::move(room.pieces), num_slots(setup_.options)),
       writer_(
           {.identity = {.epoch = setup_.transport.epoch(),
@@ -152,7 +152,7 @@ void SnapshotService::keep_on_disk(const std::function<void()>& progress) const 
   try {
     (void)checkpoint::copy_snapshots({.shared_memory = setup_.shared_memory,
                                       .folder = setup_.run_directory / checkpoint::kSnapshotsFolder,
-                                      .key = shelf_.key,
+                                      .key = store_.key,
                                       .from_step = protected_.get().value_or(0),
                                       .begin_with = setup_.transport.worker(),
                                       .progress = progress});
@@ -178,7 +178,7 @@ void SnapshotService::protect(std::int64_t step) {
 }
 
 void SnapshotService::remove_old() const {
-  (void)checkpoint::remove_snapshots(shelf_.folders, shelf_.key);
+  (void)checkpoint::remove_snapshots(store_.folders, store_.key);
 }
 
 void SnapshotService::finish_taking() {

@@ -68,7 +68,7 @@ class SnapshotService {
   void remove_old() const;
 
   StateSetup setup_;
-  SnapshotShelf shelf_;
+  SnapshotStore store_;
   checkpoint::SnapshotMemory memory_;
   std::optional<BuddyCopies> copies_;  // nothing: no buddy
   CheckpointWriter writer_;

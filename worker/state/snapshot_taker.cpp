@@ -60,7 +60,7 @@ SnapshotTaker::SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory)
       counts_(setup_.networks.size()) {
   for (const OwnedPiece& piece : pieces_) {
     total_ += piece.range.size();
-    is_shown_some_ = is_shown_some_ || !setup_.networks[piece.network]->is_frozen();
+    sees_updates_ = sees_updates_ || !setup_.networks[piece.network]->is_frozen();
   }
   for (std::size_t network = 0; network < setup_.networks.size(); ++network) {
     watchers_.add(Watcher(*this, network));
@@ -92,39 +92,39 @@ void SnapshotTaker::put_off(std::size_t network, comm::ElementRange range, std::
     return;
   }
   counts_[network] = counts;
-  const bool goes_on = !put_off_.empty() && put_off_.back().network == network &&
-                       put_off_.back().range.end == range.begin;
+  const bool goes_on = !deferred_copies_.empty() && deferred_copies_.back().network == network &&
+                       deferred_copies_.back().range.end == range.begin;
   if (goes_on) {
-    put_off_.back().range.end = range.end;
+    deferred_copies_.back().range.end = range.end;
   } else {
-    put_off_.push_back({network, range});
+    deferred_copies_.push_back({network, range});
   }
 }
 
 void SnapshotTaker::put_off_frozen() {
   for (std::size_t network = 0; has_room_ && network < setup_.networks.size(); ++network) {
     if (setup_.networks[network]->is_frozen()) {
-      put_off_.push_back({network, {0, setup_.networks[network]->layout().size()}});
+      deferred_copies_.push_back({network, {0, setup_.networks[network]->layout().size()}});
     }
   }
 }
 
 void SnapshotTaker::copy_before_update(std::size_t network, comm::ElementRange range) {
-  const auto is_hit = [&](const PutOff& one) {
+  const auto is_hit = [&](const DeferredCopy& one) {
     return one.network == network && !comm::intersect(one.range, range).empty();
   };
-  while (std::ranges::any_of(put_off_, is_hit)) {
-    waited_ += copy_next(put_off_.front().range.size());
+  while (std::ranges::any_of(deferred_copies_, is_hit)) {
+    waited_ += copy_next(deferred_copies_.front().range.size());
     finish_if_whole();
   }
 }
 
 bool SnapshotTaker::advance(bool is_quiet) {
-  if (put_off_.empty()) {
+  if (deferred_copies_.empty()) {
     return false;
   }
   double seconds = copy_next(kElementsAtOnce);
-  while (is_quiet && seconds < kQuietSeconds && !put_off_.empty()) {
+  while (is_quiet && seconds < kQuietSeconds && !deferred_copies_.empty()) {
     seconds += copy_next(kElementsAtOnce);
   }
   finish_if_whole();
@@ -132,22 +132,22 @@ bool SnapshotTaker::advance(bool is_quiet) {
 }
 
 void SnapshotTaker::copy_rest() {
-  while (!put_off_.empty()) {
-    (void)copy_next(put_off_.front().range.size());
+  while (!deferred_copies_.empty()) {
+    (void)copy_next(deferred_copies_.front().range.size());
   }
   finish_if_whole();
 }
 
 double SnapshotTaker::copy_next(std::size_t most) {
   const auto start = Clock::now();
-  const PutOff first = put_off_.front();
+  const DeferredCopy first = deferred_copies_.front();
   const comm::ElementRange part{first.range.begin,
                                 first.range.begin + std::min(most, first.range.size())};
   copy_range(first.network, part);
-  if (part.end == first.range.end && !put_off_.empty()) {  // empty after give_up()
-    put_off_.erase(put_off_.begin());
-  } else if (!put_off_.empty()) {
-    put_off_.front().range.begin = part.end;
+  if (part.end == first.range.end && !deferred_copies_.empty()) {  // empty after give_up()
+    deferred_copies_.erase(deferred_copies_.begin());
+  } else if (!deferred_copies_.empty()) {
+    deferred_copies_.front().range.begin = part.end;
   }
   const double seconds = seconds_since(start);
   spent_ += seconds;
@@ -177,9 +177,9 @@ void SnapshotTaker::copy_piece(std::size_t index, comm::ElementRange range) {
 
 void SnapshotTaker::give_up(const std::string& poison) {
   has_room_ = false;  // until the next begins
-  put_off_.clear();
+  deferred_copies_.clear();
   if (!poisoned_.get()) {
-    poison_ = poison;
+    bad_value_ = poison;
     poisoned_.set(step_);
   }
 }
@@ -189,7 +189,7 @@ void SnapshotTaker::require_finite_before(std::int64_t step) const {
     throw DivergedError(
         fmt::format("step {}: '{}' is not finite; nothing was saved. Lower the learning rate, clip "
                     "(clip_norm) or add a penalty, and resume from the last checkpoint",
-                    *poisoned, poison_),
+                    *poisoned, bad_value_),
         *poisoned + 1);
   }
 }

@@ -59,7 +59,7 @@ class SnapshotTaker final : public comm::Background {
   void require_finite_before(std::int64_t step) const;
 
   /// Returns whether this worker owns no state that is ever updated.
-  [[nodiscard]] bool is_empty() const { return !is_shown_some_; }
+  [[nodiscard]] bool is_empty() const { return !sees_updates_; }
   /// Returns the newest complete snapshot. Any thread.
   [[nodiscard]] std::optional<std::int64_t> newest() const { return newest_.get(); }
   /// Returns the seconds that the lane spent on the last snapshot.
@@ -89,7 +89,7 @@ class SnapshotTaker final : public comm::Background {
     std::size_t network_;
   };
   /// Elements of a network that are still to be copied, in order.
-  struct PutOff {
+  struct DeferredCopy {
     std::size_t network;
     comm::ElementRange range;
   };
@@ -113,19 +113,19 @@ class SnapshotTaker final : public comm::Background {
   checkpoint::SnapshotMemory& memory_;
   std::vector<OwnedPiece> pieces_;
   std::size_t total_ = 0;                   // elements of a snapshot
-  bool is_shown_some_ = false;              // whether any of them is ever updated
+  bool sees_updates_ = false;               // whether any of them is ever updated
   std::vector<comm::UpdateCounts> counts_;  // by network
   PerNetwork<Watcher> watchers_;
 
   std::optional<std::int64_t> step_;  // of the last begun snapshot
   bool has_room_ = false;
   std::size_t copied_ = 0;
-  std::vector<PutOff> put_off_;
+  std::vector<DeferredCopy> deferred_copies_;
   double spent_ = 0.0;   // seconds on this snapshot
   double waited_ = 0.0;  // part of it for which an update waited
   AtomicStep newest_;
-  std::string poison_;   // first value that was not finite; set before the next
-  AtomicStep poisoned_;  // the step of its snapshot
+  std::string bad_value_;  // first value that was not finite; set before the next
+  AtomicStep poisoned_;    // the step of its snapshot
   std::atomic<double> seconds_ = 0.0;
   std::atomic<double> wait_seconds_ = 0.0;
 };

@@ -8,7 +8,7 @@
 namespace gangway::worker {
 
 void LeafStatistics::open(std::vector<Sum> sums) {
-  to_.clear();
+  targets_.clear();
   taken_.clear();
   sums_ = std::move(sums);
 }
@@ -21,10 +21,10 @@ void LeafStatistics::take(const gan::Statistic& statistic, const at::Tensor& val
   }
   ++found->count;
   const auto is_its = [&](const at::Tensor& sum) { return sum.is_same(found->sum); };
-  if (std::ranges::any_of(to_, is_its)) {
+  if (std::ranges::any_of(targets_, is_its)) {
     add_taken();
   }
-  to_.push_back(found->sum);
+  targets_.push_back(found->sum);
   if (statistic.momentum == kStatisticMomentum) {
     taken_.push_back(value);
     return;
@@ -36,9 +36,9 @@ void LeafStatistics::take(const gan::Statistic& statistic, const at::Tensor& val
 }
 
 void LeafStatistics::add_taken() {
-  if (!to_.empty()) {
-    at::_foreach_add_(to_, taken_);
-    to_.clear();
+  if (!targets_.empty()) {
+    at::_foreach_add_(targets_, taken_);
+    targets_.clear();
     taken_.clear();
   }
 }

@@ -30,7 +30,7 @@ class LeafStatistics final : public gan::StatisticSink {
   void add_taken();
 
   std::vector<Sum> sums_;
-  std::vector<at::Tensor> to_;  // targets of taken_, each once
+  std::vector<at::Tensor> targets_;  // targets of taken_, each once
   std::vector<at::Tensor> taken_;
 };
 

@@ -20,10 +20,10 @@ class AbsentExchange final : public NetworkExchange {
   void rehearse() override { fail(); }
   [[nodiscard]] std::vector<std::size_t> rehearsed() override { fail(); }
   [[nodiscard]] bool completes(const std::vector<std::size_t>& /*buckets*/,
-                               const std::function<void()>& /*play*/) override {
+                               const std::function<void()>& /*replay*/) override {
     fail();
   }
-  void send_played(const std::vector<std::size_t>& /*buckets*/) override { fail(); }
+  void send_replayed(const std::vector<std::size_t>& /*buckets*/) override { fail(); }
   void complete_block(std::size_t /*block*/) override { fail(); }
   void reduce() override { fail(); }
   void await() override {}

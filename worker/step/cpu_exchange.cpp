@@ -81,7 +81,7 @@ void CpuExchange::arm() {
   lane_.wake();
 }
 
-void CpuExchange::send_played(const std::vector<std::size_t>& buckets) {
+void CpuExchange::send_replayed(const std::vector<std::size_t>& buckets) {
   for (const std::size_t bucket : buckets) {
     reducer_.bucket_ready(bucket);
   }

@@ -42,11 +42,11 @@ class CpuExchange final : public NetworkExchange {
   void rehearse() override { watch_.rehearse(); }
   [[nodiscard]] std::vector<std::size_t> rehearsed() override { return watch_.rehearsed(); }
   [[nodiscard]] bool completes(const std::vector<std::size_t>& /*buckets*/,
-                               const std::function<void()>& play) override {
-    play();  // a CPU has finished on return
+                               const std::function<void()>& replay) override {
+    replay();  // a CPU has finished on return
     return true;
   }
-  void send_played(const std::vector<std::size_t>& buckets) override;
+  void send_replayed(const std::vector<std::size_t>& buckets) override;
   void complete_block(std::size_t block) override { watch_.complete_block(block); }
   void reduce() override;
   void await() override;

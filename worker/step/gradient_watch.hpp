@@ -5,7 +5,7 @@
 // their buckets leave when the phase ends.
 //
 // A recorded backward, or one compared with a recording, is rehearsed: its completed buckets are
-// noted and travel in the steps that play the recording.
+// noted and travel in the steps that replay the recording.
 //
 // Compute thread, or autograd's thread on its behalf. On the CPU autograd calls hooks on the thread
 // that called backward; for a CUDA device, on a thread of that device while the caller waits. The

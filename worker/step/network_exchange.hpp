@@ -85,13 +85,13 @@ class NetworkExchange {
   virtual void rehearse() = 0;
   /// Ends a rehearsed backward. Returns the buckets that it completed.
   [[nodiscard]] virtual std::vector<std::size_t> rehearsed() = 0;
-  /// Runs `play`, which plays a recording. Returns whether each of these buckets already had its
+  /// Runs `replay` of a recording. Returns whether each of these buckets already had its
   /// final sums at the moment when the recording marked it complete. Waits for the device.
   /// @pre nothing is open, and other numbers were put there
   [[nodiscard]] virtual bool completes(const std::vector<std::size_t>& buckets,
-                                       const std::function<void()>& play) = 0;
+                                       const std::function<void()>& replay) = 0;
   /// Call after a graph is launched: each of these buckets travels when complete on the device.
-  virtual void send_played(const std::vector<std::size_t>& buckets) = 0;
+  virtual void send_replayed(const std::vector<std::size_t>& buckets) = 0;
   /// Reports that a block's gradients, not accumulated by autograd, are complete.
   virtual void complete_block(std::size_t block) = 0;
   /// Reports that all gradients are complete: the remaining buckets travel now. @pre open

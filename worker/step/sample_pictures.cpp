@@ -13,7 +13,7 @@
 
 #include "base/atomic_file.hpp"
 #include "comm/reduce/range_gather.hpp"
-#include "gan/data/permutation.hpp"
+#include "data/permutation.hpp"
 #include "gan/evaluation/generate.hpp"
 #include "gan/evaluation/translate.hpp"
 #include "gan/pictures/png.hpp"

@@ -8,7 +8,7 @@
 
 #include "comm/lane.hpp"
 #include "comm/transport/transport.hpp"
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/python/python_step.hpp"
 #include "worker/state/network_state.hpp"
 

@@ -66,19 +66,19 @@ std::set<NetworkId> StepGraphs::summed_in(std::span<const Part> parts) {
   return networks;
 }
 
-bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance) {
+bool agree(const at::Tensor& plain, const at::Tensor& replayed, double tolerance) {
   if (tolerance == 0.0) {
     // As integers: compares bits, and NaNs compare equal to themselves.
-    return plain.view(at::kInt).equal(played.view(at::kInt));
+    return plain.view(at::kInt).equal(replayed.view(at::kInt));
   }
   const auto norm = [](const at::Tensor& values) { return values.norm().item<double>(); };
-  return norm(played - plain) <= tolerance * norm(plain);
+  return norm(replayed - plain) <= tolerance * norm(plain);
 }
 
 void StepGraphs::perform(const std::vector<Instruction>& schedule, pipeline::Operations& marked) {
   Known* const known = is_off_ ? nullptr : known_as(schedule);
   if (known != nullptr && known->is_proven && !is_proven_anew()) {
-    return play(*known, marked);
+    return replay(*known, marked);
   }
   if (known != nullptr && known->is_recorded) {
     return prove(*known, marked);
@@ -141,7 +141,7 @@ void StepGraphs::record(Known& known) {
   } catch (const std::exception& error) {
     give_up(error.what());
   }
-  operations.begin_again();
+  operations.restart_step();
 }
 
 std::vector<std::size_t> StepGraphs::compute(const Part& part, pipeline::Operations& operations) {
@@ -230,10 +230,10 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
   for (const Part& part : parts) {
     if (part.begun) {
       are_equal = operations.completes(part.begun->arm, part.begun->buckets, [this, &part] {
-        play(part);
+        replay(part);
       }) && are_equal;
     } else if (part.is_recorded) {
-      play(part);
+      replay(part);
     }
   }
   (void)operations.exchange_losses(std::move(losses));
@@ -249,7 +249,7 @@ bool StepGraphs::leave_the_same(std::span<const Part> parts) {
 }
 
 bool StepGraphs::is_proven_anew() const {
-  // Often at first, then rarely: a plain step takes as long as ten played ones.
+  // Often at first, then rarely: a plain step takes as long as ten replayed ones.
   constexpr std::int64_t kSeldom = 16;
   const std::int64_t every = setup_.execution.check_steps;
   const std::int64_t step = setup_.operations.step();
@@ -273,11 +273,11 @@ void StepGraphs::end_training() const {
                   setup_.operations.step()));
 }
 
-void StepGraphs::play(const Part& part) {
+void StepGraphs::replay(const Part& part) {
   if (part.is_call) {
     setup_.operations.seed_call(part.instructions.front());
   }
-  setup_.recorder.play(part.graph);
+  setup_.recorder.replay(part.graph);
 }
 
 void StepGraphs::play_and_send(const Part& part) {
@@ -288,14 +288,14 @@ void StepGraphs::play_and_send(const Part& part) {
   {
     const NvtxRange range([] { return "recorded"; });
     const PartScope scope = in_part(messages::StepPart::kRecorded);
-    play(part);
+    replay(part);
   }
   if (part.begun) {
-    setup_.operations.send_played(part.begun->arm, part.begun->buckets);
+    setup_.operations.send_replayed(part.begun->arm, part.begun->buckets);
   }
 }
 
-void StepGraphs::play(Known& known, pipeline::Operations& marked) {
+void StepGraphs::replay(Known& known, pipeline::Operations& marked) {
   StepOperations& operations = setup_.operations;
   if (!std::exchange(known.was_played, true)) {  // plain steps' memory is as large again
     operations.finish_exchanges();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records the computing of a step once and then plays it: one graph launch replaces hundreds of
+// Records the computing of a step once and then replays it: one graph launch replaces hundreds of
 // kernel launches. Exchanges are never recorded: a step is cut where one begins or is awaited. So
 // graphs hold no NCCL operations, and exchanges keep their order and failures.
 //
@@ -36,7 +36,7 @@ namespace gangway::worker {
 
 /// Returns whether gradients agree. @param tolerance  norm of their difference over that of
 /// `plain`; 0: every bit is equal. NaNs never agree.
-[[nodiscard]] bool agree(const at::Tensor& plain, const at::Tensor& played, double tolerance);
+[[nodiscard]] bool agree(const at::Tensor& plain, const at::Tensor& replayed, double tolerance);
 
 class StepGraphs {
  public:
@@ -90,10 +90,10 @@ class StepGraphs {
   std::vector<std::size_t> compute(const Part& part, pipeline::Operations& operations);
   /// Returns whether this step is compared again although it was proven.
   [[nodiscard]] bool is_proven_anew() const;
-  /// Ends training, because steps played since the last comparison may have had wrong gradients.
+  /// Ends training, because steps replayed since the last comparison may have had wrong gradients.
   [[noreturn]] void end_training() const;
   /// Plays the graph of a recorded part.
-  void play(const Part& part);
+  void replay(const Part& part);
   /// Plays the graph; the buckets that it completes travel.
   void play_and_send(const Part& part);
   void prove(Known& known, pipeline::Operations& marked);
@@ -102,7 +102,7 @@ class StepGraphs {
   /// Plays `parts` after a plain computation and compares the gradients; if they differ, restores
   /// the plain ones.
   [[nodiscard]] bool leave_the_same(std::span<const Part> parts);
-  void play(Known& known, pipeline::Operations& marked);
+  void replay(Known& known, pipeline::Operations& marked);
   /// Gives up branches or early exchanges for all lists or, if neither is in use, recording.
   void give_up(const std::string& why);
 

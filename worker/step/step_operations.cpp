@@ -55,7 +55,6 @@ StepOperations::StepOperations(Setup setup)
       exchanges_(std::move(setup.exchanges)),
       remote_(setup.remote),
       pass_({.job = setup.job,
-             .recomputes = setup.execution.recompute,
              .phases = setup.phases,
              .networks = plain_networks(setup.networks),
              .sinks = sinks_of(setup.networks),
@@ -111,8 +110,8 @@ void StepOperations::take_up(const StepLosses& losses) {
   }
 }
 
-void StepOperations::begin_again() {
-  pass_.begin_again();
+void StepOperations::restart_step() {
+  pass_.restart_step();
   for (const std::unique_ptr<NetworkExchange>& exchange : exchanges_) {
     exchange->restart_leaves();
   }

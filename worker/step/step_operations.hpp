@@ -90,13 +90,13 @@ class StepOperations final : public pipeline::Operations {
   /// Forwards to the exchange.
   [[nodiscard]] bool completes(const pipeline::Instruction& at,
                                const std::vector<std::size_t>& buckets,
-                               const std::function<void()>& play) {
-    return exchanges_[at.network]->completes(buckets, play);
+                               const std::function<void()>& replay) {
+    return exchanges_[at.network]->completes(buckets, replay);
   }
-  /// Call before and after a graph with that backward is played.
+  /// Call before and after a graph with that backward is replayed.
   void open_exchange(const pipeline::Instruction& at);
-  void send_played(const pipeline::Instruction& at, const std::vector<std::size_t>& buckets) {
-    exchanges_[at.network]->send_played(buckets);
+  void send_replayed(const pipeline::Instruction& at, const std::vector<std::size_t>& buckets) {
+    exchanges_[at.network]->send_replayed(buckets);
   }
   /// Replaces the step's losses so far by `losses` and returns them.
   StepLosses exchange_losses(StepLosses losses) {
@@ -106,7 +106,7 @@ class StepOperations final : public pipeline::Operations {
   /// Takes the finished step's losses from `losses`, unless the step has added its own.
   void take_up(const StepLosses& losses);
   /// Drops everything computed in the step. @pre no exchange of it has begun
-  void begin_again();
+  void restart_step();
 
   /// Adds figures of updates that ended before their network's update in this step began.
   void tell_updates(messages::Progress& progress);

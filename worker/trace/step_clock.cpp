@@ -50,8 +50,8 @@ PartScope in_part(const pipeline::Instruction& instruction) {
 
 void StepClock::begin() {
   ledger_.begin(messages::index_of(StepPart::kOther));
-  told_ = ledger_.read();
-  told_usage_ = usage();
+  last_sums_ = ledger_.read();
+  last_usage_ = usage();
 }
 
 StepClock::Usage StepClock::usage() {
@@ -70,9 +70,9 @@ StepClock::Usage StepClock::usage() {
 
 messages::StepFigures StepClock::take() {
   const TimeLedger::Nanoseconds now = ledger_.read();
-  const TimeLedger::Nanoseconds before = std::exchange(told_, now);
+  const TimeLedger::Nanoseconds before = std::exchange(last_sums_, now);
   const Usage used = usage();
-  const Usage used_before = std::exchange(told_usage_, used);
+  const Usage used_before = std::exchange(last_usage_, used);
   messages::StepFigures figures{.core_seconds = used.core_seconds - used_before.core_seconds,
                                 .preemptions = used.preemptions - used_before.preemptions,
                                 .major_faults = used.major_faults - used_before.major_faults};

@@ -41,8 +41,8 @@ class StepClock {
 
   std::size_t num_parts_;
   TimeLedger ledger_;
-  TimeLedger::Nanoseconds told_{};
-  Usage told_usage_;
+  TimeLedger::Nanoseconds last_sums_{};
+  Usage last_usage_;
 };
 
 }  // namespace gangway::worker

@@ -64,7 +64,7 @@ void StepTrace::end() {
                     .operators = operators});
 }
 
-void MarkedOperations::perform(const pipeline::Instruction& instruction) {
+void TracedOperations::perform(const pipeline::Instruction& instruction) {
   const NvtxRange range([&] { return pipeline::describe(instruction, networks_); });
   const PartScope part = in_part(instruction);
   if (trace_ == nullptr || !trace_->is_on()) {

@@ -72,11 +72,11 @@ class StepTrace {
 
 /// Wraps operations: marks each instruction for the thread's ledger and NVIDIA's profilers (NVTX),
 /// and records its time in a trace.
-class MarkedOperations final : public pipeline::Operations {
+class TracedOperations final : public pipeline::Operations {
  public:
   /// @param networks  names
   /// @param trace     null: none
-  MarkedOperations(pipeline::Operations& operations, PerNetwork<std::string> networks,
+  TracedOperations(pipeline::Operations& operations, PerNetwork<std::string> networks,
                    ComputeTrace* trace)
       : operations_(operations), networks_(std::move(networks)), trace_(trace) {}
   void begin_step(std::int64_t step) { step_ = step; }

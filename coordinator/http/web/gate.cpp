@@ -51,9 +51,9 @@ std::string_view Gate::cookie_in(std::string_view header) const {
   return value_in(header, ';', cookie_);
 }
 
-std::string Gate::set_cookie(CookieCover cover) const {
+std::string Gate::set_cookie(CookieScope scope) const {
   return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", cookie_, session_,
-                     cover == CookieCover::kTlsAlone ? "; Secure" : "");
+                     scope == CookieScope::kTlsAlone ? "; Secure" : "");
 }
 
 Admission Gate::admit(Peer peer, const Credentials& credentials) const {

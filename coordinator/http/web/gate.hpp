@@ -32,7 +32,7 @@ enum class Admission {
 };
 
 /// Channels over which a browser may send the cookie.
-enum class CookieCover { kAnything, kTlsAlone };
+enum class CookieScope { kAnything, kTlsAlone };
 
 class Gate {
  public:
@@ -46,7 +46,7 @@ class Gate {
   [[nodiscard]] Admission admit(Peer peer, const Credentials& credentials) const;
   /// Returns a Set-Cookie header's value: hidden from scripts and other sites, and with kTlsAlone
   /// not sent without TLS.
-  [[nodiscard]] std::string set_cookie(CookieCover cover) const;
+  [[nodiscard]] std::string set_cookie(CookieScope scope) const;
 
  private:
   [[nodiscard]] std::string_view cookie_in(std::string_view header) const;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gan/data/toy.hpp"
+#include "data/toy.hpp"
 
 namespace gangway::gan {
 

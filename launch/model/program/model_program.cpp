@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "base/system/told_output.hpp"
+#include "base/system/output_check.hpp"
 #include "gan/kernels/library_warnings.hpp"
 #include "gan/python/python_library.hpp"
 #include "job/choices.hpp"

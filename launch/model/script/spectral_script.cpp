@@ -43,22 +43,22 @@ std::string convolution_lines(const std::string& self, const std::string& name,
 }
 
 /// Source of a BatchNorm's gains and shifts: weights, or computed from `condition` or the label.
-enum class Told { kWeights, kStyle, kLabel };
+enum class HeadInput { kWeights, kStyle, kLabel };
 
 /// Writes `y` = ReLU of BatchNorm `name` of `from`.
 std::string norm_lines(const std::string& self, const std::string& name, const std::string& from,
-                       Told told) {
-  const std::string weights = told != Told::kWeights
+                       HeadInput told) {
+  const std::string weights = told != HeadInput::kWeights
                                   ? std::string("None, None")
                                   : fmt::format("{0}.{1}.weight, {0}.{1}.bias", self, name);
   std::string text;
-  if (told == Told::kLabel) {
+  if (told == HeadInput::kLabel) {
     for (const char* part : {"gain", "shift"}) {
       text += fmt::format("    {2} = torch.index_select({0}.{1}_{2}.embedding, 0, labels)\n", self,
                           name, part);
     }
   }
-  if (told == Told::kStyle) {
+  if (told == HeadInput::kStyle) {
     text += linear_lines(self, name + "_gain", "condition", "gain", Bias::kNo);
     text += linear_lines(self, name + "_shift", "condition", "shift", Bias::kNo);
   }
@@ -66,7 +66,7 @@ std::string norm_lines(const std::string& self, const std::string& name, const s
       "    y = torch.batch_norm({0}, {1}, {2}.{3}.running_mean, {2}.{3}.running_var, "
       "self.training, {4}, {5:.10f}, True)\n",
       from, weights, self, name, kStatisticMomentum, gan::kNormEpsilon);
-  if (told != Told::kWeights) {
+  if (told != HeadInput::kWeights) {
     text +=
         "    y = y * torch.unsqueeze(torch.unsqueeze(gain + 1.0, 2), 3) + "
         "torch.unsqueeze(torch.unsqueeze(shift, 2), 3)\n";
@@ -79,11 +79,11 @@ std::string doubled(const std::string& name) {
 }
 
 std::string up_lines(const SpectralUpSpec& spec, const std::string& self) {
-  const Told told = spec.style > 0     ? Told::kStyle
-                    : spec.classes > 0 ? Told::kLabel
-                                       : Told::kWeights;
+  const HeadInput told = spec.style > 0     ? HeadInput::kStyle
+                         : spec.classes > 0 ? HeadInput::kLabel
+                                            : HeadInput::kWeights;
   std::string text;
-  if (told == Told::kStyle) {
+  if (told == HeadInput::kStyle) {
     text += fmt::format("    condition = torch.cat([style, torch.narrow(noise, 1, {}, {})], 1)\n",
                         spec.first, spec.taken);
   }
@@ -160,7 +160,7 @@ std::string lines_of_spectral(const gan::Block& block, const std::string& self) 
     return up_lines(up->spec(), self);
   }
   if (dynamic_cast<const gan::SpectralPicture*>(&block) != nullptr) {
-    return norm_lines(self, "norm", "x", Told::kWeights) +
+    return norm_lines(self, "norm", "x", HeadInput::kWeights) +
            convolution_lines(self, "picture", "y", "x", 3, Bias::kYes) + "    x = torch.tanh(x)\n";
   }
   if (const auto* down = dynamic_cast<const gan::SpectralDown*>(&block)) {

@@ -106,7 +106,7 @@ TEST_P(LossTest, IsAnErrorAtTheDeadlineThatNamesTheSilentWorker) {
   const ArenaLayout layout = toy_layout();
   LoopbackHub hub(3);
   hub.inject([kind = GetParam().kind](int from, int to, MessageTag tag) {
-    return LoopbackHub::Fate{0us, from == 1 && to == 0 && tag.kind == kind};
+    return LoopbackHub::MessageFault{0us, from == 1 && to == 0 && tag.kind == kind};
   });
   const std::vector<std::string> failures = comm_failures(3, [&](int rank) {
     LoopbackTransport transport(hub, rank);

@@ -161,8 +161,8 @@ TEST(Reducer, KnowsTheNormAtTheEndOfAnExchangeInWhichItOwnedNothing) {
   std::vector<double> norms[2];
   LoopbackHub hub(2);
   hub.inject([](int, int, MessageTag tag) {
-    return LoopbackHub::Fate{std::chrono::milliseconds(tag.kind == MessageKind::kScalars ? 20 : 0),
-                             false};
+    return LoopbackHub::MessageFault{
+        std::chrono::milliseconds(tag.kind == MessageKind::kScalars ? 20 : 0), false};
   });
   spawn_ranks(2, [&](int rank) {
     LoopbackTransport transport(hub, rank);
@@ -223,7 +223,7 @@ TEST(Reducer, IsUnchangedByRandomDelays) {
     LoopbackHub hub(static_cast<int>(hosts.size()));
     hub.inject([random = std::mt19937(seed)](int, int, MessageTag) mutable {
       const bool late = random() % 4 == 0;
-      return LoopbackHub::Fate{std::chrono::microseconds(late ? random() % 500 : 0), false};
+      return LoopbackHub::MessageFault{std::chrono::microseconds(late ? random() % 500 : 0), false};
     });
     const Driver driver = seed % 2 == 0 ? Driver::kCaller : Driver::kLane;
     expect_equal(run_workers(hub, {job, 3, hosts, driver, seed}), expected);

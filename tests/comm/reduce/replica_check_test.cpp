@@ -146,7 +146,7 @@ TEST(ReplicaCheckTest, TakesNoSideBetweenTwo) {
 TEST(ReplicaCheckTest, NamesASilentWorker) {
   Replicas replicas({0, 1});
   replicas.hub().inject(
-      [](int from, int, MessageTag) { return LoopbackHub::Fate{.lost = from == 1}; });
+      [](int from, int, MessageTag) { return LoopbackHub::MessageFault{.lost = from == 1}; });
   EXPECT_THAT(replicas.run(9).front(),
               AllOf(HasSubstr("rank 1 waited"), HasSubstr("for rank 2"), HasSubstr("hashes")));
 }

@@ -190,7 +190,7 @@ TEST(TensorChannel, SendsASmallTensorWithinItsHeadersMessage) {
     LoopbackHub hub(2);
     hub.inject([&messages](int, int, MessageTag) {
       ++messages;
-      return LoopbackHub::Fate{};
+      return LoopbackHub::MessageFault{};
     });
     LoopbackTransport transport(hub, 0);
     Lane lane([] {});

@@ -36,8 +36,8 @@ MetricSources sources() {
   return sources;
 }
 
-TEST(MetricsBook, AddsUpWhatTicksTellByTheTick) {
-  MetricsBook book;
+TEST(MetricsTotals, AddsUpWhatTicksTellByTheTick) {
+  MetricsTotals book;
   report::Tick second = tick_at(200);
   second.checkpoints = {{.step = 150, .seconds = 0.5, .mib = 3.0}};
   second.updates = {{.network = "generator", .count = 3, .lr = 1e-3, .was_skipped = true}};

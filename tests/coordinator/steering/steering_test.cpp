@@ -186,7 +186,8 @@ TEST_F(Steering, TracesStepsThatAreToCome) {
 TEST_F(Steering, RefusesWhatTheJobCannotDoAsItStands) {
   EXPECT_EQ(ask(SaveCheckpoint{}).refusal, Refusal::kNotNow);
   begin();
-  EXPECT_THAT(ask(DrainWorkers{.name = "node-a"}).text, HasSubstr("no `gangway run` supervises it"));
+  EXPECT_THAT(ask(DrainWorkers{.name = "node-a"}).text,
+              HasSubstr("no `gangway run` supervises it"));
   ask(StopJob{});
   EXPECT_EQ(ask(PauseJob{}).refusal, Refusal::kNotNow);
   EXPECT_EQ(ask(StopJob{}).refusal, Refusal::kNone);
@@ -331,24 +332,24 @@ SteeringEvent set_event(const std::string& key, const std::string& value, const 
   return {.command = "set", .arguments = {{"key", key}, {"value", value}, {"job", job}}};
 }
 
-TEST(StandingOrders, AreWhatWasNotTakenBackOrOverruledByTheJob) {
+TEST(ActiveCommands, AreWhatWasNotTakenBackOrOverruledByTheJob) {
   JobSpec job;
   const SteeringEvents events{{.unix_seconds = 3.0, .command = "pause", .who = "ann"},
                               set_event("checkpoint.keep", "9", "3"),
                               set_event("checkpoint.keep_every", "2", "0"),
                               set_event("training.batch", "2", "64"),
                               set_event("checkpoint.keep", "5", "3")};
-  StandingOrders standing = standing_orders(job, events);
+  ActiveCommands standing = active_commands(job, events);
   EXPECT_TRUE(standing.is_paused);
   EXPECT_EQ(standing.paused_by, "ann");
   EXPECT_EQ(standing.job.checkpoint.keep, 5);
   EXPECT_DOUBLE_EQ(standing.job.checkpoint.keep_every, 2.0);
   EXPECT_EQ(standing.job.training.batch, job.training.batch);
   job.checkpoint.keep = 4;
-  EXPECT_EQ(standing_orders(job, events).job.checkpoint.keep, 4);
+  EXPECT_EQ(active_commands(job, events).job.checkpoint.keep, 4);
   SteeringEvents resumed = events;
   resumed.push_back({.command = "resume"});
-  EXPECT_FALSE(standing_orders(job, resumed).is_paused);
+  EXPECT_FALSE(active_commands(job, resumed).is_paused);
 }
 
 TEST(SettableKeys, AreBoundWhereWhatIsTrainedFollowsThem) {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.hpp"
-#include "gan/data/dataset.hpp"
+#include "data/dataset.hpp"
 #include "gan/evaluation/fd_lenet.hpp"
 #include "gan/evaluation/train_features.hpp"
 #include "gan/random_tensors.hpp"

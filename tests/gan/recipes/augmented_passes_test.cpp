@@ -128,7 +128,7 @@ TEST(AugmentedPasses, LookThroughTheAugmentationWhereTheJobSaysSo) {
         if (const auto* augment = std::get_if<Augment>(&node)) {
           EXPECT_EQ(augment->is_looked_through, is_meant) << pass.name;
         } else if (const auto* penalty = std::get_if<pipeline::Penalty>(&node)) {
-          EXPECT_EQ(penalty->looks_through, is_meant) << pass.name;
+          EXPECT_EQ(penalty->before_augment, is_meant) << pass.name;
         }
       }
     }

@@ -111,7 +111,7 @@ TEST(GatBlocks, PassTheStyleAndPicturesToThoseThatTakeThem) {
   const std::vector<BlockPorts> ports = ports_in(generator);
   using Names = std::vector<std::string>;
   EXPECT_EQ(ports.front().inputs, (Names{"noise", "labels"}));
-  const auto live = live_behind(ports, "features");
+  const auto live = live_after(ports, "features");
   EXPECT_EQ(live, (std::vector<Names>{{"style"},
                                       {"features", "style"},
                                       {"features", "style"},

@@ -41,7 +41,7 @@ TEST(JohnsonBlocks, LetEachLevelGoOnToTheEnd) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(ports.front().inputs, Names{"image"});
   EXPECT_EQ(features.levels, (Names{"level0", "level1"}));
-  EXPECT_EQ(live_behind(ports, features.levels),
+  EXPECT_EQ(live_after(ports, features.levels),
             (std::vector<Names>{{"features", "level0"}, {"level0", "level1"}}));
 }
 

@@ -102,7 +102,7 @@ TEST(ProgressiveBlocks, AreOneForEachResolution) {
 
 TEST(ProgressiveBlocks, PassFeaturesAndAPicture) {
   const auto live = [](const Architecture& network) {
-    return live_behind(testing::ports_in(network), "features");
+    return live_after(testing::ports_in(network), "features");
   };
   const auto of_generator = live(progressive_generator(progressive_model(32, 8)));
   EXPECT_EQ(of_generator, (std::vector<BlockNames>{{"features", "picture"},

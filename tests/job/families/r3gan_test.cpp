@@ -127,7 +127,7 @@ TEST(R3ganBlocks, TakeLabelsBesideTheNoiseAndBesideTheLogits) {
 TEST(R3ganBlocks, PassNothingButFeaturesAndWhatLabelsAreStillWanted) {
   const Architecture discriminator = r3gan_discriminator(r3gan_model(32, 16, 10));
   const std::vector<BlockPorts> ports = ports_in(discriminator);
-  const auto live = live_behind(ports, "features");
+  const auto live = live_after(ports, "features");
   using Names = std::vector<std::string>;
   EXPECT_EQ(live.front(), (Names{"features", "labels"}));
   EXPECT_EQ(live.back(), (Names{"features"}));

@@ -122,7 +122,7 @@ TEST(Stylegan2Blocks, PassStylesAndThePictureToThoseThatTakeThem) {
   const std::vector<BlockPorts> ports = ports_in(generator);
   using Names = std::vector<std::string>;
   EXPECT_EQ(ports.front().inputs, (Names{"noise", "labels"}));
-  const auto live = live_behind(ports, "features");
+  const auto live = live_after(ports, "features");
   EXPECT_EQ(live.at(0), (Names{"styles"}));
   EXPECT_EQ(live.at(2), (Names{"features", "styles"}));
   EXPECT_EQ(live.at(3), (Names{"features", "picture", "styles"}));

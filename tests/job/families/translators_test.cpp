@@ -46,7 +46,7 @@ TEST(CycleganSizes, AreTheAuthors) {
 
 TEST(UnetBlocks, PassSkipsToTheLevelsThatTakeThem) {
   const auto live =
-      live_behind(testing::ports_in(unet_translator(picture_model("unet", 32))), "features");
+      live_after(testing::ports_in(unet_translator(picture_model("unet", 32))), "features");
   ASSERT_EQ(live.size(), 14U);
   EXPECT_THAT(live[0], ElementsAre("skip0"));
   EXPECT_THAT(live[4], ElementsAre("features", "skip0", "skip1", "skip2", "skip3"));

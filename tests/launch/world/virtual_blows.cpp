@@ -19,7 +19,7 @@ void VirtualStart::look(bool is_due) {
     return;
   }
   if (is_due) {
-    after(mind_.watch().is_starting() ? milliseconds(100) : milliseconds(500),
+    after(supervision_.watch().is_starting() ? milliseconds(100) : milliseconds(500),
           [this] { look(/*is_due=*/true); });
   }
   if (is_ending_) {
@@ -30,14 +30,14 @@ void VirtualStart::look(bool is_due) {
     next_look_ = now + milliseconds(500);
     look_around();
   }
-  if (mind_.check(now, [this] { look_for_end(); })) {
+  if (supervision_.check(now, [this] { look_for_end(); })) {
     end_job();
   }
 }
 
 void VirtualStart::look_for_end() {
   if (world_.disk_.status) {
-    mind_.watch().ended(world_.disk_.status->exit_code, world_.time_.now());
+    supervision_.watch().ended(world_.disk_.status->exit_code, world_.time_.now());
     kill_here(Health::kStopped);
   }
 }
@@ -56,12 +56,12 @@ void VirtualStart::look_around() {
   if (is_mpirun_stopped_) {
     stopped.push_back({99, "mpirun", std::nullopt});
   }
-  for (int rank = 0; rank <= num_workers_ && mind_.watch().is_starting(); ++rank) {
+  for (int rank = 0; rank <= num_workers_ && supervision_.watch().is_starting(); ++rank) {
     if (is_here(at(rank)) && at(rank).health == Health::kStopped) {
       stopped.push_back({100 + rank, "gangway-worker", rank});
     }
   }
-  mind_.watch().stopped(stopped, world_.time_.now());
+  supervision_.watch().stopped(stopped, world_.time_.now());
 }
 
 void VirtualStart::end_job() {
@@ -85,15 +85,15 @@ void VirtualStart::end_mpirun(int status) {
   kill_here(std::nullopt);
   is_over_ = true;
   auto& recorded = world_.disk_.status;
-  const RunEnd end = mind_.finish(recorded, status).end;
-  if (mind_.own_end() && !recorded) {
-    recorded = mind_.own_end();
+  const RunEnd end = supervision_.finish(recorded, status).end;
+  if (supervision_.own_end() && !recorded) {
+    recorded = supervision_.own_end();
   }
   world_.after_start(end);
 }
 
 void VirtualStart::signal(int number) {
-  const Supervision::Passed passed = mind_.on_signal(number, world_.time_.now());
+  const Supervision::Passed passed = supervision_.on_signal(number, world_.time_.now());
   was_to_leave_ = was_to_leave_ || number != SIGUSR2;
   if (passed.to_mpirun != 0 && !is_mpirun_stopped_) {
     act(0, world_.chance_.milliseconds(1, 30), [this, number = passed.to_mpirun] {

@@ -22,25 +22,26 @@ using std::chrono::seconds;
 constexpr milliseconds kClock{25};
 constexpr std::size_t kSlots = 3;
 
-std::string first_host(const Lineup& lineup) {
+std::string first_host(const HostAllocation& allocation) {
   const bool is_here =
-      lineup.hosts.empty() || std::ranges::count(lineup.hosts, kOwnHost, &Host::name) > 0;
-  return is_here ? kOwnHost : lineup.hosts.front().name;
+      allocation.hosts.empty() || std::ranges::count(allocation.hosts, kOwnHost, &Host::name) > 0;
+  return is_here ? kOwnHost : allocation.hosts.front().name;
 }
 
 }  // namespace
 
-VirtualStart::VirtualStart(World& world, const Lineup& lineup, bool goes_on, bool is_again)
+VirtualStart::VirtualStart(World& world, const HostAllocation& allocation, bool goes_on,
+                           bool is_again)
     : world_(world),
-      lineup_(lineup),
-      is_again_(is_again),
-      num_workers_(lineup.workers),
-      mind_(lineup.workers + 1, goes_on, world.time_.now(),
-            {.spread = lineup.hosts.empty() ? milliseconds(3'000) : milliseconds(10'000),
-             .silence = kTimeout}),
+      lineup_(allocation),
+      is_restart_(is_again),
+      num_workers_(allocation.workers),
+      supervision_(allocation.workers + 1, goes_on, world.time_.now(),
+                   {.spread = allocation.hosts.empty() ? milliseconds(3'000) : milliseconds(10'000),
+                    .silence = kTimeout}),
       step_time_(world.chance_.milliseconds(5, 60)) {
-  processes_.push_back({.host = first_host(lineup)});
-  const auto hosts = hosts_of_workers(lineup.hosts, lineup.workers,
+  processes_.push_back({.host = first_host(allocation)});
+  const auto hosts = hosts_of_workers(allocation.hosts, allocation.workers,
                                       [](const std::string& name) { return name == kOwnHost; });
   for (int worker = 0; worker < num_workers_; ++worker) {
     processes_.push_back(
@@ -70,8 +71,7 @@ void VirtualStart::act(int rank, Timeline::Duration delay, std::function<void()>
 bool VirtualStart::is_here(const Process& process) const { return process.host == kOwnHost; }
 
 std::optional<std::int64_t> VirtualStart::trained() const {
-  return core_ ? std::optional(core_->status(world_.time_.now(), kUnixSeconds).step)
-                    : std::nullopt;
+  return core_ ? std::optional(core_->status(world_.time_.now(), kUnixSeconds).step) : std::nullopt;
 }
 
 void VirtualStart::begin() {
@@ -89,8 +89,8 @@ void VirtualStart::come(int rank) {
   Process& process = at(rank);
   process.has_come = true;
   if (!process.is_cut_off && has_supervisor_) {
-    mind_.watch().greeted({.rank = rank, .process = {.pid = 100 + rank}, .host = process.host},
-                          world_.time_.now());
+    supervision_.watch().greeted(
+        {.rank = rank, .process = {.pid = 100 + rank}, .host = process.host}, world_.time_.now());
   }
   beat_tether(rank);
   if (std::ranges::all_of(processes_, &Process::has_come)) {
@@ -104,7 +104,7 @@ void VirtualStart::beat_tether(int rank) {
     return;
   }
   if (!process.is_cut_off && has_supervisor_) {
-    mind_.watch().heard(rank, world_.time_.now());
+    supervision_.watch().heard(rank, world_.time_.now());
   }
   act(rank, kHeartbeatPeriod, [this, rank] { beat_tether(rank); });
 }
@@ -146,12 +146,12 @@ void VirtualStart::lead() {
     const std::int64_t step = *disk.checkpoints.rbegin();
     run.resume = checkpoint::Found{fmt::format("/run/step-{:09}", step), step, {}};
   }
-  options_.is_again = is_again_;
+  options_.is_again = is_restart_;
   choice_.emplace(
       run, options_, [](const std::string&) {}, nullptr);
   is_led_ = true;
   at(0).has_settled = true;
-  mind_.watch().settled(0);
+  supervision_.watch().settled(0);
   if (run.is_finished()) {
     carry_out(coordinator::EndJob{
         {.exit_code = 0, .reason = "finished", .step = kTotalSteps, .is_orderly = true}});
@@ -198,7 +198,7 @@ void VirtualStart::tell(int rank, messages::Message message) {
   act(0, process.last_word - now, [this, rank, message = std::move(message)] {
     if (core_) {
       carry_out(core_->on_message(rank, {.epoch = 1, .message = message}, world_.time_.now(),
-                                       kUnixSeconds));
+                                  kUnixSeconds));
     }
   });
 }
@@ -208,7 +208,7 @@ void VirtualStart::get(int rank, const messages::Message& message) {
     act(0, world_.chance_.milliseconds(1, 5), [this, rank] {
       if (at(rank).health != Health::kGone && !at(rank).is_cut_off) {
         at(rank).has_settled = true;
-        mind_.watch().settled(rank);
+        supervision_.watch().settled(rank);
         carry_out(core_->on_lifeline_opened(rank, world_.time_.now()));
       }
     });
@@ -465,7 +465,7 @@ void VirtualStart::gone(int rank, std::optional<int> signal) {
   if (!process.is_cut_off) {
     if (process.has_come && has_supervisor_) {
       after(world_.chance_.milliseconds(0, 3), [this, rank] {
-        mind_.watch().gone(rank, world_.time_.now());
+        supervision_.watch().gone(rank, world_.time_.now());
         look(/*is_due=*/false);
       });
     }

@@ -27,7 +27,7 @@ inline constexpr double kUnixSeconds = 1.0;
 
 class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
  public:
-  VirtualStart(World& world, const Lineup& lineup, bool goes_on, bool is_again);
+  VirtualStart(World& world, const HostAllocation& allocation, bool goes_on, bool is_again);
 
   void begin();
   /// It loses the host: nothing comes from there or gets there any more.
@@ -157,8 +157,8 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   void expect_end(Timeline::Duration limit);
 
   World& world_;
-  Lineup lineup_;
-  bool is_again_;
+  HostAllocation lineup_;
+  bool is_restart_;
   int num_workers_;
   std::vector<Process> processes_;
   bool is_led_ = false;
@@ -167,7 +167,7 @@ class VirtualStart : public std::enable_shared_from_this<VirtualStart> {
   bool has_supervisor_ = true;
   bool is_ending_ = false;
   bool is_over_ = false;
-  Supervision mind_;
+  Supervision supervision_;
   TimePoint next_look_{};
   TimePoint next_status_{};
   coordinator::StartOptions options_;

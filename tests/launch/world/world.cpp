@@ -69,26 +69,28 @@ void World::begin_command() {
   tell(fmt::format("gangway run with {} workers on {} hosts", workers_,
                    std::max<std::size_t>(1, hostfile_.size())));
   recovery_.emplace(LayoutChoice::kAutoRestarts, disk_.start.incarnation);
-  lineups_.emplace(
-      hostfile_, workers_, 1,
-      LineupQuestions{.is_this_host = is_own_host,
-                      .is_possible = [this](const Lineup& lineup) { return is_possible(lineup); },
-                      .give_up_places =
-                          [this] {
-                            const bool is_news = run_ != runs_.front();
-                            run_ = runs_.front();
-                            return is_news;
-                          },
-                      .find_silent =
-                          [this](const std::vector<Host>& hosts) {
-                            std::vector<std::string> silent;
-                            for (const Host& host : hosts) {
-                              if (!hosts_.at(host.name).is_up) {
-                                silent.push_back(host.name);
-                              }
-                            }
-                            return silent;
-                          }});
+  host_allocator_.emplace(hostfile_, workers_, 1,
+                          AllocationCallbacks{.is_this_host = is_own_host,
+                                              .is_possible =
+                                                  [this](const HostAllocation& allocation) {
+                                                    return is_possible(allocation);
+                                                  },
+                                              .replicate_networks =
+                                                  [this] {
+                                                    const bool is_news = run_ != runs_.front();
+                                                    run_ = runs_.front();
+                                                    return is_news;
+                                                  },
+                                              .find_silent =
+                                                  [this](const std::vector<Host>& hosts) {
+                                                    std::vector<std::string> silent;
+                                                    for (const Host& host : hosts) {
+                                                      if (!hosts_.at(host.name).is_up) {
+                                                        silent.push_back(host.name);
+                                                      }
+                                                    }
+                                                    return silent;
+                                                  }});
   starts_ = 0;
   starts_allowed_ = 1;
   in_vain_ = 0;
@@ -96,11 +98,11 @@ void World::begin_command() {
   begin_start();
 }
 
-bool World::is_possible(const Lineup& lineup) {
-  const auto [known, is_news] = possible_.try_emplace({run_, lineup.workers}, false);
+bool World::is_possible(const HostAllocation& allocation) {
+  const auto [known, is_news] = possible_.try_emplace({run_, allocation.workers}, false);
   if (is_news) {
     try {
-      require_workers(run_->spec, lineup.workers);
+      require_workers(run_->spec, allocation.workers);
       known->second = true;
     } catch (const Error&) {
     }
@@ -113,8 +115,8 @@ void World::begin_start() {
   if (++starts_ > starts_allowed_) {
     problem(fmt::format("start {} of a command, and {} have a reason", starts_, starts_allowed_));
   }
-  start_ =
-      std::make_shared<VirtualStart>(*this, lineups_->now(), recovery_->goes_on(), starts_ > 1);
+  start_ = std::make_shared<VirtualStart>(*this, host_allocator_->now(), recovery_->goes_on(),
+                                          starts_ > 1);
   start_->begin();
 }
 
@@ -199,11 +201,11 @@ void World::after_start(const RunEnd& end) {
     case Next::kAfterResize:
       ++starts_allowed_;
       if (end.resize->drained.empty()) {
-        lineups_->resize(end.resize->workers, std::nullopt, time_.now());
+        host_allocator_->resize(end.resize->workers, std::nullopt, time_.now());
       } else {
-        lineups_->drain(end.resize->drained, end.resize->workers);
+        host_allocator_->drain(end.resize->drained, end.resize->workers);
       }
-      tell(fmt::format("goes on with {} workers", lineups_->now().workers));
+      tell(fmt::format("goes on with {} workers", host_allocator_->now().workers));
       begin_start();
       break;
     case Next::kAfterRollback:
@@ -216,8 +218,8 @@ void World::after_loss(const RunEnd& end) {
   ++starts_allowed_;
   bool has_lineup = true;
   const auto no_wait = [](const auto& /*hosts*/) { return std::nullopt; };  // no time passes
-  const auto answer = recovery_->answer(end, *lineups_, [&] {
-    return has_lineup = lineups_->after_loss(end.rank, time_.now(), no_wait);
+  const auto answer = recovery_->answer(end, *host_allocator_, [&] {
+    return has_lineup = host_allocator_->after_loss(end.rank, time_.now(), no_wait);
   });
   tell(answer.restart.answer);
   if (!disk_.restarts.empty() && answer.restart.start < disk_.restarts.back().start) {
@@ -226,14 +228,14 @@ void World::after_loss(const RunEnd& end) {
   in_vain_ = answer.restart.begun > furthest_ ? 0 : in_vain_ + 1;
   furthest_ = answer.restart.begun ? answer.restart.begun : furthest_;
   disk_.restarts.push_back(answer.restart);
-  if (answer.wait.has_value() != (has_lineup && in_vain_ < RestartBook::kMostInVain)) {
+  if (answer.wait.has_value() != (has_lineup && in_vain_ < RestartPolicy::kMostInVain)) {
     problem(fmt::format("{} losses in vain, and: {}", in_vain_, answer.restart.answer));
   }
   if (!answer.wait) {
     after_command(end.exit_code);
     return;
   }
-  for (const Host& host : lineups_->now().hosts) {
+  for (const Host& host : host_allocator_->now().hosts) {
     if (!hosts_.at(host.name).is_up) {
       problem("starts on a host that does not answer");
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A run in virtual time: hosts, a disk, a user, and one `gangway run` after another, whose starts
 // lose processes and hosts at moments that a seed decides. The decisions are those of production
-// code (Supervision with JobWatch, Recovery with RestartBook, Lineups with HostRoster,
+// code (Supervision with JobWatch, Recovery with RestartPolicy, HostAllocator with HostRegistry,
 // ResumeChoice, RunCore); what these order happens to virtual processes, which train virtual
 // steps.
 #pragma once
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "coordinator/resume/start.hpp"
-#include "launch/going_on/lineups.hpp"
+#include "launch/going_on/host_allocator.hpp"
 #include "launch/run/recovery.hpp"
 #include "report/tick.hpp"
 #include "run/snapshot_id.hpp"
@@ -106,7 +106,7 @@ class World {
   void after_command(int exit_code);
   void after_killed_command();
   void check_end(const RunEnd& end);
-  [[nodiscard]] bool is_possible(const Lineup& lineup);
+  [[nodiscard]] bool is_possible(const HostAllocation& allocation);
   void lose_host(const std::string& name, bool loses_memory);
   [[nodiscard]] Blow draw_blow();
 
@@ -120,7 +120,7 @@ class World {
   std::map<std::string, VirtualHost> hosts_;
   VirtualDisk disk_;
   std::optional<Recovery> recovery_;  ///< of this command
-  std::optional<Lineups> lineups_;
+  std::optional<HostAllocator> host_allocator_;
   std::shared_ptr<VirtualStart> start_;
   std::map<std::pair<const coordinator::StartedRun*, int>, bool> possible_;
   int starts_allowed_ = 1;  ///< of this command, so far

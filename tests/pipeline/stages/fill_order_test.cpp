@@ -176,7 +176,7 @@ TEST(FillOrder, WhereNewWeightsAreAwaitedAtOnceNothingIsLeftForLater) {
   const StagedGan cut(8, 2, 2);
   std::vector<StageUnit> units;
   for (const Phase& phase : cut.phases) {
-    units.push_back({.phase = &phase, .stations = backward_stations(phase, cut.layout)});
+    units.push_back({.phase = &phase, .segments = backward_segments(phase, cut.layout)});
   }
   for (const std::vector<StagePiece>& pieces :
        fill_order(cut.layout, units, {.awaits_at_once = true})) {

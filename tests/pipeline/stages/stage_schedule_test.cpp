@@ -14,7 +14,7 @@
 #include "gan/recipes/adversarial.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/cut_phases.hpp"
-#include "pipeline/stages/backward_stations.hpp"
+#include "pipeline/stages/backward_segments.hpp"
 #include "tests/adversarial_networks.hpp"
 #include "tests/pipeline/side_by_side.hpp"
 
@@ -71,19 +71,19 @@ TEST(CutPhases, MakeARowOfChunksOfEachApplication) {
   EXPECT_EQ(harvests_of(phases[0], NetworkId{1}), 2);  // real and fake, whatever the chunks
 }
 
-TEST(BackwardStations, AreTheChunksFromTheLossOn) {
+TEST(BackwardSegments, AreTheChunksFromTheLossOn) {
   const JobSpec job = staged_job(2, 2);
   const std::vector<Phase> phases = cut_phases_of(job, 2);
   const auto layout = resolve_layout(job, 2);
-  const auto trained = backward_stations(phases[0], layout);
+  const auto trained = backward_segments(phases[0], layout);
   ASSERT_EQ(trained.size(), 2U);
-  EXPECT_THAT(trained[0].trained, ElementsAre(Home{NetworkId{1}, 1}));
-  EXPECT_THAT(trained[1].trained, ElementsAre(Home{NetworkId{1}, 0}));
+  EXPECT_THAT(trained[0].trained, ElementsAre(ChunkId{NetworkId{1}, 1}));
+  EXPECT_THAT(trained[1].trained, ElementsAre(ChunkId{NetworkId{1}, 0}));
   EXPECT_EQ(trained[0].items.size(), 2U);
-  const auto through = backward_stations(phases[1], layout);
+  const auto through = backward_segments(phases[1], layout);
   ASSERT_EQ(through.size(), 4U);
   EXPECT_TRUE(through[0].trained.empty());
-  EXPECT_THAT(through[3].trained, ElementsAre(Home{NetworkId{0}, 0}));
+  EXPECT_THAT(through[3].trained, ElementsAre(ChunkId{NetworkId{0}, 0}));
 }
 
 TEST(StageSchedule, OfTheFirstWorkerGoesThroughItsChunks) {
@@ -269,20 +269,20 @@ TEST(CutPhases, HaveAPenaltyGoUpTheChunksAndDownAgain) {
               ElementsAre("0 forward", "1 forward", "2 forward back", "1 back", "0 back measured"));
   EXPECT_TRUE(std::holds_alternative<Shown>(r1.nodes.back()));
   EXPECT_EQ(first_penalty(r1), static_cast<int>(r1.nodes.size()));  // all of them go ahead
-  const auto homes = homes_of(r1);
-  EXPECT_EQ(homes.back()->chunk, 2);  // beside the losses of other passes
+  const auto chunk_ids = chunk_ids_of(r1);
+  EXPECT_EQ(chunk_ids.back()->chunk, 2);  // beside the losses of other passes
 }
 
-TEST(BackwardStations, OfAPenaltyGoForwardBeforeTheyGoBack) {
+TEST(BackwardSegments, OfAPenaltyGoForwardBeforeTheyGoBack) {
   JobSpec job = staged_job(2, 2);
   job.training.penalty = {.r1_gamma = 1.0};
   const std::vector<Phase> phases = cut_phases_of(job, 2);
-  const auto stations = backward_stations(phases[0], resolve_layout(job, 2));
-  ASSERT_EQ(stations.size(), 3U);
-  EXPECT_TRUE(stations[0].trained.empty());  // the third sweep through the first chunk
-  EXPECT_THAT(stations[1].trained, ElementsAre(Home{NetworkId{1}, 1}));
-  EXPECT_THAT(stations[2].trained, ElementsAre(Home{NetworkId{1}, 0}));
-  EXPECT_EQ(stations[2].items.size(), 3U);  // of real and fake images, and the fourth sweep
+  const auto segments = backward_segments(phases[0], resolve_layout(job, 2));
+  ASSERT_EQ(segments.size(), 3U);
+  EXPECT_TRUE(segments[0].trained.empty());  // the third sweep through the first chunk
+  EXPECT_THAT(segments[1].trained, ElementsAre(ChunkId{NetworkId{1}, 1}));
+  EXPECT_THAT(segments[2].trained, ElementsAre(ChunkId{NetworkId{1}, 0}));
+  EXPECT_EQ(segments[2].items.size(), 3U);  // of real and fake images, and the fourth sweep
 }
 
 }  // namespace

@@ -169,8 +169,8 @@ TEST(CudaExchange, SendsWhatAGraphHasCompletedWhileTheRestOfItIsComputed) {
     const float late_before = seen(moments + late);
     exchange.open(0, update);
     recorder.begin_step(1, launch);
-    recorder.play(graph);
-    exchange.send_played(buckets);
+    recorder.replay(graph);
+    exchange.send_replayed(buckets);
     exchange.wait_for_launches();
     std::this_thread::sleep_for(2ms);  // for what does not wait for this launch
     gates.open(2 * launch + 1);

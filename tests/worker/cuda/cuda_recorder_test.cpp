@@ -50,11 +50,11 @@ TEST_F(CudaRecorderTest, RecordsWithoutDoingAndPlaysInTheOrderOfTheStream) {
   const std::size_t second = recorder.record([this] { add(3); });
   EXPECT_EQ(value(), 0);
   recorder.begin_step(1, 7);
-  recorder.play(first);
+  recorder.replay(first);
   add(9);
-  recorder.play(second);
+  recorder.replay(second);
   EXPECT_EQ(value(), 1293);
-  recorder.play(second);
+  recorder.replay(second);
   EXPECT_EQ(value(), 12933);
 }
 
@@ -72,7 +72,7 @@ TEST_F(CudaRecorderTest, OrdersBranchesBehindWhatCameBeforeAndNotAmongThemselves
       add(5);
     }
   });
-  recorder.play(graph);
+  recorder.replay(graph);
   EXPECT_EQ(value(), 142354235);
   EXPECT_THROW((void)recorder.record([&] {
     recorder.side_by_side({[] { throw std::runtime_error("cannot be captured"); }});
@@ -80,7 +80,7 @@ TEST_F(CudaRecorderTest, OrdersBranchesBehindWhatCameBeforeAndNotAmongThemselves
                std::runtime_error);
   recorder.forget_all();
   EXPECT_EQ(recorder.record([this] { add(6); }), graph);
-  recorder.play(graph);
+  recorder.replay(graph);
   EXPECT_EQ(value(), 1423542356);
 }
 
@@ -94,7 +94,7 @@ TEST_F(CudaRecorderTest, ComputesOnWhereARecordingWasGivenUp) {
   EXPECT_FALSE(fake::is_capturing(stream_.get()));
   add(2);
   EXPECT_EQ(value(), 2);
-  recorder.play(recorder.record([this] { add(3); }));
+  recorder.replay(recorder.record([this] { add(3); }));
   EXPECT_EQ(value(), 23);
 }
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gan/data/images/pixels.hpp"
+#include "data/images/pixels.hpp"
 #include "tests/comm/nccl/fake_cuda.hpp"
 
 namespace gangway::worker {

@@ -95,7 +95,7 @@ void TorchGraphs::give_back() {}
 
 void TorchGraphs::forget_all() { graphs_->captured.clear(); }
 
-void TorchGraphs::play(std::size_t graph) {
+void TorchGraphs::replay(std::size_t graph) {
   comm::check(cudaGraphLaunch(graphs_->captured.at(graph).get(), t_compute), "a graph");
 }
 

@@ -40,7 +40,7 @@ std::string advice_of(unsigned int megahertz, unsigned long long reasons) {
                                           .total_steps = 6,
                                           .tick_steps = 1});
   accounting.start(begin);
-  report::AdviceBook book({});
+  report::AdviceTracker book({});
   for (std::int64_t step = 1; step <= 6; ++step) {
     messages::Progress progress{.step = step, .gauges = gauges->read()};
     progress.losses = {{.microbatch = 0, .by_network = {1.0, 1.0}}};

@@ -126,7 +126,7 @@ class Pack:
 
 
 class Own:
-    """Reads examples of the user's Python (docs/python.md) in this process. As gan/data/own/."""
+    """Reads examples of the user's Python (docs/python.md) in this process. As data/own/."""
 
     def __init__(self, run: Path, job: dict, trusts: bool):
         call, find, arguments = load.class_of(run, job["data"]["source"], job["data"]["source_hash"], trusts)

@@ -49,8 +49,8 @@ TEST(Gate, TakesNoOtherToken) {
 
 TEST(Gate, KeepsItsCookieFromScriptsAndOtherSites) {
   const std::string cookie = "gangway-80=" + kSession + "; Path=/; HttpOnly; SameSite=Strict";
-  EXPECT_EQ(gate().set_cookie(CookieCover::kAnything), cookie);
-  EXPECT_EQ(gate().set_cookie(CookieCover::kTlsAlone), cookie + "; Secure");
+  EXPECT_EQ(gate().set_cookie(CookieScope::kAnything), cookie);
+  EXPECT_EQ(gate().set_cookie(CookieScope::kTlsAlone), cookie + "; Secure");
 }
 
 TEST(LocalHost, IsANameThatNobodyElseCanHave) {

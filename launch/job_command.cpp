@@ -111,14 +111,14 @@ nlohmann::ordered_json told(const ResolvedJob& job, const std::vector<std::strin
 }  // namespace
 
 void add_job_command(CLI::App& app, CommandLine& line) {
-  struct Options {
+  struct JobOptions {
     std::string job;
     std::vector<std::string> overrides;
     int workers = 0;
     bool json = false;
     bool is_edited = false;
   };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<JobOptions>();
   CLI::App* command =
       app.add_subcommand("job", "Print a job as it is resolved: every key that applies");
   command->add_option("job", options->job, "Job file, or folder of a checkpoint")

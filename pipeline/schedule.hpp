@@ -15,8 +15,8 @@ namespace gangway::pipeline {
 /// Returns how many first nodes of the instruction's pass a later phase reuses: last repeat only.
 [[nodiscard]] int nodes_to_keep(const std::vector<Phase>& phases, const Instruction& at);
 
-/// Lowers activation checkpointing into `list`: marks forwards that drop their activations, and adds
-/// a kRecompute before their backward. A node that another phase reuses keeps its activations,
+/// Lowers activation checkpointing into `list`: marks forwards that drop their activations, and
+/// adds a kRecompute before their backward. A node that another phase reuses keeps its activations,
 /// because the repeated forward would use other random keys.
 [[nodiscard]] std::vector<Instruction> with_recomputes(const std::vector<Phase>& phases,
                                                        const std::vector<Instruction>& list);

@@ -11,7 +11,8 @@ namespace gangway::plan {
 using pipeline::Instruction;
 using pipeline::Operation;
 
-Simulation::Simulation(Setup setup) : setup_(std::move(setup)), workers_(setup_.workers.size()) {
+Simulation::Simulation(SimulationSetup setup)
+    : setup_(std::move(setup)), workers_(setup_.workers.size()) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     for (const auto& [network, part] : setup_.workers[i].parts) {
       Group& group = groups_[part.group];
@@ -57,7 +58,7 @@ void Simulation::wake(std::size_t index) {
 
 bool Simulation::perform(std::size_t index, const Instruction& at) {
   const auto found = workers_[index].held.find(at.network);
-  Held* held = found == workers_[index].held.end() ? nullptr : &found->second;
+  HeldNetwork* held = found == workers_[index].held.end() ? nullptr : &found->second;
   switch (at.operation) {
     case Operation::kSend:
     case Operation::kSendGradient:
@@ -85,7 +86,7 @@ const NodeCost& Simulation::node_of(const Instruction& at) const {
                      [static_cast<std::size_t>(at.node)];
 }
 
-void Simulation::work(std::size_t index, const Instruction& at, Held* held) {
+void Simulation::work(std::size_t index, const Instruction& at, HeldNetwork* held) {
   const SimulatedDevice& of = setup_.workers[index].device;
   const double times = at.microbatch == 1 ? setup_.workers[index].middle_microbatches : 1.0;
   if (at.operation == Operation::kOpenLeaf || at.operation == Operation::kCloseLeaf) {
@@ -149,7 +150,7 @@ bool Simulation::receive(std::size_t index, const Instruction& at) {
   return true;
 }
 
-Simulation::Exchange& Simulation::begun_exchange(Held& held) {
+Simulation::Exchange& Simulation::begun_exchange(HeldNetwork& held) {
   std::vector<Exchange>& exchanges = held.group->exchanges;
   if (exchanges.size() == held.begun) {
     exchanges.push_back({.sides = std::vector<Side>(held.group->members.size())});
@@ -157,7 +158,7 @@ Simulation::Exchange& Simulation::begun_exchange(Held& held) {
   return exchanges[held.begun];
 }
 
-void Simulation::reduce(std::size_t index, Held& held) {
+void Simulation::reduce(std::size_t index, HeldNetwork& held) {
   Exchange& exchange = begun_exchange(held);
   ++held.begun;
   Side& side = exchange.sides[held.member];
@@ -220,7 +221,7 @@ void Simulation::carry_out(Group& group, Exchange& exchange) {
   }
 }
 
-bool Simulation::await(std::size_t index, Held& held) {
+bool Simulation::await(std::size_t index, HeldNetwork& held) {
   if (held.awaited == held.begun) {
     return true;  // nothing is under way
   }
@@ -264,7 +265,7 @@ Simulation::Stretch Simulation::take() {
   return stretch;
 }
 
-Simulation::Stretch mean_step(Simulation::Setup setup, const StepLists& lists) {
+Simulation::Stretch mean_step(SimulationSetup setup, const StepLists& lists) {
   constexpr int kFillingSteps = 3;  // after these, every step takes the same time
   constexpr int kSteps = 2;
   Simulation simulation(std::move(setup));

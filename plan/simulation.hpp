@@ -90,15 +90,16 @@ struct MessageLink {
   double sharing = 1.0;    ///< real messages on the link for each simulated one
 };
 
+struct SimulationSetup {
+  BlockCosts::Table costs;
+  std::vector<SimulatedWorker> workers;
+  std::vector<std::vector<MessageLink>> links;  ///< [sender][receiver]; empty without messages
+  double wake_seconds = 0.0;
+};
+
 class Simulation {
  public:
-  struct Setup {
-    BlockCosts::Table costs;
-    std::vector<SimulatedWorker> workers;
-    std::vector<std::vector<MessageLink>> links;  ///< [sender][receiver]; empty without messages
-    double wake_seconds = 0.0;
-  };
-  explicit Simulation(Setup setup);
+  explicit Simulation(SimulationSetup setup);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
@@ -132,7 +133,7 @@ class Simulation {
     std::vector<Exchange> exchanges;         ///< oldest first
   };
   /// A network that a worker holds.
-  struct Held {
+  struct HeldNetwork {
     const ExchangePart* part = nullptr;
     Group* group = nullptr;
     std::size_t member = 0;
@@ -145,27 +146,27 @@ class Simulation {
     double now = 0.0;
     double lane_free = 0.0;
     bool waits = false;  ///< for a message or an exchange
-    std::map<NetworkId, Held> held;
+    std::map<NetworkId, HeldNetwork> held;
     StepParts parts;
   };
 
   /// @return whether the worker could perform the instruction
   bool perform(std::size_t index, const pipeline::Instruction& at);
-  void work(std::size_t index, const pipeline::Instruction& at, Held* held);
+  void work(std::size_t index, const pipeline::Instruction& at, HeldNetwork* held);
   void compute(std::size_t index, double alone);
   void send(std::size_t index, const pipeline::Instruction& at);
   bool receive(std::size_t index, const pipeline::Instruction& at);
-  void reduce(std::size_t index, Held& held);
-  bool await(std::size_t index, Held& held);
+  void reduce(std::size_t index, HeldNetwork& held);
+  bool await(std::size_t index, HeldNetwork& held);
   void wait_for(std::size_t index, const Exchange& exchange, const Side& side);
   void carry_out(Group& group, Exchange& exchange);
   /// Occupies the worker's link for `seconds`. @return when the bucket has arrived
   double send_bucket(std::size_t index, double seconds, double latency, Side& side);
   void wake(std::size_t index);
-  [[nodiscard]] static Exchange& begun_exchange(Held& held);
+  [[nodiscard]] static Exchange& begun_exchange(HeldNetwork& held);
   [[nodiscard]] const NodeCost& node_of(const pipeline::Instruction& at) const;
 
-  Setup setup_;
+  SimulationSetup setup_;
   std::vector<Worker> workers_;
   std::set<std::pair<double, std::size_t>> ready_;  // runnable workers, by their time
   std::map<Message, std::pair<std::vector<double>, double>> messages_;  // arrivals, wire seconds
@@ -175,6 +176,6 @@ class Simulation {
 };
 
 /// Returns the mean step. A lazy phase adds its extra seconds divided by its interval.
-[[nodiscard]] Simulation::Stretch mean_step(Simulation::Setup setup, const StepLists& lists);
+[[nodiscard]] Simulation::Stretch mean_step(SimulationSetup setup, const StepLists& lists);
 
 }  // namespace gangway::plan

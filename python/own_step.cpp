@@ -242,7 +242,7 @@ class OwnStep final : public gan::PythonStep {
   [[nodiscard]] std::vector<std::int64_t> weight_versions() const {
     std::vector<std::int64_t> versions;
     for (PythonBlock* block : blocks_) {
-      for (const PythonModule::Held& held : block->module().parameters()) {
+      for (const PythonModule::ModuleTensor& held : block->module().parameters()) {
         versions.push_back(held.value._version());
       }
     }

@@ -11,11 +11,11 @@ namespace gangway::python {
 
 PythonBlock::PythonBlock(const PythonSpec& spec) : Block(ports_of(spec)), module_(spec) {
   try_out(module_);
-  for (const PythonModule::Held& held : module_.parameters()) {
+  for (const PythonModule::ModuleTensor& held : module_.parameters()) {
     add(gan::Parameter{
         .name = held.name, .tensor = held.value, .given = held.value.detach().clone()});
   }
-  for (const PythonModule::Held& held : module_.moving()) {
+  for (const PythonModule::ModuleTensor& held : module_.moving()) {
     const at::Tensor values = held.value.detach().to(at::kFloat).clone();
     add(gan::Statistic{
         .name = held.name, .running = values.clone(), .momentum = 1.0, .given = values});

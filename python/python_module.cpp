@@ -54,14 +54,14 @@ std::string made_text(const py::object& made, const std::vector<at::Tensor>& ten
   return unwrapped(made) ? first : fmt::format("{} tensors, the first {}", tensors.size(), first);
 }
 
-void put(const PythonModule::Held& held, const at::Tensor& value) {
+void put(const PythonModule::ModuleTensor& held, const at::Tensor& value) {
   const py::object object = wrapped(value);
   for (const auto& [owner, key] : held.slots) {
     owner.get()[key.get()] = object;
   }
 }
 
-at::Tensor taken(const PythonModule::Held& held) {
+at::Tensor taken(const PythonModule::ModuleTensor& held) {
   const auto& [owner, key] = held.slots.front();
   const auto found = unwrapped(owner.get()[key.get()]);
   return found ? found->detach() : at::Tensor();
@@ -141,8 +141,8 @@ void PythonModule::find_tensors() {
 
 void PythonModule::add(const std::string& name, const at::Tensor& value,
                        std::pair<Kept, Kept> slot) {
-  std::vector<Held>& all = value.requires_grad() ? parameters_ : moving_;
-  for (Held& held : all) {
+  std::vector<ModuleTensor>& all = value.requires_grad() ? parameters_ : moving_;
+  for (ModuleTensor& held : all) {
     if (held.value.numel() == 0 || !held.value.is_alias_of(value)) {
       continue;
     }
@@ -155,18 +155,18 @@ void PythonModule::add(const std::string& name, const at::Tensor& value,
   if (value.requires_grad() && (value.scalar_type() != at::kFloat || !value.is_leaf())) {
     refuse(fmt::format("parameter {} is {}; parameters are float32", name, gan::shape_text(value)));
   }
-  Held held{.name = name, .value = value};
+  ModuleTensor held{.name = name, .value = value};
   held.slots.push_back(std::move(slot));
   all.push_back(std::move(held));
 }
 
 void PythonModule::keep_moving(const std::vector<bool>& moves) {
-  std::vector<Held> all = std::exchange(moving_, {});
+  std::vector<ModuleTensor> all = std::exchange(moving_, {});
   for (std::size_t i = 0; i < all.size(); ++i) {
     (moves[i] ? moving_ : still_).push_back(std::move(all[i]));
   }
   const py::gil_scoped_acquire lock;
-  for (const Held& held : still_) {
+  for (const ModuleTensor& held : still_) {
     put(held, held.value);
     versions_.push_back(held.value._version());
   }
@@ -210,7 +210,7 @@ void PythonModule::be_ready(gan::Mode mode, at::Device device,
 
 std::vector<at::Tensor> PythonModule::moved() const {
   std::vector<at::Tensor> left;
-  for (const Held& held : moving_) {
+  for (const ModuleTensor& held : moving_) {
     left.push_back(taken(held));
   }
   require_still();
@@ -219,7 +219,7 @@ std::vector<at::Tensor> PythonModule::moved() const {
 
 void PythonModule::bring_constants(at::Device device) {
   for (std::size_t i = 0; i < still_.size(); ++i) {
-    Held& held = still_[i];
+    ModuleTensor& held = still_[i];
     if (held.value.device() != device) {  // only once, on a GPU
       held.value = held.value.to(device);
       put(held, held.value);
@@ -230,7 +230,7 @@ void PythonModule::bring_constants(at::Device device) {
 
 void PythonModule::require_still() const {
   for (std::size_t i = 0; i < still_.size(); ++i) {
-    const Held& held = still_[i];
+    const ModuleTensor& held = still_[i];
     if (held.value._version() != versions_[i] || !taken(held).is_alias_of(held.value)) {
       refuse(fmt::format(
           "forward changes {}, which it did not in the first training steps that were tried: what "
@@ -254,8 +254,8 @@ std::string PythonModule::first_changed() const {
 std::string PythonModule::first_replaced() const {
   return with_python(spec_, [this]() -> std::string {
     std::size_t count = 0;
-    for (const std::vector<Held>* all : {&parameters_, &moving_, &still_}) {
-      for (const Held& held : *all) {
+    for (const std::vector<ModuleTensor>* all : {&parameters_, &moving_, &still_}) {
+      for (const ModuleTensor& held : *all) {
         count += held.slots.size();
         if (all == &parameters_ && !taken(held).is_alias_of(held.value)) {
           return held.name;

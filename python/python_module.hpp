@@ -21,7 +21,7 @@ class PythonModule {
  public:
   /// A tensor of the module, and the submodules' dictionaries that contain it: several if the
   /// parameter is tied.
-  struct Held {
+  struct ModuleTensor {
     std::string name;  ///< "main.0.weight"
     at::Tensor value;
     std::vector<std::pair<Kept, Kept>> slots;  ///< dictionary and name
@@ -44,10 +44,10 @@ class PythonModule {
 
   /// Returns the trained tensors: float32, requires grad, in the module's order. The module
   /// computes with these tensors.
-  [[nodiscard]] const std::vector<Held>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::vector<ModuleTensor>& parameters() const { return parameters_; }
   /// Returns the tensors that forward writes to in training, such as BatchNorm's running mean.
   /// Before keep_moving: all tensors that are not trained.
-  [[nodiscard]] const std::vector<Held>& moving() const { return moving_; }
+  [[nodiscard]] const std::vector<ModuleTensor>& moving() const { return moving_; }
   /// Keeps the marked tensors in moving(); the rest are constants. @param moves  as moving()
   void keep_moving(const std::vector<bool>& moves);
 
@@ -89,9 +89,9 @@ class PythonModule {
   Kept place_;  ///< place_of(spec_), so that its files are read once
   Kept module_;
   Kept noted_;
-  std::vector<Held> parameters_;
-  std::vector<Held> moving_;
-  std::vector<Held> still_;             ///< constants: all other tensors
+  std::vector<ModuleTensor> parameters_;
+  std::vector<ModuleTensor> moving_;
+  std::vector<ModuleTensor> still_;     ///< constants: all other tensors
   std::vector<std::int64_t> versions_;  ///< versions of the tensors in still_
   bool is_training_ = true;
 };

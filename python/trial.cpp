@@ -17,7 +17,7 @@
 namespace gangway::python {
 namespace {
 
-using Held = PythonModule::Held;
+using ModuleTensor = PythonModule::ModuleTensor;
 using Tensors = std::vector<at::Tensor>;
 
 std::vector<std::int64_t> versions_of(const Tensors& tensors) {
@@ -27,9 +27,9 @@ std::vector<std::int64_t> versions_of(const Tensors& tensors) {
   return versions;
 }
 
-Tensors values_of(const std::vector<Held>& all) {
+Tensors values_of(const std::vector<ModuleTensor>& all) {
   Tensors values;
-  std::ranges::transform(all, std::back_inserter(values), &Held::value);
+  std::ranges::transform(all, std::back_inserter(values), &ModuleTensor::value);
   return values;
 }
 
@@ -171,7 +171,7 @@ class Trial {
   }
 
   /// @param given  the tensor that the module could write to, and its version before the call
-  [[nodiscard]] bool is_written(const Held& held, const at::Tensor& before,
+  [[nodiscard]] bool is_written(const ModuleTensor& held, const at::Tensor& before,
                                 const std::pair<at::Tensor, std::int64_t>& given,
                                 const at::Tensor& now) const {
     if (!now.defined()) {

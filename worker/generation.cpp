@@ -30,19 +30,19 @@ messages::Ready Generation::begin(Neighbours neighbours) {
     job_.data.threads =
         reading_threads(neighbours.workers_on_machine, job_.numerics.threads + kLaneThreads);
   }
-  const Training::Setup training{.job = job_,
-                                 .options = setup_.options,
-                                 .welcome = setup_.welcome,
-                                 .link = setup_.link,
-                                 .transport = setup_.transport,
-                                 .lane = setup_.lane,
-                                 .device = *device_,
-                                 .replica = replica,
-                                 .on_stall = setup_.on_stall,
-                                 .workers_on_machine = neighbours.workers_on_machine,
-                                 .shared_memory = setup_.shared_memory,
-                                 .index_folder = setup_.index_folder,
-                                 .control_groups = setup_.control_groups};
+  const TrainingSetup training{.job = job_,
+                               .options = setup_.options,
+                               .welcome = setup_.welcome,
+                               .link = setup_.link,
+                               .transport = setup_.transport,
+                               .lane = setup_.lane,
+                               .device = *device_,
+                               .replica = replica,
+                               .on_stall = setup_.on_stall,
+                               .workers_on_machine = neighbours.workers_on_machine,
+                               .shared_memory = setup_.shared_memory,
+                               .index_folder = setup_.index_folder,
+                               .control_groups = setup_.control_groups};
   begun_ = Training::begin(training);
   messages::Ready ready = training_.emplace(training, *begun_).describe();
   ready.arithmetic.bits = bits;

@@ -19,23 +19,24 @@
 
 namespace gangway::worker {
 
+/// All of these outlive the generation.
+struct GenerationSetup {
+  const Job& job;
+  const RunOptions& options;
+  const messages::Welcome& welcome;
+  CoordinatorLink& link;
+  comm::Transport& transport;  ///< of the epoch
+  comm::Lane& lane;
+  const DeviceMaker& make;
+  std::function<void(const std::string&)> on_stall = {};      ///< lane thread
+  std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
+  std::filesystem::path index_folder = {};                    ///< as in TrainingSetup
+  std::filesystem::path control_groups = kControlGroups;      ///< likewise
+};
+
 class Generation {
  public:
-  /// All of these outlive the generation.
-  struct Setup {
-    const Job& job;
-    const RunOptions& options;
-    const messages::Welcome& welcome;
-    CoordinatorLink& link;
-    comm::Transport& transport;  ///< of the epoch
-    comm::Lane& lane;
-    const DeviceMaker& make;
-    std::function<void(const std::string&)> on_stall = {};      ///< lane thread
-    std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
-    std::filesystem::path index_folder = {};                    ///< as in Training::Setup
-    std::filesystem::path control_groups = kControlGroups;      ///< likewise
-  };
-  explicit Generation(Setup setup) : setup_(std::move(setup)), job_(setup_.job) {}
+  explicit Generation(GenerationSetup setup) : setup_(std::move(setup)), job_(setup_.job) {}
   ~Generation();
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -54,7 +55,7 @@ class Generation {
   void end();
 
  private:
-  Setup setup_;
+  GenerationSetup setup_;
   Job job_;  ///< with data.threads as a number
   std::unique_ptr<ComputeDevice> device_;
   std::optional<Replica> replica_;

@@ -33,19 +33,19 @@ PerNetwork<std::unique_ptr<NetworkState>> states_of(PerNetwork<gan::Network>& ne
     const NetworkSpec& spec = job.networks[id];
     states.add(std::make_unique<NetworkState>(
         networks[id],
-        NetworkState::Setup{.format = job.numerics.memory_format,
-                            .num_workers = placement.layout.num_workers(),
-                            .group = placement.layout[id],
-                            .worker = placement.worker,
-                            .optimizer = spec.optimizer.kind,
-                            .is_frozen = spec.is_frozen,
-                            .has_loss_scale = job.scales_losses() && !spec.is_frozen,
-                            .averaging = spec.is_averaged() ? Averaging::kYes : Averaging::kNo,
-                            .host = &memory,
-                            .buckets = static_cast<std::size_t>(placement.layout.buckets),
-                            .least_bucket_bytes = job.numerics.device == DeviceKind::kCuda
-                                                      ? comm::kLeastDeviceBucketBytes
-                                                      : 0}));
+        NetworkStateSetup{.format = job.numerics.memory_format,
+                          .num_workers = placement.layout.num_workers(),
+                          .group = placement.layout[id],
+                          .worker = placement.worker,
+                          .optimizer = spec.optimizer.kind,
+                          .is_frozen = spec.is_frozen,
+                          .has_loss_scale = job.scales_losses() && !spec.is_frozen,
+                          .averaging = spec.is_averaged() ? Averaging::kYes : Averaging::kNo,
+                          .host = &memory,
+                          .buckets = static_cast<std::size_t>(placement.layout.buckets),
+                          .least_bucket_bytes = job.numerics.device == DeviceKind::kCuda
+                                                    ? comm::kLeastDeviceBucketBytes
+                                                    : 0}));
   }
   return states;
 }
@@ -55,11 +55,11 @@ std::unique_ptr<ImagePools> pools_of(const Job& job, const Placement& placement,
   std::vector<std::string> names = pipeline::pools_of(gan::phases_of(job, TORCH_VERSION));
   return names.empty() ? nullptr
                        : std::make_unique<ImagePools>(
-                             ImagePools::Setup{.job = job,
-                                               .names = std::move(names),
-                                               .ranges = placement.layout.shared_ranges(),
-                                               .worker = placement.worker,
-                                               .device = device});
+                             ImagePoolsSetup{.job = job,
+                                             .names = std::move(names),
+                                             .ranges = placement.layout.shared_ranges(),
+                                             .worker = placement.worker,
+                                             .device = device});
 }
 
 /// Returns the host's workers that exchange tensors with this one.

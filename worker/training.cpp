@@ -22,13 +22,12 @@
 namespace gangway::worker {
 namespace {
 
-std::chrono::milliseconds timeout_of(const Training::Setup& setup) {
+std::chrono::milliseconds timeout_of(const TrainingSetup& setup) {
   const double seconds = setup.welcome.layout.timeout_seconds;
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
 }
 
-StepTrace::Setup trace_setup(const Training::Setup& setup,
-                             const std::vector<pipeline::Phase>& phases) {
+StepTraceSetup trace_setup(const TrainingSetup& setup, const std::vector<pipeline::Phase>& phases) {
   return {.steps = setup.welcome.trace,
           .run_directory = setup.welcome.run_directory,
           .transport = setup.transport,
@@ -39,7 +38,7 @@ StepTrace::Setup trace_setup(const Training::Setup& setup,
           .networks = setup.job.network_names()};
 }
 
-StateSetup state_setup(const Training::Setup& setup, comm::Transport& transport) {
+StateSetup state_setup(const TrainingSetup& setup, comm::Transport& transport) {
   return {.job = setup.job,
           .options = setup.options,
           .job_fingerprint = setup.welcome.fingerprint,
@@ -94,7 +93,7 @@ std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
     return nullptr;
   }
   streams.emplace(replica.streams(), replica.host());
-  const comm::TensorChannel::Setup channel{
+  const comm::TensorChannelSetup channel{
       .timeout = exchange.timeout, .on_stall = exchange.on_stall, .streams = &*streams};
   const CarrierSetup carrier{.transport = exchange.transport,
                              .lane = exchange.lane,
@@ -103,7 +102,7 @@ std::unique_ptr<RemoteTensors> remote_of(const pipeline::PassShares& shares,
   return std::make_unique<RemoteTensors>(shares, device.make_carrier(carrier));
 }
 
-data::ContentsCheck contents_check(const Training::Setup& setup) {
+data::ContentsCheck contents_check(const TrainingSetup& setup) {
   const bool compares = setup.welcome.layout.mixed_processors == MixedProcessors::kRefuse;
   return {.index_folder = setup.index_folder,
           .run_folder = compares ? setup.welcome.run_directory : std::string(),
@@ -114,11 +113,11 @@ data::ContentsCheck contents_check(const Training::Setup& setup) {
 
 }  // namespace
 
-BegunState Training::begin(const Setup& setup) {
+BegunState Training::begin(const TrainingSetup& setup) {
   return begin_state(state_setup(setup, setup.transport));
 }
 
-Training::Training(const Setup& setup, const BegunState& begun)
+Training::Training(const TrainingSetup& setup, const BegunState& begun)
     : setup_(setup),
       first_step_(begun.begin.step),
       phases_(pipeline::cut_phases(gan::phases_of(setup.job, TORCH_VERSION),
@@ -198,12 +197,12 @@ void Training::begin_graphs() {
   }
   const std::string why_not = why_not_recorded(setup_.job, shares_.layout());
   if (why_not.empty()) {
-    graphs_.emplace(StepGraphs::Setup{.recorder = *recorder_,
-                                      .operations = operations_,
-                                      .job = setup_.job,
-                                      .execution = shares_.layout(),
-                                      .local = local_,
-                                      .say = exchange_.on_stall});
+    graphs_.emplace(StepGraphsSetup{.recorder = *recorder_,
+                                    .operations = operations_,
+                                    .job = setup_.job,
+                                    .execution = shares_.layout(),
+                                    .local = local_,
+                                    .say = exchange_.on_stall});
   } else if (shares_.layout().cuda_graph != GraphChoice::kAuto && exchange_.on_stall) {
     exchange_.on_stall(
         fmt::format("numerics.cuda_graph: requested, but steps are not recorded: {}", why_not));

@@ -29,29 +29,30 @@
 
 namespace gangway::worker {
 
+struct TrainingSetup {
+  const Job& job;
+  const RunOptions& options;
+  const messages::Welcome& welcome;
+  CoordinatorLink& link;
+  comm::Transport& transport;
+  comm::Lane& lane;
+  ComputeDevice& device;
+  Replica& replica;                                       ///< placed on that device
+  std::function<void(const std::string&)> on_stall = {};  ///< lane thread
+  int workers_on_machine = 1;
+  std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
+  std::filesystem::path index_folder = {};                    ///< as of data::ContentsCheck
+  std::filesystem::path control_groups = kControlGroups;      ///< where they are mounted
+};
+
 class Training {
  public:
-  struct Setup {
-    const Job& job;
-    const RunOptions& options;
-    const messages::Welcome& welcome;
-    CoordinatorLink& link;
-    comm::Transport& transport;
-    comm::Lane& lane;
-    ComputeDevice& device;
-    Replica& replica;                                       ///< placed on that device
-    std::function<void(const std::string&)> on_stall = {};  ///< lane thread
-    int workers_on_machine = 1;
-    std::filesystem::path shared_memory = kSharedMemoryFolder;  ///< of the snapshots
-    std::filesystem::path index_folder = {};                    ///< as of data::ContentsCheck
-    std::filesystem::path control_groups = kControlGroups;      ///< where they are mounted
-  };
   /// Loads the state that the coordinator chooses. All workers call it.
   /// @throws as worker/state/begin_state.hpp
-  [[nodiscard]] static BegunState begin(const Setup& setup);
+  [[nodiscard]] static BegunState begin(const TrainingSetup& setup);
   /// Opens the data and connects to all workers' devices. All workers call it.
   /// @throws ConfigError, EnvironmentError, CommError
-  Training(const Setup& setup, const BegunState& begun);
+  Training(const TrainingSetup& setup, const BegunState& begun);
 
   /// Returns the facts that the coordinator compares between workers before the first lease.
   [[nodiscard]] messages::Ready describe() const;
@@ -91,7 +92,7 @@ class Training {
   void try_to_write(const std::function<void()>& write) const;
   void write_pictures(std::int64_t steps_done);
 
-  Setup setup_;
+  TrainingSetup setup_;
   std::int64_t first_step_;
   std::vector<pipeline::Phase> phases_;
   pipeline::PassShares shares_;

@@ -147,7 +147,7 @@ std::string describe(const messages::Begin& begin) {
 }
 
 /// Prepares the generation up to the first lease.
-void begin(Generation& generation, const Generation::Setup& setup, spdlog::logger& log) {
+void begin(Generation& generation, const GenerationSetup& setup, spdlog::logger& log) {
   // Set on both computing threads: the lane runs the optimiser.
   const int threads = setup.job.numerics.threads;
   at::set_num_threads(threads);
@@ -275,7 +275,7 @@ Finished train(CoordinatorLink& link, const comm::MpiSession& session, comm::Lan
     gan::open_python(*job, welcome.layout, python_lines(*log, session.rank()));
     transport = std::make_unique<comm::MpiTransport>(session, welcome.epoch,
                                                      [&channel] { channel.pump(); });
-    const Generation::Setup setup{
+    const GenerationSetup setup{
         .job = *job,
         .options = *job,
         .welcome = welcome,

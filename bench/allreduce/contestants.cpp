@@ -56,16 +56,16 @@ class Reduction final : public Contestant {
         stack_(memory_, layout_.size(), {transport.worker(), transport.worker() + 1},
                transport.num_workers()),
         host_(std::move(memory_).connect(plan_.hash(), comm::Deadline(kStartDeadline))) {
-    reducer_.emplace(transport, comm::Reducer::Setup{.network = 0,
-                                                     .layout = &layout_,
-                                                     .plan = &plan_,
-                                                     .weights = &weights_,
-                                                     .updater = &updater_,
-                                                     .partials = &stack_,
-                                                     .host = &host_,
-                                                     .ranges = ranges_,
-                                                     .hosts = setup.hosts,
-                                                     .num_microbatches = transport.num_workers()});
+    reducer_.emplace(transport, comm::ReducerSetup{.network = 0,
+                                                   .layout = &layout_,
+                                                   .plan = &plan_,
+                                                   .weights = &weights_,
+                                                   .updater = &updater_,
+                                                   .partials = &stack_,
+                                                   .host = &host_,
+                                                   .ranges = ranges_,
+                                                   .hosts = setup.hosts,
+                                                   .num_microbatches = transport.num_workers()});
   }
 
   [[nodiscard]] std::string name() const override { return name_; }

@@ -65,7 +65,7 @@ Options parse(int argc, char** argv) {
 }
 
 /// The workers and the hosts that they run on.
-struct Place {
+struct WorkerPlaces {
   MPI_Comm workers;
   std::vector<int> hosts;  ///< by worker
   std::string token;       ///< of this start of the benchmark
@@ -79,7 +79,7 @@ struct Place {
   [[nodiscard]] bool shares_memory() const { return num_hosts() < hosts.size(); }
 };
 
-std::vector<std::string> default_transports(const Place& place) {
+std::vector<std::string> default_transports(const WorkerPlaces& place) {
   if (place.num_hosts() == 1) {
     return {"shm", "mpi"};
   }
@@ -87,7 +87,7 @@ std::vector<std::string> default_transports(const Place& place) {
                                : std::vector<std::string>{"mpi"};
 }
 
-std::vector<int> hosts_for(const std::string& transport, const Place& place) {
+std::vector<int> hosts_for(const std::string& transport, const WorkerPlaces& place) {
   if (transport == "mpi") {
     std::vector<int> each_alone(place.hosts.size());
     std::iota(each_alone.begin(), each_alone.end(), 0);
@@ -104,7 +104,8 @@ std::vector<int> hosts_for(const std::string& transport, const Place& place) {
 }
 
 /// Makes all rows for one size. The last is the copy that gives the floor.
-std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const Place& place,
+std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options,
+                                                   const WorkerPlaces& place,
                                                    comm::Transport& transport, std::size_t bytes) {
   std::vector<std::unique_ptr<Contestant>> rows;
   ReductionSetup setup{.elements = bytes / sizeof(float),
@@ -133,7 +134,7 @@ std::vector<std::unique_ptr<Contestant>> make_rows(const Options& options, const
 
 /// Returns the minimum seconds of an all-reduce: by memory on one host, by links between hosts; 0
 /// if their rate is unknown.
-double floor_of(const Options& options, const Place& place, std::size_t bytes,
+double floor_of(const Options& options, const WorkerPlaces& place, std::size_t bytes,
                 const std::vector<Figure>& figures) {
   if (place.num_hosts() == 1) {
     const auto copy = std::ranges::find_if(figures, [&](const Figure& figure) {
@@ -155,7 +156,7 @@ double floor_of(const Options& options, const Place& place, std::size_t bytes,
   return static_cast<double>(most) / parse_line_rate(options.line_rate);
 }
 
-void print(const Options& options, const Place& place, const std::vector<Figure>& figures) {
+void print(const Options& options, const WorkerPlaces& place, const std::vector<Figure>& figures) {
   TableSetup setup{.num_workers = place.num_workers(), .rival = kRival};
   for (const std::string& size : options.sizes) {
     setup.sizes.push_back(parse_size(size));
@@ -177,7 +178,7 @@ void print(const Options& options, const Place& place, const std::vector<Figure>
 
 void work(const comm::MpiSession& session, const Options& options, MPI_Comm workers) {
   comm::MpiTransport transport(session, 0, [] {});
-  const Place place{
+  const WorkerPlaces place{
       .workers = workers,
       .hosts = comm::agree_on_hosts(transport, shared_memory_identity(), kStartDeadline),
       .token = agree_on_token(workers, "bench")};

@@ -19,7 +19,7 @@ using Arrival = Sleeper::Clock::rep;
 
 }  // namespace
 
-EmulatedWorker::EmulatedWorker(const Setup& setup)
+EmulatedWorker::EmulatedWorker(const EmulatedWorkerSetup& setup)
     : layout_(setup.layout),
       wires_(setup.wires),
       worker_(setup.worker),
@@ -36,7 +36,7 @@ EmulatedWorker::EmulatedWorker(const Setup& setup)
   for (const NetworkId network : layout_.input().job.networks.ids()) {
     connect(network);
   }
-  tensors_.emplace(transport_, *lane_, comm::TensorChannel::Setup{.timeout = kPatience});
+  tensors_.emplace(transport_, *lane_, comm::TensorChannelSetup{.timeout = kPatience});
 }
 
 EmulatedWorker::~EmulatedWorker() {
@@ -58,7 +58,7 @@ void EmulatedWorker::allocate(comm::HostMemory& memory) {
     comm::PartialStack stack(memory, size, layout_.staged().layout[network].range_of(worker_),
                              layout_.input().job.training.microbatches,
                              part != nullptr ? part->ranges : std::vector<comm::ElementRange>());
-    held_.push_back(std::make_unique<Held>(std::move(weights), std::move(stack)));
+    held_.push_back(std::make_unique<HeldNetwork>(std::move(weights), std::move(stack)));
   }
 }
 
@@ -67,7 +67,7 @@ void EmulatedWorker::connect(NetworkId network) {
   if (part == nullptr) {
     return;
   }
-  Held& own = held(network);
+  HeldNetwork& own = held(network);
   std::vector<int> hosts;
   for (const int worker : part->group.workers) {
     hosts.push_back(layout_.places()[static_cast<std::size_t>(worker)].host);
@@ -77,16 +77,16 @@ void EmulatedWorker::connect(NetworkId network) {
   own.updater.emplace(part->update_seconds / place().speed, on_lane_);
   own.reducer.emplace(
       *own.transport,
-      comm::Reducer::Setup{.network = static_cast<int>(network),
-                           .layout = &layout_.arena(network),
-                           .plan = &part->plan,
-                           .weights = &own.weights,
-                           .updater = &*own.updater,
-                           .partials = &own.stack,
-                           .host = &*own.host,
-                           .ranges = part->group.ranges,
-                           .hosts = std::move(hosts),
-                           .num_microbatches = layout_.input().job.training.microbatches});
+      comm::ReducerSetup{.network = static_cast<int>(network),
+                         .layout = &layout_.arena(network),
+                         .plan = &part->plan,
+                         .weights = &own.weights,
+                         .updater = &*own.updater,
+                         .partials = &own.stack,
+                         .host = &*own.host,
+                         .ranges = part->group.ranges,
+                         .hosts = std::move(hosts),
+                         .num_microbatches = layout_.input().job.training.microbatches});
   lane_->attach(*own.reducer);
 }
 
@@ -111,7 +111,7 @@ std::vector<Sleeper::Clock::time_point> EmulatedWorker::run(const std::vector<pl
 }
 
 void EmulatedWorker::perform(const Instruction& at) {
-  Held& network = held(at.network);
+  HeldNetwork& network = held(at.network);
   switch (at.operation) {
     case Operation::kOpenLeaf:
       (void)network.stack.open_leaf();
@@ -140,14 +140,14 @@ void EmulatedWorker::perform(const Instruction& at) {
   }
 }
 
-void EmulatedWorker::open(Held& network) {
+void EmulatedWorker::open(HeldNetwork& network) {
   if (!network.is_open) {
     network.reducer->open();
     network.is_open = true;
   }
 }
 
-void EmulatedWorker::await(Held& network) {
+void EmulatedWorker::await(HeldNetwork& network) {
   lane_->wait(*network.reducer);
   if (!network.reducer->finished_at().empty()) {
     compute_.wait_until(*std::ranges::max_element(network.reducer->finished_at()));
@@ -158,7 +158,7 @@ void EmulatedWorker::compute(const Instruction& at) {
   const plan::NodeCost& cost = layout_.cost_of(at);
   const double seconds = cost.seconds_of(at) / place().speed;
   double done = 0.0;
-  Held& network = held(at.network);
+  HeldNetwork& network = held(at.network);
   if (at.goes_back() && std::exchange(network.is_armed, false)) {
     const std::vector<double>& ready = layout_.part_of(at.network, worker_)->ready_shares;
     for (std::size_t bucket = 0; bucket < ready.size(); ++bucket) {

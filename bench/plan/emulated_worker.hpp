@@ -23,16 +23,17 @@
 
 namespace gangway::bench {
 
+struct EmulatedWorkerSetup {
+  const EmulatedLayout& layout;  ///< all references outlive the worker
+  EmulatedWires& wires;
+  comm::LoopbackHub& hub;
+  int worker = 0;
+  std::string token;  ///< names the shared-memory segments of this run
+};
+
 class EmulatedWorker final : public pipeline::Operations {
  public:
-  struct Setup {
-    const EmulatedLayout& layout;  ///< all references outlive the worker
-    EmulatedWires& wires;
-    comm::LoopbackHub& hub;
-    int worker = 0;
-    std::string token;  ///< names the shared-memory segments of this run
-  };
-  explicit EmulatedWorker(const Setup& setup);
+  explicit EmulatedWorker(const EmulatedWorkerSetup& setup);
   ~EmulatedWorker() override;
   EmulatedWorker(const EmulatedWorker&) = delete;
   EmulatedWorker& operator=(const EmulatedWorker&) = delete;
@@ -61,8 +62,8 @@ class EmulatedWorker final : public pipeline::Operations {
     Sleeper& lane_;
   };
   /// A network or chunk. If the worker does not hold it, the memory that its host shares.
-  struct Held {
-    Held(comm::Arena of_host, comm::PartialStack own)
+  struct HeldNetwork {
+    HeldNetwork(comm::Arena of_host, comm::PartialStack own)
         : weights(std::move(of_host)), stack(std::move(own)) {}
     comm::Arena weights;
     comm::PartialStack stack;
@@ -77,11 +78,13 @@ class EmulatedWorker final : public pipeline::Operations {
   [[nodiscard]] const plan::WorkerPlace& place() const {
     return layout_.places()[static_cast<std::size_t>(worker_)];
   }
-  [[nodiscard]] Held& held(NetworkId network) { return *held_[static_cast<std::size_t>(network)]; }
+  [[nodiscard]] HeldNetwork& held(NetworkId network) {
+    return *held_[static_cast<std::size_t>(network)];
+  }
   void allocate(comm::HostMemory& memory);
   void connect(NetworkId network);
-  static void open(Held& network);
-  void await(Held& network);
+  static void open(HeldNetwork& network);
+  void await(HeldNetwork& network);
   void compute(const pipeline::Instruction& at);
   void send(const pipeline::Instruction& at);
   void receive(const pipeline::Instruction& at);
@@ -94,7 +97,7 @@ class EmulatedWorker final : public pipeline::Operations {
   comm::LoopbackTransport transport_;
   Sleeper compute_;
   Sleeper on_lane_;
-  std::vector<std::unique_ptr<Held>> held_;  // by network
+  std::vector<std::unique_ptr<HeldNetwork>> held_;  // by network
   std::optional<comm::HostGroup> host_;
   std::unique_ptr<comm::Lane> lane_;
   std::optional<comm::TensorChannel> tensors_;

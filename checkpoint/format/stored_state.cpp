@@ -120,13 +120,13 @@ struct StoredState::Opened {
         fmt::format("{}: {}", describe(index, chunk, reader.path_of(chunk.file)), damage));
   }
 
-  struct Held {
+  struct HeldChunk {
     StoredChunk chunk{.file = -1};
     AlignedBuffer buffer{kChunkBytes};
     std::span<const std::byte> bytes;
   };
 
-  void fill(Held& place, int file, std::uint64_t chunk) {
+  void fill(HeldChunk& place, int file, std::uint64_t chunk) {
     place.chunk.file = -1;
     StoredChunk wanted =
         chunk_of(index, file, chunk, manifest.files[static_cast<std::size_t>(file)].bytes);
@@ -144,7 +144,7 @@ struct StoredState::Opened {
   /// Returns a chunk's bytes and caches the chunk: neighbouring tensors have neighbouring pieces in
   /// several files.
   std::span<const std::byte> chunk_bytes(int file, std::uint64_t chunk) {
-    auto found = std::find_if(held.begin(), held.end(), [&](const Held& one) {
+    auto found = std::find_if(held.begin(), held.end(), [&](const HeldChunk& one) {
       return one.chunk.file == file && one.chunk.index == chunk;
     });
     if (found == held.end()) {
@@ -182,7 +182,7 @@ struct StoredState::Opened {
   Manifest manifest;
   StateIndex index;
   ChunkReader reader{path, manifest, Caching::kPages};
-  std::vector<Held> held;
+  std::vector<HeldChunk> held;
 };
 
 StoredState::StoredState(const fs::path& checkpoint)

@@ -15,7 +15,7 @@ namespace gangway::checkpoint {
 struct CheckpointReader::Content {
   explicit Content(const std::filesystem::path& checkpoint) : state(checkpoint) {}
 
-  struct Held {
+  struct ReadTensor {
     std::vector<std::byte> bytes;
     TensorRecord record;
   };
@@ -26,18 +26,18 @@ struct CheckpointReader::Content {
     if (known != held.end()) {
       return known->second.record;
     }
-    Held fresh;
+    ReadTensor fresh;
     fresh.bytes.resize(static_cast<std::size_t>(tensor.num_bytes()));
     state.read_row_major(tensor, fresh.bytes);
     fresh.record = {.name = tensor.name, .type = tensor.type, .shape = tensor.shape};
-    Held& kept = held.emplace(tensor.name, std::move(fresh)).first->second;
+    ReadTensor& kept = held.emplace(tensor.name, std::move(fresh)).first->second;
     kept.record.bytes = kept.bytes;
     return kept.record;
   }
 
   Mutex mutex;
   StoredState state;  // values are read under the mutex; the rest is constant
-  std::map<std::string, Held, std::less<>> held GANGWAY_GUARDED_BY(mutex);
+  std::map<std::string, ReadTensor, std::less<>> held GANGWAY_GUARDED_BY(mutex);
 };
 
 CheckpointReader::CheckpointReader(const std::filesystem::path& checkpoint)

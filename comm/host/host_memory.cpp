@@ -37,12 +37,12 @@ Arena adopted(MappedMemory memory) {
 }  // namespace
 
 struct HostMemory::State {
-  Setup setup;
+  HostMemorySetup setup;
   HostView view;
   std::vector<SharedSegment> names;  // own segments' names, until all members have mapped them
   std::uint64_t num_shared = 0;
 
-  explicit State(Setup given);
+  explicit State(HostMemorySetup given);
 
   [[nodiscard]] bool has_one_member() const { return view.members.size() == 1; }
   [[nodiscard]] HostView::Member& self() { return view.members[view.position]; }
@@ -65,7 +65,7 @@ struct HostMemory::State {
   void map_own_memory_of(std::size_t member);
 };
 
-HostMemory::State::State(Setup given) : setup(std::move(given)) {
+HostMemory::State::State(HostMemorySetup given) : setup(std::move(given)) {
   const auto found = std::ranges::find(setup.members, setup.worker);
   const auto unordered = std::ranges::adjacent_find(setup.members, std::greater_equal<>());
   if (found == setup.members.end() || unordered != setup.members.end()) {
@@ -220,7 +220,7 @@ void HostMemory::State::map_own_memory_of(std::size_t m) {
   }
 }
 
-HostMemory::HostMemory(Setup setup) : state_(std::make_unique<State>(std::move(setup))) {}
+HostMemory::HostMemory(HostMemorySetup setup) : state_(std::make_unique<State>(std::move(setup))) {}
 HostMemory::HostMemory(HostMemory&&) noexcept = default;
 HostMemory::~HostMemory() = default;
 

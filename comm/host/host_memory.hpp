@@ -22,19 +22,19 @@
 
 namespace gangway::comm {
 
+struct HostMemorySetup {
+  std::vector<int> members;  ///< worker indices, ascending; includes `worker`
+  int worker = 0;            ///< this worker's index
+  std::int64_t epoch = 0;
+  std::string token = {};     ///< names the segments: letters and digits, equal on all members, of
+                              ///< this start of the run alone; unused by a lone worker
+  std::size_t num_flags = 0;  ///< per member
+  std::filesystem::path directory = kSharedMemoryFolder;  ///< where the segments lie
+};
+
 class HostMemory {
  public:
-  struct Setup {
-    std::vector<int> members;  ///< worker indices, ascending; includes `worker`
-    int worker = 0;            ///< this worker's index
-    std::int64_t epoch = 0;
-    std::string token = {};  ///< names the segments: letters and digits, equal on all members, of
-                             ///< this start of the run alone; unused by a lone worker
-    std::size_t num_flags = 0;                              ///< per member
-    std::filesystem::path directory = kSharedMemoryFolder;  ///< where the segments lie
-  };
-
-  explicit HostMemory(Setup setup);
+  explicit HostMemory(HostMemorySetup setup);
   /// Makes private memory for a worker that shares none.
   [[nodiscard]] static HostMemory alone(int worker, std::size_t num_flags);
   HostMemory(HostMemory&&) noexcept;

@@ -33,7 +33,7 @@ float* floats_at(const NcclMemory& memory, std::size_t element) {
   return memory ? static_cast<float*>(memory.get()) + element : nullptr;
 }
 
-void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
+void check_setup(const NcclReducerSetup& setup, const MessagePlan& messages) {
   if (setup.partials.size() != messages.own_partials().size()) {
     throw InvariantError(
         fmt::format("network {}: {} partials for a range of {}; please report this", setup.network,
@@ -50,7 +50,7 @@ void check_setup(const NcclReducer::Setup& setup, const MessagePlan& messages) {
 
 }  // namespace
 
-NcclReducer::NcclReducer(NcclSession& session, Setup setup)
+NcclReducer::NcclReducer(NcclSession& session, NcclReducerSetup setup)
     : session_(session),
       setup_(std::move(setup)),
       messages_(*setup_.plan, setup_.ranges, setup_.num_microbatches, session.worker(),

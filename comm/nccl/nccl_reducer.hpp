@@ -38,45 +38,45 @@ namespace gangway::comm {
 /// makes the mean in NCCL's order, and every worker updates every weight.
 enum class NcclOrder : std::uint8_t { kExact, kNcclOrder };
 
+struct NcclReducerSetup {
+  const char* network = "";             ///< a literal, for messages
+  const ArenaLayout* layout = nullptr;  ///< layout and plan outlive the reducer
+  const BucketPlan* plan = nullptr;
+  std::vector<MicrobatchRange> ranges;  ///< of every worker
+  std::vector<int> hosts = {};          ///< by worker; equal values: one host; empty: a host each
+  int num_microbatches = 1;
+  NcclOrder order = NcclOrder::kExact;
+  /// The type of sums between hosts; 16 bits are declared inexact.
+  WireType wire = WireType::kFloat32;
+  double clip_norm = 0.0;   ///< global norm; 0: no clipping
+  bool tells_norm = false;  ///< computes squared_norm() also without clipping
+  /// Whether losses may be scaled (UpdateConstants::unscale); if the norm is then not finite, all
+  /// workers skip the update.
+  bool skips = false;
+  /// Device memory, each of the layout's size; outlives the reducer. Weights and partials that
+  /// are registered with the session (comm/nccl/nccl_memory.hpp) travel without copies.
+  float* weights = nullptr;
+  OptimizerKind optimizer = OptimizerKind::kAdam;
+  PerMoment<float*> moments = {};
+  float* average = nullptr;            ///< null: the network has no weight average
+  std::vector<const float*> partials;  ///< sums of the own whole subtrees, left to right
+  /// For clipping a network that is cut into chunks: the workers of all chunks, which agree on
+  /// its norm. The reducer's own session then holds one chunk.
+  struct Whole {
+    NcclSession* session = nullptr;  ///< used only for this; null: this session holds all
+    /// Slices by index among all workers; outlives the reducer.
+    const BucketPlan* plan = nullptr;
+    std::vector<int> workers = {};  ///< index among all workers, by place in `session`
+  };
+  Whole whole = {};
+  UpdateViewer* viewer = nullptr;  ///< outlives the reducer; null: no viewer
+};
+
 class NcclReducer final : public Exchange {
  public:
-  struct Setup {
-    const char* network = "";             ///< a literal, for messages
-    const ArenaLayout* layout = nullptr;  ///< layout and plan outlive the reducer
-    const BucketPlan* plan = nullptr;
-    std::vector<MicrobatchRange> ranges;  ///< of every worker
-    std::vector<int> hosts = {};          ///< by worker; equal values: one host; empty: a host each
-    int num_microbatches = 1;
-    NcclOrder order = NcclOrder::kExact;
-    /// The type of sums between hosts; 16 bits are declared inexact.
-    WireType wire = WireType::kFloat32;
-    double clip_norm = 0.0;   ///< global norm; 0: no clipping
-    bool tells_norm = false;  ///< computes squared_norm() also without clipping
-    /// Whether losses may be scaled (UpdateConstants::unscale); if the norm is then not finite, all
-    /// workers skip the update.
-    bool skips = false;
-    /// Device memory, each of the layout's size; outlives the reducer. Weights and partials that
-    /// are registered with the session (comm/nccl/nccl_memory.hpp) travel without copies.
-    float* weights = nullptr;
-    OptimizerKind optimizer = OptimizerKind::kAdam;
-    PerMoment<float*> moments = {};
-    float* average = nullptr;            ///< null: the network has no weight average
-    std::vector<const float*> partials;  ///< sums of the own whole subtrees, left to right
-    /// For clipping a network that is cut into chunks: the workers of all chunks, which agree on
-    /// its norm. The reducer's own session then holds one chunk.
-    struct Whole {
-      NcclSession* session = nullptr;  ///< used only for this; null: this session holds all
-      /// Slices by index among all workers; outlives the reducer.
-      const BucketPlan* plan = nullptr;
-      std::vector<int> workers = {};  ///< index among all workers, by place in `session`
-    };
-    Whole whole = {};
-    UpdateViewer* viewer = nullptr;  ///< outlives the reducer; null: no viewer
-  };
-
   /// @throws InvariantError if the setup does not match the session's workers, or NCCL's own order
   /// cannot do what it asks for.
-  NcclReducer(NcclSession& session, Setup setup);
+  NcclReducer(NcclSession& session, NcclReducerSetup setup);
   /// Waits for launched work because freeing the memory waits for no stream.
   ~NcclReducer() override {
     (void)session_.drain();
@@ -177,7 +177,7 @@ class NcclReducer final : public Exchange {
   [[nodiscard]] Scalars* scalars() const { return static_cast<Scalars*>(scalars_.get()); }
 
   NcclSession& session_;
-  Setup setup_;
+  NcclReducerSetup setup_;
   MessagePlan messages_;
   LaunchOrder launches_;
   std::vector<BucketEvents> events_;

@@ -51,7 +51,7 @@ void NcclReducer::share_squares() {
 }
 
 void NcclReducer::enqueue_squares(ncclComm_t communicator) {
-  const Setup::Whole& whole = setup_.whole;
+  const NcclReducerSetup::Whole& whole = setup_.whole;
   NcclSession& session = whole.session != nullptr ? *whole.session : session_;
   const BucketPlan& plan = whole.session != nullptr ? *whole.plan : *setup_.plan;
   const auto blocks = [&](std::size_t bucket, int place) {

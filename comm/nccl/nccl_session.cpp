@@ -13,7 +13,7 @@
 namespace gangway::comm {
 namespace {
 
-ncclConfig_t config_of(const NcclSession::Setup& setup) {
+ncclConfig_t config_of(const NcclSetup& setup) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = setup.calls == NcclSession::Calls::kBlocking ? 1 : 0;
   config.minCTAs = 1;
@@ -50,7 +50,7 @@ class NcclSession::Threads {
   std::jthread watchdog_;
 };
 
-NcclSession::NcclSession(const Setup& setup) : state_(std::make_shared<NcclState>(setup)) {
+NcclSession::NcclSession(const NcclSetup& setup) : state_(std::make_shared<NcclState>(setup)) {
   check(cudaSetDevice(setup.device), "choosing the device");
   state_->stream = make_priority_stream();
   state_->before = make_priority_stream();

@@ -27,10 +27,9 @@ class NcclState;
 class NcclSession {
  public:
   using Calls = NcclCalls;
-  using Setup = NcclSetup;
   /// Initialises the communicator with all peers. Makes `device` current on this thread.
   /// @throws CommError if a peer does not come in time; EnvironmentError if NCCL cannot start.
-  explicit NcclSession(const Setup& setup);
+  explicit NcclSession(const NcclSetup& setup);
   /// Aborts unless finalised; takes at most Setup::abort_timeout.
   ~NcclSession();
   NcclSession(const NcclSession&) = delete;

@@ -18,7 +18,8 @@ constexpr int kReceiver = 1;
 
 }  // namespace
 
-TensorEdges::TensorEdges(Lane& lane, Setup setup) : lane_(lane), setup_(std::move(setup)) {
+TensorEdges::TensorEdges(Lane& lane, TensorEdgesSetup setup)
+    : lane_(lane), setup_(std::move(setup)) {
   lane_.attach(*this);
 }
 
@@ -37,7 +38,7 @@ TensorEdges::Ticket TensorEdges::receive(int peer, Memory memory) {
   return submit(Direction::kReceive, {peer, setup_.worker}, std::move(memory));
 }
 
-TensorEdges::Ticket TensorEdges::submit(Direction direction, Edge edge, Memory memory) {
+TensorEdges::Ticket TensorEdges::submit(Direction direction, TensorEdge edge, Memory memory) {
   const auto session = setup_.sessions.find(edge);
   if (session == setup_.sessions.end()) {
     throw InvariantError(fmt::format(

@@ -27,17 +27,19 @@
 
 namespace gangway::comm {
 
+/// Sender and receiver, as indices among all workers.
+using TensorEdge = std::pair<int, int>;
+
+struct TensorEdgesSetup {
+  int worker = 0;
+  /// This worker's edges. In each session the sender is worker 0, the receiver worker 1.
+  /// Sessions outlive this object.
+  std::map<TensorEdge, NcclSession*> sessions = {};
+  cudaStream_t compute = nullptr;  ///< outlives this object
+};
+
 class TensorEdges final : public Exchange {
  public:
-  /// Sender and receiver, as indices among all workers.
-  using Edge = std::pair<int, int>;
-  struct Setup {
-    int worker = 0;
-    /// This worker's edges. In each session the sender is worker 0, the receiver worker 1.
-    /// Sessions outlive this object.
-    std::map<Edge, NcclSession*> sessions = {};
-    cudaStream_t compute = nullptr;  ///< outlives this object
-  };
   /// A tensor's device memory and its owner, which keeps it alive.
   struct Memory {
     void* bytes = nullptr;
@@ -48,7 +50,7 @@ class TensorEdges final : public Exchange {
   static constexpr std::size_t kMostAhead = 2;
 
   /// @param lane  drives this object; outlives it
-  TensorEdges(Lane& lane, Setup setup);
+  TensorEdges(Lane& lane, TensorEdgesSetup setup);
   /// Waits for launched operations, unless a session has failed.
   ~TensorEdges() override;
   TensorEdges(const TensorEdges&) = delete;
@@ -86,13 +88,13 @@ class TensorEdges final : public Exchange {
     std::shared_ptr<CudaEvent> done;  // recorded on the edge's stream; shared with await()
   };
 
-  Ticket submit(Direction direction, Edge edge, Memory memory);
+  Ticket submit(Direction direction, TensorEdge edge, Memory memory);
   bool launch_next();
   /// Releases the memory of finished operations.
   bool let_go();
 
   Lane& lane_;
-  Setup setup_;
+  TensorEdgesSetup setup_;
   std::atomic<int> num_under_way_ = 0;              // operations not finished, awaited or not
   Ticket next_ = 0;                                 // compute thread
   std::deque<std::shared_ptr<CudaEvent>> awaited_;  // compute thread; the last kMostAhead

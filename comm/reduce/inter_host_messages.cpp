@@ -42,7 +42,7 @@ InterHostMessages::Rounding::Rounding(WireFormat format, std::size_t elements,
   }
 }
 
-InterHostMessages::InterHostMessages(Transport& transport, Setup setup)
+InterHostMessages::InterHostMessages(Transport& transport, InterHostMessagesSetup setup)
     : transport_(transport),
       setup_(std::move(setup)),
       routes_(*setup_.routes),

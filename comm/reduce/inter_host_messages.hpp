@@ -29,17 +29,18 @@ namespace gangway::comm {
 /// microseconds, so that messages progress in between.
 inline constexpr std::size_t kPieceElements = 16 * kBlockElements;
 
+struct InterHostMessagesSetup {
+  int network = 0;                          ///< for message tags
+  const BucketPlan* plan = nullptr;         ///< all pointers outlive this object
+  const ReductionRoutes* routes = nullptr;  ///< of this worker
+  Arena* weights = nullptr;                 ///< shared by the workers of the host
+  WireFormat wire = WireFormat::kFp32;
+  std::vector<TreeSummand> partials;  ///< of all workers of the host, ascending
+};
+
 class InterHostMessages {
  public:
-  struct Setup {
-    int network = 0;                          ///< for message tags
-    const BucketPlan* plan = nullptr;         ///< all pointers outlive this object
-    const ReductionRoutes* routes = nullptr;  ///< of this worker
-    Arena* weights = nullptr;                 ///< shared by the workers of the host
-    WireFormat wire = WireFormat::kFp32;
-    std::vector<TreeSummand> partials;  ///< of all workers of the host, ascending
-  };
-  InterHostMessages(Transport& transport, Setup setup);
+  InterHostMessages(Transport& transport, InterHostMessagesSetup setup);
 
   /// The other hosts' sums, ascending within a host; valid only in this worker's slices.
   [[nodiscard]] const std::vector<TreeSummand>& sums() const { return sums_; }
@@ -106,7 +107,7 @@ class InterHostMessages {
   }
 
   Transport& transport_;
-  Setup setup_;
+  InterHostMessagesSetup setup_;
   const ReductionRoutes& routes_;
   std::vector<Bucket> buckets_;
   std::vector<Arena> staged_;            // own host's sums, one per subtree; none if alone

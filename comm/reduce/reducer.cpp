@@ -19,7 +19,7 @@ constexpr std::size_t kWeightsThere = 1;
 
 /// @throws InvariantError unless plan and ranges are for this many workers and the ranges join to
 /// all micro-batches.
-void check_setup(const Reducer::Setup& setup, int num_workers) {
+void check_setup(const ReducerSetup& setup, int num_workers) {
   if (setup.plan->num_workers() != num_workers ||
       setup.ranges.size() != static_cast<std::size_t>(num_workers) ||
       setup.hosts.size() != static_cast<std::size_t>(num_workers)) {
@@ -41,7 +41,7 @@ std::vector<int> first_numbers(int count) {
 }
 
 /// Returns `setup` with its default fields filled in.
-Reducer::Setup completed(Reducer::Setup setup, Transport& transport) {
+ReducerSetup completed(ReducerSetup setup, Transport& transport) {
   const int num_workers = transport.num_workers();
   if (setup.hosts.empty()) {
     setup.hosts = first_numbers(num_workers);
@@ -56,7 +56,7 @@ Reducer::Setup completed(Reducer::Setup setup, Transport& transport) {
 
 }  // namespace
 
-Reducer::Reducer(Transport& transport, Setup setup)
+Reducer::Reducer(Transport& transport, ReducerSetup setup)
     : transport_(transport),
       setup_(completed(std::move(setup), transport)),
       routes_(routes_of(transport.worker(), setup_.hosts, setup_.ranges, setup_.num_microbatches)),

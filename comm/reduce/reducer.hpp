@@ -49,34 +49,34 @@ class SliceUpdater {
 /// Number of flags of one network in its host group.
 inline constexpr std::size_t kFlagsPerNetwork = 2 * kMaxBuckets;
 
+struct ReducerSetup {
+  int network = 0;                      ///< for message tags and flags
+  const ArenaLayout* layout = nullptr;  ///< all pointers outlive the reducer
+  const BucketPlan* plan = nullptr;
+  Arena* weights = nullptr;  ///< shared by the workers of the host
+  SliceUpdater* updater = nullptr;
+  PartialStack* partials = nullptr;
+  HostGroup* host = nullptr;
+  std::vector<MicrobatchRange> ranges;  ///< of every worker
+  std::vector<int> hosts = {};          ///< by worker; equal values: one host; empty: a host each
+  int num_microbatches = 1;
+  WireFormat wire = WireFormat::kFp32;  ///< between hosts
+  std::chrono::milliseconds timeout{60'000};
+  /// Called on the lane's thread, once per exchange at most, when a quarter of the timeout has
+  /// passed without progress.
+  std::function<void(const std::string&)> on_stall = {};
+  LaneTrace* trace = nullptr;  ///< of the lane's thread
+  /// The workers that agree on the norm if these hold only a part; empty: these workers.
+  NormAgreement::Members norm = {};
+};
+
 class Reducer final : public Exchange {
  public:
   using Clock = std::chrono::steady_clock;
 
-  struct Setup {
-    int network = 0;                      ///< for message tags and flags
-    const ArenaLayout* layout = nullptr;  ///< all pointers outlive the reducer
-    const BucketPlan* plan = nullptr;
-    Arena* weights = nullptr;  ///< shared by the workers of the host
-    SliceUpdater* updater = nullptr;
-    PartialStack* partials = nullptr;
-    HostGroup* host = nullptr;
-    std::vector<MicrobatchRange> ranges;  ///< of every worker
-    std::vector<int> hosts = {};          ///< by worker; equal values: one host; empty: a host each
-    int num_microbatches = 1;
-    WireFormat wire = WireFormat::kFp32;  ///< between hosts
-    std::chrono::milliseconds timeout{60'000};
-    /// Called on the lane's thread, once per exchange at most, when a quarter of the timeout has
-    /// passed without progress.
-    std::function<void(const std::string&)> on_stall = {};
-    LaneTrace* trace = nullptr;  ///< of the lane's thread
-    /// The workers that agree on the norm if these hold only a part; empty: these workers.
-    NormAgreement::Members norm = {};
-  };
-
   /// @throws InvariantError if plan, ranges or group do not match the transport's workers and all
   /// micro-batches.
-  Reducer(Transport& transport, Setup setup);
+  Reducer(Transport& transport, ReducerSetup setup);
 
   // --- compute thread ---
 
@@ -148,7 +148,7 @@ class Reducer final : public Exchange {
   [[nodiscard]] std::vector<TreeSummand> host_partials() const;
 
   Transport& transport_;
-  Setup setup_;
+  ReducerSetup setup_;
   ReductionRoutes routes_;
   InterHostMessages messages_;
 

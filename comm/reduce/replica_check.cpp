@@ -32,7 +32,7 @@ std::vector<std::vector<int>> replicas_of(const std::vector<int>& hosts) {
 
 }  // namespace
 
-ReplicaCheck::ReplicaCheck(Transport& transport, Setup setup)
+ReplicaCheck::ReplicaCheck(Transport& transport, ReplicaCheckSetup setup)
     : transport_(transport),
       setup_(std::move(setup)),
       replicas_(replicas_of(setup_.hosts)),

@@ -20,17 +20,18 @@
 
 namespace gangway::comm {
 
+struct ReplicaCheckSetup {
+  int network = 0;                      ///< for message tags
+  const ArenaLayout* layout = nullptr;  ///< both pointers outlive the check
+  const Arena* weights = nullptr;
+  std::vector<int> hosts;  ///< by worker; equal values: the weights are one memory
+  std::chrono::milliseconds timeout{60'000};
+  std::vector<ElementRange> parts = {};  ///< of the arena to compare; empty: all
+};
+
 class ReplicaCheck final : public Exchange {
  public:
-  struct Setup {
-    int network = 0;                      ///< for message tags
-    const ArenaLayout* layout = nullptr;  ///< both pointers outlive the check
-    const Arena* weights = nullptr;
-    std::vector<int> hosts;  ///< by worker; equal values: the weights are one memory
-    std::chrono::milliseconds timeout{60'000};
-    std::vector<ElementRange> parts = {};  ///< of the arena to compare; empty: all
-  };
-  ReplicaCheck(Transport& transport, Setup setup);
+  ReplicaCheck(Transport& transport, ReplicaCheckSetup setup);
 
   /// Whether there is more than one replica.
   [[nodiscard]] bool is_needed() const { return replicas_.size() > 1; }
@@ -67,7 +68,7 @@ class ReplicaCheck final : public Exchange {
   [[nodiscard]] std::string describe(std::size_t replica) const;
 
   Transport& transport_;
-  Setup setup_;
+  ReplicaCheckSetup setup_;
   std::vector<std::string> names_;
   std::vector<Piece> pieces_;
   std::vector<Share> shares_;                    // by worker

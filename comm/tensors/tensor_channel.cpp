@@ -10,7 +10,7 @@
 
 namespace gangway::comm {
 
-TensorChannel::TensorChannel(Transport& transport, Lane& lane, Setup setup)
+TensorChannel::TensorChannel(Transport& transport, Lane& lane, TensorChannelSetup setup)
     : transport_(transport),
       lane_(lane),
       setup_(std::move(setup)),

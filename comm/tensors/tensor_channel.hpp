@@ -33,18 +33,19 @@ namespace gangway::comm {
 /// docs/measurements.md compares other sizes.
 inline constexpr std::size_t kBulkBesideTensors = 2 * kMostSegmentBytes;
 
+struct TensorChannelSetup {
+  std::chrono::milliseconds timeout{60'000};
+  std::function<void(const std::string&)> on_stall = {};  ///< lane thread
+  HostStreams* streams = nullptr;  ///< to this host's workers; outlives the channel; or null
+  std::size_t bulk_window = kBulkBesideTensors;  ///< 0: tensors wait behind all earlier messages
+  std::size_t most_joined = kMostJoinedBytes;    ///< of TensorMessages; equal on all workers
+};
+
 class TensorChannel final : public Exchange {
  public:
   using Clock = std::chrono::steady_clock;
-  struct Setup {
-    std::chrono::milliseconds timeout{60'000};
-    std::function<void(const std::string&)> on_stall = {};  ///< lane thread
-    HostStreams* streams = nullptr;  ///< to this host's workers; outlives the channel; or null
-    std::size_t bulk_window = kBulkBesideTensors;  ///< 0: tensors wait behind all earlier messages
-    std::size_t most_joined = kMostJoinedBytes;    ///< of TensorMessages; equal on all workers
-  };
   /// @param transport  of all workers. `transport` and `lane` outlive this object
-  TensorChannel(Transport& transport, Lane& lane, Setup setup);
+  TensorChannel(Transport& transport, Lane& lane, TensorChannelSetup setup);
   ~TensorChannel() override;
   TensorChannel(const TensorChannel&) = delete;
   TensorChannel& operator=(const TensorChannel&) = delete;
@@ -90,7 +91,7 @@ class TensorChannel final : public Exchange {
 
   Transport& transport_;
   Lane& lane_;
-  Setup setup_;
+  TensorChannelSetup setup_;
   std::atomic<Need> need_ = Need::kNothing;
 
   Mutex mutex_;

@@ -42,12 +42,12 @@ std::unique_ptr<Dataset> cached(std::unique_ptr<Dataset> all, const DataSpec& sp
   const ExampleShape shape = all->shape();
   try {
     auto cache = std::make_unique<PictureCache>(
-        PictureCache::Setup{.folder = check->index_folder / "pictures",
-                            .key = fmt::format("{} {}x{}x{}", all->fingerprint(), shape.channels,
-                                               shape.height, shape.width),
-                            .picture_bytes = shape.elements(),
-                            .num_pictures = all->size(),
-                            .most_bytes = spec.cache});
+        PictureCacheSetup{.folder = check->index_folder / "pictures",
+                          .key = fmt::format("{} {}x{}x{}", all->fingerprint(), shape.channels,
+                                             shape.height, shape.width),
+                          .picture_bytes = shape.elements(),
+                          .num_pictures = all->size(),
+                          .most_bytes = spec.cache});
     if (cache->places() < all->size()) {
       check->notes.push_back(
           fmt::format("data.cache: has room for {} of {} examples", cache->places(), all->size()));

@@ -44,7 +44,7 @@ constexpr std::uint64_t kAutoShare = 4;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-fs::path file_of(const PictureCache::Setup& setup) {
+fs::path file_of(const PictureCacheSetup& setup) {
   Fingerprint print;
   print.add(setup.key);
   print.add(static_cast<std::int64_t>(setup.picture_bytes));
@@ -79,7 +79,7 @@ void remove_unused(const fs::path& folder, const fs::path& own) {
 
 }  // namespace
 
-PictureCache::PictureCache(const Setup& setup) : picture_bytes_(setup.picture_bytes) {
+PictureCache::PictureCache(const PictureCacheSetup& setup) : picture_bytes_(setup.picture_bytes) {
   std::error_code failure;
   fs::create_directories(setup.folder, failure);
   fs::permissions(setup.folder, fs::perms::owner_all, failure);
@@ -110,7 +110,7 @@ PictureCache::PictureCache(const Setup& setup) : picture_bytes_(setup.picture_by
 
 PictureCache::~PictureCache() { (void)::munmap(memory_, file_bytes()); }
 
-bool PictureCache::is_whole(const Setup& setup) {
+bool PictureCache::is_whole(const PictureCacheSetup& setup) {
   CacheHeader header{};
   struct stat status {};
   if (::pread(file_.get(), &header, sizeof header, 0) != sizeof header ||
@@ -123,7 +123,7 @@ bool PictureCache::is_whole(const Setup& setup) {
   return static_cast<std::size_t>(status.st_size) == file_bytes();
 }
 
-void PictureCache::make(const Setup& setup) {
+void PictureCache::make(const PictureCacheSetup& setup) {
   const fs::path path = file_of(setup);
   struct statvfs disk {};
   if (::ftruncate(file_.get(), 0) != 0 || ::fstatvfs(file_.get(), &disk) != 0) {

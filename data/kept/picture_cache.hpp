@@ -16,20 +16,21 @@
 
 namespace gangway::data {
 
+struct PictureCacheSetup {
+  std::filesystem::path folder;   ///< of all caches of this user
+  std::string key;                ///< identity of the source; another key is another file
+  std::size_t picture_bytes = 0;  ///< of each
+  std::int64_t num_pictures = 0;  ///< of the data set
+  std::int64_t most_bytes = 0;    ///< of the file; DataSpec::kAutoCache: 1/4 of free space
+};
+
 /// Entries are never replaced. Each entry's hash is stored after its bytes. An entry that was left
 /// incomplete by a kill, power cut or bad disk fails its hash and counts as missing.
 class PictureCache {
  public:
-  struct Setup {
-    std::filesystem::path folder;   ///< of all caches of this user
-    std::string key;                ///< identity of the source; another key is another file
-    std::size_t picture_bytes = 0;  ///< of each
-    std::int64_t num_pictures = 0;  ///< of the data set
-    std::int64_t most_bytes = 0;    ///< of the file; DataSpec::kAutoCache: 1/4 of free space
-  };
   /// Opens or creates the file, and removes files unused for a week.
   /// @throws EnvironmentError with the cause, if there can be no cache
-  explicit PictureCache(const Setup& setup);
+  explicit PictureCache(const PictureCacheSetup& setup);
   ~PictureCache();
   PictureCache(const PictureCache&) = delete;
   PictureCache& operator=(const PictureCache&) = delete;
@@ -44,8 +45,8 @@ class PictureCache {
   void put(std::int64_t index, std::span<const std::uint8_t> bytes);
 
  private:
-  [[nodiscard]] bool is_whole(const Setup& setup);
-  void make(const Setup& setup);
+  [[nodiscard]] bool is_whole(const PictureCacheSetup& setup);
+  void make(const PictureCacheSetup& setup);
   [[nodiscard]] std::size_t file_bytes() const;
   [[nodiscard]] std::uint64_t* hash_of_place(std::int64_t index) const;
   [[nodiscard]] std::uint8_t* picture(std::int64_t index) const;

@@ -18,7 +18,7 @@ enum class Folder { kNone, kTrain, kTest, kVal };
 enum class Side { kNone, kFirst, kSecond };
 
 /// Side and part from an entry's folders.
-struct Place {
+struct SidePlace {
   Folder folder = Folder::kNone;
   Side side = Side::kNone;
   std::string rest;  ///< the name without those folders and the ending
@@ -32,7 +32,7 @@ std::string in_small_letters(std::string_view text) {
 }
 
 /// Records in `place` what the folder `name` means; returns whether it means something.
-bool takes(const std::string& name, Place& place) {
+bool takes(const std::string& name, SidePlace& place) {
   constexpr std::array kFolders{std::pair<std::string_view, Folder>{"train", Folder::kTrain},
                                 std::pair<std::string_view, Folder>{"test", Folder::kTest},
                                 std::pair<std::string_view, Folder>{"val", Folder::kVal},
@@ -61,8 +61,8 @@ bool takes(const std::string& name, Place& place) {
   return false;
 }
 
-Place place_of(const std::string& name) {
-  Place place;
+SidePlace place_of(const std::string& name) {
+  SidePlace place;
   std::size_t begin = 0;
   for (std::size_t slash = name.find('/'); slash != std::string::npos;
        begin = slash + 1, slash = name.find('/', begin)) {
@@ -77,9 +77,9 @@ Place place_of(const std::string& name) {
 }
 
 /// Returns the folder of that part, if `places` has one.
-Folder folder_of(const std::vector<Place>& places, SourcePart part) {
+Folder folder_of(const std::vector<SidePlace>& places, SourcePart part) {
   const auto has = [&places](Folder folder) {
-    return std::ranges::find(places, folder, &Place::folder) != places.end();
+    return std::ranges::find(places, folder, &SidePlace::folder) != places.end();
   };
   if (part == SourcePart::kTraining) {
     return has(Folder::kTrain) ? Folder::kTrain : Folder::kNone;
@@ -91,7 +91,7 @@ Folder folder_of(const std::vector<Place>& places, SourcePart part) {
 
 SidedFiles sided_files(const std::vector<ArchiveEntry>& entries, SourcePart part,
                        const std::string& within) {
-  std::vector<Place> places;
+  std::vector<SidePlace> places;
   for (const ArchiveEntry& entry : entries) {
     places.push_back(place_of(within + entry.name));
   }

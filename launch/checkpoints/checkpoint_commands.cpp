@@ -60,13 +60,13 @@ struct CheckpointOptions {
 void print(const std::string& text) { std::cout << text << std::flush; }
 
 /// A run and, if given, a step of it.
-struct Place {
+struct RunPlace {
   fs::path run;
   RunReference reference;
 };
 
-Place place_of(const CheckpointOptions& options) {
-  Place place;
+RunPlace place_of(const CheckpointOptions& options) {
+  RunPlace place;
   place.reference = parse_run_reference(options.reference);
   place.run = find_run_directory(place.reference, options.outdir);
   return place;
@@ -85,7 +85,7 @@ fs::path checkpoint_of(const std::string& text, const fs::path& outdir) {
 }
 
 /// Requires an explicit step for commands that change a checkpoint.
-std::int64_t require_step(const Place& place, const std::string& verb) {
+std::int64_t require_step(const RunPlace& place, const std::string& verb) {
   if (!place.reference.step) {
     throw ConfigError(fmt::format(
         "which checkpoint? Say 'gangway checkpoints {} {}@STEP'; 'gangway checkpoints ls {}' shows "
@@ -95,12 +95,12 @@ std::int64_t require_step(const Place& place, const std::string& verb) {
   return *place.reference.step;
 }
 
-CheckpointEntry entry_of(const Place& place, std::optional<std::int64_t> step) {
+CheckpointEntry entry_of(const RunPlace& place, std::optional<std::int64_t> step) {
   return checkpoint::find_checkpoint(checkpoint::checkpoints_folder(place.run), step);
 }
 
 int verify(const CheckpointOptions& options) {
-  const Place place = place_of(options);
+  const RunPlace place = place_of(options);
   const checkpoint::VerifyText verified = checkpoint::verify_text(place.run, place.reference.step);
   print(verified.text);
   return verified.all_valid ? 0 : static_cast<int>(ExitCode::kCheckpoint);
@@ -115,7 +115,7 @@ int diff(const CheckpointOptions& options) {
 }
 
 int pin(const CheckpointOptions& options) {
-  const Place place = place_of(options);
+  const RunPlace place = place_of(options);
   const CheckpointEntry entry = entry_of(place, place.reference.step);
   checkpoint::pin_checkpoint(entry.path.parent_path(), entry.step);
   print(fmt::format("{}: kept until it is unpinned\n", entry.path.string()));
@@ -123,7 +123,7 @@ int pin(const CheckpointOptions& options) {
 }
 
 int unpin(const CheckpointOptions& options) {
-  const Place place = place_of(options);
+  const RunPlace place = place_of(options);
   const std::int64_t step = require_step(place, "unpin");
   const bool was_pinned =
       checkpoint::unpin_checkpoint(checkpoint::checkpoints_folder(place.run), step);
@@ -133,7 +133,7 @@ int unpin(const CheckpointOptions& options) {
 }
 
 int remove(const CheckpointOptions& options) {
-  const Place place = place_of(options);
+  const RunPlace place = place_of(options);
   const std::int64_t step = require_step(place, "rm");
   const CheckpointEntry entry = entry_of(place, step);
   const fs::path folder = checkpoint::checkpoints_folder(place.run);
@@ -197,7 +197,7 @@ int export_network(const CheckpointOptions& options) {
 
 /// Finds copies of the step's values: at the user's path, and in this host's memory.
 std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& options,
-                                                  const Place& place,
+                                                  const RunPlace& place,
                                                   const CheckpointEntry& entry) {
   std::vector<checkpoint::ElementSource> sources;
   if (!options.other.empty()) {
@@ -224,7 +224,8 @@ std::vector<checkpoint::ElementSource> sources_of(const CheckpointOptions& optio
 }
 
 /// Scrubs a checkpoint: prints a line per damaged chunk, or "ok". Returns true if sound at the end.
-bool scrub_one(const CheckpointOptions& options, const Place& place, const CheckpointEntry& entry) {
+bool scrub_one(const CheckpointOptions& options, const RunPlace& place,
+               const CheckpointEntry& entry) {
   const std::string name = entry.path.filename().string();
   try {
     if (!entry.manifest || entry.manifest->format_version < 2) {
@@ -258,7 +259,7 @@ bool scrub_one(const CheckpointOptions& options, const Place& place, const Check
 }
 
 int scrub(const CheckpointOptions& options) {
-  const Place place = place_of(options);
+  const RunPlace place = place_of(options);
   bool is_sound = true;
   if (place.reference.step) {
     is_sound = scrub_one(options, place, entry_of(place, *place.reference.step));
@@ -280,7 +281,7 @@ int list(const CheckpointOptions& options) {
 }
 
 int show(const CheckpointOptions& options) {
-  const Place place = place_of(options);
+  const RunPlace place = place_of(options);
   print(checkpoint::show_text(place.run, place.reference.step));
   return 0;
 }

@@ -26,14 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Parts of one snapshot on this host. A part may exist twice: the worker's, and a buddy's copy.
-struct Held {
+struct SnapshotParts {
   std::set<int> parts;
   std::set<std::string> folders;
   std::size_t bytes = 0;
   bool is_in_use = false;
 };
 
-std::string state_text(const SnapshotId& id, const Held& held) {
+std::string state_text(const SnapshotId& id, const SnapshotParts& held) {
   const bool is_whole = static_cast<int>(held.parts.size()) == id.num_workers;
   return fmt::format("{}{}", is_whole ? "whole" : "not whole here",
                      held.is_in_use ? ", in use" : "");
@@ -43,9 +43,9 @@ std::string state_text(const SnapshotId& id, const Held& held) {
 
 std::string snapshot_table(std::span<const checkpoint::SnapshotEntry> entries,
                            std::int64_t images_per_step) {
-  std::map<SnapshotId, Held, std::greater<>> snapshots;
+  std::map<SnapshotId, SnapshotParts, std::greater<>> snapshots;
   for (const checkpoint::SnapshotEntry& entry : entries) {
-    Held& held = snapshots[entry.id];
+    SnapshotParts& held = snapshots[entry.id];
     held.parts.insert(entry.worker);
     held.folders.insert(entry.file.parent_path().string());
     held.bytes += entry.bytes;

@@ -288,14 +288,14 @@ int gpus_in(const std::string& said) {
 }
 
 void add_host_commands(CLI::App& app, CommandLine& line) {
-  struct Options {
+  struct HostCheckOptions {
     fs::path marker;
     std::string content;
     fs::path run;
     double usual = 0;
     std::vector<std::string> hosts;
   };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<HostCheckOptions>();
   CLI::App* command = app.add_subcommand("check-host")->group("");
   command->add_option("marker", options->marker)->required();
   command->add_option("content", options->content)->required();

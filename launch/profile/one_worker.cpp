@@ -129,17 +129,17 @@ OneWorker::OneWorker(const JobSpec& job, std::unique_ptr<worker::ComputeDevice> 
     return device_->make_staging(staging);
   });
   operations_.emplace(
-      worker::StepOperations::Setup{.job = job_,
-                                    .options = job_,
-                                    .execution = job_.layout,
-                                    .phases = phases_,
-                                    .networks = replica_->networks(),
-                                    .reals = *reals_,
-                                    .exchange = *exchange_,
-                                    .exchanges = device_->connect(replica_->networks(), *exchange_),
-                                    .device = device_->device(),
-                                    .local = all_,
-                                    .pools = replica_->pools()});
+      worker::StepOperationsSetup{.job = job_,
+                                  .options = job_,
+                                  .execution = job_.layout,
+                                  .phases = phases_,
+                                  .networks = replica_->networks(),
+                                  .reals = *reals_,
+                                  .exchange = *exchange_,
+                                  .exchanges = device_->connect(replica_->networks(), *exchange_),
+                                  .device = device_->device(),
+                                  .local = all_,
+                                  .pools = replica_->pools()});
   if (worker::ImagePools* pools = replica_->pools()) {
     pools->take_up();
   }

@@ -136,11 +136,11 @@ MessageLink ShownLayout::link_between(int from, int to) const {
           .sharing = sharing};
 }
 
-Simulation::Setup ShownLayout::setup(BlockCosts::Table table) const {
-  Simulation::Setup setup{.costs = std::move(table),
-                          .workers = {},
-                          .links = {},
-                          .wake_seconds = input_.profile.wake_seconds};
+SimulationSetup ShownLayout::setup(BlockCosts::Table table) const {
+  SimulationSetup setup{.costs = std::move(table),
+                        .workers = {},
+                        .links = {},
+                        .wake_seconds = input_.profile.wake_seconds};
   for (int worker = 0; worker < staged_.workers; ++worker) {
     SimulatedWorker& added = setup.workers.emplace_back();
     added = {.device = device_of(worker),

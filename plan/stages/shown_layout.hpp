@@ -24,7 +24,7 @@ class ShownLayout {
   [[nodiscard]] const std::vector<WorkerPlace>& all_places() const { return places_; }
   /// Returns the place of shown worker `worker`.
   [[nodiscard]] const WorkerPlace& place(int worker) const;
-  [[nodiscard]] Simulation::Setup setup(BlockCosts::Table table) const;
+  [[nodiscard]] SimulationSetup setup(BlockCosts::Table table) const;
   [[nodiscard]] std::int64_t arenas_bytes(int worker) const;
   [[nodiscard]] std::int64_t snapshots_bytes(int worker) const;
   /// Returns the bytes of gradients and weights that all workers send between nodes in a step.

@@ -49,7 +49,7 @@ TEST(SimulatedWorkers, TrainAndSaveWithTwoMessagesAStepAtMostEach) {
   const std::int64_t begin = job.step();
   job.train(5);
   job.save();
-  EXPECT_EQ(job.outcome(), std::nullopt);
+  EXPECT_EQ(job.run_end(), std::nullopt);
   EXPECT_EQ(job.from_workers().at("Progress").messages,
             static_cast<std::size_t>(kMany * (job.step() - begin)));
   EXPECT_EQ(job.from_workers().at("CheckpointPart").messages, std::size_t{kMany});
@@ -62,8 +62,8 @@ TEST(SimulatedWorkers, AreAllToldOfALossByOneMessageThatIsEncodedOnce) {
   job.start();
   job.train(1);
   (void)job.lose(77);
-  ASSERT_TRUE(job.outcome().has_value());
-  EXPECT_EQ(job.outcome()->rank, 77);
+  ASSERT_TRUE(job.run_end().has_value());
+  EXPECT_EQ(job.run_end()->rank, 77);
   EXPECT_EQ(job.to_workers().at("Stop").messages, std::size_t{kMany - 1});
   EXPECT_EQ(job.to_workers().at("Stop").encodings, 1U);
 }
@@ -72,9 +72,9 @@ TEST(SimulatedWorkers, NameTheOneThatIsSilentWhenAllOthersComplain) {
   SimulatedJob job(kMany);
   job.start();
   (void)job.complain(1234);
-  ASSERT_TRUE(job.outcome().has_value());
-  EXPECT_EQ(job.outcome()->rank, 1234);
-  EXPECT_EQ(job.outcome()->exit_code, static_cast<int>(ExitCode::kWorkerLost));
+  ASSERT_TRUE(job.run_end().has_value());
+  EXPECT_EQ(job.run_end()->rank, 1234);
+  EXPECT_EQ(job.run_end()->exit_code, static_cast<int>(ExitCode::kWorkerLost));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct Host {
   SharedFolder folder;
   std::vector<int> members;
 
-  [[nodiscard]] HostMemory::Setup setup(int worker, std::int64_t epoch = 1) const {
+  [[nodiscard]] HostMemorySetup setup(int worker, std::int64_t epoch = 1) const {
     return {.members = members,
             .worker = worker,
             .epoch = epoch,
@@ -305,7 +305,7 @@ TEST(HostGroup, NamesTheMemberWhoseSharedMemoryHasAnotherSize) {
 TEST(HostGroup, NamesTheMemberThatHasAnotherNumberOfFlags) {
   const Host host{.members = {0, 1}};
   const HostMemory first(host.setup(0));
-  HostMemory::Setup setup = host.setup(1);
+  HostMemorySetup setup = host.setup(1);
   setup.num_flags = 5;
   HostMemory second(std::move(setup));
   EXPECT_THAT(comm_error_of([&] { (void)std::move(second).connect(kPlan, Deadline(kSoon)); }),

@@ -188,19 +188,19 @@ class ToyNetwork {
         stack_(host, layout.size(), own_range(), setup_.job.num_microbatches) {}
 
   void build_reducer(HostGroup& host) {
-    reducer_.emplace(transport_, Reducer::Setup{.network = setup_.network,
-                                                .layout = &layout_,
-                                                .plan = &plan_,
-                                                .weights = &weights_,
-                                                .updater = &updater_,
-                                                .partials = &stack_,
-                                                .host = &host,
-                                                .ranges = ranges_,
-                                                .hosts = setup_.hosts,
-                                                .num_microbatches = setup_.job.num_microbatches,
-                                                .wire = setup_.wire,
-                                                .timeout = setup_.timeout,
-                                                .on_stall = setup_.on_stall});
+    reducer_.emplace(transport_, ReducerSetup{.network = setup_.network,
+                                              .layout = &layout_,
+                                              .plan = &plan_,
+                                              .weights = &weights_,
+                                              .updater = &updater_,
+                                              .partials = &stack_,
+                                              .host = &host,
+                                              .ranges = ranges_,
+                                              .hosts = setup_.hosts,
+                                              .num_microbatches = setup_.job.num_microbatches,
+                                              .wire = setup_.wire,
+                                              .timeout = setup_.timeout,
+                                              .on_stall = setup_.on_stall});
   }
 
   /// The gradients of all local micro-batches, without a word to the reducer.

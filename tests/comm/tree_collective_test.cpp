@@ -45,10 +45,10 @@ TEST(TreeCollective, BringsPartsOfAnyLengthToTheFirstAndItsWordToAll) {
         collective.gather({1, 0, MessageKind::kBarrier, 0, 0},
                           std::as_writable_bytes(std::span(words)), begins);
         collective.finish(Deadline(kLong), "parts");
-        if (collective.is_first()) {
+        if (collective.is_root()) {
           EXPECT_EQ(words, expected);
         }
-        std::uint64_t word = collective.is_first() ? 77U + static_cast<unsigned>(round) : 0U;
+        std::uint64_t word = collective.is_root() ? 77U + static_cast<unsigned>(round) : 0U;
         collective.broadcast({1, 0, MessageKind::kBarrier, 0, 0},
                              std::as_writable_bytes(std::span(&word, 1)));
         collective.finish(Deadline(kLong), "the word");

@@ -43,7 +43,7 @@ struct ShortFloat {
   std::function<float(std::uint16_t)> value;
 };
 
-std::uint16_t fp16_in_a_row(float value, Halves way) {
+std::uint16_t fp16_in_a_row(float value, Fp16Conversion way) {
   std::array<float, 8> values{};
   std::array<std::uint16_t, 8> halves{};
   values[5] = value;
@@ -51,7 +51,7 @@ std::uint16_t fp16_in_a_row(float value, Halves way) {
   return halves[5];
 }
 
-float value_in_a_row(std::uint16_t bits, Halves way) {
+float value_in_a_row(std::uint16_t bits, Fp16Conversion way) {
   std::array<float, 8> values{};
   std::array<std::uint16_t, 8> halves{};
   halves[5] = bits;
@@ -61,8 +61,8 @@ float value_in_a_row(std::uint16_t bits, Halves way) {
 
 std::vector<ShortFloat> short_floats() {
   std::vector<ShortFloat> all{{"bf16", 8, bf16_of, of_bf16}};
-  for (const Halves way : {Halves::kPortable, fastest_halves()}) {
-    all.push_back({way == Halves::kPortable ? "fp16" : "fp16Native", 5,
+  for (const Fp16Conversion way : {Fp16Conversion::kPortable, fastest_halves()}) {
+    all.push_back({way == Fp16Conversion::kPortable ? "fp16" : "fp16Native", 5,
                    [way](float value) { return fp16_in_a_row(value, way); },
                    [way](std::uint16_t bits) { return value_in_a_row(bits, way); }});
   }
@@ -140,12 +140,14 @@ TEST(ShortFloats, AreTheSameBitsByInstructionsAndByIntegers) {
   for (int i = 0; i < 200'000; ++i) {
     bits = bits * 1'664'525U + 1'013'904'223U;
     const auto value = std::bit_cast<float>(bits);
-    ASSERT_EQ(fp16_in_a_row(value, fastest_halves()), fp16_in_a_row(value, Halves::kPortable))
+    ASSERT_EQ(fp16_in_a_row(value, fastest_halves()),
+              fp16_in_a_row(value, Fp16Conversion::kPortable))
         << bits;
   }
   for (std::uint32_t half = 0; half <= 0xFFFFU; ++half) {
     const auto native = value_in_a_row(static_cast<std::uint16_t>(half), fastest_halves());
-    const auto portable = value_in_a_row(static_cast<std::uint16_t>(half), Halves::kPortable);
+    const auto portable =
+        value_in_a_row(static_cast<std::uint16_t>(half), Fp16Conversion::kPortable);
     ASSERT_EQ(std::bit_cast<std::uint32_t>(native), std::bit_cast<std::uint32_t>(portable)) << half;
   }
 }

@@ -40,8 +40,8 @@ constexpr std::size_t kElements = 20'000;
 struct Host {
   SharedFolder folder;
 
-  [[nodiscard]] HostMemory::Setup setup(std::vector<int> members, int worker,
-                                        std::int64_t epoch) const {
+  [[nodiscard]] HostMemorySetup setup(std::vector<int> members, int worker,
+                                      std::int64_t epoch) const {
     return {.members = std::move(members),
             .worker = worker,
             .epoch = epoch,
@@ -58,7 +58,7 @@ struct Memory {
   Arena shared;
   HostGroup group;
 
-  Memory(HostMemory::Setup setup, std::chrono::milliseconds patience)
+  Memory(HostMemorySetup setup, std::chrono::milliseconds patience)
       : host(std::move(setup)),
         own(host.allocate_own(kElements)),
         shared(host.allocate_shared(kElements, Deadline(patience))),

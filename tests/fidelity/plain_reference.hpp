@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "gan/blocks/build_networks.hpp"
 #include "data/dataset.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "pipeline/phases.hpp"
 #include "tests/gan/statistic_sums.hpp"
 

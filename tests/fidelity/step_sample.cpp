@@ -23,10 +23,10 @@
 
 #include "checkpoint/format/safetensors.hpp"
 #include "checkpoint/format/weights_file.hpp"
-#include "gan/augment/drawn_augmentation.hpp"
-#include "gan/blocks/build_networks.hpp"
 #include "data/open_dataset.hpp"
 #include "data/permutation.hpp"
+#include "gan/augment/drawn_augmentation.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "job/augmentation.hpp"

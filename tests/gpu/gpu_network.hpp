@@ -50,20 +50,20 @@ class GpuNetwork {
       gradients_.emplace_back(layout.size());
       partials.push_back(static_cast<const float*>(partials_.back().get()));
     }
-    reducer_.emplace(session, NcclReducer::Setup{.network = "a test's network",
-                                                 .layout = &layout_,
-                                                 .plan = &plan_,
-                                                 .ranges = toy_ranges(setup.job.num_microbatches,
-                                                                      session.num_workers()),
-                                                 .hosts = setup.hosts,
-                                                 .num_microbatches = setup.job.num_microbatches,
-                                                 .order = setup.order,
-                                                 .wire = setup.wire,
-                                                 .clip_norm = setup.job.clip_norm,
-                                                 .weights = static_cast<float*>(weights_.get()),
-                                                 .moments = {first_.data(), second_.data()},
-                                                 .average = average_.data(),
-                                                 .partials = partials});
+    reducer_.emplace(session, NcclReducerSetup{.network = "a test's network",
+                                               .layout = &layout_,
+                                               .plan = &plan_,
+                                               .ranges = toy_ranges(setup.job.num_microbatches,
+                                                                    session.num_workers()),
+                                               .hosts = setup.hosts,
+                                               .num_microbatches = setup.job.num_microbatches,
+                                               .order = setup.order,
+                                               .wire = setup.wire,
+                                               .clip_norm = setup.job.clip_norm,
+                                               .weights = static_cast<float*>(weights_.get()),
+                                               .moments = {first_.data(), second_.data()},
+                                               .average = average_.data(),
+                                               .partials = partials});
   }
 
   [[nodiscard]] NcclReducer& reducer() { return *reducer_; }

@@ -55,7 +55,7 @@ void survive(const MpiSession& mpi, NcclSession& session, const std::function<vo
 
 void run(const MpiSession& mpi, std::string_view how) {
   MpiTransport transport(mpi, 0, [] {});
-  NcclSession::Setup setup =
+  NcclSetup setup =
       session_setup(transport, NcclSession::Calls::kNonBlocking, std::chrono::seconds(30));
   setup.timeout = kTimeout;
   NcclSession session(setup);

@@ -251,7 +251,7 @@ TEST_F(NcclWorkers, NameTheWorkersThatDoNotCome) {
   if (transport_.num_workers() < 2) {
     GTEST_SKIP() << "a matter of two workers";
   }
-  NcclSession::Setup setup = session_setup(transport_, Calls::kNonBlocking, 2s);
+  NcclSetup setup = session_setup(transport_, Calls::kNonBlocking, 2s);
   if (transport_.worker() == 0) {
     try {
       const NcclSession session(setup);

@@ -16,9 +16,9 @@ namespace gangway::comm {
 
 /// A new communicator for the workers of `transport`'s epoch. Where several share a GPU, NCCL takes
 /// them for workers of several hosts.
-inline NcclSession::Setup session_setup(
-    Transport& transport, NcclSession::Calls calls = NcclSession::Calls::kNonBlocking,
-    std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
+inline NcclSetup session_setup(Transport& transport,
+                               NcclSession::Calls calls = NcclSession::Calls::kNonBlocking,
+                               std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
   const int device = transport.worker() % num_devices();
   check(cudaSetDevice(device), "choosing the device");
   if (const auto host = find_device_sharing(transport, device, timeout).pretended_host) {

@@ -178,7 +178,8 @@ TEST_F(HostRosterTest, GoesBelowTheLeastWhereSoFewAreWanted) {
 
 TEST_F(HostRosterTest, GivesUpTheSlotsOfWorkersThatWereDrained) {
   HostRegistry registry({{"a", 2}, {"b", 2}}, 4);
-  registry.drain(registry.allocation(now_, 1, any), {3, 4}, [](const std::string&) { return false; });
+  registry.drain(registry.allocation(now_, 1, any), {3, 4},
+                 [](const std::string&) { return false; });
   EXPECT_EQ(registry.allocation(now_, 1, any).workers, 2);
 }
 

@@ -47,7 +47,7 @@ struct Damage {
 };
 
 void flip_bit(NetworkState& state, const std::string& tensor) {
-  for (const NetworkState::Place& place : state.places()) {
+  for (const NetworkState::TensorPlace& place : state.places()) {
     if (place.name == tensor) {
       float& value = state.weights().data()[place.range.begin];
       value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);

@@ -49,7 +49,7 @@ TEST(NetworkState, BindsEveryTensorToItsPlaceOfTheArena) {
   NetworkState state(network, {.num_workers = 2});
   std::size_t i = 0;
   for (const auto& named : network.parameters()) {
-    const NetworkState::Place& place = state.places()[i++];
+    const NetworkState::TensorPlace& place = state.places()[i++];
     EXPECT_EQ(place.name, named.name);
     EXPECT_FALSE(place.is_statistic);
     EXPECT_EQ(named.parameter->tensor.const_data_ptr<float>(),
@@ -57,7 +57,7 @@ TEST(NetworkState, BindsEveryTensorToItsPlaceOfTheArena) {
     EXPECT_TRUE(named.parameter->tensor.requires_grad());
   }
   for (const auto& named : network.statistics()) {
-    const NetworkState::Place& place = state.places()[i++];
+    const NetworkState::TensorPlace& place = state.places()[i++];
     EXPECT_EQ(place.name, named.name);
     EXPECT_TRUE(place.is_statistic);
     EXPECT_GE(place.range.begin, state.layout().statistics_range().begin);
@@ -78,7 +78,7 @@ TEST(NetworkState, StoresConvolutionsWithChannelsLastWhereTheJobSaysSo) {
   NetworkState state(network, {.format = MemoryFormat::kChannelsLast});
   const at::Tensor weight = network.parameters().front().parameter->tensor;
   EXPECT_TRUE(weight.is_contiguous(at::MemoryFormat::ChannelsLast));
-  const NetworkState::Place& place = state.places().front();
+  const NetworkState::TensorPlace& place = state.places().front();
   // Element (output, channel, row, column) of [20, 3, 3, 3].
   const float* memory = state.weights().data() + place.range.begin;
   EXPECT_EQ(memory[((4 * 3 + 2) * 3 + 1) * 3 + 0], weight[4][0][2][1].item<float>());
@@ -101,7 +101,7 @@ TEST(NetworkState, GathersGradientsAndStatisticsInTheLeaf) {
   state.bind_gradients(leaf.data());
   torch::autograd::backward({output_of(network, &state.statistics()).mean()}, {});
   state.statistics().settle(1);
-  for (const NetworkState::Place& place : state.places()) {
+  for (const NetworkState::TensorPlace& place : state.places()) {
     EXPECT_GT(NetworkState::view(leaf.data(), place).abs().max().item<float>(), 0.0F) << place.name;
   }
   for (const auto& named : network.parameters()) {

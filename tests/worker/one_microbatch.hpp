@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "gan/blocks/build_networks.hpp"
 #include "data/open_dataset.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"
 #include "pipeline/stages/stage_schedule.hpp"

@@ -113,7 +113,7 @@ inline void expect_filled(Worker& worker, int me, int num_workers) {
                   is_wanted.begin() + static_cast<std::ptrdiff_t>(own.end), 1);
       }
       for (std::size_t p = 0; p < state.places().size(); ++p) {
-        const NetworkState::Place& place = state.places()[p];
+        const NetworkState::TensorPlace& place = state.places()[p];
         if (place.is_statistic && arenas[a] != &state.weights() && arenas[a] != state.average()) {
           continue;
         }

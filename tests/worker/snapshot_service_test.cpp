@@ -181,7 +181,7 @@ TEST_F(SnapshotServiceTest, BeginsAnAverageThatTheCheckpointLacksWithTheWeights)
   NetworkState with(discriminator,
                     {.format = MemoryFormat::kChannelsLast, .averaging = Averaging::kYes});
   EXPECT_EQ(load_error({&without, &with}, {.run = folder("b"), .resume = checkpoint}), "no error");
-  for (const NetworkState::Place& place : with.places()) {
+  for (const NetworkState::TensorPlace& place : with.places()) {
     EXPECT_TRUE(at::equal(NetworkState::view(with.average()->data(), place),
                           NetworkState::view(with.weights().data(), place)))
         << place.name;

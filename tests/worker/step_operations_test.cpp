@@ -166,7 +166,7 @@ TEST_F(StepOperationsTest, APurePenaltyGivesTheLastBiasAnExactZero) {
   worker.operations.begin_step(0);
   worker.perform(worker.schedule(0));  // its last phase is the regulariser's
   NetworkState& state = *worker.networks[kDiscriminator];
-  for (const NetworkState::Place& place : state.places()) {
+  for (const NetworkState::TensorPlace& place : state.places()) {
     const float largest =
         NetworkState::view(state.moments()[0].data(), place).abs().max().item<float>();
     if (place.name == "discriminator/3/bias") {

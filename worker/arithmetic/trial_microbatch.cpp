@@ -13,9 +13,9 @@
 #include <torch/version.h>
 
 #include "checkpoint/files/hash.hpp"
-#include "gan/blocks/build_networks.hpp"
 #include "data/dataset.hpp"
 #include "data/open_dataset.hpp"
+#include "gan/blocks/build_networks.hpp"
 #include "gan/random.hpp"
 #include "gan/random_tensors.hpp"
 #include "gan/recipes/recipes.hpp"

@@ -13,7 +13,7 @@
 namespace gangway::worker {
 namespace {
 
-checkpoint::SnapshotPlace place_of(const BuddyCopies::Setup& setup, int ward) {
+checkpoint::SnapshotPlace place_of(const BuddyCopiesSetup& setup, int ward) {
   checkpoint::SnapshotPlace place = setup.place;
   place.worker = ward;
   place.replica = 1;
@@ -22,15 +22,15 @@ checkpoint::SnapshotPlace place_of(const BuddyCopies::Setup& setup, int ward) {
 
 }  // namespace
 
-BuddyCopies::Held::Held(const Setup& setup, const CopiedWorker& ward)
+BuddyCopies::HeldCopy::HeldCopy(const BuddyCopiesSetup& setup, const CopiedWorker& ward)
     : worker(ward.worker),
       memory(place_of(setup, ward.worker), ward.pieces, kNumSlots),
       receiver(setup.transport, ward.worker, memory) {}
 
-BuddyCopies::BuddyCopies(Setup setup)
+BuddyCopies::BuddyCopies(BuddyCopiesSetup setup)
     : setup_(std::move(setup)), sender_(setup_.transport, setup_.buddy, setup_.memory, setup_.say) {
   for (const CopiedWorker& ward : setup_.wards) {
-    held_.push_back(std::make_unique<Held>(setup_, ward));
+    held_.push_back(std::make_unique<HeldCopy>(setup_, ward));
   }
   setup_.lane.attach(*this);
 }

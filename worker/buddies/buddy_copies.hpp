@@ -23,28 +23,30 @@
 
 namespace gangway::worker {
 
+/// A worker whose snapshots this worker copies.
+struct CopiedWorker {
+  int worker = 0;
+  std::vector<checkpoint::TensorStretch> pieces;
+};
+
+struct BuddyCopiesSetup {
+  comm::Transport& transport;
+  comm::Lane& lane;
+  checkpoint::SnapshotMemory& memory;  ///< this worker's snapshots
+  checkpoint::SnapshotPlace place;     ///< of this worker's snapshots
+  int buddy = 0;                       ///< the worker that holds their copies
+  std::vector<CopiedWorker> wards;
+  std::function<void(const std::string&)> say;  ///< one line; the lane's thread
+  std::chrono::milliseconds timeout{60'000};
+};
+
 class BuddyCopies final : public comm::Background {
  public:
   /// Slots of a copy: one for the snapshot that all workers have, one to fill.
   static constexpr int kNumSlots = 2;
 
-  /// A worker whose snapshots this worker copies.
-  struct CopiedWorker {
-    int worker = 0;
-    std::vector<checkpoint::TensorStretch> pieces;
-  };
-  struct Setup {
-    comm::Transport& transport;
-    comm::Lane& lane;
-    checkpoint::SnapshotMemory& memory;  ///< this worker's snapshots
-    checkpoint::SnapshotPlace place;     ///< of this worker's snapshots
-    int buddy = 0;                       ///< the worker that holds their copies
-    std::vector<CopiedWorker> wards;
-    std::function<void(const std::string&)> say;  ///< one line; the lane's thread
-    std::chrono::milliseconds timeout{60'000};
-  };
   /// Compute thread. @throws EnvironmentError if there is no room for the wards' copies
-  explicit BuddyCopies(Setup setup);
+  explicit BuddyCopies(BuddyCopiesSetup setup);
   ~BuddyCopies() override;
   BuddyCopies(const BuddyCopies&) = delete;
   BuddyCopies& operator=(const BuddyCopies&) = delete;
@@ -65,17 +67,17 @@ class BuddyCopies final : public comm::Background {
   bool advance(bool is_quiet) override;
 
  private:
-  struct Held {
-    Held(const Setup& setup, const CopiedWorker& ward);
+  struct HeldCopy {
+    HeldCopy(const BuddyCopiesSetup& setup, const CopiedWorker& ward);
     int worker;
     checkpoint::SnapshotMemory memory;
     CopyReceiver receiver;
   };
   [[nodiscard]] bool has_ended() const;
 
-  Setup setup_;
+  BuddyCopiesSetup setup_;
   CopySender sender_;
-  std::vector<std::unique_ptr<Held>> held_;
+  std::vector<std::unique_ptr<HeldCopy>> held_;
   Mutex mutex_;
   std::set<std::int64_t> wanted_ GANGWAY_GUARDED_BY(mutex_);
   AtomicStep protected_;

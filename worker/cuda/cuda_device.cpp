@@ -132,19 +132,19 @@ NetworkExchanges CudaDevice::connect(const PerNetwork<NetworkState*>& networks,
     }
     NetworkState& state = *networks[network];
     auto exchange = std::make_unique<CudaExchange>(
-        CudaExchange::Setup{.state = state,
-                            .memory = *networks_.at(&state),
-                            .network = network,
-                            .exchange = *own,
-                            .session = *sessions[network].group,
-                            .worker = own->transport.worker(),
-                            .whole = sessions[network].whole,
-                            .job = job_,
-                            .transport = execution_.transport,
-                            .stream = stream_.get(),
-                            .wait_for_launches = [this] {
-                              std::ranges::for_each(exchanges_, &CudaExchange::wait_for_launches);
-                            }});
+        CudaExchangeSetup{.state = state,
+                          .memory = *networks_.at(&state),
+                          .network = network,
+                          .exchange = *own,
+                          .session = *sessions[network].group,
+                          .worker = own->transport.worker(),
+                          .whole = sessions[network].whole,
+                          .job = job_,
+                          .transport = execution_.transport,
+                          .stream = stream_.get(),
+                          .wait_for_launches = [this] {
+                            std::ranges::for_each(exchanges_, &CudaExchange::wait_for_launches);
+                          }});
     exchanges_.push_back(exchange.get());
     exchanges.add(std::move(exchange));
   }
@@ -216,13 +216,13 @@ comm::NcclSession& CudaDevice::begin_session(const Meeting& meeting,
       id = comm::agree_on_unique_id(group, kStartDeadline);
     }
   }));
-  comm::NcclSession::Setup setup{.id = id,
-                                 .worker = meeting.world.worker(),
-                                 .num_workers = meeting.world.num_workers(),
-                                 .device = index_,
-                                 .max_ctas = meeting.max_ctas,
-                                 .timeout = meeting.timeout,
-                                 .meeting_timeout = kStartDeadline};
+  comm::NcclSetup setup{.id = id,
+                        .worker = meeting.world.worker(),
+                        .num_workers = meeting.world.num_workers(),
+                        .device = index_,
+                        .max_ctas = meeting.max_ctas,
+                        .timeout = meeting.timeout,
+                        .meeting_timeout = kStartDeadline};
   if (!workers.empty()) {
     setup.group = workers;
     setup.worker = static_cast<int>(std::ranges::find(workers, setup.worker) - workers.begin());
@@ -237,12 +237,12 @@ std::unique_ptr<TensorCarrier> CudaDevice::make_carrier(const CarrierSetup& setu
   if (shares_devices_ && execution_.transport != TransportKind::kNccl) {
     return std::make_unique<StagedCarrier>(setup, device);
   }
-  std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions;
+  std::map<comm::TensorEdge, comm::NcclSession*> sessions;
   const Meeting meeting{.world = setup.transport,
                         .lane = setup.lane,
                         .timeout = setup.channel.timeout,
                         .max_ctas = kMostCtasOfAnEdge};
-  for (const comm::TensorEdges::Edge& edge : setup.edges) {
+  for (const comm::TensorEdge& edge : setup.edges) {
     comm::NcclSession& session = begin_session(meeting, {edge.first, edge.second});
     comm::connect_one_way(session);
     sessions[edge] = &session;

@@ -65,7 +65,7 @@ class CudaDevice : public ComputeDevice {
   /// NCCL sessions of one network.
   struct Sessions {
     comm::NcclSession* group = nullptr;  ///< of the workers that reduce it; null: not this worker
-    comm::NcclSession* whole = nullptr;  ///< CudaExchange::Setup::whole
+    comm::NcclSession* whole = nullptr;  ///< CudaExchangeSetup::whole
   };
   /// Begins the sessions of all networks' exchanges.
   [[nodiscard]] PerNetwork<Sessions> begin_sessions(const ExchangeSetup& setup);

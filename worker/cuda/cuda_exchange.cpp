@@ -36,7 +36,7 @@ bool goes_by_hosts(TransportKind transport) {
 
 }  // namespace
 
-CudaExchange::CudaExchange(const Setup& setup)
+CudaExchange::CudaExchange(const CudaExchangeSetup& setup)
     : state_(setup.state),
       memory_(setup.memory),
       exchange_(setup.exchange),
@@ -89,7 +89,7 @@ CudaExchange::Registrations CudaExchange::shared_memory() const {
   return registrations;
 }
 
-comm::NcclReducer::Setup CudaExchange::reducer_setup() {
+comm::NcclReducerSetup CudaExchange::reducer_setup() {
   std::vector<const float*> partials;
   for (std::size_t i = 0; i < partials_.partials().size(); ++i) {
     partials.push_back(partials_.partial(i));

@@ -19,24 +19,25 @@
 
 namespace gangway::worker {
 
+struct CudaExchangeSetup {
+  NetworkState& state;
+  DeviceNetwork& memory;  ///< where the state lies
+  NetworkId network{};
+  const ExchangeSetup& exchange;
+  comm::NcclSession& session;  ///< of the workers that exchange it
+  int worker = 0;              ///< place in that session
+  /// Session of all holders of the network, in their order, if it is cut and clipped.
+  comm::NcclSession* whole = nullptr;
+  const Job& job;
+  TransportKind transport;        ///< layout.transport
+  cudaStream_t stream = nullptr;  ///< of all computing
+  /// Waits until the exchanges of all networks are launched.
+  std::function<void()> wait_for_launches = {};
+};
+
 class CudaExchange final : public NetworkExchange {
  public:
-  struct Setup {
-    NetworkState& state;
-    DeviceNetwork& memory;  ///< where the state lies
-    NetworkId network{};
-    const ExchangeSetup& exchange;
-    comm::NcclSession& session;  ///< of the workers that exchange it
-    int worker = 0;              ///< place in that session
-    /// Session of all holders of the network, in their order, if it is cut and clipped.
-    comm::NcclSession* whole = nullptr;
-    const Job& job;
-    TransportKind transport;        ///< layout.transport
-    cudaStream_t stream = nullptr;  ///< of all computing
-    /// Waits until the exchanges of all networks are launched.
-    std::function<void()> wait_for_launches = {};
-  };
-  explicit CudaExchange(const Setup& setup);
+  explicit CudaExchange(const CudaExchangeSetup& setup);
   ~CudaExchange() override;
   CudaExchange(const CudaExchange&) = delete;
   CudaExchange& operator=(const CudaExchange&) = delete;
@@ -80,7 +81,7 @@ class CudaExchange final : public NetworkExchange {
   using Registrations = std::vector<std::unique_ptr<comm::NcclRegistration>>;
   /// Registers memory with NCCL, except of networks that are cut: parts of an arena travel by copy.
   [[nodiscard]] Registrations shared_memory() const;
-  [[nodiscard]] comm::NcclReducer::Setup reducer_setup();
+  [[nodiscard]] comm::NcclReducerSetup reducer_setup();
   /// Returns the elements of the largest slice that this worker updates.
   [[nodiscard]] std::size_t largest_slice() const;
   /// Folds the sums of `bucket` and hands it to the reducer; a second call does nothing.
@@ -93,7 +94,7 @@ class CudaExchange final : public NetworkExchange {
   NetworkState& state_;
   DeviceNetwork& memory_;
   ExchangeSetup exchange_;
-  Setup setup_;
+  CudaExchangeSetup setup_;
   DeviceGradientMemory gradients_;
   comm::PartialStack partials_;
   Registrations registrations_;

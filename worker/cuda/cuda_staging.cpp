@@ -110,7 +110,7 @@ CudaStaging::~CudaStaging() {
 }
 
 void CudaStaging::add_place() {
-  Place& place = places_.emplace_back();
+  StagedBatch& place = places_.emplace_back();
   place.images = comm::allocate_on_device(values_ * sizeof(float));
   place.labels = comm::allocate_on_device(count_ * sizeof(std::int64_t));
   const bool last = setup_.format == MemoryFormat::kChannelsLast && setup_.shape.size() == 4;
@@ -193,7 +193,7 @@ const RealBatch& CudaStaging::put(std::size_t place) {
   Slot& slot = slots_[staged_.front()];
   staged_.pop_front();
   slot.is_staged = false;
-  const Place& at = places_[place];
+  const StagedBatch& at = places_[place];
   const auto* const bytes = static_cast<const std::byte*>(slot.memory.get());
   check(cudaStreamWaitEvent(device_.compute, slot.arrived.get(), 0), "taking in a batch");
   const auto* const examples =

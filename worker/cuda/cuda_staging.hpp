@@ -57,7 +57,7 @@ class CudaStaging final : public BatchStaging {
     bool is_staged = false;  // and not yet put in a place
     bool was_used = false;
   };
-  struct Place {
+  struct StagedBatch {
     comm::CudaMemory images;
     comm::CudaMemory labels;
     RealBatch batch;
@@ -89,7 +89,7 @@ class CudaStaging final : public BatchStaging {
   std::size_t num_blocks_;
   std::shared_ptr<std::byte> blocks_;  // page-locked
   std::atomic<std::size_t> num_given_ = 0;
-  std::vector<Place> places_;
+  std::vector<StagedBatch> places_;
   std::optional<Kept> kept_;
 };
 

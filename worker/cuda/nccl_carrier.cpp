@@ -31,7 +31,7 @@ std::int32_t after(std::int32_t number) {
 }  // namespace
 
 NcclCarrier::NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
-                         std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions)
+                         std::map<comm::TensorEdge, comm::NcclSession*> sessions)
     : device_(device),
       staged_(setup, device),
       edges_(setup.lane, {.worker = setup.transport.worker(),

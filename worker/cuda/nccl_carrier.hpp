@@ -25,9 +25,9 @@ namespace gangway::worker {
 
 class NcclCarrier final : public TensorCarrier {
  public:
-  /// @param sessions  TensorEdges::Setup::sessions
+  /// @param sessions  TensorEdgesSetup::sessions
   NcclCarrier(const CarrierSetup& setup, CarrierDevice device,
-              std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions);
+              std::map<comm::TensorEdge, comm::NcclSession*> sessions);
   NcclCarrier(const NcclCarrier&) = delete;
   NcclCarrier& operator=(const NcclCarrier&) = delete;
 
@@ -72,12 +72,12 @@ class NcclCarrier final : public TensorCarrier {
   bool is_staged_ = false;  // whether tensors of this step go through host memory
   /// Keeps tensors sent through host memory as long as NCCL would keep them, counted by tensors
   /// received from that peer. So the allocator reserves what later steps need.
-  struct Held {
+  struct StagedTensor {
     at::Tensor tensor;
     std::size_t received;  // from the peer before it was sent
   };
   struct Sent {
-    std::deque<Held> held;
+    std::deque<StagedTensor> held;
     std::size_t received = 0;
   };
   std::map<int, Sent> held_;          // by peer, of this step

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "gan/block.hpp"
 #include "data/dataset.hpp"
+#include "gan/block.hpp"
 #include "gan/random.hpp"
 #include "gan/torch.hpp"
 #include "job/spec.hpp"

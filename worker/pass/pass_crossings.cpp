@@ -42,7 +42,7 @@ void PassRun::receive(const pipeline::Instruction& at) {
     }
   }
   if (is_kept) {
-    kept_[place_of(at)][at.node] = std::move(received);
+    kept_[key_of(at)][at.node] = std::move(received);
   }
   ++work_->node;
   works_.leave(*work_);

@@ -40,7 +40,7 @@ void require_known(const Node& node) {
 
 }  // namespace
 
-PassRun::PassRun(Setup setup)
+PassRun::PassRun(PassRunSetup setup)
     : setup_(std::move(setup)),
       augmentation_(setup_.job.training.augment, setup_.job.training.batch),
       works_(setup_.phases, setup_.shares),
@@ -172,7 +172,7 @@ at::Tensor PassRun::called(const Application& application) {
 void PassRun::enter(const Instruction& at) {
   work_ = &works_.enter(at);
   if (work_->node == 0) {
-    kept_.erase(place_of(at));
+    kept_.erase(key_of(at));
   }
   if (!at.is_ahead) {  // the pass's turn: sums keep their order
     for (const auto& [network, seen] : std::exchange(work_->seen, {})) {
@@ -181,7 +181,7 @@ void PassRun::enter(const Instruction& at) {
   }
 }
 
-PassRun::Place PassRun::place_of(const Instruction& at) {
+PassRun::PassKey PassRun::key_of(const Instruction& at) {
   return {at.phase, at.pass, at.microbatch};
 }
 
@@ -298,7 +298,7 @@ void PassRun::put(const std::vector<std::string>& names, Kept result) {
     work_->made[static_cast<std::size_t>(work_->node)] = result.made;
   }
   if (work_->node < work_->num_kept) {
-    kept_[place_of(work_->at)][work_->node] = std::move(result);
+    kept_[key_of(work_->at)][work_->node] = std::move(result);
   }
 }
 

@@ -30,28 +30,29 @@
 
 namespace gangway::worker {
 
+struct PassRunSetup {
+  const Job& job;
+  const std::vector<pipeline::Phase>& phases;
+  PerNetwork<gan::Network*> networks;
+  PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch with the open leaf
+  RealBatches& reals;
+  at::Device device;
+  ImagePools* pools = nullptr;  ///< null: no pass asks for one
+  /// Factor on a phase's losses and penalties before their backward. It keeps small fp16
+  /// gradients from vanishing (Micikevicius et al., 2018, section 3.2). Gradients in the leaves
+  /// carry this factor; the update divides by it. Called once or more in each pass of the phase,
+  /// whose leaves are open; the value may change between the phase's repeats. Null: always 1.
+  std::function<double()> loss_scale = nullptr;
+  /// Set if networks are apart: this worker's share of the passes, and the exchange of tensors
+  /// with other workers. Both null: this worker runs whole passes.
+  const pipeline::PassShares* shares = nullptr;
+  RemoteTensors* remote = nullptr;
+};
+
 class PassRun {
  public:
-  struct Setup {
-    const Job& job;
-    const std::vector<pipeline::Phase>& phases;
-    PerNetwork<gan::Network*> networks;
-    PerNetwork<gan::StatisticSink*> sinks;  ///< of the micro-batch with the open leaf
-    RealBatches& reals;
-    at::Device device;
-    ImagePools* pools = nullptr;  ///< null: no pass asks for one
-    /// Factor on a phase's losses and penalties before their backward. It keeps small fp16
-    /// gradients from vanishing (Micikevicius et al., 2018, section 3.2). Gradients in the leaves
-    /// carry this factor; the update divides by it. Called once or more in each pass of the phase,
-    /// whose leaves are open; the value may change between the phase's repeats. Null: always 1.
-    std::function<double()> loss_scale = nullptr;
-    /// Set if networks are apart: this worker's share of the passes, and the exchange of tensors
-    /// with other workers. Both null: this worker runs whole passes.
-    const pipeline::PassShares* shares = nullptr;
-    RemoteTensors* remote = nullptr;
-  };
   /// @throws InvariantError if a phase names an unknown loss or penalty
-  explicit PassRun(Setup setup);
+  explicit PassRun(PassRunSetup setup);
 
   /// Begins a step and grows the networks to their size at its end.
   /// @param seed  of its random keys; nothing: the job's
@@ -90,11 +91,11 @@ class PassRun {
 
  private:
   /// Identifies a pass over a micro-batch in the step.
-  struct Place {
+  struct PassKey {
     int phase = 0;
     int pass = 0;
     int microbatch = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const PassKey&) const = default;
   };
   /// A node's outputs, kept for a pass of a later phase.
   struct Kept {
@@ -102,7 +103,7 @@ class PassRun {
     SeenStatistics seen;
   };
 
-  [[nodiscard]] static Place place_of(const pipeline::Instruction& at);
+  [[nodiscard]] static PassKey key_of(const pipeline::Instruction& at);
   /// Makes the pass of `at` current.
   void enter(const pipeline::Instruction& at);
   /// Returns whether an earlier phase has run the current node.
@@ -216,7 +217,7 @@ class PassRun {
     return context(work_->at, network, sink, stream);
   }
 
-  Setup setup_;
+  PassRunSetup setup_;
   std::map<std::string, gan::LossFunction> losses_;  // by its name in the recipe
   gan::Augmentation augmentation_;
   std::unique_ptr<gan::PythonStep> own_step_;  // null: the job has none
@@ -224,10 +225,10 @@ class PassRun {
   std::uint64_t seed_ = 0;
   double growth_ = kFullyGrown;  // of the networks, in this step
   PassWorks works_;
-  PassWork* work_ = nullptr;                   // the current one
-  std::map<Place, std::map<int, Kept>> kept_;  // by node
-  at::Tensor style_;                           // [1, C, H, W]; undefined: the job has none
-  at::Tensor labels_;                          // of the data, on a GPU that draws some of them
+  PassWork* work_ = nullptr;                     // the current one
+  std::map<PassKey, std::map<int, Kept>> kept_;  // by node
+  at::Tensor style_;                             // [1, C, H, W]; undefined: the job has none
+  at::Tensor labels_;                            // of the data, on a GPU that draws some of them
   struct Number {
     double base = 0.0;
     ScheduleSpec schedule;

@@ -70,7 +70,7 @@ RealBatches::RealBatches(const Job& job, const data::Dataset& dataset,
       shape_(example_shape(job.model)),
       held_(microbatches_.size()),
       trace_(trace) {
-  for (const Held& held : held_) {
+  for (const HeldBatch& held : held_) {
     latest_.push_back(&held.batch);
   }
   shape_.front() = dataset.shape().channels;  // of both sides of a pair
@@ -114,7 +114,7 @@ std::size_t RealBatches::index_of(int microbatch) const {
 const RealBatch& RealBatches::take(std::int64_t step, int repeat, int microbatch) {
   const std::size_t index = index_of(microbatch);
   const data::BatchRequest due{.step = step, .repeat = repeat, .microbatch = microbatch};
-  Held& held = prepared_step_ == step ? prepared_[place_of(due)] : held_[index];
+  HeldBatch& held = prepared_step_ == step ? prepared_[place_of(due)] : held_[index];
   if (!held.filled || held.request.step != step || held.request.repeat != repeat) {
     show(held, due);
   }
@@ -135,7 +135,7 @@ void RealBatches::prepare(std::int64_t step) {
   }
 }
 
-void RealBatches::show(Held& held, const data::BatchRequest& due) {
+void RealBatches::show(HeldBatch& held, const data::BatchRequest& due) {
   const PartScope part = in_part(messages::StepPart::kDataCopy);
   if (staging_) {
     show_staged(held, due.step);
@@ -162,7 +162,7 @@ data::Batch RealBatches::next_read(std::int64_t step) {
   return batch;
 }
 
-void RealBatches::show_read(Held& held, std::int64_t step) {
+void RealBatches::show_read(HeldBatch& held, std::int64_t step) {
   if (held.filled) {
     held.batch = {};
     loader_->recycle(std::move(held.memory));
@@ -180,7 +180,7 @@ void RealBatches::show_read(Held& held, std::int64_t step) {
   held.batch = {images, at::from_blob(held.memory.labels.data(), {shape_.front()}, at::kLong)};
 }
 
-void RealBatches::show_staged(Held& held, std::int64_t step) {
+void RealBatches::show_staged(HeldBatch& held, std::int64_t step) {
   if (staging_->num_staged() == 0) {
     staging_->stage(next_read(step));
   }

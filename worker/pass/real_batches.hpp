@@ -44,17 +44,17 @@ class RealBatches {
   [[nodiscard]] std::size_t num_dimensions() const { return shape_.size(); }
 
  private:
-  struct Held {
+  struct HeldBatch {
     RealBatch batch;
     data::Batch memory;  // memory under `batch`, on a CPU
     data::BatchRequest request;
     bool filled = false;
   };
   [[nodiscard]] data::Batch next_read(std::int64_t step);
-  void show(Held& held, const data::BatchRequest& due);
+  void show(HeldBatch& held, const data::BatchRequest& due);
   /// Fill `held` with the next batch, in host memory or on the device.
-  void show_read(Held& held, std::int64_t step);
-  void show_staged(Held& held, std::int64_t step);
+  void show_read(HeldBatch& held, std::int64_t step);
+  void show_staged(HeldBatch& held, std::int64_t step);
   /// Begins to copy batches that are already read.
   void stage_ahead();
   [[nodiscard]] std::size_t index_of(int microbatch) const;
@@ -64,8 +64,8 @@ class RealBatches {
   const data::Dataset& dataset_;
   std::vector<int> microbatches_;
   std::vector<std::int64_t> shape_;
-  std::vector<Held> held_;      // by micro-batch
-  std::vector<Held> prepared_;  // by place_of; empty until a step is prepared
+  std::vector<HeldBatch> held_;      // by micro-batch
+  std::vector<HeldBatch> prepared_;  // by place_of; empty until a step is prepared
   std::optional<std::int64_t> prepared_step_;
   std::vector<const RealBatch*> latest_;  // by micro-batch
   std::vector<double> last_figures_;

@@ -36,7 +36,7 @@ class TensorCarrier {
 struct CarrierSetup {
   comm::Transport& transport;  ///< of all workers; outlives the carrier, as the lane does
   comm::Lane& lane;
-  comm::TensorChannel::Setup channel;
+  comm::TensorChannelSetup channel;
   /// (sender, receiver) of all tensors that this worker sends or receives.
   std::set<std::pair<int, int>> edges = {};
 };

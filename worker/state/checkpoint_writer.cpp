@@ -9,7 +9,7 @@
 
 namespace gangway::worker {
 
-CheckpointWriter::CheckpointWriter(Setup setup)
+CheckpointWriter::CheckpointWriter(CheckpointWriterSetup setup)
     : setup_(std::move(setup)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 CheckpointWriter::~CheckpointWriter() {

@@ -20,15 +20,16 @@
 
 namespace gangway::worker {
 
+struct CheckpointWriterSetup {
+  checkpoint::FileIdentity identity;  ///< without the step
+  checkpoint::SnapshotMemory& memory;
+  /// Reports a finished file, and every second that a file is progressing. Writer's thread.
+  std::function<void(const messages::CheckpointPart&)> report;
+};
+
 class CheckpointWriter {
  public:
-  struct Setup {
-    checkpoint::FileIdentity identity;  ///< without the step
-    checkpoint::SnapshotMemory& memory;
-    /// Reports a finished file, and every second that a file is progressing. Writer's thread.
-    std::function<void(const messages::CheckpointPart&)> report;
-  };
-  explicit CheckpointWriter(Setup setup);
+  explicit CheckpointWriter(CheckpointWriterSetup setup);
   /// Ends after the current file; drops files not begun.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
@@ -58,7 +59,7 @@ class CheckpointWriter {
   /// Notes that the file of `step` progresses.
   void got_on(std::int64_t step);
 
-  Setup setup_;
+  CheckpointWriterSetup setup_;
   Mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Wanted> wanted_ GANGWAY_GUARDED_BY(mutex_);  // not taken yet

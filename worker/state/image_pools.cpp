@@ -21,7 +21,7 @@ class PoolTensors final : public gan::Block {
   }
 };
 
-gan::Network pool_tensors(const ImagePools::Setup& setup) {
+gan::Network pool_tensors(const ImagePoolsSetup& setup) {
   std::vector<std::int64_t> shape = example_shape(setup.job.model);
   shape.insert(shape.begin(), setup.job.training.translation.pool);
   std::vector<ParameterSpec> tensors;
@@ -36,7 +36,7 @@ gan::Network pool_tensors(const ImagePools::Setup& setup) {
 }
 
 /// Returns by worker the first tensor of its micro-batches.
-std::vector<std::size_t> first_tensors(const ImagePools::Setup& setup) {
+std::vector<std::size_t> first_tensors(const ImagePoolsSetup& setup) {
   std::vector<std::size_t> firsts;
   for (const MicrobatchRange& range : setup.ranges) {
     firsts.push_back(static_cast<std::size_t>(range.begin) * setup.names.size());
@@ -46,15 +46,15 @@ std::vector<std::size_t> first_tensors(const ImagePools::Setup& setup) {
 
 }  // namespace
 
-ImagePools::ImagePools(const Setup& setup)
+ImagePools::ImagePools(const ImagePoolsSetup& setup)
     : names_(setup.names),
       local_(setup.ranges[static_cast<std::size_t>(setup.worker)]),
       worker_(setup.worker),
       size_(setup.job.training.translation.pool),
       network_(pool_tensors(setup)),
       state_(std::make_unique<NetworkState>(
-          network_, NetworkState::Setup{.num_workers = static_cast<int>(setup.ranges.size()),
-                                        .first_tensors = first_tensors(setup)})) {
+          network_, NetworkStateSetup{.num_workers = static_cast<int>(setup.ranges.size()),
+                                      .first_tensors = first_tensors(setup)})) {
   const at::NoGradGuard no_grad;
   for (int microbatch = local_.begin; microbatch < local_.end; ++microbatch) {
     for (std::size_t pool = 0; pool < names_.size(); ++pool) {

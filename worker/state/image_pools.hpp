@@ -19,16 +19,17 @@
 
 namespace gangway::worker {
 
+struct ImagePoolsSetup {
+  const Job& job;
+  std::vector<std::string> names;       ///< pipeline::pools_of; at least one
+  std::vector<MicrobatchRange> ranges;  ///< by worker
+  int worker = 0;
+  at::Device device = at::kCPU;  ///< device that makes the images
+};
+
 class ImagePools {
  public:
-  struct Setup {
-    const Job& job;
-    std::vector<std::string> names;       ///< pipeline::pools_of; at least one
-    std::vector<MicrobatchRange> ranges;  ///< by worker
-    int worker = 0;
-    at::Device device = at::kCPU;  ///< device that makes the images
-  };
-  explicit ImagePools(const Setup& setup);
+  explicit ImagePools(const ImagePoolsSetup& setup);
 
   /// Returns the pools' state for checkpoints; each worker owns whole tensors.
   [[nodiscard]] NetworkState& state() { return *state_; }

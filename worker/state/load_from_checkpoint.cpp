@@ -95,13 +95,13 @@ void load_initial_weights(const std::string& key, const std::filesystem::path& f
                           NetworkState& network) {
   const checkpoint::InitialWeights weights(key, file);
   std::vector<checkpoint::WantedTensor> wanted;
-  for (const NetworkState::Place& place : network.places()) {
+  for (const NetworkState::TensorPlace& place : network.places()) {
     wanted.push_back({place.name, place.sizes});
   }
   weights.require(wanted);
   weights.require_finite();
   const at::NoGradGuard no_grad;
-  for (const NetworkState::Place& place : network.places()) {
+  for (const NetworkState::TensorPlace& place : network.places()) {
     if (checkpoint::is_of_a_training(place.name)) {
       continue;
     }

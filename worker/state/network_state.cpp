@@ -59,7 +59,7 @@ std::vector<comm::ElementRange> parts_of(gan::Network& network, const comm::Aren
 
 /// Returns the parts of `setup.worker`; if it does not hold the network, of the first chunk.
 std::vector<comm::ElementRange> chunk_parts(gan::Network& network, const comm::ArenaLayout& layout,
-                                            const NetworkState::Setup& setup) {
+                                            const NetworkStateSetup& setup) {
   if (!setup.group.is_cut()) {
     return {{0, layout.size()}};
   }
@@ -68,13 +68,13 @@ std::vector<comm::ElementRange> chunk_parts(gan::Network& network, const comm::A
 }
 
 std::vector<comm::ElementRange> own_parts(gan::Network& network, const comm::ArenaLayout& layout,
-                                          const NetworkState::Setup& setup) {
+                                          const NetworkStateSetup& setup) {
   const bool holds = setup.group.workers.empty() || setup.group.has(setup.worker);
   return holds ? chunk_parts(network, layout, setup) : std::vector<comm::ElementRange>();
 }
 
 /// Returns the plan of the workers that hold `parts`, by their place.
-comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Setup& setup,
+comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkStateSetup& setup,
                          const std::vector<comm::ElementRange>& parts) {
   if (!setup.first_tensors.empty()) {
     std::vector<std::size_t> begins;
@@ -95,7 +95,7 @@ comm::BucketPlan plan_of(const comm::ArenaLayout& layout, const NetworkState::Se
 
 /// Returns the plan of all workers.
 comm::BucketPlan world_plan_of(gan::Network& network, const comm::ArenaLayout& layout,
-                               const NetworkState::Setup& setup, const comm::BucketPlan& own) {
+                               const NetworkStateSetup& setup, const comm::BucketPlan& own) {
   if (setup.group.is_cut()) {
     std::vector<comm::BucketPlan> chunks;
     for (int chunk = 0; chunk < setup.group.num_chunks(); ++chunk) {
@@ -120,7 +120,7 @@ at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device) {
       .make_tensor();
 }
 
-NetworkState::NetworkState(gan::Network& network, const Setup& setup)
+NetworkState::NetworkState(gan::Network& network, const NetworkStateSetup& setup)
     : network_(network),
       layout_(layout_of(network)),
       parts_(own_parts(network, layout_, setup)),
@@ -188,7 +188,7 @@ void NetworkState::begin_average() {
   }
 }
 
-bool NetworkState::holds_place(const Place& place) const {
+bool NetworkState::holds_place(const TensorPlace& place) const {
   return std::ranges::any_of(parts_, [&](const comm::ElementRange& part) {
     return comm::intersect(part, place.range) == place.range;
   });
@@ -210,7 +210,7 @@ std::int64_t NetworkState::num_parameters() const {
   return count;
 }
 
-at::Tensor NetworkState::view(float* arena, const Place& place, at::Device device) {
+at::Tensor NetworkState::view(float* arena, const TensorPlace& place, at::Device device) {
   return at::for_blob(arena + place.range.begin, place.sizes)
       .strides(place.strides)
       .options(at::device(device).dtype(at::kFloat))
@@ -291,7 +291,7 @@ NetworkState::LeafViews NetworkState::views_of(float* leaf) const {
     views.gradients.push_back(view(leaf, places_[i], device()));
   }
   for (std::size_t i = 0; i < statistics_.size(); ++i) {
-    const Place& place = places_[parameters_.size() + i];
+    const TensorPlace& place = places_[parameters_.size() + i];
     if (holds_place(place)) {
       views.sums.push_back({statistics_[i], view(leaf, place, device())});
     }

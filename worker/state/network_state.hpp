@@ -51,27 +51,28 @@ class DeviceMirror {
 /// Returns a tensor over `memory` of `device`, float32 [elements]; shares memory.
 [[nodiscard]] at::Tensor tensor_over(float* memory, std::size_t elements, at::Device device);
 
+struct NetworkStateSetup {
+  MemoryFormat format = MemoryFormat::kContiguous;
+  int num_workers = 1;
+  NetworkGroup group = {};  ///< holders and their parts; no workers: all hold all
+  int worker = 0;           ///< this one
+  OptimizerKind optimizer = OptimizerKind::kAdam;
+  bool is_frozen = false;  ///< never updated: it has no moments
+  bool has_loss_scale = false;
+  Averaging averaging = Averaging::kNo;
+  /// Host whose workers share the weights; used by the constructor alone; null: not shared.
+  comm::HostMemory* host = nullptr;
+  /// By worker, the first tensor that it owns, if each owns whole tensors (image pools). No other
+  /// worker needs these, and no gradient updates them. Empty: all workers need all.
+  std::vector<std::size_t> first_tensors = {};
+  std::size_t buckets = 0;             ///< 0: derived from least_bucket_bytes
+  std::size_t least_bucket_bytes = 0;  ///< average; 0: kDefaultBuckets of any size
+};
+
 class NetworkState {
  public:
-  struct Setup {
-    MemoryFormat format = MemoryFormat::kContiguous;
-    int num_workers = 1;
-    NetworkGroup group = {};  ///< holders and their parts; no workers: all hold all
-    int worker = 0;           ///< this one
-    OptimizerKind optimizer = OptimizerKind::kAdam;
-    bool is_frozen = false;  ///< never updated: it has no moments
-    bool has_loss_scale = false;
-    Averaging averaging = Averaging::kNo;
-    /// Host whose workers share the weights; used by the constructor alone; null: not shared.
-    comm::HostMemory* host = nullptr;
-    /// By worker, the first tensor that it owns, if each owns whole tensors (image pools). No other
-    /// worker needs these, and no gradient updates them. Empty: all workers need all.
-    std::vector<std::size_t> first_tensors = {};
-    std::size_t buckets = 0;             ///< 0: derived from least_bucket_bytes
-    std::size_t least_bucket_bytes = 0;  ///< average; 0: kDefaultBuckets of any size
-  };
   /// Copies the network's present values to the arenas and binds the network to them.
-  NetworkState(gan::Network& network, const Setup& setup);
+  NetworkState(gan::Network& network, const NetworkStateSetup& setup);
 
   [[nodiscard]] gan::Network& network() { return network_; }
   [[nodiscard]] const comm::ArenaLayout& layout() const { return layout_; }
@@ -149,21 +150,21 @@ class NetworkState {
   void with_weights(comm::Arena& arena, const std::function<void()>& body);
 
   /// Location of a trained tensor or statistic in an arena.
-  struct Place {
+  struct TensorPlace {
     std::string name;  ///< "generator/0/weight"
     comm::ElementRange range;
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> strides;  ///< of the memory format
     bool is_statistic = false;          ///< has no moments
   };
-  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+  [[nodiscard]] const std::vector<TensorPlace>& places() const { return places_; }
   /// Returns the tensor at `place` of `arena`, memory of `device`, in its logical shape; shares
   /// memory.
-  [[nodiscard]] static at::Tensor view(float* arena, const Place& place,
+  [[nodiscard]] static at::Tensor view(float* arena, const TensorPlace& place,
                                        at::Device device = at::kCPU);
 
  private:
-  [[nodiscard]] bool holds_place(const Place& place) const;
+  [[nodiscard]] bool holds_place(const TensorPlace& place) const;
   /// Copies the weights that this worker holds to the average.
   void begin_average();
   /// Binds the network to memory of `device` that is laid out like an arena.
@@ -178,7 +179,7 @@ class NetworkState {
   std::vector<comm::ElementRange> parts_;
   comm::BucketPlan group_plan_;
   comm::BucketPlan plan_;
-  std::vector<Place> places_;  // parameters, then statistics
+  std::vector<TensorPlace> places_;  // parameters, then statistics
   comm::Arena weights_;
   OptimizerKind optimizer_;
   int worker_;

@@ -3,7 +3,7 @@
 
 namespace gangway::worker {
 
-std::string NamedArena::stored_name(const NetworkState::Place& place) const {
+std::string NamedArena::stored_name(const NetworkState::TensorPlace& place) const {
   return prefix + place.name.substr(place.name.find('/'));
 }
 
@@ -41,7 +41,7 @@ std::vector<CountsPiece> counts_pieces(NetworkState& network, comm::UpdateCounts
   return pieces;
 }
 
-checkpoint::StoredOrder order_of(const NetworkState::Place& place) {
+checkpoint::StoredOrder order_of(const NetworkState::TensorPlace& place) {
   std::int64_t stride = 1;
   for (std::size_t axis = place.sizes.size(); axis-- > 0;) {
     if (place.strides[axis] != stride) {
@@ -57,7 +57,7 @@ std::vector<OwnedPiece> owned_pieces(std::span<NetworkState* const> networks, in
   for (std::size_t i = 0; i < networks.size(); ++i) {
     NetworkState& network = *networks[i];
     for (const NamedArena& arena : named_arenas(network)) {
-      for (const NetworkState::Place& place : network.places()) {
+      for (const NetworkState::TensorPlace& place : network.places()) {
         if (place.is_statistic && !arena.holds_statistics) {
           continue;
         }

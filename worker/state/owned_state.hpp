@@ -26,7 +26,7 @@ struct NamedArena {
   bool holds_statistics = false;
 
   /// "generator/0/weight" under prefix "generator_ema" → "generator_ema/0/weight".
-  [[nodiscard]] std::string stored_name(const NetworkState::Place& place) const;
+  [[nodiscard]] std::string stored_name(const NetworkState::TensorPlace& place) const;
 };
 /// Returns the network's arenas, weights first.
 [[nodiscard]] std::vector<NamedArena> named_arenas(NetworkState& network);
@@ -42,7 +42,7 @@ struct CountsPiece {
                                                      comm::UpdateCounts& counts);
 
 /// Returns the order of a place's elements in its arena.
-[[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::Place& place);
+[[nodiscard]] checkpoint::StoredOrder order_of(const NetworkState::TensorPlace& place);
 
 /// A stretch of one tensor that one worker owns.
 struct OwnedPiece {

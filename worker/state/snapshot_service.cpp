@@ -40,7 +40,7 @@ std::size_t total_bytes(const std::vector<checkpoint::TensorStretch>& pieces) {
 struct SnapshotService::Room {
   checkpoint::SnapshotPlace place;
   std::vector<checkpoint::TensorStretch> pieces;  ///< of its own snapshots
-  std::vector<BuddyCopies::CopiedWorker> wards;
+  std::vector<CopiedWorker> wards;
   std::optional<int> buddy;  ///< holds the copies of its own
 };
 
@@ -110,14 +110,14 @@ SnapshotService::SnapshotService(StateSetup setup, const BegunState& begun, Room
       old_until_(begun.begin.snapshot && !begun.step_aside ? std::optional<std::int64_t>(0)
                                                            : begun.step_aside) {
   if (room.buddy) {
-    copies_.emplace(BuddyCopies::Setup{.transport = setup_.transport,
-                                       .lane = setup_.lane,
-                                       .memory = memory_,
-                                       .place = room.place,
-                                       .buddy = *room.buddy,
-                                       .wards = std::move(room.wards),
-                                       .say = setup_.say,
-                                       .timeout = setup_.timeout});
+    copies_.emplace(BuddyCopiesSetup{.transport = setup_.transport,
+                                     .lane = setup_.lane,
+                                     .memory = memory_,
+                                     .place = room.place,
+                                     .buddy = *room.buddy,
+                                     .wards = std::move(room.wards),
+                                     .say = setup_.say,
+                                     .timeout = setup_.timeout});
   }
   if (begun.begin.snapshot) {
     protect_all(begun.begin.step);  // reused if the layout is the same

@@ -53,7 +53,7 @@ std::vector<checkpoint::TensorStretch> snapshot_pieces(std::span<NetworkState* c
   return pieces;
 }
 
-SnapshotTaker::SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory)
+SnapshotTaker::SnapshotTaker(SnapshotTakerSetup setup, checkpoint::SnapshotMemory& memory)
     : setup_(std::move(setup)),
       memory_(memory),
       pieces_(owned_pieces(setup_.networks, setup_.worker)),

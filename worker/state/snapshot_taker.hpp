@@ -24,19 +24,20 @@
 
 namespace gangway::worker {
 
+struct SnapshotTakerSetup {
+  std::vector<NetworkState*> networks;  ///< in the job's order
+  int worker = 0;
+  int num_workers = 1;
+  std::int64_t incarnation = 0;  ///< of the run
+  std::int64_t epoch = 0;
+  /// Reports a complete snapshot, or that there was no room. Called by the copying thread.
+  std::function<void(std::int64_t step, bool taken)> on_end = {};
+};
+
 class SnapshotTaker final : public comm::Background {
  public:
-  struct Setup {
-    std::vector<NetworkState*> networks;  ///< in the job's order
-    int worker = 0;
-    int num_workers = 1;
-    std::int64_t incarnation = 0;  ///< of the run
-    std::int64_t epoch = 0;
-    /// Reports a complete snapshot, or that there was no room. Called by the copying thread.
-    std::function<void(std::int64_t step, bool taken)> on_end = {};
-  };
   /// @param memory  for snapshot_pieces() of the same networks and worker; outlives this
-  SnapshotTaker(Setup setup, checkpoint::SnapshotMemory& memory);
+  SnapshotTaker(SnapshotTakerSetup setup, checkpoint::SnapshotMemory& memory);
 
   /// Returns the watcher for all updates of a network whose arenas are updated in place. It must
   /// see whole blocks of one own slice, in ascending order.
@@ -109,7 +110,7 @@ class SnapshotTaker final : public comm::Background {
   void give_up(const std::string& poison);
   void finish_if_whole();
 
-  Setup setup_;
+  SnapshotTakerSetup setup_;
   checkpoint::SnapshotMemory& memory_;
   std::vector<OwnedPiece> pieces_;
   std::size_t total_ = 0;                   // elements of a snapshot

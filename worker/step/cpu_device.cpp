@@ -26,10 +26,10 @@ NetworkExchanges CpuDevice::connect(const PerNetwork<NetworkState*>& networks,
       continue;
     }
     exchanges.add(
-        std::make_unique<CpuExchange>(CpuExchange::Setup{.state = state,
-                                                         .network = network,
-                                                         .exchange = *own,
-                                                         .wire = job_.networks[network].wire},
+        std::make_unique<CpuExchange>(CpuExchangeSetup{.state = state,
+                                                       .network = network,
+                                                       .exchange = *own,
+                                                       .wire = job_.networks[network].wire},
                                       std::move(partials_.extract(&state).mapped())));
   }
   return exchanges;

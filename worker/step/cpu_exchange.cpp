@@ -33,7 +33,7 @@ void add_by_bucket(std::span<const Clock::time_point> finished_at, Clock::time_p
 
 }  // namespace
 
-CpuExchange::CpuExchange(const Setup& setup, comm::PartialStack partials)
+CpuExchange::CpuExchange(const CpuExchangeSetup& setup, comm::PartialStack partials)
     : state_(setup.state),
       lane_(setup.exchange.lane),
       partials_(std::move(partials)),

@@ -12,16 +12,17 @@
 
 namespace gangway::worker {
 
+struct CpuExchangeSetup {
+  NetworkState& state;
+  NetworkId network{};
+  const ExchangeSetup& exchange;
+  WireFormat wire = WireFormat::kFp32;  ///< number format of what travels between hosts
+};
+
 class CpuExchange final : public NetworkExchange {
  public:
-  struct Setup {
-    NetworkState& state;
-    NetworkId network{};
-    const ExchangeSetup& exchange;
-    WireFormat wire = WireFormat::kFp32;  ///< number format of what travels between hosts
-  };
   /// @param partials  of this worker, in the memory of its host
-  CpuExchange(const Setup& setup, comm::PartialStack partials);
+  CpuExchange(const CpuExchangeSetup& setup, comm::PartialStack partials);
   ~CpuExchange() override;
   CpuExchange(const CpuExchange&) = delete;
   CpuExchange& operator=(const CpuExchange&) = delete;

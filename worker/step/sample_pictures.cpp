@@ -55,7 +55,7 @@ void write_grid(const std::filesystem::path& path, const at::Tensor& examples, i
 
 /// Returns rows of inputs, outputs of `generator` (null: left out) and targets, with about as many
 /// pictures as a grid.
-at::Tensor side_rows(const SamplePictures::Setup& setup, gan::Network* generator) {
+at::Tensor side_rows(const SamplePicturesSetup& setup, gan::Network* generator) {
   const data::SampleOrder order(setup.job.training.seed, setup.dataset.size());
   const int bands = std::max(1, setup.grid / 3);
   std::vector<std::int64_t> examples;

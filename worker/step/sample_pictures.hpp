@@ -14,23 +14,24 @@
 
 namespace gangway::worker {
 
+struct SamplePicturesSetup {
+  const Job& job;
+  int grid;  ///< pictures a side of a grid
+  const data::Dataset& dataset;
+  NetworkId network;  ///< makes the pictures
+  PerNetwork<NetworkState*> states;
+  /// The user's step, which makes pictures with all networks instead; null: not used.
+  gan::PythonStep* own_step = nullptr;
+  int drawer = 0;  ///< draws generated ones: first worker with the network
+  comm::Transport& transport;
+  comm::Lane& lane;
+  std::filesystem::path run_directory;
+  std::chrono::milliseconds timeout;
+};
+
 class SamplePictures {
  public:
-  struct Setup {
-    const Job& job;
-    int grid;  ///< pictures a side of a grid
-    const data::Dataset& dataset;
-    NetworkId network;  ///< makes the pictures
-    PerNetwork<NetworkState*> states;
-    /// The user's step, which makes pictures with all networks instead; null: not used.
-    gan::PythonStep* own_step = nullptr;
-    int drawer = 0;  ///< draws generated ones: first worker with the network
-    comm::Transport& transport;
-    comm::Lane& lane;
-    std::filesystem::path run_directory;
-    std::chrono::milliseconds timeout;
-  };
-  explicit SamplePictures(Setup setup) : setup_(std::move(setup)) {}
+  explicit SamplePictures(SamplePicturesSetup setup) : setup_(std::move(setup)) {}
 
   /// Writes reals.png: the first examples of the first data pass. Worker 0 only.
   void write_reals() const;
@@ -46,7 +47,7 @@ class SamplePictures {
   void write_own(const std::string& file);
   void write(const std::string& file, const at::Tensor& examples) const;
 
-  Setup setup_;
+  SamplePicturesSetup setup_;
 };
 
 /// "fakes000484.png" after 484 kimg, "fakes000000.512.png" in a job with pictures more often than

@@ -41,7 +41,7 @@ bool is_of_an_exchange(Operation operation) {
 
 }  // namespace
 
-StepGraphs::StepGraphs(Setup setup)
+StepGraphs::StepGraphs(StepGraphsSetup setup)
     : setup_(std::move(setup)),
       branches_(setup_.execution.cuda_graph == GraphChoice::kBranches &&
                         setup_.operations.own_step() == nullptr

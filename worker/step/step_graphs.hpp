@@ -38,17 +38,18 @@ namespace gangway::worker {
 /// `plain`; 0: every bit is equal. NaNs never agree.
 [[nodiscard]] bool agree(const at::Tensor& plain, const at::Tensor& replayed, double tolerance);
 
+struct StepGraphsSetup {
+  GraphRecorder& recorder;
+  StepOperations& operations;
+  const Job& job;
+  const Execution& execution;
+  MicrobatchRange local;                             ///< this worker's micro-batches
+  std::function<void(const std::string&)> say = {};  ///< a line for the user; null: dropped
+};
+
 class StepGraphs {
  public:
-  struct Setup {
-    GraphRecorder& recorder;
-    StepOperations& operations;
-    const Job& job;
-    const Execution& execution;
-    MicrobatchRange local;                             ///< this worker's micro-batches
-    std::function<void(const std::string&)> say = {};  ///< a line for the user; null: dropped
-  };
-  explicit StepGraphs(Setup setup);
+  explicit StepGraphs(StepGraphsSetup setup);
 
   /// Performs a step that operations have begun. @param marked  the same operations, for the
   /// instructions outside of graphs
@@ -106,7 +107,7 @@ class StepGraphs {
   /// Gives up branches or early exchanges for all lists or, if neither is in use, recording.
   void give_up(const std::string& why);
 
-  Setup setup_;
+  StepGraphsSetup setup_;
   int branches_;   // micro-batches recorded side by side
   bool overlaps_;  // whether gradients travel while a graph computes
   std::deque<Known> known_;

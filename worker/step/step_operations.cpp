@@ -45,7 +45,7 @@ PerNetwork<gan::StatisticSink*> sinks_of(const PerNetwork<NetworkState*>& states
 
 }  // namespace
 
-StepOperations::StepOperations(Setup setup)
+StepOperations::StepOperations(StepOperationsSetup setup)
     : job_(setup.job),
       phases_(setup.phases),
       networks_(setup.networks),

@@ -19,28 +19,29 @@
 
 namespace gangway::worker {
 
+struct StepOperationsSetup {
+  const Job& job;
+  const RunOptions& options;
+  const Execution& execution;
+  const std::vector<pipeline::Phase>& phases;
+  PerNetwork<NetworkState*> networks;
+  RealBatches& reals;
+  const ExchangeSetup& exchange;  ///< setup of `exchanges`; for the checks
+  NetworkExchanges exchanges;
+  PerNetwork<UpdateWatcher*> watchers = {};  ///< see all updates; empty: none
+  at::Device device;
+  MicrobatchRange local;
+  ImagePools* pools = nullptr;  ///< null: no pass asks for one
+  /// Changes of settings that were decided; grows during training. Null: none.
+  const std::vector<SettingsChange>* changes = nullptr;
+  /// If networks are apart, as for PassRun.
+  const pipeline::PassShares* shares = nullptr;
+  RemoteTensors* remote = nullptr;
+};
+
 class StepOperations final : public pipeline::Operations {
  public:
-  struct Setup {
-    const Job& job;
-    const RunOptions& options;
-    const Execution& execution;
-    const std::vector<pipeline::Phase>& phases;
-    PerNetwork<NetworkState*> networks;
-    RealBatches& reals;
-    const ExchangeSetup& exchange;  ///< setup of `exchanges`; for the checks
-    NetworkExchanges exchanges;
-    PerNetwork<UpdateWatcher*> watchers = {};  ///< see all updates; empty: none
-    at::Device device;
-    MicrobatchRange local;
-    ImagePools* pools = nullptr;  ///< null: no pass asks for one
-    /// Changes of settings that were decided; grows during training. Null: none.
-    const std::vector<SettingsChange>* changes = nullptr;
-    /// If networks are apart, as for PassRun.
-    const pipeline::PassShares* shares = nullptr;
-    RemoteTensors* remote = nullptr;
-  };
-  explicit StepOperations(Setup setup);
+  explicit StepOperations(StepOperationsSetup setup);
 
   /// Begins the step of the next instructions. @param snapshot_follows  take a snapshot after it
   void begin_step(std::int64_t step, bool snapshot_follows = false);

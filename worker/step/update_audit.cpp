@@ -42,7 +42,8 @@ std::span<const float> UpdateAudit::changed(const UpdateSlice& slice, std::size_
   return i <= state_.moments().size() ? slice.moments[i - 1] : slice.average;
 }
 
-UpdateAudit::UpdateAudit(comm::Transport& transport, NetworkState& state, const Setup& setup)
+UpdateAudit::UpdateAudit(comm::Transport& transport, NetworkState& state,
+                         const UpdateAuditSetup& setup)
     : transport_(transport),
       state_(state),
       changed_(changed_of(state)),
@@ -221,7 +222,7 @@ void UpdateAudit::judge() {
 }
 
 std::string UpdateAudit::place_of(std::size_t element) const {
-  for (const NetworkState::Place& place : state_.places()) {
+  for (const NetworkState::TensorPlace& place : state_.places()) {
     if (place.range.begin <= element && element < place.range.end) {
       return fmt::format("'{}'", place.name);
     }

@@ -21,23 +21,24 @@
 
 namespace gangway::worker {
 
+struct UpdateAuditSetup {
+  int network = 0;  ///< part of message tags
+  std::uint64_t seed = 0;
+  std::chrono::milliseconds timeout{60'000};
+  /// Computes an update on the host.
+  std::function<void(const UpdatePlan&, const comm::ArenaLayout&, const UpdateSlice&)> update =
+      update_slice;
+};
+
 class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
  public:
-  struct Setup {
-    int network = 0;  ///< part of message tags
-    std::uint64_t seed = 0;
-    std::chrono::milliseconds timeout{60'000};
-    /// Computes an update on the host.
-    std::function<void(const UpdatePlan&, const comm::ArenaLayout&, const UpdateSlice&)> update =
-        update_slice;
-  };
   /// The audit of one step.
   struct Choice {
     comm::ElementRange range;  ///< whole blocks of one slice
     int owner = 0;
     int auditor = 0;
   };
-  UpdateAudit(comm::Transport& transport, NetworkState& state, const Setup& setup);
+  UpdateAudit(comm::Transport& transport, NetworkState& state, const UpdateAuditSetup& setup);
 
   /// Returns whether another worker exists to audit.
   [[nodiscard]] bool is_needed() const { return transport_.num_workers() > 1; }
@@ -74,7 +75,7 @@ class UpdateAudit final : public comm::Exchange, public UpdateWatcher {
   comm::Transport& transport_;
   NetworkState& state_;
   std::vector<std::string> changed_;
-  Setup setup_;
+  UpdateAuditSetup setup_;
   std::atomic<Need> need_ = Need::kNothing;
   std::int64_t step_ = 0;
   UpdatePlan plan_;

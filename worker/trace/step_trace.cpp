@@ -16,7 +16,8 @@ constexpr std::size_t kEvents = std::size_t{1} << 16U;
 
 }  // namespace
 
-StepTrace::StepTrace(const Setup& setup) : setup_(setup), lane_(kEvents), compute_(kEvents) {
+StepTrace::StepTrace(const StepTraceSetup& setup)
+    : setup_(setup), lane_(kEvents), compute_(kEvents) {
   if (!setup_.steps.empty()) {
     transport_.emplace(setup_.transport, kEvents);
   }

@@ -21,21 +21,23 @@
 
 namespace gangway::worker {
 
+struct StepTraceSetup {
+  TraceSteps steps;  ///< of `--trace`
+  std::string run_directory;
+  comm::Transport& transport;
+  comm::Lane& lane;
+  std::vector<int> hosts;  ///< by worker
+  std::chrono::milliseconds timeout{60'000};
+  const std::vector<pipeline::Phase>& phases;
+  PerNetwork<std::string> networks;  ///< names
+};
+
 class StepTrace {
  public:
-  struct Setup {
-    TraceSteps steps;  ///< of `--trace`
-    std::string run_directory;
-    comm::Transport& transport;
-    comm::Lane& lane;
-    std::vector<int> hosts;  ///< by worker
-    std::chrono::milliseconds timeout{60'000};
-    const std::vector<pipeline::Phase>& phases;
-    PerNetwork<std::string> networks;  ///< names
-  };
-  explicit StepTrace(const Setup& setup);
+  explicit StepTrace(const StepTraceSetup& setup);
 
-  /// Returns the transport to use instead of Setup::transport. It records messages only for
+  /// Returns the transport to use instead of StepTraceSetup::transport. It records messages only
+  /// for
   /// `--trace`: for later traces it records none, so that it costs nothing before.
   [[nodiscard]] comm::Transport& transport() {
     return transport_ ? static_cast<comm::Transport&>(*transport_) : setup_.transport;
@@ -61,7 +63,7 @@ class StepTrace {
   void end();
 
  private:
-  Setup setup_;
+  StepTraceSetup setup_;
   std::optional<comm::TracedTransport> transport_;
   comm::LaneTrace lane_;
   ComputeTrace compute_;

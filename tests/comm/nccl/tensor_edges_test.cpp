@@ -45,7 +45,7 @@ class Edges {
  public:
   Edges(LoopbackHub& hub, int worker) : transport_(hub, worker), compute_(make_compute_stream()) {
     const int workers = hub.num_workers();
-    std::map<TensorEdges::Edge, NcclSession*> sessions;
+    std::map<TensorEdge, NcclSession*> sessions;
     for (int from = 0; from < workers; ++from) {
       for (int to = 0; to < workers; ++to) {
         if (from != to && (from == worker || to == worker)) {
@@ -54,7 +54,7 @@ class Edges {
       }
     }
     edges_ = std::make_unique<TensorEdges>(
-        lane_, TensorEdges::Setup{
+        lane_, TensorEdgesSetup{
                    .worker = worker, .sessions = std::move(sessions), .compute = compute_.get()});
   }
 
@@ -69,16 +69,16 @@ class Edges {
   }
 
  private:
-  NcclSession& begin(TensorEdges::Edge edge) {
+  NcclSession& begin(TensorEdge edge) {
     const auto [from, to] = edge;
     GroupTransport both(transport_, {std::min(from, to), std::max(from, to)});
     NcclSession& session =
         sessions_
-            .try_emplace(edge, NcclSession::Setup{.id = agree_on_unique_id(both, 10min),
-                                                  .worker = transport_.worker() == from ? 0 : 1,
-                                                  .num_workers = 2,
-                                                  .timeout = 10min,
-                                                  .meeting_timeout = 10min})
+            .try_emplace(edge, NcclSetup{.id = agree_on_unique_id(both, 10min),
+                                         .worker = transport_.worker() == from ? 0 : 1,
+                                         .num_workers = 2,
+                                         .timeout = 10min,
+                                         .meeting_timeout = 10min})
             .first->second;
     connect_one_way(session);
     return session;
@@ -86,7 +86,7 @@ class Edges {
 
   LoopbackTransport transport_;
   CudaStream compute_;
-  std::map<TensorEdges::Edge, NcclSession> sessions_;
+  std::map<TensorEdge, NcclSession> sessions_;
   Lane lane_{[] {}};
   std::unique_ptr<TensorEdges> edges_;
 };

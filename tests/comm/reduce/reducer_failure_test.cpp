@@ -163,7 +163,7 @@ struct Parts {
   LoopbackHub hub{2};
   LoopbackTransport transport{hub, 0};
 
-  [[nodiscard]] Reducer::Setup setup() {
+  [[nodiscard]] ReducerSetup setup() {
     return {.layout = &layout,
             .plan = &plan,
             .weights = &weights,
@@ -177,7 +177,7 @@ struct Parts {
 
 TEST(Reducer, RefusesPartialsThatAreNotThoseOfItsRange) {
   Parts parts;
-  Reducer::Setup setup = parts.setup();
+  ReducerSetup setup = parts.setup();
   EXPECT_NO_THROW(Reducer(parts.transport, setup));
   setup.partials = &parts.none;
   EXPECT_THROW(Reducer(parts.transport, setup), InvariantError);
@@ -190,7 +190,7 @@ TEST(Reducer, RefusesASetupForAnotherNumberOfWorkers) {
   const BucketPlan other_plan(parts.layout, 3, 1);
   const auto make = [&](const BucketPlan& chosen, std::vector<MicrobatchRange> ranges,
                         std::vector<int> hosts = {}) {
-    Reducer::Setup setup = parts.setup();
+    ReducerSetup setup = parts.setup();
     setup.plan = &chosen;
     setup.ranges = std::move(ranges);
     setup.hosts = std::move(hosts);

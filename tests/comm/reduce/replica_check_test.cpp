@@ -39,11 +39,11 @@ class Replicas {
         }
       }
       LoopbackTransport& transport = transports_.emplace_back(hub_, static_cast<int>(worker));
-      checks_.emplace_back(transport, ReplicaCheck::Setup{.network = 1,
-                                                          .layout = &layout_,
-                                                          .weights = &memories_[memory->second],
-                                                          .hosts = hosts,
-                                                          .timeout = timeout});
+      checks_.emplace_back(transport, ReplicaCheckSetup{.network = 1,
+                                                        .layout = &layout_,
+                                                        .weights = &memories_[memory->second],
+                                                        .hosts = hosts,
+                                                        .timeout = timeout});
     }
   }
   static constexpr std::chrono::milliseconds timeout{50};

@@ -29,7 +29,7 @@ constexpr std::size_t kRing = 4096;  // bytes: small, so that tensors are longer
 enum class Way { kMessages, kMemory };
 
 /// Workers as threads, all with all, over `way`; `body(worker, channel, transport)`.
-void run_workers(int workers, Way way, const TensorChannel::Setup& setup,
+void run_workers(int workers, Way way, const TensorChannelSetup& setup,
                  const std::function<void(int, TensorChannel&, LoopbackTransport&)>& body) {
   const gangway::testing::SharedFolder folder;
   LoopbackHub hub(workers);
@@ -49,7 +49,7 @@ void run_workers(int workers, Way way, const TensorChannel::Setup& setup,
     HostStreams streams(own, group);
     Lane lane([] {});
     lane.listen_to(group, Lane::Core::kShared);
-    TensorChannel::Setup with_streams = setup;
+    TensorChannelSetup with_streams = setup;
     with_streams.streams = &streams;
     TensorChannel channel(transport, lane, with_streams);
     body(worker, channel, transport);
@@ -233,7 +233,7 @@ std::string accusation(int accused, const std::function<void()>& body) {
 
 TEST_P(TensorChannelTest, NamesWhoIsSilent) {
   std::string stall;
-  const TensorChannel::Setup impatient{
+  const TensorChannelSetup impatient{
       .timeout = 400ms, .on_stall = [&stall](const std::string& line) { stall = line; }};
   run_workers(2, GetParam(), impatient, [](int worker, TensorChannel& channel, LoopbackTransport&) {
     if (worker == 1) {

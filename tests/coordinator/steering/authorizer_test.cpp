@@ -26,7 +26,8 @@ TEST(Authorizer, LetsReadWithEitherTokenAndSteerWithOne) {
   EXPECT_EQ(admitted(gate, "Bearer " + kSteer, Permission::kSteer), grpc::StatusCode::OK);
   EXPECT_EQ(admitted(gate, "Bearer " + kSteer, Permission::kRead), grpc::StatusCode::OK);
   EXPECT_EQ(admitted(gate, "Bearer " + kRead, Permission::kRead), grpc::StatusCode::OK);
-  EXPECT_EQ(admitted(gate, "Bearer " + kRead, Permission::kSteer), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(admitted(gate, "Bearer " + kRead, Permission::kSteer),
+            grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST(Authorizer, RefusesWhoHasNoTokenOrAnother) {

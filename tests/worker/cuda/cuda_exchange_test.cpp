@@ -67,14 +67,14 @@ struct LoneExchange {
   const ExchangeSetup setup{.transport = transport, .lane = lane, .host = host, .ranges = {{0, 1}}};
   std::optional<CudaExchange> exchange{
       std::in_place,
-      CudaExchange::Setup{.state = placed.state,
-                          .memory = *placed.memory,
-                          .exchange = setup,
-                          .session = session,
-                          .job = placed.job,
-                          .transport = placed.job.layout.transport,
-                          .stream = stream.get(),
-                          .wait_for_launches = [this] { exchange->wait_for_launches(); }}};
+      CudaExchangeSetup{.state = placed.state,
+                        .memory = *placed.memory,
+                        .exchange = setup,
+                        .session = session,
+                        .job = placed.job,
+                        .transport = placed.job.layout.transport,
+                        .stream = stream.get(),
+                        .wait_for_launches = [this] { exchange->wait_for_launches(); }}};
 };
 
 TEST(CudaExchange, CountsTheTimeForWhichTheHostHadNotLaunched) {

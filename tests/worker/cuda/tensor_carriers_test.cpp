@@ -82,12 +82,11 @@ class End {
       carrier_ = std::make_unique<StagedCarrier>(setup, device);
       return;
     }
-    std::map<comm::TensorEdges::Edge, comm::NcclSession*> sessions;
-    for (const comm::TensorEdges::Edge& edge : setup.edges) {
+    std::map<comm::TensorEdge, comm::NcclSession*> sessions;
+    for (const comm::TensorEdge& edge : setup.edges) {
       comm::NcclSession& session =
           sessions_
-              .try_emplace(
-                  edge, comm::NcclSession::Setup{.id = comm::agree_on_unique_id(transport_, 10min),
+              .try_emplace(edge, comm::NcclSetup{.id = comm::agree_on_unique_id(transport_, 10min),
                                                  .worker = worker == edge.first ? 0 : 1,
                                                  .num_workers = 2,
                                                  .group = {edge.first, edge.second},
@@ -119,7 +118,7 @@ class End {
  private:
   comm::LoopbackTransport transport_;
   comm::CudaStream compute_;
-  std::map<comm::TensorEdges::Edge, comm::NcclSession> sessions_;
+  std::map<comm::TensorEdge, comm::NcclSession> sessions_;
   comm::Lane lane_{[] {}};
   std::unique_ptr<TensorCarrier> carrier_;
 };
